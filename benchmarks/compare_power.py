@@ -1,6 +1,7 @@
 """How often `compare` raises a false alarm, and how often it finds a transform that became 10 % slower.
 
-    python benchmarks/compare_power.py [--pipeline photos|arrays] [--same 20] [--changed 10] [--runs 5] [--keep FOLDER]
+    python benchmarks/compare_power.py [--pipeline photos|arrays] [--same 20] [--changed 10] [--runs 5] [--times 1.1]
+        [--keep FOLDER]
 
 Real captures of a pipeline with 2 DataLoader workers on the CPU; every capture is a process of its own. A comparison
 has `--runs` captures on each side, taken in turns (before, after, before, ...), as one should. The planted change:
@@ -192,6 +193,8 @@ def main() -> None:
     parser.add_argument("--changed", type=int, default=10)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--steps", type=int, default=60)
+    help_times = "how many times as much CPU time the slower transform takes; default: %(default)s"
+    parser.add_argument("--times", type=float, default=PLANTED, help=help_times)
     parser.add_argument("--keep", type=Path)
     parser.add_argument("--capture", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--ballast", help=argparse.SUPPRESS)
@@ -202,13 +205,13 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as scratch:
         root, runs, steps = arguments.keep or Path(scratch), arguments.runs, arguments.steps
-        pipeline, planted = arguments.pipeline, STAGE[arguments.pipeline]
+        pipeline, planted, times = arguments.pipeline, STAGE[arguments.pipeline], arguments.times
         same = [take_sides(pipeline, root / f"same{i}", 1.0, runs, steps) for i in range(arguments.same)]
-        changed = [take_sides(pipeline, root / f"changed{i}", PLANTED, runs, steps) for i in range(arguments.changed)]
+        changed = [take_sides(pipeline, root / f"changed{i}", times, runs, steps) for i in range(arguments.changed)]
         print(f"load average {os.getloadavg()[1]:.1f} at the end, {os.cpu_count()} cores, {steps} steps a capture")
         for each in dict.fromkeys((runs, 1)):
             count(f"equal, {each} to a side", planted, [(a[:each], b[:each]) for a, b in same], ALARMS)
-            count(f"+10 %, {each} to a side", planted, [(a[:each], b[:each]) for a, b in changed], FINDS)
+            count(f"{times - 1:+.0%}, {each} to a side", planted, [(a[:each], b[:each]) for a, b in changed], FINDS)
 
 
 if __name__ == "__main__":

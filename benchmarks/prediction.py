@@ -6,6 +6,7 @@ brings: the unchanged loop's time, measured beside, times the predicted ratio. "
 unchanged loop differ. The model may be mended on the group "tune" only; "judge" says how good it is.
 
     python benchmarks/prediction.py --out results.json [--group judge] [--piece 150]
+    python benchmarks/prediction.py --out batches.json --batches [...]      other batch sizes, and nothing else
     python benchmarks/prediction.py --out results.json --rejudge       predicts anew, runs nothing; prints Markdown
 
 Called again with the same --out it goes on, where a pipeline's round is the smallest unit; exit status 3: there is more
@@ -29,7 +30,14 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.counterfactual_pipelines import PIPELINES  # noqa: E402
-from benchmarks.counterfactual_pipelines.running import HALVED, PREFETCH, UNORDERED, WORKERS  # noqa: E402
+from benchmarks.counterfactual_pipelines.running import (  # noqa: E402
+    BATCH,
+    GROWS,
+    HALVED,
+    PREFETCH,
+    UNORDERED,
+    WORKERS,
+)
 from benchmarks.prediction_pairs import markdown, pairs_of  # noqa: E402
 
 RUNNING: Final = "benchmarks.counterfactual_pipelines.running"
@@ -70,14 +78,25 @@ def _measure(name: str, logdir: Path, result: dict[str, Any], options: argparse.
     if not result["rounds"]:
         shutil.rmtree(logdir, ignore_errors=True)
         _python(*program, "--capture", str(logdir))
-    changes = list(_changes(name, options.seed))
+    changes = list(_batches(name) if options.batches else _changes(name))
+    if not changes:
+        result["rounds"].append({})
+        return
     turn = len(result["rounds"]) * 2 % len(changes)
     turned = [*changes[turn:], *changes[:turn]]
     result["rounds"].append(json.loads(_python(*program, "--seconds", str(options.seconds), "--changes", *turned)))
     result["loads"].append(os.getloadavg()[0])
 
 
-def _changes(name: str, seed: int) -> Iterator[str]:
+def _batches(name: str) -> Iterator[str]:
+    """Half and twice the batch, with a step that takes as long, and one that grows with it."""
+    size = PIPELINES[name].build(frozenset()).loader.batch_size
+    for other in (size // 2, 2 * size) if size else ():
+        yield f"{BATCH}{other}"
+        yield f"{BATCH}{other}{GROWS}"
+
+
+def _changes(name: str) -> Iterator[str]:
     """Parts by their names, and settings that are not the pipeline's own."""
     pipeline = PIPELINES[name]
     loader = pipeline.build(frozenset()).loader
@@ -107,6 +126,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--group", choices=("tune", "judge", "all"), default="all")
     add("--only", nargs="+", default=[], metavar="NAME", help="pipelines whose names begin so")
     add("--seed", type=int, default=0, help="of the times that the parts take; one --out for each")
+    add("--batches", action="store_true", help="measure other batch sizes, in place of all other changes")
     add("--rounds", type=int, default=3, help="of each change")
     add("--seconds", type=float, default=0.8, help="that a run is measured for")
     add("--piece", type=float, default=1e9, metavar="S", help="seconds after which nothing more is begun")

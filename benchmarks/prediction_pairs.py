@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.counterfactual_pipelines.kit import Pipeline
-from benchmarks.counterfactual_pipelines.running import HALVED, PREFETCH, UNORDERED, WORKERS
+from benchmarks.counterfactual_pipelines.running import BATCH, GROWS, HALVED, PREFETCH, UNORDERED, WORKERS, size_of
 from tb_dataplugin.errors import DataPipelineError
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.whatif import Change, predict
@@ -26,6 +26,8 @@ CLASSES = (
     "more workers",
     "prefetch",
     "in_order off",
+    "batch, step as before",
+    "batch, step in proportion",
 )
 
 
@@ -59,7 +61,7 @@ class Pair:
 def pairs_of(pipeline: Pipeline, logdir: Path, result: dict[str, Any]) -> Iterator[Pair]:
     """The changes that were measured, and that can be predicted from the capture in `logdir`."""
     captures = sorted(logdir.glob("*.trace.json.gz"))
-    if not captures or not result["rounds"]:
+    if not captures or not result["rounds"] or not result["rounds"][0]:
         return
     loop, _ = read_loop(captures[-1])
     unchanged = [times[0] for times_of in result["rounds"] for times in times_of.values()]
@@ -110,6 +112,8 @@ def change_of(name: str) -> Change:
         return Change(prefetch=int(name.removeprefix(PREFETCH)))
     if name == UNORDERED:
         return Change(in_order=False)
+    if name.startswith(BATCH):
+        return Change(batch=size_of(name))
     return Change(stages=(parse_stage(name if name.endswith(HALVED) else f"{name}=0x"),))
 
 
@@ -120,6 +124,8 @@ def _kind(name: str, change: Change, workers: int) -> str:
         return "prefetch"
     if change.in_order is not None:
         return "in_order off"
+    if change.batch is not None:
+        return "batch, step in proportion" if name.endswith(GROWS) else "batch, step as before"
     if name == "transfer":
         return "transfer taken away"
     if name.startswith(("read::", "decode::")):

@@ -12,7 +12,7 @@ from tb_dataplugin.export.as_html import as_html
 from tb_dataplugin.export.as_json import as_dict, as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
-from tb_dataplugin.pipeline import KeptCapture, as_report, open_found, read_loop, timeline_of
+from tb_dataplugin.pipeline import KeptCapture, as_report, loop_of, open_found, timeline_of
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.remote import Place, Url, all_fetched, fetched, listed, place
 from tb_dataplugin.report.report_pb2 import Capture
@@ -113,7 +113,7 @@ def what_if(
     """What a change would bring, predicted from one capture; nothing is run (docs/whatif.md).
 
     Args:
-        path: a trace file, or its URL; of a URL's folder the newest trace.
+        path: a trace file, or its URL; of a folder the newest trace.
         workers, prefetch, in_order: as DataLoader's `num_workers`, `prefetch_factor`, `in_order`; None: as captured.
         stages: factors of the time of stages, or of kinds of stages: ``{"transform::Blur": 0.1, "decode": 0}``.
         batch: samples of a batch. pin: True for pinned batches. moved: stages that the device does. What the step then
@@ -124,11 +124,10 @@ def what_if(
 
     Raises:
         BadRequest: the capture has no such stage, or no DataLoader takes such a setting.
-        NothingToReport: nothing can be predicted from this capture; the message says why.
+        NothingToReport: a folder has no traces, or nothing can be predicted from this capture; the message says why.
         UnreadableTrace: the file cannot be analysed.
     """
-    found = _place(path)
-    loop, _ = read_loop(_newest(found).path if isinstance(found, Url) else found)
+    loop, _ = loop_of(_newest(_place(path)))
     factors = tuple((stages or {}).items())
     return predict(loop, Change(workers, prefetch, in_order, factors, batch, pin or None, tuple(moved)))
 
@@ -137,8 +136,10 @@ def _place(path: str | Path) -> Place:
     return place(path) if isinstance(path, str) else path
 
 
-def _newest(url: Url) -> TraceFile:
-    return fetched(max(listed(url), key=lambda trace: (trace.modified_ns, trace.id)))
+def _newest(path: Place) -> TraceFile:
+    if isinstance(path, Url):
+        return fetched(max(listed(path), key=lambda trace: (trace.modified_ns, trace.id)))
+    return max(_traces(path), key=lambda trace: (trace.modified_ns, trace.id))
 
 
 def _traces(path: Place) -> list[TraceFile]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -32,7 +32,7 @@ from tb_dataplugin.report.build import build_capture
 from tb_dataplugin.report.pairing import with_replay
 from tb_dataplugin.report.replay_command import add_replay_command
 from tb_dataplugin.report.report_pb2 import Capture, Report
-from tb_dataplugin.shown import encodable
+from tb_dataplugin.shown import encodable, shown
 from tb_dataplugin.timeline.lanes import TimelineSource, build_timeline_source
 from tb_dataplugin.whatif import fit_loop
 from tb_dataplugin.whatif.loop import Loop
@@ -76,7 +76,8 @@ def open_found(
     if trace.refused:
         raise Refused(trace.refused)
     try:
-        kept = open_capture(trace.path, trace.id, options, stores, trace.roots)
+        with _named_as_asked(trace):
+            kept = open_capture(trace.path, trace.id, options, stores, trace.roots)
     except (DataPipelineError, MemoryError):
         raise
     except Exception as error:
@@ -84,6 +85,17 @@ def open_found(
     if trace.url:
         kept.capture.file = encodable(trace.url)
     return replace(kept, trace=trace)
+
+
+@contextmanager
+def _named_as_asked(trace: TraceFile) -> Iterator[None]:
+    """An error names the URL, not the file that it was fetched to."""
+    try:
+        yield
+    except DataPipelineError as error:
+        if trace.url:
+            error.args = (str(error).replace(shown(str(trace.path)), shown(trace.url)),)
+        raise
 
 
 def open_capture(
@@ -172,6 +184,12 @@ def read_loop(path: Path, name: str | None = None, roots: Roots = ()) -> tuple[L
     if isinstance(loop, Unavailable):
         raise NothingToReport(f"{path}: {loop.message}")
     return loop, tuple(doubt.sentence for doubt in results.doubts)
+
+
+def loop_of(trace: TraceFile) -> tuple[Loop, tuple[str, ...]]:
+    """As `read_loop`."""
+    with _named_as_asked(trace):
+        return read_loop(trace.path, trace.id, trace.roots)
 
 
 def read_rank(path: Path, name: str | None = None, roots: Roots = ()) -> RankTable | Unavailable:

@@ -277,7 +277,7 @@ TABLES: Final = (
 )  # fmt: skip
 """Names of the tables that the page gets."""
 
-_SERIES: Final = {"rchar": "all reads", "read": "read from storage"}
+_SERIES: Final = {"rchar": "all reads", "read": "read from storage", "workers": "DataLoader workers"}
 _SUFFIXES: Final = ("_bytes_per_s", "_per_s", "_bytes")
 
 

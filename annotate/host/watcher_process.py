@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
+import weakref
+from collections.abc import Iterable
 from pathlib import Path
 from time import monotonic, sleep
 from typing import IO, Final
@@ -64,6 +66,8 @@ class WatcherProcess:
             self._answers.close()
             self._file.close()
             raise
+        # Whoever forgets to end it has its ends closed all the same, and it ends when they are.
+        self._close_ends = weakref.finalize(self, _close, (self._commands, self._answers, self._file))
 
     def _start(self) -> subprocess.Popen[bytes]:
         environment = {name: os.environ[name] for name in ENVIRONMENT if name in os.environ}
@@ -128,9 +132,7 @@ class WatcherProcess:
         finally:
             if self._lets_look:
                 let_look(0)
-            for each in (self._commands, self._answers, self._file):
-                with contextlib.suppress(OSError):
-                    each.close()
+            self._close_ends()
 
     def _wait(self) -> None:
         """Until it has closed its end; kill it where it does not."""
@@ -149,6 +151,12 @@ class WatcherProcess:
         poll = select.poll()
         poll.register(self._answers, 0)
         return any(event & select.POLLHUP for _, event in poll.poll(0))
+
+
+def _close(files: Iterable[IO[bytes]]) -> None:
+    for each in files:
+        with contextlib.suppress(OSError):
+            each.close()
 
 
 def let_look(pid: int) -> bool:

@@ -1,6 +1,8 @@
 """``python -m annotate tune-worker``: answers `tb-dataplugin tune`, a line of JSON for a line of JSON.
 
     {"do": "window", "seconds": 2}     how long steps took (`windows.timed_window`)
+    {"do": "same", "seconds": 2, "count": 0}     the same samples each time (`windows.same_window`)
+    {"do": "loaderless", "count": 50}     batches from memory (`windows.loaderless_window`)
     {"do": "record", "batches": 24, "logdir": "..."}     a capture: {"trace": path}
 
 The first line is about the loader. An error is {"error": one line}. Ends with its input. What the user's code prints
@@ -17,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, TextIO
 
 from annotate.tuning.rebuilding import NotTunable, not_the_same, rebuilt, settings_of
-from annotate.tuning.windows import Step, recorded_window, timed_window
+from annotate.tuning.windows import Step, loaderless_window, recorded_window, same_window, timed_window
 
 LONGEST: Final = 300
 """Characters of an error."""
@@ -63,6 +65,10 @@ def _answer(answers: TextIO, answer: Mapping[str, Any]) -> None:
 def _done(asked: Mapping[str, Any], loader: Any, step: Step) -> Mapping[str, Any]:
     if asked["do"] == "record":
         return {"trace": recorded_window(loader, step, int(asked["batches"]), asked["logdir"])}
+    if asked["do"] == "same":
+        return same_window(loader, step, float(asked["seconds"]), int(asked["count"]))
+    if asked["do"] == "loaderless":
+        return loaderless_window(loader, step, int(asked["count"]))
     return timed_window(loader, step, float(asked["seconds"]))
 
 

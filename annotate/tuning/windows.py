@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import random
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from annotate.loop_windows import LEAST, LONGEST, SETTLING, batch_bytes, worker_bytes
 from annotate.tuning.rebuilding import NotTunable
+
+SEED: Final = 0
+KEPT: Final = 4
+"""Batches in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +80,13 @@ class Epochs:
             self.ended += 1
 
 
-def timed_window(loader: Any, step: Step, seconds: float) -> dict[str, float]:
+def timed_window(loader: Any, step: Step, seconds: float, count: int = 0) -> dict[str, float]:
     """Of the loop in its steady state, in seconds: `total` for `batches`, of which the loop waited `wait`.
 
     An epoch that ends within the window counts with what it costs to begin the next.
+
+    Args:
+        count: batches, whatever they take; 0: as many as there are in `seconds`.
     """
     workers = int(loader.num_workers)
     epochs = Epochs(loader)
@@ -84,24 +94,51 @@ def timed_window(loader: Any, step: Step, seconds: float) -> dict[str, float]:
     for _ in range(SETTLING + 2 * workers):
         step(next(batches))
     step.finish()
-    batch = None
-    least, waited, count, ended = LEAST + 2 * workers, 0.0, 0, epochs.ended
+    ended, timed = epochs.ended, _timed(batches, step, seconds, LEAST + 2 * workers, count)
+    return {**timed, "epochs": epochs.ended - ended, "worker_bytes": worker_bytes()}
+
+
+def _timed(batches: Iterator[Any], step: Step, seconds: float, least: int, exactly: int) -> dict[str, float]:
+    batch, waited, count = None, 0.0, 0
     began = now = time.perf_counter()
-    while (now - began < seconds or count < least) and now - began < LONGEST * seconds:
+    while _goes_on(count, now - began, seconds, least, exactly):
         batch = next(batches)
         waited += time.perf_counter() - now
         step(batch)
         count, now = count + 1, time.perf_counter()
     step.finish()
     total = time.perf_counter() - began
-    return {
-        "batches": count,
-        "total": total,
-        "wait": waited,
-        "epochs": epochs.ended - ended,
-        "worker_bytes": worker_bytes(),
-        "batch_bytes": batch_bytes(batch),
-    }
+    return {"batches": count, "total": total, "wait": waited, "batch_bytes": batch_bytes(batch)}
+
+
+def _goes_on(count: int, passed: float, seconds: float, least: int, exactly: int) -> bool:
+    if exactly:
+        return count < exactly
+    return (passed < seconds or count < least) and passed < LONGEST * seconds
+
+
+def same_window(loader: Any, step: Step, seconds: float, count: int = 0) -> dict[str, float]:
+    """`timed_window`, of the same samples each time: as far as their order follows from torch's random numbers, or
+    Python's, or numpy's.
+    """
+    import torch
+
+    torch.manual_seed(SEED)
+    random.seed(SEED)
+    if (numpy := sys.modules.get("numpy")) is not None:
+        numpy.random.seed(SEED)
+    if loader.generator is not None:
+        loader.generator.manual_seed(SEED)
+    return timed_window(loader, step, seconds, count)
+
+
+def loaderless_window(loader: Any, step: Step, count: int) -> dict[str, float]:
+    """The same loop with batches from memory: a few of the loader's, over and over."""
+    kept = list(itertools.islice(Epochs(loader), KEPT))
+    for batch in kept:
+        step(batch)
+    step.finish()
+    return {**_timed(itertools.cycle(kept), step, 0.0, 0, count), "epochs": 0, "worker_bytes": 0.0}
 
 
 def recorded_window(loader: Any, step: Step, batches: int, logdir: str) -> str:

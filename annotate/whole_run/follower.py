@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from functools import partial
 from threading import get_native_id
 from typing import Any, ClassVar, Final
@@ -32,7 +32,8 @@ _MOST_LOADERS: Final = 64
 class RunFollower:
     """All loaders of a run."""
 
-    def __init__(self, happened: Callable[[Event], None]) -> None:
+    def __init__(self, happened: Callable[[Event], None], away: Callable[[], AbstractContextManager[None]]) -> None:
+        """`away`: there is no thread of the recorder's meanwhile."""
         self.latest: object = None
         self.thread: int | None = None
         """The one that iterated a loader last, as the system numbers it."""
@@ -42,6 +43,7 @@ class RunFollower:
         self.settings: Final[list[LoaderMetadata]] = []
         """By number, as they were at the first ``iter(loader)``."""
         self.happened: Final = happened
+        self._away: Final = away
         self._known: Final[weakref.WeakKeyDictionary[Any, Series]] = weakref.WeakKeyDictionary()
         self._epoch: RunEpoch | None = None
         """Of the iterator that is being made."""
@@ -115,6 +117,8 @@ class RunFollower:
     def listener(self, loader: Any, iteration: Iteration, hooks: ExitStack) -> RunEpoch | None:
         if not iteration.has_workers and iteration.iterable:
             hooks.enter_context(measuring(loader.dataset))
+        if iteration.has_workers:
+            hooks.enter_context(self._away())
         self._epoch = RunEpoch(self._series_of(loader), iteration)
         return self._epoch if iteration.has_workers else None  # without workers `RunIterator` sees it all
 

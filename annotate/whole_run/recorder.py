@@ -6,13 +6,15 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
 from annotate.host.facts import describe_host, describe_versions, host_name
 from annotate.host.lock_share import LockShare
-from annotate.host.own_threads import own_thread
+from annotate.host.own_threads import own_thread, wait_until_gone
 from annotate.monitoring.lines import print_line
 from annotate.saying import guard, one_line
 from annotate.whole_run.follower import RunFollower
@@ -28,6 +30,8 @@ INTERVAL_S: Final = 10.0
 _MOST_PIDS: Final = 4096
 _PATIENCE_S: Final = 2.0
 """For the thread, when the run ends: a file system may hang."""
+_AWAY_S: Final = 0.1
+"""For the thread, when a loader is about to fork."""
 _LOST: Final = "annotate.watch has stopped recording the run"
 _LEFT: Final = "annotate.watch left a process behind"
 
@@ -51,11 +55,11 @@ class Recorder:
         self.prints: Final = prints
         self.interval_s: Final = interval_s
         self.windows: Windows | None = None
-        self.loaders: Final = RunFollower(self._happened)
+        self.loaders: Final = RunFollower(self._happened, self._away)
         self._pid = os.getpid()
         self._pids: dict[int, None] = {}
         self._machine: Final = Machine(lambda: list(self._pids))
-        self._lock: Final = LockShare(time.monotonic())
+        self._lock = LockShare(time.monotonic())
         self._waiting: Final[deque[Facts]] = deque()
         """Lines that are to be written before the next interval."""
         self._events = 0
@@ -63,9 +67,11 @@ class Recorder:
         self._scalars: EventFile | None = None
         self._described = 0
         self._wake: Final = threading.Event()
-        self._is_over = False
+        self._is_over = self._is_away = self._is_closed = False
         self._from = time.time()
-        self._thread = threading.Thread(target=self._run, name="annotate: whole run", daemon=True)
+        self._due = 0.0
+        """When the next interval is to be written; `time.monotonic`."""
+        self._thread = self._new_thread()
 
     def begin(self) -> None:
         """Raises: OSError: the folder cannot be written. Whatever it raises, nothing is left open."""
@@ -99,6 +105,40 @@ class Recorder:
         if self._thread.ident is not None:
             self._thread.join(_PATIENCE_S)
         self.loaders.tell_trouble()
+
+    def _new_thread(self, before: threading.Thread | None = None) -> threading.Thread:
+        """`before`: the one that it goes on for."""
+        return threading.Thread(target=self._run, args=(before,), name="annotate: whole run", daemon=True)
+
+    @contextmanager
+    def _away(self) -> Iterator[None]:
+        """Without the thread, for a loader that forks: what a thread has locked then stays locked in the child.
+
+        One that does not leave in time, since the file system hangs, stays.
+        """
+        if self._is_away or self._is_over or os.getpid() != self._pid:
+            yield
+            return
+        self._is_away = True
+        try:
+            with guard("annotate.watch has a thread of its own while a DataLoader forks"):
+                self._wake.set()
+                wait_until_gone(self._thread, _AWAY_S)
+            yield
+        finally:
+            self._is_away = False
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if self._is_closed:
+            return
+        try:
+            self._thread = self._new_thread(self._thread)
+            self._thread.start()
+        except RuntimeError as error:  # no more threads
+            self._is_over = True
+            self.loaders.trouble = f"{_LOST}: {one_line(error)}. The training goes on"
+            self._close()
 
     def note(self, facts: Facts) -> None:
         """Write a line soon; from any thread."""
@@ -146,18 +186,15 @@ class Recorder:
     # In the recorder's thread:
 
     @own_thread()
-    def _run(self) -> None:
+    def _run(self, before: threading.Thread | None) -> None:
+        if before is not None:
+            before.join()
+        if self._is_closed:
+            return
         try:
-            due = time.monotonic() + self.interval_s
-            self._machine.read(time.perf_counter_ns())
-            while not self._is_over:
-                self._wake.wait(max(0.0, min(due, self._lock.due) - time.monotonic()))
-                self._wake.clear()
-                self._write_waiting()
-                self._lock.turn(time.monotonic(), None if is_recorded() else self.loaders.thread)
-                if time.monotonic() >= due:
-                    due = max(due + self.interval_s, time.monotonic())
-                    self._write_interval()
+            self._record()
+            if not self._is_over:
+                return  # away: another thread goes on
             self._write_waiting()
             self._write_interval()
             self._add({"kind": "end", "t": round(time.time(), 3)})
@@ -165,16 +202,31 @@ class Recorder:
             self.loaders.trouble = f"{_LOST}: cannot write to {self.logdir}: {one_line(error)}. The training goes on"
         except Exception as error:
             self.loaders.trouble = f"{_LOST}, and the training goes on. Internal error: {one_line(error)}"
-        finally:
-            self._close()
+        self._close()
+
+    def _record(self) -> None:
+        """Until the run is over, or the thread is to be away."""
+        if not self._due:
+            self._due = time.monotonic() + self.interval_s
+            self._machine.read(time.perf_counter_ns())
+        while not self._is_over and not self._is_away:
+            self._write_waiting()
+            self._lock.turn(time.monotonic(), None if is_recorded() else self.loaders.thread)
+            if time.monotonic() >= self._due:
+                self._due = max(self._due + self.interval_s, time.monotonic())
+                self._write_interval()
+            self._wake.wait(max(0.0, min(self._due, self._lock.due) - time.monotonic()))
+            self._wake.clear()
 
     def _add(self, facts: Facts) -> None:
         if self._file is not None:
             self._file.add(facts)
 
     def _close(self) -> None:
+        self._is_closed = True
+        lock, self._lock = self._lock, LockShare(0.0)  # whatever its end raises, nobody keeps its process
         with guard(_LEFT):
-            self._lock.end()
+            lock.end()
         self._machine.close()
         for file in (self._file, self._scalars):
             if file is not None:

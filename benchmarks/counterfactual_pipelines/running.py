@@ -29,6 +29,9 @@ WORKERS = "workers="
 PREFETCH = "prefetch="
 UNORDERED = "in_order=off"
 HALVED = "=0.5x"
+BATCH = "batch="
+GROWS = "+step"
+"""Behind a batch's size: the step takes longer in proportion, as it does not otherwise."""
 SETTLING = 8
 """Steps before the clock starts, and two more per worker: queues are in their steady state by then."""
 LEAST = 20
@@ -98,10 +101,23 @@ def _loop(pipeline: Pipeline, change: str) -> Loop:
         kit.settings["prefetch_factor"] = int(change.removeprefix(PREFETCH))
     elif change == UNORDERED:
         kit.settings["in_order"] = False
+    elif change.startswith(BATCH):
+        kit.settings["batch_size"] = size_of(change)
     elif change.endswith(HALVED):
         kit.halved.add(change.removesuffix(HALVED))
     loop = pipeline.build(frozenset({change}))
-    return replace(loop, step_ms=kit.varied(loop.step_ms, pipeline.name))
+    longer = _step_grows(pipeline, change) if change.endswith(GROWS) else 1.0
+    return replace(loop, step_ms=kit.varied(loop.step_ms, pipeline.name) * longer)
+
+
+def size_of(change: str) -> int:
+    """``"batch=16+step" -> 16``."""
+    return int(change.removeprefix(BATCH).removesuffix(GROWS))
+
+
+def _step_grows(pipeline: Pipeline, change: str) -> float:
+    kit.settings.clear()
+    return size_of(change) / (pipeline.build(frozenset()).loader.batch_size or 1)
 
 
 def _ms_per_step(loop: Loop, seconds: float) -> float:

@@ -86,6 +86,7 @@ export function entry(over: Partial<CaptureEntry>): CaptureEntry {
     bytes: 10,
     modified: 1,
     mode: "train",
+    rank: null,
     ...over,
   };
 }

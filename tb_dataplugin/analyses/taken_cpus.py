@@ -131,12 +131,13 @@ def _delayed(results: Results, thread: ThreadCosts, loader: LoaderWait) -> tuple
 def delayed_share(results: Results, thread: ThreadCosts) -> float:
     """In which the training thread waited for a CPU, of the time outside the data wait. The kernel's counters are of
     the whole window, data wait included, so without samples the share is that of all time in which the thread had
-    something to do.
+    something to do; a thread that sleeps outside of the data wait did not wait for a CPU for longer than in the window.
     """
     outside = results.limits.outside if results.limits else None
     if outside is not None and outside.no_cpu_ns is not None and _is_sampled(results):
         return outside.no_cpu_ns / outside.whole_ns
-    wanted = thread.cpu_ns + thread.run_delay_ns
+    outside_ns = results.window.duration_ns - (results.loader.waits.total_ns if results.loader else 0)
+    wanted = max(thread.cpu_ns + thread.run_delay_ns, outside_ns)
     return thread.run_delay_ns / wanted if wanted else 0.0
 
 

@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "run": ("tb_dataplugin.cli.run", "RunCommand"),
     "tune": ("tb_dataplugin.cli.tune", "TuneCommand"),
     "probe-storage": ("tb_dataplugin.cli.probe_storage", "ProbeStorageCommand"),
+    "differential": ("tb_dataplugin.cli.differential", "DifferentialCommand"),
     "verify": ("tb_dataplugin.cli.verify", "VerifyCommand"),
     "attach": ("tb_dataplugin.cli.attach", "AttachCommand"),
 }

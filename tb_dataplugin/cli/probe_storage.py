@@ -14,6 +14,7 @@ from tb_dataplugin.errors import BadRequest, NothingToReport
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import open_found
 from tb_dataplugin.reader.discovery import TRACE_SUFFIXES
+from tb_dataplugin.remote import place
 from tb_dataplugin.storage.as_json import as_json
 from tb_dataplugin.storage.as_text import as_text
 from tb_dataplugin.storage.judging import judge, need_sentences
@@ -97,7 +98,7 @@ def _files_of(paths: Sequence[str], follow_links: bool) -> tuple[list[str], floa
         if not path.endswith(TRACE_SUFFIXES):
             found.append(path)
             continue
-        capture = open_found(newest_trace(Path(path), follow_links)).capture
+        capture = open_found(newest_trace(place(path), follow_links)).capture
         named = [file for sample in capture.slow_samples for file in sample.files if Path(file).is_file()]
         if not named:
             raise NothingToReport(f"{path} names no sample file that is still there; name the files or their folder")

@@ -16,6 +16,7 @@ from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.drive.program import find_program
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.export.terminal import PLAIN, style_for
+from tb_dataplugin.remote import Place, place
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.as_json import as_json
 from tb_dataplugin.tune.as_text import as_text
@@ -101,7 +102,7 @@ def _target_of(arguments: argparse.Namespace) -> Program | Script:
 def add_step_arguments(parser: argparse.ArgumentParser) -> None:
     """What stands in for the training step."""
     add = parser.add_argument
-    add("--capture", type=Path, metavar="CAPTURE", help="the training step's length from a capture of the real program")
+    add("--capture", type=place, metavar="CAPTURE", help="a capture of the real program, for the length of its step")
     add("--step-ms", type=float, metavar="X", help="milliseconds that a training step takes, without its data wait")
     help_cpu = "share of the step that keeps a CPU busy (default: 0: it sleeps, as if a device worked)"
     add("--step-cpu", type=float, metavar="0..1", help=help_cpu)
@@ -109,10 +110,17 @@ def add_step_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """How windows are run in pairs, and where the answer goes."""
+    parser.add_argument(
+        "--pairs", type=int, default=8, metavar="N", help="pairs of windows per setting, at most (default: 8)"
+    )
+    add_window_arguments(parser)
+
+
+def add_window_arguments(parser: argparse.ArgumentParser) -> None:
     """How windows are run, and where the answer goes."""
     add = parser.add_argument
     add("--seconds", type=float, default=2.0, metavar="S", help="that a window is timed (default: 2)")
-    add("--pairs", type=int, default=8, metavar="N", help="pairs of windows per setting, at most (default: 8)")
     add("--python", default=sys.executable, metavar="PATH", help="the interpreter that has torch (default: this one)")
     add("--format", choices=("text", "json"), default="text", help="default: text")
     add_links_argument(parser)
@@ -129,17 +137,17 @@ def limits_of(arguments: argparse.Namespace, runs: int, minutes: float, tried: t
     return Limits(runs, minutes, arguments.pairs, tried)
 
 
-def program_of(arguments: argparse.Namespace, capture: Path | None) -> Program:
+def program_of(arguments: argparse.Namespace, capture: Place | None) -> Program:
     """The loop to run, with the step of `capture`, or of --step-ms. Raises BadRequest."""
     if not hasattr(os, "killpg"):
         raise BadRequest("loops are run on Linux and macOS only: this system has no process groups")
     step_ms, step_cpu = arguments.step_ms, arguments.step_cpu
     if capture is not None:
-        if arguments.output is not None:
+        if isinstance(capture, Path):
             check_output(arguments.output, [capture])
         if step_ms is None:
             trace = newest_trace(capture, arguments.follow_links)
-            step_ms, measured, _ = step_from(trace.path, trace.id, trace.roots)
+            step_ms, measured, _ = step_from(trace)
             step_cpu = measured if step_cpu is None else step_cpu
     step_ms, step_cpu = step_ms or 0.0, step_cpu or 0.0
     if not 0 <= step_ms < 1e6:

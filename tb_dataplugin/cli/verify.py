@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from typing import ClassVar
 
 from tb_dataplugin.cli.inputs import check_output, newest_trace, write_text
 from tb_dataplugin.cli.tune import add_run_arguments, add_step_arguments, in_place, limits_of, program_of, progress
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import open_found
+from tb_dataplugin.remote import place
 from tb_dataplugin.tune.training_step import step_from
 from tb_dataplugin.tune.verified_text import as_json, as_text
 from tb_dataplugin.tune.verifying import advised, find, verify
@@ -29,7 +29,7 @@ class VerifyCommand:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("of", type=Path, metavar="CAPTURE", help="a trace file, or a folder, whose newest trace is taken")
+        add("of", type=place, metavar="CAPTURE", help="a trace file, or a folder, whose newest trace is taken")
         add("--finding", required=True, metavar="K", help="its number in the report, from 1, or its rule")
         add("--target", required=True, metavar="MODULE:NAME", help="the DataLoader, or a function that returns one")
         add_step_arguments(parser)
@@ -43,8 +43,8 @@ class VerifyCommand:
         capture = open_found(trace).capture
         finding = find(capture, arguments.finding)
         advised(finding)  # before anything is run
+        batches = step_from(trace).batches
         program = program_of(arguments, arguments.capture or trace.path)
-        batches = step_from(trace.path, trace.id, trace.roots).batches
         with in_place():
             verified = verify(program, capture, finding, batches, limits.pairs, progress)
         style = style_for(sys.stdout) if arguments.output is None else PLAIN

@@ -11,7 +11,7 @@ from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_tr
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json, as_text
-from tb_dataplugin.pipeline import read_loop
+from tb_dataplugin.pipeline import loop_of
 from tb_dataplugin.remote import place
 from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
 
@@ -50,7 +50,7 @@ class WhatIfCommand:
         trace = newest_trace(arguments.capture, arguments.follow_links)
         check_output(arguments.output, [trace.path])
         changes = _changes(arguments)
-        loop, doubts = read_loop(trace.path, trace.id, trace.roots)
+        loop, doubts = loop_of(trace)
         for doubt in doubts:
             complain(doubt)
         predictions = predict_all(loop, changes or usual_changes(loop))

@@ -11,7 +11,7 @@ from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
 from tb_dataplugin.compare.parts import compare_parts
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
-from tb_dataplugin.compare.promise import promise
+from tb_dataplugin.compare.promises import promises
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
 from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import (
@@ -46,26 +46,27 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
     unit = common_unit((*first, *second))
     each = [max(sharing(stages_of(run)) for run in side) for side in (first, second)]
     shared = max(each)
+    time, stages = compare_time(first, second, unit, shared), compare_stages(first, second, unit, shared)
     compared = Compared(
         unit=unit,
         runs=max(len(first), len(second)),
         shared_machine=_is_shared(shared),
         same_content=are_identical(before, after),
         why_not=why_not_comparable(first, second),
-        time=compare_time(first, second, unit, shared),
+        time=time,
         parts=compare_parts(first, second, unit, shared),
-        stages=compare_stages(first, second, unit, shared),
+        stages=stages,
         settings=compare_settings(first, second),
+        promises=promises(first, second, unit, time, stages),
     )
     verdict = judge(compared)
-    kept = () if verdict.outcome in ("identical", "not_comparable") else promise(before, after)
     return pb.Comparison(
         schema_version=SCHEMA_VERSION,
         before=(_run(run, unit) for run in first),
         after=(_run(run, unit) for run in second),
         outcome=verdict.outcome,
         sentence=verdict.sentence,
-        evidence=map(evidence_report, (*verdict.evidence, *kept)),
+        evidence=map(evidence_report, verdict.evidence),
         unit=unit,
         time=_quantity(compared.time) if compared.time else None,
         parts=map(_quantity, compared.parts),

@@ -42,6 +42,8 @@ class Compared:
     parts: Sequence[Quantity]
     stages: Sequence[Quantity]
     settings: Sequence[SettingChange]
+    promises: tuple[Evidence, ...] = ()
+    """What findings before the change said that it would save, beside what it saved."""
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -63,6 +65,7 @@ def judge(compared: Compared) -> Verdict:
     if compared.why_not:
         advice = "Compare captures of one program, before and after a change."
         return Verdict("not_comparable", f"Not comparable: {compared.why_not}. {advice}", evidence)
+    evidence = (*compared.promises, *evidence)
     if total is None:
         return Verdict("unknown", _certain(compared) + _UNKNOWN, evidence)
     if total.outcome == "faster" or total.outcome == "slower":

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+import numpy as np
+
 from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import WIDEST
@@ -53,6 +55,10 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
         yield from wrap(limit, "  ")
     if has_memory:
         yield "  ahead: memory of the batches that are kept ready"
+    if loop.worker_bytes is not None:
+        low, middle, high = (data_size(size) for size in np.percentile(loop.worker_bytes, (5, 50, 95)).tolist())
+        text = f"Memory of a DataLoader worker, with shared pages: {middle} (90% of the window: {low} to {high})."
+        yield from wrap(text, "  ")
     yield ""
     for note in (BASIS, *dict.fromkeys(note for prediction in predictions for note in prediction.notes)):
         yield from wrap(note, "  ")
@@ -131,9 +137,11 @@ def _as_dict(prediction: Prediction) -> dict[str, Any]:
     }
     known = {name: _range(value) for name, value in ranges.items() if value is not None}
     memory = {} if prediction.memory_bytes is None else {"memory_bytes": prediction.memory_bytes}
+    workers = {} if prediction.workers_bytes is None else {"workers_bytes": _range(prediction.workers_bytes)}
     notes = {"notes": list(prediction.notes)} if prediction.notes else {}
     named = {"change": _change(prediction.change), "name": _name(prediction)}
-    return {**named, **known, "limited_by": prediction.limited_by, **memory, **notes}
+    marked = {"crowded": True} if prediction.crowded else {}
+    return {**named, **marked, **known, "limited_by": prediction.limited_by, **memory, **workers, **notes}
 
 
 def _change(change: Change) -> dict[str, Any]:

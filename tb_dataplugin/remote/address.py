@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Final
 
 _URL: Final = re.compile(r"[A-Za-z][\w+.-]+://")
-_PASSWORD: Final = re.compile(r"(?<=://)[^/@]*@")
+_PASSWORD: Final = re.compile(r"(?<=://)[^/@\s]*@")
+_QUERY: Final = re.compile(r"(://[^\s?'\"]*)\?[^\s'\"]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,3 +31,8 @@ Place = Path | Url
 
 def place(text: str) -> Place:
     return Url(text) if _URL.match(text) else Path(text)
+
+
+def without_secrets(text: str) -> str:
+    """A sentence in which URLs may stand: without their passwords and queries."""
+    return _QUERY.sub(r"\1", _PASSWORD.sub("", text))

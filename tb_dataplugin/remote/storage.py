@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, Final, TypeVar
 
 from tb_dataplugin.errors import BadRequest, DataPipelineError, UnreadableTrace
 from tb_dataplugin.reader.discovery import MAX_DEPTH, READABLE_SUFFIXES, STAMP, TRACE_SUFFIXES, strip_suffix
-from tb_dataplugin.remote.address import Url
+from tb_dataplugin.remote.address import Url, without_secrets
 
 PATIENCE_S: Final = 60.0
 """For one answer of a server: a listing, or a block of bytes."""
@@ -21,6 +21,10 @@ _STATE: Final = ("ETag", "etag", "mtime", "LastModified", "last_modified", "upda
 """What filesystems say of a file's state, each under names of its own."""
 
 _TIMES: Final = ("mtime", "LastModified", "last_modified", "updated", "created")
+
+_GONE: Final = (404, 410)
+_DENIED: Final = (401, 403)
+"""Of HTTP."""
 
 _T = TypeVar("_T")
 
@@ -177,19 +181,30 @@ def patiently(question: Callable[[], _T], patience_s: float) -> _T:
     return answers[0]
 
 
-def _why(error: Exception) -> tuple[str, str]:
+def _why(error: BaseException) -> tuple[str, str]:
     """Reason and remedy."""
-    if isinstance(error, FileNotFoundError):
+    error = _http_error(error) or error
+    status = getattr(error, "status", None)  # aiohttp's
+    if isinstance(error, FileNotFoundError) or status in _GONE:
         return (
             "there is no such file or folder",
             "check the URL and your credentials; it may have been deleted meanwhile",
         )
-    if isinstance(error, PermissionError):
+    if isinstance(error, PermissionError) or status in _DENIED:
         return "permission denied", "check your credentials for this storage"
     if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
         return f"the server does not answer ({_one_line(error)})", "try again later"
+    if isinstance(status, int):
+        return f"the server answers {status} ({getattr(error, 'message', '')})", "try again later"
     return _one_line(error), "check the URL, your credentials and the network"
 
 
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+def _http_error(error: BaseException) -> BaseException | None:
+    """Whatever goes wrong, fsspec's HTTP calls it a missing file: what it was is the cause of that."""
+    cause = error.__cause__
+    is_http = isinstance(error, FileNotFoundError) and type(cause).__module__.partition(".")[0] == "aiohttp"
+    return cause if is_http else None
+
+
+def _one_line(error: BaseException) -> str:
+    return without_secrets(" ".join(str(error).split()))[:200] or type(error).__name__

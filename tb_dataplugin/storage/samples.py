@@ -64,6 +64,14 @@ def choose(paths: Iterable[str], most_bytes: int, seed: int = 0) -> Samples:
     return Samples(tuple(chosen), len(found), sum(sample.size for sample in found))
 
 
+def every(paths: Iterable[str]) -> list[Path]:
+    """All files of these, `MOST_LISTED` at most. Raises as `choose` does."""
+    found = [sample.path for sample in _within(MOST_LISTED, (sample for path in paths for sample in _files(path)))]
+    if not found:
+        raise NothingToReport("none of the paths has a regular file with anything in it")
+    return found
+
+
 def _within(most: int, samples: Iterator[Sample]) -> Iterator[Sample]:
     for _, sample in zip(range(most), samples, strict=False):
         yield sample

@@ -91,6 +91,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "bytes": entry.trace.size,
         "modified": entry.trace.modified_ns / 1e9,
         "mode": entry.mode,
+        "rank": _rank(entry),
     }
 
 

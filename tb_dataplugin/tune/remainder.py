@@ -37,7 +37,7 @@ class Remainder:
             return f"With these settings {rest}, and no setting tried here helps; a capture's report names the stage."
         place = f" ({self.where})" if self.where else ""
         if self.stage == TRANSFER:
-            return f"With these settings {rest}: sending batches to the training process limits; make them smaller."
+            return f"With these settings {rest}, for sending batches: larger ones, or smaller samples, need less of it."
         if self.undecided:
             code = f"in code, {self.stage}{place} would bring most"
             return f"With these settings {rest}. {self.undecided} may still reduce it; {code}."

@@ -103,7 +103,18 @@ class Server:
         )
 
     def window(self) -> Window:
-        answer = self._ask({"do": "window", "seconds": self._program.seconds})
+        return self._window({"do": "window", "seconds": self._program.seconds})
+
+    def same(self, count: int = 0) -> Window:
+        """Of the same samples each time; of so many batches, or (0) as many as there is time for."""
+        return self._window({"do": "same", "seconds": self._program.seconds, "count": count})
+
+    def loaderless(self, count: int) -> Window:
+        """Of so many batches from memory."""
+        return self._window({"do": "loaderless", "count": count})
+
+    def _window(self, question: dict[str, Any]) -> Window:
+        answer = self._ask(question)
         if not answer.get("batches"):
             raise CannotRun("the window was too short for a single batch: give it more time (--seconds)")
         return Window(**answer)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import NamedTuple
 
-from tb_dataplugin.pipeline import read_loop
-from tb_dataplugin.reader.opening import Roots
+from tb_dataplugin.pipeline import loop_of
+from tb_dataplugin.reader.discovery import TraceFile
 
 
 class TrainingStep(NamedTuple):
@@ -17,8 +16,8 @@ class TrainingStep(NamedTuple):
     batches: float
 
 
-def step_from(path: Path, name: str | None = None, roots: Roots = ()) -> TrainingStep:
+def step_from(trace: TraceFile) -> TrainingStep:
     """Raises UnreadableTrace, and NothingToReport for a capture that does not say."""
-    loop, _ = read_loop(path, name, roots)
+    loop, _ = loop_of(trace)
     batches = max(loop.batches_per_step, 1e-9)
     return TrainingStep(float(loop.own_ns.mean()) / batches / 1e6, min(1.0, max(0.0, loop.own_cpus)), batches)

@@ -26,6 +26,9 @@ TORCHS_PREFETCH: Final = 2
 """DataLoader's own default per worker."""
 
 
+WORKERS_MEMORY: Final = ("host::processes", "workers_bytes")
+"""Counter and series: resident memory of all DataLoader workers together."""
+
 FULL: Final = 0.95
 """Share of the CPUs' time from which on they count as all taken: then only waiting for them says by how much."""
 
@@ -130,15 +133,31 @@ def _without_workers(results: Results) -> Loop | Unavailable:
     build = parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
     build = _with_wrappers(build, results, waits)
     thread = _training_cpus(results, waited_ns=0)
+    building, training = _building_and_training(results, thread, waits)
     return _loop(
         results,
         build=Timed(build.parts, build.ns * (1 - thread.delayed)),
         way=np.zeros(1),
         receive=Timed((NO_STAGE,), np.zeros((1, 1))),
-        building=thread,
-        training=thread,
+        building=building,
+        training=training,
         batches=len(waits),
     )
+
+
+def _building_and_training(results: Results, thread: _Cpus, waits: Intervals) -> tuple[_Cpus, _Cpus]:
+    """What a thread that does both keeps busy in either: the same where the CPU time of its waits was not recorded."""
+    tree, cpu, costs = results.tree, results.trace.span_facts.cpu_ns, training_costs(results)
+    is_wait = [path[-1].kind == "wait" and all(stage.kind != "wait" for stage in path[:-1]) for path in tree.paths]
+    mine = np.array(is_wait, dtype=np.bool_)[tree.node] & (tree.track == results.trace.training_track)
+    rows = np.flatnonzero(mine & waits.contains(tree.start_ns))
+    outside_ns = results.window.duration_ns - waits.total_ns
+    if costs is None or not len(rows) or (cpu[rows] < 0).any() or not waits.total_ns or outside_ns <= 0:
+        return thread, thread
+    inside = float(cpu[rows].sum())
+    shares = inside / waits.total_ns, max(0.0, costs.cpu_ns - inside) / outside_ns
+    building, training = (_Cpus(min(1.0, share / (1 - thread.delayed)), thread.delayed) for share in shares)
+    return building, training
 
 
 def _with_wrappers(build: Timed, results: Results, waits: Intervals) -> Timed:
@@ -186,6 +205,7 @@ def _loop(
         batch_size=size,
         is_pinned=bool(results.settings.pin_memory),
         pageable_ns=_pageable_ns(results),
+        worker_bytes=_worker_bytes(results),
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
 
@@ -269,6 +289,15 @@ def _builders(results: Results) -> float:
     """DataLoader workers that built batches at once, on average."""
     rows = results.workers.rows if results.workers else ()
     return sum(row.busy_ns for row in rows) / results.window.duration_ns
+
+
+def _worker_bytes(results: Results) -> Floats | None:
+    window, workers = results.window, (results.settings.num_workers if results.settings else None) or 0
+    for series in results.trace.counters if workers else ():
+        if (series.counter, series.series) == WORKERS_MEMORY:
+            inside = (series.time_ns >= window.start_ns) & (series.time_ns <= window.end_ns)
+            return series.value[inside] / workers if inside.any() else None
+    return None
 
 
 def _batch_bytes(results: Results) -> float | None:

@@ -87,6 +87,10 @@ class Loop:
     is_pinned: bool = False
     pageable_ns: float | None = None
     """Per step, host time in the calls that copy from pageable memory to a device; None: no such copy was recorded."""
+    worker_bytes: Floats | None = None
+    """Resident memory of one DataLoader worker, as it was sampled in the window, pages that it shares with others
+    included; None where it was not.
+    """
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

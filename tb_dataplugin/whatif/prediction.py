@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.whatif.change import TRANSFER, Change, changed, check, scaled
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
@@ -62,7 +63,8 @@ class Range:
 class Prediction:
     """`limited_by`: what would bring most if it took half as long: a stage, ``transfer``, or ``step``, its own time;
     ``device`` where a step cannot be shorter than what the device computes for it. `device_idle`: share of the step;
-    None without a device.
+    None without a device. `memory_bytes`: of the batches that are asked for ahead; `workers_bytes`: of all DataLoader
+    workers, None where there are none, or theirs was not recorded.
     """
 
     change: Change
@@ -73,6 +75,7 @@ class Prediction:
     limited_by: str
     memory_bytes: float | None
     notes: tuple[str, ...] = ()
+    workers_bytes: Range | None = None
     crowded: bool = False
     """Whether the gain would be taken from other programs."""
 
@@ -139,6 +142,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         device_idle=None,
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
+        workers_bytes=_workers_memory(new),
         notes=(*notes, *crowded, *assumptions(loop, change)),
         crowded=bool(crowded),
     )
@@ -217,9 +221,20 @@ def _with_other_workers(new: Loop, loop: Loop) -> tuple[Loop, tuple[str, ...]]:
         kept = [number for number, part in enumerate(new.receive.parts) if part]
         receive = Timed(tuple(new.receive.parts[number] for number in kept), new.receive.ns[:, kept])
         return replace(new, receive=receive), ()
-    receive = Timed(((),), np.full((1, 1), NEW_WORKERS_RECEIVE_NS))
+    stays = np.array([_stays_outside(part) for part in new.build.parts], dtype=np.bool_)
+    build, outside = (
+        Timed(tuple(part for part, one in zip(new.build.parts, of, strict=True) if one), new.build.ns[:, of])
+        for of in (~stays, stays)
+    )
+    sent_ns = np.full((len(outside), 1), NEW_WORKERS_RECEIVE_NS)
+    receive = Timed((*outside.parts, ()), np.column_stack((outside.ns, sent_ns)))
     note = "The capture has no DataLoader workers, so what they need to send a batch is not measured: 0.7 ms assumed."
-    return replace(new, receive=receive), (note,)
+    return replace(new, build=build, receive=receive), (note,)
+
+
+def _stays_outside(part: Path) -> bool:
+    """DataLoader workers do not take it over: drawing indices, and code around the loader."""
+    return bool(part) and (part[-1].kind == "wrapper" or any(stage.kind == "sampler" for stage in part))
 
 
 def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
@@ -304,3 +319,12 @@ def _memory(loop: Loop) -> float | None:
     if loop.batch_bytes is None:
         return None
     return loop.batch_bytes * max(1, loop.settings.workers * loop.settings.prefetch)
+
+
+def _workers_memory(loop: Loop) -> Range | None:
+    """As many workers, each as large as one of the capture."""
+    sampled, workers = loop.worker_bytes, loop.settings.workers
+    if sampled is None or not workers:
+        return None
+    low, middle, high = (workers * value for value in np.percentile(sampled, (5, 50, 95)).tolist())
+    return Range(middle, low, high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import time
 from collections.abc import Iterator
@@ -16,7 +17,8 @@ from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset,
 from annotate.loop_windows import LEAST, SETTLING, batch_bytes
 from annotate.tuning.rebuilding import NotTunable, ThreadsInWorkers, not_the_same, rebuilt, settings_of
 from annotate.tuning.serving import _facts, one_line
-from annotate.tuning.windows import Epochs, Step, recorded_window, timed_window
+from annotate.tuning.windows import KEPT, Epochs, Step, loaderless_window, recorded_window, same_window, timed_window
+from tb_dataplugin.cli import main
 from tb_dataplugin.tune.running import CannotRun, Facts, Limits, Loop, Window
 from tb_dataplugin.tune.search import Search
 from tb_dataplugin.tune.server import Program
@@ -110,6 +112,49 @@ def test_a_window_counts_batches_and_epochs() -> None:
     assert LEAST > 0
 
 
+class Watched(Numbers):
+    """Remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def __getitem__(self, index: int) -> int:
+        self.asked.append(index)
+        return index
+
+
+@pytest.mark.parametrize("generator", [None, torch.Generator()])
+def test_windows_of_the_same_samples_have_the_same_samples(generator: torch.Generator | None) -> None:
+    dataset = Watched()
+    loader = DataLoader(dataset, 2, shuffle=True, generator=generator)
+    asked = []
+    for _ in range(2):
+        dataset.asked.clear()
+        window = same_window(loader, Step(), 5.0, count=7)
+        assert window["batches"] == 7
+        asked.append(list(dataset.asked))
+    assert asked[0] == asked[1] and len(asked[0]) >= 2 * (SETTLING + 7)
+
+
+def test_without_its_loader_a_loop_gets_batches_that_are_there() -> None:
+    dataset = Watched()
+    steps: list[Any] = []
+    window = loaderless_window(DataLoader(dataset, 2), Counted(steps), 50)
+    assert window["batches"] == 50 and len(steps) == KEPT + 50
+    assert len(dataset.asked) == 2 * KEPT
+
+
+class Counted(Step):
+    """Steps by their batches."""
+
+    def __init__(self, steps: list[Any]) -> None:
+        super().__init__()
+        object.__setattr__(self, "_steps", steps)
+
+    def __call__(self, batch: Any) -> None:
+        self._steps.append(batch)  # type: ignore[attr-defined]
+
+
 def test_a_loader_without_batches_is_one_line() -> None:
     with pytest.raises(NotTunable, match="gives no batch"):
         next(iter(Epochs(DataLoader(Stream(), batch_size=20, drop_last=True))))
@@ -199,6 +244,18 @@ def test_a_real_loader_gets_workers_and_a_diff(pipe: Path) -> None:
     assert outcome.total == row.ratio
     workers = row.changes.get("num_workers")
     assert f"+    return DataLoader(Slow(), batch_size=1, num_workers={workers})" in diff(facts, outcome.best)
+
+
+def test_what_reading_and_loading_add_is_measured_with_the_real_loader(
+    pipe: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (pipe / "data.bin").write_bytes(b"x" * 5000)
+    arguments = ["--files", str(pipe / "data.bin"), "--rounds", "2", "--seconds", "0.05", "--step-ms", "1"]
+    assert main(["differential", "pipe:make_loader", *arguments, "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["steps"]["memory"]["step_us"]["value"] < answer["steps"]["warm"]["step_us"]["value"]
+    assert answer["loading_us"]["value"] > 4000  # a sample sleeps for 5 ms
+    assert ("cold" in answer["steps"]) == ("reading_us" in answer)
 
 
 def test_a_loader_that_cannot_be_made_is_one_line(pipe: Path) -> None:

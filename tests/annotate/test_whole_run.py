@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -19,7 +20,7 @@ import annotate
 from annotate.launch import on_alarm
 from annotate.launch.watch import watch_by_environment
 from annotate.monitoring import next_calls
-from annotate.whole_run import current
+from annotate.whole_run import current, recorder
 from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import values_of
 from annotate.whole_run.recorder import Recorder
@@ -55,9 +56,9 @@ def lines_of(folder: Path) -> list[dict[str, Any]]:
 
 
 def running() -> Recorder:
-    recorder = current.current()
-    assert recorder is not None
-    return recorder
+    ours = current.current()
+    assert ours is not None
+    return ours
 
 
 def test_two_intervals_merge_into_what_one_would_have_been() -> None:
@@ -370,6 +371,56 @@ def test_a_capture_can_ask_for_the_run_as_well(tmp_path: Path) -> None:
     (interval,) = (line for line in lines_of(tmp_path) if line["kind"] == "interval")
     assert interval["loaders"][0]["samples"] == 24
     assert list(tmp_path.glob("*.pt.trace.json.gz"))
+
+
+@pytest.fixture
+def threads_at_forks(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Names of our threads at each fork."""
+    found: list[list[str]] = []
+    fork = os.fork
+
+    def noting() -> int:
+        found.append([thread.name for thread in threading.enumerate() if thread.name.startswith("annotate")])
+        return fork()
+
+    monkeypatch.setattr(os, "fork", noting)
+    return found
+
+
+def test_no_thread_of_ours_is_there_when_a_loader_forks(tmp_path: Path, threads_at_forks: list[list[str]]) -> None:
+    loader = DataLoader(Numbers(), batch_size=4, num_workers=2, multiprocessing_context="fork")
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    list(loader), list(loader)
+    assert threads_at_forks == [[]] * 4
+    assert running()._thread.is_alive()
+    annotate.off()
+    assert [line["kind"] for line in lines_of(tmp_path)] == ["run", "loader", "interval", "end"]
+    assert lines_of(tmp_path)[2]["loaders"][0]["epochs"] == 2
+
+
+def test_a_thread_that_hangs_is_not_waited_for_and_another_goes_on_for_it(
+    tmp_path: Path, threads_at_forks: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hangs, answers, add = threading.Event(), threading.Event(), RunFile.add
+
+    def hanging(self: RunFile, facts: Any) -> None:
+        if facts["kind"] == "loader":
+            hangs.set()
+            answers.wait()
+        add(self, facts)
+
+    monkeypatch.setattr(RunFile, "add", hanging)
+    monkeypatch.setattr(recorder, "_AWAY_S", 0.01)
+    loader = DataLoader(Numbers(), batch_size=4, num_workers=1, multiprocessing_context="fork")
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    list(loader)
+    running().note({"kind": "own"})
+    assert hangs.wait(20)
+    list(loader)
+    assert threads_at_forks == [[], ["annotate: whole run"]]
+    answers.set()
+    annotate.off()
+    assert [line["kind"] for line in lines_of(tmp_path)] == ["run", "loader", "own", "interval", "end"]
 
 
 def test_a_forked_child_writes_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import sys
@@ -220,6 +221,15 @@ def test_a_watcher_that_was_killed_costs_the_share_and_nothing_is_said(recwarn: 
     os.kill(share._process.pid, 9)
     share.turn(share.due, threading.get_native_id())
     assert share.due == float("inf") and not recwarn.list
+
+
+def test_a_watcher_that_nobody_ends_ends_with_whoever_had_it() -> None:
+    share = LockShare(100.0)
+    share.begin()
+    assert len(watchers_of(os.getpid())) == 1
+    del share
+    gc.collect()  # a pipe that is left open would be a ResourceWarning
+    assert gone(os.getpid())
 
 
 def test_the_interval_has_the_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

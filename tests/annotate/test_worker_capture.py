@@ -536,6 +536,6 @@ def test_a_failure_of_ours_leaves_the_users_loop_alone(tmp_path: Path, monkeypat
     monkeypatch.setattr(worker_side, "begin", broken)
     with pytest.warns(RuntimeWarning, match="DataLoader worker. Internal error: ValueError: ours") as warned:
         trace, seen = run(tmp_path, fast_loader())
-    assert len(warned) == 1
+    assert len([each for each in warned if each.category is RuntimeWarning]) == 1, "Python's own is of torch's threads"
     assert [batch.indices for batch in seen] == [[i, i + 1, i + 2] for i in range(0, 24, 3)]
     assert trace["dataPipeline"]["workers"] == []

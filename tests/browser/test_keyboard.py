@@ -24,7 +24,7 @@ def focused(tab: Tab, attribute: str) -> str | None:
 
 def begin(tab: Tab) -> None:
     """Into the page: a frame's first stop is the skip link, which leads past captures and tabs."""
-    tab.frame.locator(".skip").focus()
+    tab.find("skip").focus()
 
 
 def press_until(tab: Tab, key: str, attribute: str, value: str) -> None:
@@ -57,6 +57,7 @@ def worst_gap(tab: Tab, host: Any) -> None:
     tab.page.keyboard.press("Enter")
     row = focused(tab, "aria-label")
     assert row is not None and row.endswith("show this gap")
+    tab.find("timeline-canvas").wait_for(timeout=TIMEOUT_MS)
     for place in ("timeline-canvas", None):
         tab.page.keyboard.press("t")
         assert focused(tab, "data-testid") == place  # there, and back

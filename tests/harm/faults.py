@@ -303,6 +303,7 @@ WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "recording.sums:samples",
             "host.lock_share:LockShare.begin",
             "host.lock_share:LockShare.turn",
+            "host.lock_share:LockShare.end",
             "whole_run.machine:Machine.open",
             "whole_run.run_file:RunFile.add",
         ),
@@ -311,6 +312,8 @@ WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
         WATCHED_WORKERS,
         (
             "whole_run.follower:RunFollower.place",
+            "whole_run.recorder:Recorder._away",
+            "whole_run.recorder:wait_until_gone",
             "whole_run.series:RunEpoch.arrived",
             "recording.sums:attempts",
         ),

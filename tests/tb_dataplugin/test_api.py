@@ -76,3 +76,4 @@ def test_a_change_is_predicted_from_a_file(tmp_path: Path) -> None:
     made = tb_dataplugin.what_if(path, workers=1, stages={"transform::Blur": 0.5})
     assert made.change.text == "workers=1, transform::Blur=0.5x"
     assert made.step_us.low <= made.step_us.value <= made.step_us.high
+    assert tb_dataplugin.what_if(tmp_path, workers=1, stages={"transform::Blur": 0.5}) == made  # the newest in it

@@ -3,7 +3,7 @@
 import { lineLabels, valueWords } from "../model/counters";
 import type { PlacedLane } from "../model/lane-layout";
 import type { Chart, CounterLine, LaneRows } from "../model/lanes";
-import { usToPx } from "../model/time-scale";
+import { type TimeRange, usToPx } from "../model/time-scale";
 import type { Frame } from "./frame";
 
 const PAD_PX = 3;
@@ -53,14 +53,14 @@ function paintLabels(
   const middle = placed.topPx + WORDS_PX / 2;
   const axis = `axis up to ${valueWords(chart.top, chart.unit)}`;
   const several = chart.lines.length > 1;
-  const items = lineLabels(chart, scale.range).map((words, number) => ({ words, dash: dashOf(number) }));
+  const room = scale.rightPx - scale.leftPx;
+  const items = labelsFor(context, chart, scale.range, room).map((words, number) => ({ words, dash: dashOf(number) }));
   const shown = items.slice(0, MOST_LABELS);
   const rest = items.length > shown.length ? [{ words: `and ${items.length - shown.length} more`, dash: null }] : [];
   const all = [...shown, ...rest, { words: axis, dash: null }].map(({ words, dash }) => {
     const keyPx = several && dash !== null ? KEY_PX : 0;
     return { words, dash, keyPx, widthPx: keyPx + context.measureText(words).width + BETWEEN_PX };
   });
-  const room = scale.rightPx - scale.leftPx;
   // Where there is no room for all, the axis goes first, then the lines from the last.
   while (all.length > 1 && all.reduce((sum, { widthPx }) => sum + widthPx, 0) > room) all.pop();
   let x = scale.rightPx - all.reduce((sum, { widthPx }) => sum + widthPx, 0);
@@ -71,6 +71,13 @@ function paintLabels(
     context.fillText(words, x + BETWEEN_PX + keyPx, middle);
     x += widthPx;
   }
+}
+
+/** With means; where those have no room, the names of the lines alone, so that each dash has one. */
+function labelsFor(context: CanvasRenderingContext2D, chart: Chart, range: TimeRange, roomPx: number): string[] {
+  const full = lineLabels(chart, range);
+  const widthPx = full.reduce((sum, words) => sum + KEY_PX + context.measureText(words).width + BETWEEN_PX, 0);
+  return full.length < 2 || widthPx <= roomPx ? full : chart.lines.map(({ name }) => name);
 }
 
 function paintKey(

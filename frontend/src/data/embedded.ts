@@ -106,5 +106,6 @@ function entry(capture: Capture, index: number): CaptureEntry {
     bytes: 0,
     modified: 0,
     mode: modeOf(capture.mode),
+    rank: capture.rank ?? null,
   };
 }

@@ -14,6 +14,8 @@ export type CaptureEntry = {
   readonly bytes: number;
   readonly modified: number;
   readonly mode: CaptureMode | null;
+  /** null where it is not of several, or not known yet. */
+  readonly rank: number | null;
 };
 
 export type Runs = {
@@ -52,7 +54,7 @@ export function modeOf(name: string): CaptureMode | null {
 }
 
 function entry(value: unknown): CaptureEntry {
-  const { bytes, modified } = fieldsOf(value);
+  const { bytes, modified, rank } = fieldsOf(value);
   return {
     id: textIn(value, "id"),
     run: textIn(value, "run") || ".",
@@ -62,6 +64,7 @@ function entry(value: unknown): CaptureEntry {
     bytes: Number(bytes ?? 0),
     modified: Number(modified ?? 0),
     mode: modeOf(textIn(value, "mode")),
+    rank: typeof rank === "number" ? rank : null,
   };
 }
 

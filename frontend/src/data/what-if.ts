@@ -14,6 +14,8 @@ export type Prediction = {
   readonly idleShare: Between | null;
   readonly memoryBytes: number | null;
   readonly notes: readonly string[];
+  /** Whether the gain would be taken from other programs: the step is no shorter than its value. */
+  readonly crowded: boolean;
 };
 
 /** Sentences are printed as they are. */
@@ -46,6 +48,7 @@ function prediction(value: unknown): Prediction {
     idleShare: between(fields.device_idle_share),
     memoryBytes: numberOf(fields.memory_bytes),
     notes: listIn(value, "notes").map(String),
+    crowded: fields.crowded === true,
   };
 }
 

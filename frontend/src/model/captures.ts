@@ -53,12 +53,13 @@ export function modeMeaning(mode: string | null): string {
   return mode === null ? "" : meaningOf(MODES, mode);
 }
 
-/** What stands beside a capture's name: its state until it is ready, then its mode. */
+/** What stands beside a capture's name: its state until it is ready, then its mode, and its rank. */
 export function entryWords(item: CaptureEntry): string {
   if (item.state === "queued") return "queued";
   if (item.state === "loading") return "loading";
   if (item.state === "error") return "cannot be read";
-  return modeLabel(item.mode) || "ready";
+  const mode = modeLabel(item.mode) || "ready";
+  return item.rank === null ? mode : `${mode}, rank ${item.rank}`;
 }
 
 const TO_MINUTES = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" } as const;

@@ -22,11 +22,22 @@ export function runsOfRows(rows: readonly CaptureRow[]): string[] {
   return [...new Set(rows.map((row) => row.run))].sort();
 }
 
-/** Captures of training in `run`, oldest first, as far as they are analysed and it is known when they were taken. */
+/** Captures that are nearer to each other are of one moment: files that were copied together. */
+const ONE_MOMENT_S = 1;
+
+/**
+ * Captures of training in `run`, oldest first, as far as they are analysed and it is known when they were taken. Of a
+ * run with ranks those of the rank that lost most. [] where all are of one moment: that is no course.
+ */
 export function trendOf(rows: readonly CaptureRow[], run: string): CaptureRow[] {
-  return rows
-    .filter((row) => row.run === run && row.state === "ready" && row.mode !== "replay" && timeOf(row) > 0)
-    .toSorted((a, b) => timeOf(a) - timeOf(b));
+  const own = rows.filter(
+    (row) => row.run === run && row.state === "ready" && row.mode !== "replay" && timeOf(row) > 0,
+  );
+  const worst = own.toSorted((a, b) => (b.lost_share ?? 0) - (a.lost_share ?? 0))[0];
+  const found = own.filter(({ rank }) => rank === worst?.rank).toSorted((a, b) => timeOf(a) - timeOf(b));
+  const [first, last] = [found[0], found.at(-1)];
+  const isCourse = first !== undefined && last !== undefined && timeOf(last) - timeOf(first) >= ONE_MOMENT_S;
+  return isCourse ? found : [];
 }
 
 /** Whose trend is shown where none was chosen: the run in view, unless it has none; then that with most captures. */

@@ -2,6 +2,7 @@
 
 import type { RunPoint, WholeRun } from "../contract/report";
 import { formatBytes, formatDuration, formatPercent, significant } from "./format";
+import { niceStep } from "./time-scale";
 
 export type RunLine = {
   readonly label: string;
@@ -97,10 +98,17 @@ export function panelsOf(points: readonly RunPoint[]): Panel[] {
 
 export function topOf(panel: Panel, points: readonly RunPoint[]): number {
   if (panel.top !== undefined) return panel.top;
-  return points.reduce(
-    (top, point) => panel.lines.reduce((most, line) => Math.max(most, line.of(point) ?? 0), top),
-    Number.MIN_VALUE,
+  const most = points.reduce(
+    (top, point) => panel.lines.reduce((highest, line) => Math.max(highest, line.of(point) ?? 0), top),
+    0,
   );
+  return most > 0 ? roundAbove(most) : 1;
+}
+
+/** The next round number: a line never touches the names above it. */
+function roundAbove(value: number): number {
+  const step = niceStep(value, 4);
+  return step * (Math.floor(value / step + 1e-9) + 1);
 }
 
 /** An SVG path in steps, one level per point; broken where nothing is known, or nothing was recorded between two. */

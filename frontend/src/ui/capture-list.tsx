@@ -51,8 +51,9 @@ export function CaptureList({ captures, current, open, turn, choose }: Props) {
   return (
     <nav class="captures" aria-label="Captures" data-open={open}>
       <button type="button" class="captures-toggle" aria-expanded={open} data-testid="captures-toggle" onClick={turn}>
-        <span class="muted">Capture</span> {current === null ? "choose one" : fullName(current)}
-        <span aria-hidden="true"> {open ? "▴" : "▾"}</span>
+        <span class="muted">Capture</span>{" "}
+        <span class="captures-toggle-name">{current === null ? "choose one" : briefName(current)}</span>
+        <span aria-hidden="true">{open ? "▴" : "▾"}</span>
       </button>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: keys come from the buttons inside */}
       <div class="captures-list" onKeyDown={walk}>
@@ -82,6 +83,12 @@ export function CaptureList({ captures, current, open, turn, choose }: Props) {
       </div>
     </nav>
   );
+}
+
+/** As the list has it: without the time of capture, which stands beside it there. */
+function briefName(item: CaptureEntry): string {
+  const { start, end } = shortName(item);
+  return fullName({ ...item, name: `${start}${end}` });
 }
 
 type OptionProps = {

@@ -8,7 +8,8 @@ import { useWidth } from "./use-width";
 const ROW_PX = 20;
 /** Narrower frames are joined. */
 const LEAST_PX = 2;
-const LABEL_PX = 24;
+/** A name of which a letter or two would be seen is none. */
+const LABEL_PX = 40;
 
 const TURNS: Readonly<Record<string, Turn>> = {
   ArrowUp: "up",
@@ -162,10 +163,11 @@ function FrameBox({ box, widthPx, current, zoomed, found, paint, textOf, speak }
       />
     );
   const { style, tone } = paint(frame);
+  const isNamed = width * widthPx >= LABEL_PX;
   const isFound = found === null ? undefined : found.has(frame.index);
   return (
     <div
-      class="frame"
+      class={isNamed ? "frame named" : "frame"}
       role="treeitem"
       aria-level={row + 1}
       aria-label={frame.index === current ? speak(frame) : textOf(frame)}
@@ -178,7 +180,7 @@ function FrameBox({ box, widthPx, current, zoomed, found, paint, textOf, speak }
       data-tone={tone}
       data-found={isFound}
       style={{ ...place, ...style }}>
-      {width * widthPx >= LABEL_PX && textOf(frame)}
+      {isNamed && textOf(frame)}
     </div>
   );
 }

@@ -46,10 +46,9 @@ export function ShareBar({ parts, wholeUs, of, testId, children }: Props) {
   );
 }
 
-/** The name and the share, or the share alone, or nothing: text that is cut says less than none. */
+/** The name and the share, or the name, or nothing: text that is cut, or a number of nobody knows what, says less than none. */
 function Label({ part, text, roomPx }: { part: Part; text: string; roomPx: number }) {
-  const share = text.slice(part.name.length + 1);
-  const fitting = [text, share].find((words) => words.length * CHAR_PX + PAD_PX <= roomPx);
+  const fitting = [text, part.name].find((words) => words.length * CHAR_PX + PAD_PX <= roomPx);
   if (fitting === undefined) return null;
   const style = { color: `var(${inkName(part.token)})` };
   return (

@@ -98,6 +98,20 @@ it("draws no trend of captures of which nobody knows when they were taken", () =
   expect(all("trend")).toEqual([]);
 });
 
+it("draws no trend of captures of one moment, and that of one rank", () => {
+  const at = (modified: number, rank?: number) => listing.rows.map((row) => ({ ...row, modified, rank }));
+  captureRows.value = { ...listing, rows: at(5) };
+  open({}, "captures");
+  expect(all("trend")).toEqual([]);
+  const rows = [...at(5, 0), ...at(5, 1), ...at(9, 1).map((row) => ({ ...row, lost_share: 1 }))].filter(
+    (row) => row.id === "a/x",
+  );
+  act(() => {
+    captureRows.value = { ...listing, rows };
+  });
+  expect(plain(find("trend").closest("figure")?.textContent)).toContain("2 captures of rank 1");
+});
+
 it("shows the trend of the longest run where that in view has none", () => {
   open({}, "captures");
   expect(find("trend").closest("figure")?.querySelector("h2")?.textContent).toBe("Trend: a");

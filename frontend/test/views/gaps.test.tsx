@@ -47,6 +47,13 @@ it("says in the report's words how idle the device was, and lists the largest ga
   ]);
 });
 
+it("says of a gap that the window cuts that it may have been longer", () => {
+  open({ devices: [idle] }, "gaps");
+  expect(all("gap-cut")).toEqual([]);
+  open({ devices: [idle], window_start_us: 10 }, "gaps");
+  expect(find("gap-cut").textContent).toContain("begins with the window");
+});
+
 it("says why idle gaps are unknown without a device", () => {
   open({}, "gaps");
   expect(find("unavailable-state").textContent).toContain("No device activity");

@@ -86,6 +86,15 @@ it("shows the predictions that a link names", async () => {
   expect(notes).toEqual([...answer.limit_texts, answer.basis_text, "*: no CPU was free."]);
 });
 
+it("gives a bound, and no prediction, where the gain would be other programs' loss", async () => {
+  served(200, { ...answer, predictions: [{ ...answer.predictions[0], crowded: true }] });
+  whatIfChange.value = "workers=4";
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  await settle();
+  const cells = [...find("what-if-table").querySelectorAll("tbody td")].map((cell) => plain(cell.textContent));
+  expect(cells).toEqual(["–", "no less than 4.00", "–", "–", "4.00"]);
+});
+
 it("shows the server's own line where nothing can be predicted", async () => {
   served(404, { error: "no stage was recorded" });
   whatIfChange.value = "";

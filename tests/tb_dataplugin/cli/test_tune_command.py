@@ -1,4 +1,4 @@
-"""Bad usage of `tune`, `verify` and `probe-storage` is one line."""
+"""Bad usage of `tune`, `verify`, `differential` and `probe-storage` is one line."""
 
 from __future__ import annotations
 
@@ -20,6 +20,10 @@ from tb_dataplugin.cli import main
         (["tune", "a:b", "--python", "/nowhere/python"], 2, "cannot start /nowhere/python"),
         (["verify", "/nowhere", "--finding", "1", "--target", "a:b"], 2, "cannot read /nowhere"),
         (["verify", "run"], 2, "required: --finding, --target"),
+        (["differential"], 2, "required: MODULE:NAME"),
+        (["differential", "a:b", "--rounds", "1"], 2, "--rounds must be between 2 and 1000"),
+        (["differential", "a:b", "--seconds", "0"], 2, "--seconds must be at least 0.01"),
+        (["differential", "a:b", "--files", "/nowhere"], 2, "cannot read /nowhere"),
     ],
 )
 def test_bad_usage_is_one_line(
@@ -36,7 +40,11 @@ def test_bad_usage_is_one_line(
 
 @pytest.mark.parametrize(
     ("command", "words"),
-    [("tune", "The training step is simulated"), ("verify", "the training step only takes the time")],
+    [
+        ("tune", "The training step is simulated"),
+        ("differential", "by leaving them out for real"),
+        ("verify", "the training step only takes the time"),
+    ],
 )
 def test_help_is_the_manual(command: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

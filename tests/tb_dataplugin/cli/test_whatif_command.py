@@ -76,6 +76,66 @@ def test_cached_kinds_and_stages_are_one_change(capture: Path, capsys: pytest.Ca
     assert made["change"] == {"prefetch": 4, "in_order": False, "stages": {"transform::Blur": 0.1, "decode": 0.0}}
 
 
+def test_a_larger_batch_is_between_two_ends_and_says_so(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", str(capture), "--batch", "8", "--format", "json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (made,) = answer["predictions"]
+    assert made["change"] == {"batch": 8}  # the capture has 4
+    assert "batch=8" in made["notes"][0] and "halfway" in made["notes"][0]
+    assert made["samples_per_s"]["value"] == pytest.approx(8e6 / made["step_us"]["value"])
+    assert made["step_us"]["value"] > 1.5 * answer["baseline"]["step_us"]
+    assert main(["whatif", str(capture), "--batch", "8"]) == 0
+    shown = capsys.readouterr().out
+    assert "batch=8" in shown and "from not at all to in proportion" in " ".join(shown.split())
+
+
+def test_a_stage_on_the_device_is_at_best_free_and_says_so(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", str(capture), "--move", "transform::Blur=device", "--format", "json"]) == 0
+    (moved,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert moved["change"] == {"moved": ["transform::Blur"]}
+    assert "on the device" in moved["notes"][0]
+    assert main(["whatif", str(capture), "--stage", "transform::Blur=0x", "--format", "json"]) == 0
+    (free,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert moved["step_us"]["value"] == pytest.approx(free["step_us"]["value"])
+    assert moved["step_us"]["high"] > free["step_us"]["high"]
+    assert main(["whatif", str(capture), "--move", "transform::Blur=device"]) == 0
+    assert "transform::Blur=device" in capsys.readouterr().out
+
+
+def test_memory_of_workers_grows_with_their_number(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    builder = Simulation(steps=24).file(np.random.default_rng(1))
+    for number in range(10):
+        builder.counter("host::processes", 3000 + 2000 * number, workers_bytes=2 * (4e8 + 1e6 * number))
+    trace = str(builder.write(tmp_path / "run.pt.trace.json"))
+    assert main(["whatif", trace, "--workers", "0..4", "--format", "json"]) == 0
+    made = json.loads(capsys.readouterr().out)["predictions"]
+    assert "workers_bytes" not in made[0]  # what the training process would need is not known
+    for number, each in enumerate(made[1:], start=1):
+        memory = each["workers_bytes"]
+        assert number * 4e8 <= memory["low"] < memory["value"] < memory["high"] <= number * 4.1e8
+    assert main(["whatif", trace]) == 0
+    assert "Memory of a DataLoader worker, with shared pages: 405 MB" in capsys.readouterr().out
+
+
+def test_pinned_batches_save_between_none_and_all_of_the_copies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "batch_size": 1}])
+    for number in range(8):
+        start = 1000.0 * number
+        builder.step(start, 1000).wait(start, 500, "wait::DataLoader").stage("sample::Pets", start, 500)
+        builder.call("cudaMemcpyAsync", start + 500, 200, correlation=number).memcpy(
+            start + 600, 90, correlation=number, bytes=1 << 20
+        )
+    trace = str(builder.write(tmp_path / "run.pt.trace.json"))
+    assert main(["whatif", trace, "--pin", "on", "--format", "json"]) == 0
+    (made,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert made["change"] == {"pin": True}
+    assert made["step_us"]["value"] == pytest.approx(900)  # half of 200 us
+    assert made["step_us"]["low"] < 800 and made["step_us"]["high"] > 1000
+    assert "pageable memory for 0.2 ms" in made["notes"][0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
@@ -83,6 +143,13 @@ def test_cached_kinds_and_stages_are_one_change(capture: Path, capsys: pytest.Ca
         (["--stage", "transform::Blur"], 2, "write it like"),
         (["--workers", "many"], 2, "write 4, 0..8 or 2,4,8"),
         (["--workers", "999"], 2, "choose 0 to 64"),
+        (["--batch", "0"], 2, "batch=0 cannot be predicted"),
+        (["--batch", "many"], 2, "invalid int value"),
+        (["--pin", "on"], 2, "no copies from pageable memory"),
+        (["--pin", "off"], 2, "invalid choice"),
+        (["--move", "transform::Foo=device"], 2, "no stage transform::Foo; it has"),
+        (["--move", "transform::Blur"], 2, "write it like transform::Normalize=device"),
+        (["--move", "transfer=device"], 2, "the transfer cannot be moved"),
     ],
 )
 def test_a_change_that_is_not_one_is_one_line(

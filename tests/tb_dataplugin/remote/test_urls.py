@@ -76,6 +76,25 @@ def test_commands_take_urls(words: list[str], capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["verify", "memory://runs/one", "--finding", "9", "--target", "m:n"], "a has no finding 9"),
+        (["tune", "m:n", "--capture", "memory://runs/one"], f"memory://runs/one/{NAME}: Nothing can be predicted"),
+        (["probe-storage", f"memory://runs/one/{NAME}"], f"memory://runs/one/{NAME} names no sample file"),
+        (["whatif", "memory://runs/one"], f"memory://runs/one/{NAME}: Nothing can be predicted"),
+        (["report", "memory://bad/x.json"], "cannot read memory://bad/x.json: "),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_command_that_cannot_use_what_a_url_names_says_so_of_the_url(
+    words: list[str], line: str, bucket: MemoryFileSystem, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bucket.pipe("/bad/x.json", b"no trace")
+    assert main(words) in (1, 2)
+    assert capsys.readouterr().err.startswith(f"tb-dataplugin: {line}")
+
+
 def test_python_takes_urls() -> None:
     assert [capture.name for capture in tb_dataplugin.read_report("memory://runs")] == ["one/a", "two/b"]
     report = tb_dataplugin.read_report([f"memory://runs/one/{NAME}", "memory://runs/two"])

@@ -55,7 +55,8 @@ def test_ranks_of_a_folder_stand_with_the_ids_of_their_captures(host: Host, monk
     monkeypatch.setattr(RankRuns, "find", read_here)
     write(captures(lambda rank, step: Spent(decode=9_000 if rank else 1_000)), host.logdir / "exp1")
     host.work()
-    assert host.get("runs")[1]["rank_runs"] == 1
+    listed = host.get("runs")[1]
+    assert listed["rank_runs"] == 1 and {entry["rank"] for entry in listed["captures"]} == {0, 1}
     code, answer = host.get("ranks")
     (ranks,) = answer["ranks"]
     assert (code, ranks["run"], ranks["owners"][0]["rank"], ranks["owners"][0]["cause"]) == (

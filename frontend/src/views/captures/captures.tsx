@@ -41,7 +41,7 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
   const trendRun = run ?? runOfTrend(rows, entry.value?.run ?? null);
   return (
     <>
-      <Trend run={trendRun} rows={trendOf(rows, trendRun)} />
+      <Trend run={trendRun} rows={trendOf(rows, trendRun)} isOther={trendRun !== (run ?? entry.value?.run)} />
       <section>
         <div class="table-head">
           <h2>Captures</h2>

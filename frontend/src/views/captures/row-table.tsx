@@ -77,6 +77,7 @@ function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current:
         <button type="button" class="link" title={row.name} onClick={() => openCapture(row.id)}>
           {breakable(`${start}${end}`)}
         </button>
+        {row.rank !== undefined && <span class="muted"> rank {row.rank}</span>}
         {unixMs !== null && (
           <span class="capture-note" aria-hidden="true">
             {whenWords(unixMs, isStamped)}

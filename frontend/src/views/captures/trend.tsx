@@ -27,8 +27,11 @@ const LINES: readonly Line[] = [
   { label: "device idle", stroke: "second", of: (row) => row.idle_share },
 ];
 
+/** `isOther`: the run in view has no trend, and this one has most captures. */
+type Props = { readonly run: string; readonly rows: readonly CaptureRow[]; readonly isOther: boolean };
+
 /** The shares of a run's captures, oldest first. */
-export function Trend({ run, rows }: { run: string; rows: readonly CaptureRow[] }) {
+export function Trend({ run, rows, isOther }: Props) {
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<{ readonly row: CaptureRow; readonly x: number; readonly y: number } | null>(null);
   const lines = LINES.filter((line) => rows.some((row) => line.of(row) !== undefined));
@@ -43,7 +46,11 @@ export function Trend({ run, rows }: { run: string; rows: readonly CaptureRow[] 
       <figcaption>
         <h2>Trend: {run === "." ? "log directory" : run}</h2>
         <LineNames lines={lines} />
-        <span class="muted">{plural(rows.length, "capture")}, oldest first; share of the window</span>
+        <span class="muted">
+          {plural(rows.length, "capture")}
+          {rows[0]?.rank === undefined ? "" : ` of rank ${rows[0].rank}`}, oldest first; share of the window
+          {isOther && "; the run with most captures: that in view has no trend"}
+        </span>
         <PictureMenu name={`Trend ${run}`} />
       </figcaption>
       <svg

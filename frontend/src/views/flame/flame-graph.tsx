@@ -46,9 +46,9 @@ function PartSelect({ parts, part }: { parts: readonly FlamePart[]; part: FlameP
       Of{" "}
       <select data-testid="flame-part" value={part.key} onChange={(event) => showFlame(event.currentTarget.value)}>
         {parts.map(({ key, label, lines }) => (
-          <option key={key} value={key}>
+          <option key={key} value={key} disabled={lines.tree === undefined && key !== part.key}>
             {label}
-            {lines.tree === undefined ? " (no picture)" : ""}
+            {lines.tree === undefined ? " (too few samples for a picture)" : ""}
           </option>
         ))}
       </select>

@@ -7,8 +7,15 @@ import { DataTable, Rows, Th } from "../../ui/data-table";
 const INTERVAL = "95% interval of the share, by the number of samples";
 const LINE = "The innermost line of your own code in the sampled stacks, with what it calls";
 
+type Props = {
+  readonly lines: PartLines;
+  readonly ofAllTime: boolean;
+  /** Not beside times of spans: sampled time is another one, and a line would take longer than its stage. */
+  readonly withTime?: boolean;
+};
+
 /** The lines that take the time, most first; `ofAllTime` where the picture above is of less. a click looks for the line in the flame graph. */
-export function HotLines({ lines, ofAllTime }: { lines: PartLines; ofAllTime: boolean }) {
+export function HotLines({ lines, ofAllTime, withTime = true }: Props) {
   const rows = lines.lines.filter(({ share, error }, number) => number === 0 || share > error);
   const others = lines.others + lines.lines.length - rows.length;
   if (rows.length === 0) return null;
@@ -23,14 +30,14 @@ export function HotLines({ lines, ofAllTime }: { lines: PartLines; ofAllTime: bo
               <Th column="line" label="Line" numeric={false} title={LINE} />
               <Th column="share" label="Share" />
               <Th column="interval" label="95% interval" title={INTERVAL} />
-              <Th column="time" label="Time" unit={unit} />
+              {withTime && <Th column="time" label="Time" unit={unit} />}
               <Th column="samples" label="Samples" />
             </tr>
           </thead>
           <tbody>
             <Rows>
               {rows.map((row) => (
-                <HotLine key={`${row.file}:${row.line} ${row.function}`} row={row} unit={unit} />
+                <HotLine key={`${row.file}:${row.line} ${row.function}`} row={row} unit={withTime ? unit : null} />
               ))}
             </Rows>
           </tbody>
@@ -43,7 +50,7 @@ export function HotLines({ lines, ofAllTime }: { lines: PartLines; ofAllTime: bo
   );
 }
 
-function HotLine({ row, unit }: { row: Line; unit: TimeUnit }) {
+function HotLine({ row, unit }: { row: Line; unit: TimeUnit | null }) {
   return (
     <tr data-testid="hot-line" data-place={row.place}>
       <td>
@@ -63,7 +70,7 @@ function HotLine({ row, unit }: { row: Line; unit: TimeUnit }) {
       <td class="num">
         {formatPercent(Math.max(0, row.share - row.error))} to {formatPercent(Math.min(1, row.share + row.error))}
       </td>
-      <TimeCell us={row.time_us} unit={unit} reason="" />
+      {unit !== null && <TimeCell us={row.time_us} unit={unit} reason="" />}
       <td class="num" data-value={row.samples}>
         {formatCount(row.samples)}
       </td>

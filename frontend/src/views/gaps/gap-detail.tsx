@@ -85,13 +85,25 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
         </ul>
       </ShareBar>
       <Chain rows={chainRows(gap, laneId)} gap={gap} />
-      <Absent rows={chainRows(gap, laneId)} />
+      <Absent rows={chainRows(gap, laneId)} cut={cutWords(capture, gap)} />
     </section>
   );
 }
 
+/** Nanoseconds are the finest that a trace knows. */
+const SAME_US = 1e-3;
+
+/** Where the window cuts a gap, it was longer than anybody knows. */
+function cutWords({ window_start_us: startUs, window_us: us }: Capture, gap: Gap): string {
+  const isFirst = gap.start_us - startUs < SAME_US;
+  const isLast = us !== undefined && startUs + us - (gap.start_us + gap.duration_us) < SAME_US;
+  if (!isFirst && !isLast) return "";
+  const which = isFirst ? (isLast ? "begins and ends" : "begins") : "ends";
+  return `Cut: the gap ${which} with the window, so it may have been longer.`;
+}
+
 /** Why links are absent, each reason once. It keeps its place where none is. */
-function Absent({ rows }: { rows: readonly ChainRow[] }) {
+function Absent({ rows, cut }: { rows: readonly ChainRow[]; cut: string }) {
   const labels = new Map<string, string[]>();
   for (const { label, reason, place } of rows)
     if (place === null) labels.set(reason, [...(labels.get(reason) ?? []), label]);
@@ -102,6 +114,7 @@ function Absent({ rows }: { rows: readonly ChainRow[] }) {
           {names.join(", ")}: {reason}
         </li>
       ))}
+      {cut !== "" && <li data-testid="gap-cut">{cut}</li>}
     </ul>
   );
 }

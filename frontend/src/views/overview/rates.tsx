@@ -1,4 +1,4 @@
-import type { Capture } from "../../contract/report";
+import type { Capture, Throughput } from "../../contract/report";
 import { RATES } from "../../contract/words";
 import { exactNumber, significant } from "../../model/format";
 import { labelOf } from "../../model/words";
@@ -55,8 +55,18 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
           </Rows>
         </tbody>
       </DataTable>
+      {isFromQueue(throughput) && (
+        <p class="muted" data-testid="rates-note">
+          This run used more samples than were prepared: beside batches that were ready when the window began.
+        </p>
+      )}
     </div>
   );
+}
+
+/** Nothing runs faster than its slowest part, but for what was ready before. */
+function isFromQueue({ samples_per_s: reached, read_per_s, prepare_per_s }: Throughput): boolean {
+  return reached !== undefined && Math.min(read_per_s ?? Infinity, prepare_per_s ?? Infinity) < reached;
 }
 
 function NoRates({ message }: { message: string | undefined }) {

@@ -83,7 +83,8 @@ function costWords(us: number, { window_us: windowUs }: Capture): string {
 function versionRows(capture: Capture): Row[] {
   const versions = Object.entries(capture.environment?.versions ?? {});
   const torch = versions.some(([name]) => name === "torch") ? [] : filled("torch", capture.torch_version);
-  return [...torch, ...versions.map(([name, value]) => ({ name, value }))];
+  const all = [...torch, ...versions.map(([name, value]) => ({ name, value }))];
+  return all.toSorted((a, b) => a.name.toLowerCase().localeCompare(b.name.toLowerCase()));
 }
 
 /** How the run was set up: loader, host, library versions. */

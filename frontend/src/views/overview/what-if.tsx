@@ -231,6 +231,7 @@ function Answer({ state }: { state: WhatIfState }) {
 
 const NO_SAMPLES = "The number of samples per step is not known.";
 const NO_MEMORY = "The size of a batch was not recorded, or no batch is kept ready.";
+const CROWDED = "No CPU was free: see * below the table.";
 const AHEAD = "Memory of the batches that are kept ready";
 
 function Predictions({ answer: { sentence, limitTexts, basisText, predictions } }: { answer: WhatIf }) {
@@ -283,10 +284,30 @@ type PredictionProps = {
 };
 
 function PredictionLine({ made, unit, bytes, has }: PredictionProps) {
-  const { name, stepUs, samplesPerS, waitShare, idleShare, memoryBytes } = made;
+  const { name, idleShare, memoryBytes } = made;
   return (
     <tr>
       <th scope="row">{name}</th>
+      {made.crowded ? <AtBest made={made} unit={unit} /> : <Predicted made={made} unit={unit} />}
+      {has.idle && (
+        <td class="num" data-value={idleShare?.value}>
+          {idleShare === null ? UNKNOWN : formatPercent(idleShare.value)}
+        </td>
+      )}
+      {has.memory && (
+        <td class="num" data-value={memoryBytes ?? undefined}>
+          {memoryBytes === null ? <Unknown reason={NO_MEMORY} /> : inByteUnit(memoryBytes, bytes)}
+        </td>
+      )}
+    </tr>
+  );
+}
+
+type CellsProps = Pick<PredictionProps, "made" | "unit">;
+
+function Predicted({ made: { stepUs, samplesPerS, waitShare }, unit }: CellsProps) {
+  return (
+    <>
       <td class="num" data-value={stepUs.value} title={exactUs(stepUs.value)}>
         {inUnit(stepUs.value, unit)}
       </td>
@@ -299,16 +320,26 @@ function PredictionLine({ made, unit, bytes, has }: PredictionProps) {
       <td class="num" data-value={waitShare.value}>
         {formatPercent(waitShare.value)}
       </td>
-      {has.idle && (
-        <td class="num" data-value={idleShare?.value}>
-          {idleShare === null ? UNKNOWN : formatPercent(idleShare.value)}
-        </td>
-      )}
-      {has.memory && (
-        <td class="num" data-value={memoryBytes ?? undefined}>
-          {memoryBytes === null ? <Unknown reason={NO_MEMORY} /> : inByteUnit(memoryBytes, bytes)}
-        </td>
-      )}
-    </tr>
+    </>
+  );
+}
+
+/** What runs there already would have to give way: a bound, and no prediction. */
+function AtBest({ made: { stepUs }, unit }: CellsProps) {
+  return (
+    <>
+      <td class="num">
+        <Unknown reason={CROWDED} />
+      </td>
+      <td class="num" title={exactUs(stepUs.value)}>
+        no less than {inUnit(stepUs.value, unit)}
+      </td>
+      <td class="num">
+        <Unknown reason={CROWDED} />
+      </td>
+      <td class="num">
+        <Unknown reason={CROWDED} />
+      </td>
+    </>
   );
 }

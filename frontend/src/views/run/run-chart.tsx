@@ -122,10 +122,15 @@ function Drawing({ run, places, scale, widthPx, point }: DrawingProps) {
   );
 }
 
+/** With fewer a line is a step or two. */
+const FEW_POINTS = 4;
+
 function legendWords({ points, marks, phases }: WholeRun): string {
   const epochs = points.reduce((sum, point) => sum + point.epochs, 0);
   const parts = [
-    `${plural(points.length, "point")}`,
+    points.length < FEW_POINTS
+      ? `${plural(points.length, "interval")}: too few to show how it went`
+      : plural(points.length, "point"),
     ...(epochs > 0 ? ["ticks below: epochs begin"] : []),
     ...(phases.some(({ kind }) => kind === "slow") ? ["bands: times in which it was slow"] : []),
     ...(phases.some(({ kind }) => kind === "process") ? ["frames: processes"] : []),

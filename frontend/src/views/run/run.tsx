@@ -6,7 +6,7 @@ import { clockOf, runName } from "../../model/whole-run";
 import { chosenRank, chosenRun, runs, wholeRuns, wholeRunsError } from "../../state/atoms";
 import { loadWholeRuns } from "../../state/run-views";
 import { DataTable, Rows, Th } from "../../ui/data-table";
-import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
+import { asDuration, BigNumber, NumberRow, Unknown } from "../../ui/numbers";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
 import { captureCalled, openCapture } from "../shared/open-capture";
 import { RunChart } from "./run-chart";
@@ -129,6 +129,7 @@ function Numbers({ run }: { run: WholeRun }) {
 
 function Marks({ run }: { run: WholeRun }) {
   if (run.marks.length === 0) return <p class="muted">No stall, and no time in which it was slow.</p>;
+  const withLasted = run.marks.some((mark) => lastedOf(mark, run) !== undefined);
   return (
     <section>
       <h2>Stalls and slow times</h2>
@@ -143,7 +144,8 @@ function Marks({ run }: { run: WholeRun }) {
             <tr>
               <Th column="after" label="After" unit="h:min:s" />
               <Th column="what" label="What" numeric={false} />
-              <Th column="took" label="Took" />
+              {withLasted && <Th column="lasted" label="Lasted" title="How long it went on" />}
+              <Th column="took" label="Took" title="The wait or the step that it began with" />
               <Th column="where" label="What happened" numeric={false} />
               <Th column="capture" label="Capture" numeric={false} />
             </tr>
@@ -151,7 +153,12 @@ function Marks({ run }: { run: WholeRun }) {
           <tbody>
             <Rows>
               {run.marks.map((mark) => (
-                <MarkRow key={`${mark.at_s} ${mark.what}`} mark={mark} run={run.run} />
+                <MarkRow
+                  key={`${mark.at_s} ${mark.what}`}
+                  mark={mark}
+                  run={run.run}
+                  lastedS={withLasted ? lastedOf(mark, run) : null}
+                />
               ))}
             </Rows>
           </tbody>
@@ -161,13 +168,34 @@ function Marks({ run }: { run: WholeRun }) {
   );
 }
 
-function MarkRow({ mark, run }: { mark: RunMark; run: string }) {
+/** The slow time that begins with the mark; undefined for a single stall. */
+function lastedOf({ at_s: at, change }: RunMark, { phases }: WholeRun): number | undefined {
+  const phase =
+    change === "slow"
+      ? phases.find(({ kind, from_s, to_s }) => kind === "slow" && from_s <= at && at < to_s)
+      : undefined;
+  return phase === undefined ? undefined : phase.to_s - phase.from_s;
+}
+
+type MarkProps = {
+  readonly mark: RunMark;
+  readonly run: string;
+  /** null where no mark has one. */
+  readonly lastedS: number | undefined | null;
+};
+
+function MarkRow({ mark, run, lastedS }: MarkProps) {
   return (
     <tr data-testid="run-mark">
       <td class="num" data-value={mark.at_s}>
         {clockOf(mark.at_s)}
       </td>
       <th scope="row">{mark.change}</th>
+      {lastedS !== null && (
+        <td class="num" data-value-us={lastedS === undefined ? undefined : 1e6 * lastedS}>
+          {lastedS === undefined ? <Unknown reason="A single one." /> : formatDuration(1e6 * lastedS)}
+        </td>
+      )}
       <td class="num" data-value-us={mark.took_us} title={exactUs(mark.took_us)}>
         {formatDuration(mark.took_us)}
       </td>

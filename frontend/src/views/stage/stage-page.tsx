@@ -68,7 +68,7 @@ export function StagePage({ capture, id, name }: Props) {
         {part !== undefined && <FlamePanel part={part} />}
       </section>
       {part !== undefined && lines !== undefined && (
-        <HotLines lines={lines} ofAllTime={chosenMeasure(part, flameMeasure.value) !== "all"} />
+        <HotLines lines={lines} ofAllTime={chosenMeasure(part, flameMeasure.value) !== "all"} withTime={false} />
       )}
       <StageTimeline id={id} name={name} detail={detail} />
     </>

@@ -41,7 +41,7 @@ export function WorkerNumbers({ capture, part: { summary } }: { capture: Capture
         testId="number-workers"
         value={workers}
         text={formatCount(workers)}
-        note={`${processes === workers ? "" : `${plural(processes, "process")}, `}${plural(batches, "batch")}`}
+        note={`${processes === workers ? "" : `${plural(processes, "process")}, `}${plural(batches, "batch")} finished in the window`}
       />
       <BigNumber
         label="Busy"

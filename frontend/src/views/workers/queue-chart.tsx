@@ -68,7 +68,7 @@ export function QueueChart({ queue }: { queue: QueueDepth }) {
         )}
       </svg>
       <PictureMenu name="Batches in queue" />
-      <QueueLegend leftPx={leftPx} />
+      <QueueLegend leftPx={leftPx} isLate={rowAtTime(queue.time_us, shown.startUs) < 0} />
       {hover.value !== null && (
         <Tooltip x={hover.value.x} y={hover.value.y}>
           <Readout queue={queue} us={hover.value.us} />
@@ -96,7 +96,8 @@ function closing(corners: readonly Corner[], bottom: number): string {
     : `L${last.xPx.toFixed(1)} ${bottom}L${first.xPx.toFixed(1)} ${bottom}Z`;
 }
 
-function QueueLegend({ leftPx }: { leftPx: number }) {
+/** `isLate`: what is on screen begins before the queue is known. */
+function QueueLegend({ leftPx, isLate }: { leftPx: number; isLate: boolean }) {
   return (
     <ul class="legend" style={{ paddingLeft: `${leftPx}px` }}>
       <li>
@@ -107,6 +108,7 @@ function QueueLegend({ leftPx }: { leftPx: number }) {
         <Key name="queue-flight" />
         in flight: handed to a DataLoader worker, not finished
       </li>
+      {isLate && <li>not known before the first batch that the window sees handed out</li>}
     </ul>
   );
 }

@@ -64,6 +64,14 @@ def test_a_step_that_gets_its_cpus_has_no_such_finding() -> None:
     assert "the DataLoader is not the bottleneck" in capture_of(crowded(delayed=0.02)).verdict.sentence
 
 
+def test_a_thread_that_sleeps_has_not_waited_for_a_cpu_meanwhile() -> None:
+    builder = crowded()
+    own = STEPS * (STEP - 400.0)
+    builder.top_level["dataPipeline"]["training_thread"] |= {"cpu_us": 0.05 * own, "run_delay_us": 0.1 * own}
+    taken = signals_of(builder).taken
+    assert taken is not None and taken.delayed == pytest.approx(0.1)  # of 15% in which it had something to do
+
+
 def test_cpus_that_other_programs_have_are_not_held_against_the_workers() -> None:
     builder = crowded(threads=1.0)
     builder.top_level["dataPipeline"]["host"]["cores"] = 16

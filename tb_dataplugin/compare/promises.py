@@ -1,0 +1,57 @@
+"""What findings before a change said that it would save, beside what it saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tb_dataplugin.compare.quantity import Quantity
+from tb_dataplugin.compare.sides import Run, Unit
+from tb_dataplugin.findings.evidence import Evidence
+from tb_dataplugin.findings.evidence import time as evidence_time
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import duration
+
+MOST: Final = 2
+ALIKE: Final = 0.01
+"""Relative difference of samples per step, up to which a step is the same before and after."""
+
+
+def promises(
+    before: Sequence[Run], after: Sequence[Run], unit: Unit, time: Quantity | None, stages: Sequence[Quantity]
+) -> tuple[Evidence, ...]:
+    """For findings about stages that now take less, or are gone; nothing where a step is not what it was."""
+    step, changed = _units_per_step(before, unit), _units_per_step(after, unit)
+    if time is None or time.before_us is None or time.after_us is None or not step or not changed:
+        return ()
+    if abs(changed / step - 1) > ALIKE:
+        return ()
+    saved = (time.before_us - time.after_us) * step
+    acted_on = {stage.name for stage in stages if stage.outcome in ("faster", "gone")}
+    found = [_fact(number, finding, saved) for number, finding in _bounds(before[0]) if finding.stage in acted_on]
+    return tuple(found[:MOST])
+
+
+def _units_per_step(runs: Sequence[Run], unit: Unit) -> float | None:
+    """On average over a side; None where it is not known."""
+    pairs = [(run.units(unit), run.units("step")) for run in runs]
+    each = [units / steps for units, steps in pairs if units and steps]
+    return sum(each) / len(each) if each and len(each) == len(pairs) else None
+
+
+def _bounds(run: Run) -> Iterator[tuple[int, pb.Finding]]:
+    """The first finding about each stage in its last capture that has a bound, with its number in the report."""
+    stages = set()
+    for number, finding in enumerate(run.captures[-1].findings, 1):
+        if finding.HasField("gain_us_per_step") and finding.stage not in stages:
+            stages.add(finding.stage)
+            yield number, finding
+
+
+def _fact(number: int, finding: pb.Finding, saved: float) -> Evidence:
+    now = f"{duration(abs(saved))} {'less' if saved >= 0 else 'more'}"
+    text = (
+        f"before, finding {number}: {finding.stage}, saves up to {duration(finding.gain_us_per_step)} per step; "
+        f"steps now take {now}"
+    )
+    return evidence_time("promise", saved, text, whole="step", stage=finding.stage)

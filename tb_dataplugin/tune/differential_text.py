@@ -1,0 +1,90 @@
+"""What `differential` says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from tb_dataplugin.export.paragraphs import fit, wrap
+from tb_dataplugin.export.terminal import Style
+from tb_dataplugin.export.width import WIDEST
+from tb_dataplugin.shown import shown
+from tb_dataplugin.tune.differential import Differential, Range, mean_of
+from tb_dataplugin.tune.server import Program
+from tb_dataplugin.units import duration, in_unit, significant, unit_for
+
+SCHEMA_VERSION: Final = 1
+ROWS: Final = (
+    ("memory", "batches from memory"),
+    ("warm", "files in the page cache"),
+    ("cold", "files read from storage"),
+)
+
+
+def as_text(made: Differential, program: Program, size: int | None, notes: Sequence[str], style: Style) -> str:
+    return style.legible("\n".join(line.rstrip() for line in _lines(made, program, size, notes, style)))
+
+
+def _lines(made: Differential, program: Program, size: int | None, notes: Sequence[str], style: Style) -> Iterator[str]:
+    unit = unit_for(1e6 * second for _, seconds in _rows(made) for second in seconds)
+    yield style.bold(fit(f"differential   {shown(program.target)}", WIDEST))
+    yield style.rule * WIDEST
+    yield f"  {'the same samples':<27}{f'step, {unit.name}':>11}  {'95% interval':<19}{'samples/s':>10}"
+    for title, seconds in _rows(made):
+        step = mean_of(seconds)
+        ends = f"{in_unit(1e6 * max(0.0, step.low), unit)} to {in_unit(1e6 * step.high, unit)}"
+        rate = "" if size is None else significant(size / step.value)
+        yield f"  {title:<27}{in_unit(1e6 * step.value, unit):>11}  {ends:<19}{rate:>10}"
+    yield ""
+    rounds = len(made.warm)
+    yield from wrap(f"{_adds('Loading from the page cache', made.loading_s, 'the step alone')} ({rounds} rounds)", "")
+    if made.reading_s is not None:
+        yield from wrap(_adds("Reading from storage", made.reading_s, "that"), "")
+    length = duration(program.step_ms * 1e3) if program.step_ms else "nothing"
+    yield from wrap(f"The training step was simulated: it takes {length}, and computes nothing.", "")
+    for note in notes:
+        yield from wrap(shown(note), "")
+
+
+def _rows(made: Differential) -> Iterator[tuple[str, Sequence[float]]]:
+    for name, title in ROWS:
+        seconds: Sequence[float] = getattr(made, name)
+        if seconds:
+            yield title, seconds
+
+
+def _adds(what: str, more: Range, to: str) -> str:
+    ends = f"95% interval {_signed(more.low)} to {_signed(more.high)}"
+    if not more.is_more:
+        return f"{what}: no significant difference to {to} ({ends})."
+    return f"{what} adds {duration(1e6 * more.value)} per step to {to} ({ends})."
+
+
+def _signed(seconds: float) -> str:
+    return f"{'−' if seconds < 0 else ''}{duration(1e6 * abs(seconds))}"
+
+
+def as_json(made: Differential, program: Program, size: int | None, notes: Sequence[str]) -> str:
+    """docs/tune.md; what is not known is absent."""
+    steps: dict[str, Any] = {}
+    for name, _ in ROWS:
+        if seconds := getattr(made, name):
+            steps[name] = {"step_us": _us(mean_of(seconds))}
+            if size is not None:
+                steps[name]["samples_per_s"] = size / mean_of(seconds).value
+    answer: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "target": program.target,
+        "step": {"ms": program.step_ms, "cpu": program.step_cpu, "device": program.device},
+        "rounds": len(made.warm),
+        "steps": steps,
+        "loading_us": _us(made.loading_s),
+    }
+    if made.reading_s is not None:
+        answer["reading_us"] = _us(made.reading_s)
+    return json.dumps({**answer, "notes": list(notes)}, indent=2)
+
+
+def _us(seconds: Range) -> dict[str, float]:
+    return {"value": 1e6 * seconds.value, "low": 1e6 * seconds.low, "high": 1e6 * seconds.high}

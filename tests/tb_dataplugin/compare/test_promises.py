@@ -1,0 +1,46 @@
+"""What findings said before a change stands beside what it brought."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from tb_dataplugin.compare import compare
+from tb_dataplugin.export.compare_text import compare_text
+from tb_dataplugin.report.report_pb2 import Capture, Comparison
+from tests.simulated_run import Simulation, runs
+
+BASE = Simulation(steps=16, batch_size=2)
+BLUR = "transform::Blur"
+
+
+def sides(factor: float, batch_size: int = 2) -> tuple[Capture, Capture]:
+    (before,) = runs(BASE, np.random.default_rng(1), 1)
+    changed = Simulation(steps=16, batch_size=batch_size).with_stage(BLUR, factor)
+    (after,) = runs(changed, np.random.default_rng(2), 1)
+    for finding in (before.findings.add(rule="a", stage="transform::Gamma"), before.findings.add(rule="b", stage=BLUR)):
+        finding.gain_us_per_step = 5000
+    return before, after
+
+
+def promised(comparison: Comparison) -> list[str]:
+    return [fact.text for fact in comparison.evidence if fact.kind == "promise"]
+
+
+def test_the_bound_of_a_stage_that_is_faster_now_stands_beside_the_saving() -> None:
+    before, after = sides(0.1)
+    saved = (before.steps.mean_us - after.steps.mean_us) / 1e3
+    found = compare([before], [after])
+    (text,) = promised(found)
+    number = next(place for place, one in enumerate(before.findings, 1) if one.stage == BLUR)
+    assert text.startswith(f"before, finding {number}: {BLUR}, saves up to ")
+    assert float(re.findall(r"now take ([\d.]+) ms less", text)[0]) == pytest.approx(saved, rel=0.01)
+    assert text in " ".join(compare_text(found).split())
+
+
+@pytest.mark.parametrize(("factor", "batch_size"), [(1.0, 2), (0.1, 4)])
+def test_nothing_is_said_of_a_stage_as_it_was_or_of_other_steps(factor: float, batch_size: int) -> None:
+    before, after = sides(factor, batch_size)
+    assert promised(compare([before], [after])) == []
