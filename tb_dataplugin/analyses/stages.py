@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -113,7 +113,8 @@ class StageRow:
     the data wait that it caused.
 
     `cpu_ns` is thread CPU time, `cpu_self_ns` that without the stages inside; `bytes` the size of all results,
-    extrapolated from the calls of which it was measured, `typical_bytes` their median. `place` is the mean place of the
+    extrapolated from the calls of which it was measured. `sizes` has those calls, also of before the window, by the
+    span of the sample that they are for (`samples_of`). `place` is the mean place of the
     calls among all calls right inside the enclosing stage, by their start: 0 is the first; None at the top.
     `has_index`: its calls are for samples of a known index.
     """
@@ -131,7 +132,7 @@ class StageRow:
     bytes: float | None
     place: float | None = None
     has_index: bool = True
-    typical_bytes: float | None = None
+    sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
 
     @property
     def stage(self) -> Stage:
@@ -153,13 +154,34 @@ def tabulate_stages(
             "the loop uses, enter annotate.profile before iter(loader), and capture again"
         )
         return Unavailable("stages", "no_stage_markers", message)
-    cpu_below, place = cpu_of_children(tree, facts), _places(tree)
+    cpu_below, place, sizes = cpu_of_children(tree, facts), _places(tree), _sizes(tree, facts)
     caused = None if waited is None else _by_node(tree, waited)
     rows = {}
     for number, here in groups(tree.node, np.flatnonzero(inside)):
         data_wait = None if caused is None else int(caused[number])
-        rows[tree.paths[number]] = _row(tree, facts, here, tree.paths[number], data_wait, cpu_below, place)
+        row = _row(tree, facts, here, tree.paths[number], data_wait, cpu_below, place)
+        rows[row.path] = replace(row, sizes=sizes.get(number, {}))
     return tuple(_depth_first(rows))
+
+
+def _sizes(tree: StageTree, facts: SpanFacts) -> dict[int, Mapping[int, int]]:
+    """By node: the sizes of results that were measured, by the sample that they are for."""
+    sample = samples_of(tree)
+    return {
+        node: dict(zip(sample[here].tolist(), facts.bytes[here].tolist(), strict=True))
+        for node, here in groups(tree.node, np.flatnonzero(facts.bytes >= 0))
+    }
+
+
+def samples_of(tree: StageTree) -> Int64Array:
+    """Per span, that of its sample: the deepest one around it; the outermost span where there is none."""
+    is_sample = np.array([path[-1].kind == "sample" for path in tree.paths], dtype=np.bool_)[tree.node]
+    found: Int64Array = np.arange(len(tree.node), dtype=np.int64)
+    inner = (tree.parent >= 0) & ~is_sample
+    for depth in range(int(tree.depth.max(initial=0)) + 1):
+        here = np.flatnonzero(inner & (tree.depth == depth))
+        found[here] = found[tree.parent[here]]
+    return found
 
 
 def _by_node(tree: StageTree, waited: Int64Array) -> Int64Array:
@@ -207,17 +229,11 @@ def _row(
         bytes=_extrapolated(facts.bytes[here]),
         place=_mean_place(place[here]),
         has_index=bool((facts.index[here] >= 0).any()),
-        typical_bytes=_median_if_known(facts.bytes[here]),
     )
 
 
 def _sum_if_known(values: Int64Array) -> int | None:
     return int(values.sum()) if (values >= 0).all() else None
-
-
-def _median_if_known(values: Int64Array) -> float | None:
-    known = values[values >= 0]
-    return float(np.median(known)) if len(known) else None
 
 
 def cpu_of_children(tree: StageTree, facts: SpanFacts) -> Int64Array:

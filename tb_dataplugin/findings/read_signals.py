@@ -197,7 +197,7 @@ def _calls(row: StageRow, spent: Occupancy | None) -> StageCalls:
         max_us=_us(row.max_ns),
         data_wait_us=None if row.data_wait_ns is None else _us(row.data_wait_ns),
         bytes=row.bytes,
-        typical_bytes=row.typical_bytes,
+        sizes=row.sizes,
         place=row.place,
         cpu_use=_cpu_use(spent) if spent else None,
         has_index=row.has_index,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median_high
 
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.findings.signals import StageCalls
@@ -14,12 +15,14 @@ from tb_dataplugin.findings.thresholds import SHRINKS
 class Step:
     """`before`: the earlier stages that worked on as much data as this one gets: none before one that shrinks it.
 
-    `ratio`: bytes out over bytes in; None where the size of this stage's result, or of the one before it, is not known.
+    `ratio`: bytes out over bytes in, of a typical call; None where the size of this stage's result, or of the one
+    before it, is not known. `measured`: how many samples it is of; 0 where no sample has both sizes.
     """
 
     calls: StageCalls
     before: tuple[StageCalls, ...]
     ratio: float | None
+    measured: int = 0
 
     @property
     def shrinks(self) -> bool:
@@ -58,13 +61,22 @@ def _flat(parent: Path, children: dict[Path, list[StageCalls]], held: frozenset[
 
 
 def _steps(rows: tuple[StageCalls, ...]) -> tuple[Step, ...]:
-    sizes = [row.typical_bytes for row in rows]
     steps: list[Step] = []
     whole = 0  # the first that worked on as much data as the next stage gets
     for place, row in enumerate(rows):
         is_fed_by_value = place > 0 and rows[place - 1].stage.kind != "read"  # a file's bytes are compressed
-        earlier, size = sizes[place - 1] if is_fed_by_value else None, sizes[place]
-        ratio = size / earlier if size and earlier else None
-        steps.append(Step(row, rows[whole:place], ratio))
+        ratio, measured = _ratio(rows[place - 1].sizes, row.sizes) if is_fed_by_value else (None, 0)
+        steps.append(Step(row, rows[whole:place], ratio, measured))
         whole = place + 1 if steps[-1].shrinks else whole
     return tuple(steps)
+
+
+def _ratio(earlier: Mapping[int, int], own: Mapping[int, int]) -> tuple[float | None, int]:
+    """The median of the samples' quotients, and how many there are. One that occurred: of two it is the larger, which
+    promises less. Sizes that were measured in different samples only are compared as typical ones.
+    """
+    quotients = [size / earlier[sample] for sample, size in own.items() if size and earlier.get(sample)]
+    if quotients:
+        return median_high(quotients), len(quotients)
+    sizes, before = [size for size in own.values() if size], [size for size in earlier.values() if size]
+    return (median_high(sizes) / median_high(before) if sizes and before else None), 0

@@ -93,8 +93,8 @@ class StageCalls:
     """None when their CPU time was not recorded."""
     has_index: bool = True
     """False for items of an iterable dataset, which has no indices."""
-    typical_bytes: float | None = None
-    """Size of a typical result: the median of those that were measured. One large file decides a mean."""
+    sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
+    """Of the results that were measured, by the sample that they are for."""
 
     @property
     def stage(self) -> Stage:

@@ -61,10 +61,10 @@ def _lines(signals: Signals, step: Step) -> tuple[Evidence, ...]:
 def _evidence(step: Step, counted: list[StageCalls]) -> tuple[Evidence, ...]:
     """`counted`: what the bound is made of."""
     label, kept = step.calls.stage.label, step.ratio or 1.0
+    median = f", the median of {step.measured} samples whose sizes were measured" if step.measured > 1 else ""
+    text = f"{label} returns {percent(kept)} of the bytes it gets{median}"
     return (
-        share(
-            "bytes_kept", kept, "bytes", f"{label} returns {percent(kept)} of the bytes it gets", step.calls.stage.name
-        ),
+        share("bytes_kept", kept, "bytes", text, step.calls.stage.name),
         *(
             time(
                 "self_time",

@@ -36,3 +36,40 @@ def test_a_container_gives_its_place_to_what_it_holds() -> None:
 def test_a_container_outside_all_stages_is_a_sequence() -> None:
     builder = TraceBuilder().annotated().step(0, 1000).wait(0, 900).stage("transform::Compose", 10, 60)
     assert order(builder.stage("transform::Crop", 11, 20).stage("transform::Flip", 40, 20)) == [["Crop", "Flip"]]
+
+
+def crops(*sizes: tuple[int, int]) -> TraceBuilder:
+    """One sample for each pair of sizes: decoded, and cropped."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    builder.step(0, 1000).wait(0, 900)
+    for number, (decoded, cropped) in enumerate(sizes):
+        start = 100.0 * number
+        stages = {
+            "sample::Pets": (start, 90.0, 90.0),
+            "decode::PIL.Image": (start, 50.0, 50.0, decoded),
+            "transform::Crop": (start + 50, 20.0, 20.0, cropped),
+        }
+        builder.batch(number, 0, start, start, start + 90, start + 95, stages)
+    return builder
+
+
+def kept(builder: TraceBuilder) -> tuple[float | None, int]:
+    (sequence,) = sequences(signals_of(builder).stages)
+    return sequence[1].ratio, sequence[1].measured
+
+
+def test_what_a_transform_keeps_is_the_median_of_the_samples_quotients() -> None:
+    # Quotients of 50%, 10% and 20%; that of the median sizes would be 40%.
+    assert kept(crops((1000, 500), (4000, 400), (1000, 200))) == (0.2, 3)
+
+
+def test_of_two_samples_it_is_the_one_that_promises_less_and_no_mean_that_no_sample_has() -> None:
+    assert kept(crops((1000, 100), (9000, 90))) == (0.1, 2)
+
+
+def test_samples_without_one_of_the_sizes_have_no_quotient() -> None:
+    assert kept(crops((1000, -1), (4000, 400), (-1, 900))) == (0.1, 1)
+
+
+def test_sizes_of_different_samples_are_compared_as_typical_ones() -> None:
+    assert kept(crops((1000, -1), (-1, 300))) == (0.3, 0)
