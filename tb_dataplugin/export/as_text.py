@@ -94,18 +94,22 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
 
 
 def _recording_cost(capture: pb.Capture, line: Line) -> Iterator[str]:
+    """All that recording took: one number, and what of it each part is."""
     if capture.HasField("selection"):  # it is known of the whole capture only
         return
-    cost, window = capture.environment, capture.window_us
-    name = "recording cost"
-    if cost.HasField("recorder_overhead_us") and cost.marker_count:
-        share = f"{percent(_share(cost.recorder_overhead_us, window))} of the window"
-        yield line(name, duration(cost.recorder_overhead_us), share, plural(cost.marker_count, "marker"))
-        name = "  DataLoader workers"
-    if cost.worker_span_count:
-        lived = sum(worker.alive_us for worker in capture.workers) or window
-        share = f"{percent(_share(cost.worker_overhead_us, lived))} of the DataLoader workers' time"
-        yield line(name, duration(cost.worker_overhead_us), share, plural(cost.worker_span_count, "span"))
+    cost = capture.environment
+    parts = [
+        ("sampling stacks", capture.lines.cost_us),
+        (plural(cost.marker_count, "marker"), cost.recorder_overhead_us),
+        (f"{plural(cost.worker_span_count, 'span')} in DataLoader workers", cost.worker_overhead_us),
+    ]
+    known = sorted((part for part in parts if part[1]), key=lambda part: -part[1])
+    if known:
+        whole = sum(time for _, time in known)
+        named = ", ".join(f"{name} {duration(time)}" for name, time in known)
+        yield line(
+            "recording cost", duration(whole), f"{percent(_share(whole, capture.window_us))} of one CPU: {named}"
+        )
 
 
 def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:

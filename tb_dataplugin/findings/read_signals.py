@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.attribution import DeviceAttribution
@@ -35,6 +36,9 @@ from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
+
+LEAST_STEPS: Final = 3
+"""From which one step may be told from the others."""
 
 
 def read_signals(results: Results) -> Signals:
@@ -83,7 +87,7 @@ def read_signals(results: Results) -> Signals:
         collecting_us=_collecting(pipeline),
         load=results.load,
         throughput=results.throughput,
-        copies=_copies(results.copies[0]) if results.copies and results.copies[0] else None,
+        copies=_copies(results.copies[0], _once(results, "h2d")) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
         lock=read_lock(results.limits) if results.limits else None,
@@ -225,8 +229,19 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
     )
 
 
-def _copies(copies: CopyFigures) -> CopySignals:
+def _once(results: Results, cause: Cause) -> tuple[int, float] | None:
+    """The step that has more idle time with that cause than all other steps together, of three or more."""
+    rows = results.steps.rows if results.steps else ()
+    if len(rows) < LEAST_STEPS:
+        return None
+    most = max(rows, key=lambda row: row.idle_by_cause_ns.get(cause, 0))
+    idle = most.idle_by_cause_ns.get(cause, 0)
+    return (most.number, _us(idle)) if 2 * idle > sum(row.idle_by_cause_ns.get(cause, 0) for row in rows) else None
+
+
+def _copies(copies: CopyFigures, once: tuple[int, float] | None) -> CopySignals:
     return CopySignals(
+        once=once,
         count=copies.count,
         pageable=copies.pageable,
         pinned=copies.pinned,

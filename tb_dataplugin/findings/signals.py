@@ -121,6 +121,8 @@ class CopySignals:
     """Part of `copy_us` with a kernel on the device; None when no kernel was recorded."""
     gigabytes_per_s: float | None
     """Speed while copying; None when the sizes are not known."""
+    once: tuple[int, float] | None = None
+    """A step by its number, and its idle time while the host was copying, where no other step has much of that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Final
 
@@ -13,9 +14,12 @@ from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
+from tb_dataplugin.findings.thresholds import MOST_BLOCKED, MOSTLY_BLOCKED
 from tb_dataplugin.findings.worker_sentences import name_of
-from tb_dataplugin.units import duration, plural
+from tb_dataplugin.units import duration, percent, plural
+
+UNKNOWN_CPUS: Final = 4
+"""DataLoader workers to start with where the number of CPUs is unknown."""
 
 FULL: Final = "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there. "
 
@@ -35,12 +39,12 @@ def check(signals: Signals) -> Finding | None:
         return None
     cost -= stays
     cpus = int(signals.cpus) if signals.cpus else None
-    workers = max(1, cpus - 1) if cpus else 4
-    gain = _gain(signals, cost, workers if cpus else None)
-    start = f"one less than the {plural(cpus, 'CPU')}" if cpus else "or one less than the machine has CPUs"
-    total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of data wait in total"),)
     busy = judge_cpus(signals)
     full = FULL if busy.saturated and not _is_blocked(signals) else ""
+    workers = (max(1, cpus - 1) if full else _workers(signals, cpus)) if cpus else UNKNOWN_CPUS
+    gain = _gain(signals, cost, workers if cpus else None)
+    start = _why(signals, workers, cpus) if cpus else "or one less than the machine has CPUs"
+    total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of data wait in total"),)
     how_severe = severity(signals, gain, otherwise_us=cost)
     return Finding(
         severity="medium" if full and how_severe == "high" else how_severe,
@@ -61,11 +65,42 @@ def check(signals: Signals) -> Finding | None:
     )
 
 
+def _workers(signals: Signals, cpus: int) -> int:
+    """The fewest that build batches as fast as they are trained on, or as the CPUs allow; but one less than the CPUs is
+    no risk. While the training thread waits, its CPU is free; and what is blocked needs none.
+    """
+    start, wait = max(1, cpus - 1), signals.data_wait_us or 0.0
+    limit = int(cpus / (1 - min(MOST_BLOCKED, _blocked(signals))))
+    fastest = _shortest_us(signals, cpus)
+    return max(start, min(limit, math.ceil(wait / fastest))) if fastest > 0.0 else max(start, limit)
+
+
+def _shortest_us(signals: Signals, cpus: int) -> float:
+    """The loop with any number of workers, at least: training, and all that computes on all CPUs."""
+    wait = signals.data_wait_us or 0.0
+    rest = max(0.0, signals.window_us - wait)
+    return max(rest, (wait * (1 - _blocked(signals)) + rest) / cpus)
+
+
+def _why(signals: Signals, workers: int, cpus: int) -> str:
+    if workers < cpus:
+        return f"one less than the {plural(cpus, 'CPU')}"
+    if workers > cpus:
+        return f"building batches is blocked for {percent(_blocked(signals))} of the time, and needs no CPU meanwhile"
+    waits = percent(signals.share(signals.data_wait_us))
+    return f"the number of CPUs: the training thread, which waits for {waits} of the window, needs hardly any"
+
+
+def _blocked(signals: Signals) -> float:
+    """Share of the time in stages that build batches in which they need no CPU."""
+    uses = [row.cpu_use for row in signals.stages if row.stage.kind in BUILDING and row.cpu_use is not None]
+    whole = sum(use.cpu_us + use.run_delay_us + use.blocked_us for use in uses)
+    return sum(use.blocked_us for use in uses) / whole if whole else 0.0
+
+
 def _is_blocked(signals: Signals) -> bool:
     """Stages that mostly wait for something else need no CPU of their own."""
-    uses = [row.cpu_use for row in signals.stages if row.stage.kind in BUILDING and row.cpu_use is not None]
-    blocked = sum(use.blocked_us for use in uses)
-    return blocked >= MOSTLY_BLOCKED * sum(use.cpu_us + use.run_delay_us + use.blocked_us for use in uses) > 0
+    return _blocked(signals) >= MOSTLY_BLOCKED
 
 
 def _whose(signals: Signals) -> str:
@@ -85,8 +120,12 @@ def _what_stays(stays_us: float) -> tuple[Evidence, ...]:
 
 
 def _gain(signals: Signals, cost_us: float, workers: int | None) -> float | None:
-    """Per step, at most: `cost_us`, and no faster than that many workers build batches. None without steps."""
+    """Per step, at most: `cost_us`, and no faster than that many workers build batches, nor than the CPUs compute all
+    of it. None without steps.
+    """
     if signals.wait_cost_us is None or signals.data_wait_us is None:
         return None
     fastest = signals.data_wait_us / workers if workers else 0.0
+    if workers and signals.cpus and workers >= int(signals.cpus):
+        fastest = max(fastest, _shortest_us(signals, int(signals.cpus)))
     return signals.per_step(max(0.0, min(cost_us, signals.window_us - fastest)))

@@ -42,3 +42,10 @@ def test_the_recording_cost_of_the_whole_capture_is_not_said_of_some_steps() -> 
     assert "recording cost" in as_text(pb.Report(captures=[capture]))
     capture.selection.sentence = "Step 3 only."
     assert "recording cost" not in as_text(pb.Report(captures=[capture]))
+
+
+def test_the_recording_cost_is_that_of_all_parts_and_the_sampler_is_one() -> None:
+    cost = pb.Environment(recorder_overhead_us=20, marker_count=5, worker_overhead_us=80, worker_span_count=70)
+    capture = pb.Capture(mode="train", name="a", window_us=50_000, environment=cost, lines=pb.Lines(cost_us=1900))
+    (row,) = [line for line in as_text(pb.Report(captures=[capture])).splitlines() if "recording cost" in line]
+    assert "2.00 ms" in row and "4.00% of one CPU: sampling stacks 1.90 ms" in row
