@@ -13,6 +13,7 @@ from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json, as_text
 from tb_dataplugin.pipeline import loop_of
 from tb_dataplugin.remote import place
+from tb_dataplugin.report.brief import with_folder
 from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
 
 
@@ -55,7 +56,8 @@ class WhatIfCommand:
             complain(doubt)
         predictions = predict_all(loop, changes or usual_changes(loop))
         style = style_for(sys.stdout) if arguments.output is None else PLAIN
-        text = as_json(loop, predictions) if arguments.format == "json" else as_text(loop, predictions, trace.id, style)
+        name = with_folder(trace.id, str(trace.path))
+        text = as_json(loop, predictions) if arguments.format == "json" else as_text(loop, predictions, name, style)
         write_text(text, arguments.output)
         return 0
 

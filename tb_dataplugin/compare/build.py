@@ -50,7 +50,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
     compared = Compared(
         unit=unit,
         runs=max(len(first), len(second)),
-        shared_machine=_is_shared(shared),
+        sharing=(each[0], each[1]) if _is_shared(shared) else None,
         same_content=are_identical(before, after),
         why_not=why_not_comparable(first, second),
         time=time,

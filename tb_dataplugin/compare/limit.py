@@ -24,19 +24,12 @@ def judge_limit(comparison: pb.Comparison, allowed: float) -> Judgement:
     if comparison.outcome == "slower" and time.change > allowed:
         by = magnitude(time.change)
         return Judgement("slower", f"slower by {by} per {comparison.unit}, more than the {limit} allowed")
-    why = _why_inconclusive(comparison, allowed)
-    if why:
-        return Judgement("inconclusive", f"{asked} Inconclusive. {why[0].upper()}{why[1:]}")
+    if comparison.outcome in ("unknown", "not_comparable", "too_short"):  # its sentence says so
+        return Judgement("inconclusive", f"{asked} {comparison.sentence}")
+    if not (time.HasField("high") and time.high <= allowed):
+        why = f"The 95% interval is {time.interval_text}; capture more runs on each side, or longer ones"
+        return Judgement("inconclusive", f"{asked} Inconclusive. {why}")
     return Judgement("fine", f"{asked} No, the 95% interval is {time.interval_text}")
-
-
-def _why_inconclusive(comparison: pb.Comparison, allowed: float) -> str:
-    time = comparison.time
-    if comparison.outcome in ("unknown", "not_comparable", "too_short"):
-        return comparison.sentence
-    if time.HasField("high") and time.high <= allowed:
-        return ""
-    return f"the 95% interval is {time.interval_text}; capture more runs on each side, or longer ones"
 
 
 def share_of(text: str) -> float:

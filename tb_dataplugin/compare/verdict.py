@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp, log
 from typing import Final, Literal
 
 from tb_dataplugin.compare.quantity import Quantity
@@ -35,7 +36,8 @@ class Compared:
     unit: Unit
     runs: int
     """On the side that has more."""
-    shared_machine: bool
+    sharing: tuple[float, float] | None
+    """Logarithm of how much longer stages took than they computed, before and after; None where little."""
     same_content: bool
     why_not: str
     time: Quantity | None
@@ -209,12 +211,25 @@ def _setting_words(settings: Sequence[SettingChange]) -> str:
 
 def _too_short(compared: Compared, total: Quantity) -> str:
     runs = "several runs" if compared.runs == 1 else "more runs"
-    if compared.shared_machine:
-        why = "other programs used the CPUs, so two captures of the same program may differ by as much"
+    if compared.sharing:
         advice = f"Capture on a quieter machine, or {runs} on each side."
-        return f"Not certain: {_times(total, compared.unit)}; {why}. {advice}"
+        return f"Not certain: {_times(total, compared.unit)}; {_by_others(compared.sharing, total)}. {advice}"
     advice = f"Record more steps (at least four for each DataLoader worker), or {runs} on each side."
     return f"{TOO_WIDE.capitalize()}: {_times(total, compared.unit)}. {advice}"
+
+
+def _by_others(sharing: tuple[float, float], total: Quantity) -> str:
+    """How much of the change the difference explains that other programs made to what the stages took."""
+    before, after = sharing
+    used = "other programs used the CPUs"
+    changed = log(total.after_us / total.before_us) if total.before_us and total.after_us else 0.0
+    explained = (after - before) * (1 if changed > 0 else -1)
+    if abs(changed) <= explained:
+        return f"{used}, so two captures of the same program may differ by as much"
+    stretched = f"{used}: stages took {ratio(exp(before))} their CPU time before and {ratio(exp(after))} after"
+    if ratio(exp(explained)) == ratio(1.0) or explained < 0:
+        return f"{stretched}, which does not explain it"
+    return f"{stretched}, which explains {ratio(exp(explained))} of the {ratio(exp(abs(changed)))}"
 
 
 def _certain(compared: Compared) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import PurePath
 from typing import Final
 
 from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines, stage_notes
@@ -16,6 +15,7 @@ from tb_dataplugin.export.summary_text import rank_words, summary_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns, missing_columns
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.brief import with_folder
 from tb_dataplugin.report.rows import worst_first
 from tb_dataplugin.units import UNKNOWN, count, duration, in_unit, percent, plural, ratio, significant, unit_for
 from tb_dataplugin.words import MODES, cause_label, label_of
@@ -45,7 +45,7 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
         f"torch {capture.torch_version}" if capture.torch_version else "",
         capture.host,
     )
-    title = " · ".join((_full_name(capture), *filter(None, facts)))
+    title = " · ".join((with_folder(capture.name, capture.file), *filter(None, facts)))
     yield style.bold(fit(title, columns()))
     yield style.rule * columns()
     if capture.HasField("selection"):
@@ -61,12 +61,6 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
     for section in (_replayed, _idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, finding_lines):
         yield from section(capture, style)
     yield from _diagnostics(capture, style)
-
-
-def _full_name(capture: pb.Capture) -> str:
-    """The capture's name with its run: the folder that it lies in, when the name does not say."""
-    folder = PurePath(capture.file).parent.name
-    return capture.name if "/" in capture.name or not folder else f"{folder}/{capture.name}"
 
 
 def _numbers(capture: pb.Capture) -> Iterator[str]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tb_dataplugin.compare.quantity import SIGNIFICANT
+from tb_dataplugin.compare.quantity import NEEDS_RUNS, SIGNIFICANT
 from tb_dataplugin.compare.verdict import OF_THREAD
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.paragraphs import fit, heading, wrap
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.brief import brief_names
+from tb_dataplugin.report.brief import brief_names, with_folder
 from tb_dataplugin.units import UNKNOWN, TimeUnit, change, in_unit, plural, unit_for
 
 MAX_STAGES, MAX_PARTS, MAX_LINES = 20, 12, 3
 NAMES = 36
+LEAST_PART = 0.01
+"""Of the time: data wait by stage of which nothing is sure is left out below it."""
 WORTH_A_LINE = 10
 """Samples of a stage, from which it is said that they are too few."""
 
@@ -37,7 +39,7 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN, anyway: bool =
 def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     brief = brief_names([run.name for run in (*comparison.before, *comparison.after)])
     for side, runs in (("before", comparison.before), ("after", comparison.after)):
-        names = ", ".join(brief[run.name] for run in runs)
+        names = ", ".join(with_folder(brief[run.name], next(iter(run.files), "")) for run in runs)
         yield style.bold(fit(f"{side:<7}{plural(len(runs), 'run')}: {names}", columns()))
     yield style.rule * columns()
     yield from map(style.bold, wrap(comparison.sentence, ""))
@@ -71,11 +73,18 @@ def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     thread = [part for part in comparison.parts if part.name in OF_THREAD]
     by_stage = [part for part in comparison.parts if part.kind == "data_wait_by_stage"]
     device = [part for part in comparison.parts if part not in thread and part not in by_stage]
+    by_stage = [part for part in by_stage if _is_worth_a_row(part, comparison)]
     groups = (("Training thread", thread), ("Device, in the same time", device), ("Data wait by stage", by_stage))
     for title, rows in groups:
         if rows:
             yield from heading(f"{title}   {unit.name} per {comparison.unit}", style)
-            yield from _table(rows[:MAX_PARTS], unit, style)
+            yield from _table(rows[:MAX_PARTS], unit, style, _is_shared(comparison))
+
+
+def _is_worth_a_row(part: pb.Quantity, comparison: pb.Comparison) -> bool:
+    """What may have changed by chance is left out where it is nothing on either side; `--format json` has it."""
+    least = LEAST_PART * max(comparison.time.before_us, comparison.time.after_us)
+    return part.interval_text != NEEDS_RUNS or max(part.before_us, part.after_us) >= least
 
 
 def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
@@ -86,7 +95,7 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     yield from heading(
         f"Stages   {unit.name} per call in a typical batch; CPU: thread CPU time, wall: self time", style
     )
-    yield from _table(rows, unit, style)
+    yield from _table(rows, unit, style, _is_shared(comparison))
     if any(row.calls.speed_adjusted for row in rows):
         yield "  ~: after, less what the machine's speed explains, by the other stages' times"
     more = len(comparison.stages) - len(rows)
@@ -94,23 +103,31 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         yield f"  and {more} more stages; --format json has them all"
 
 
-def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterator[str]:
+def _is_shared(comparison: pb.Comparison) -> bool:
+    return any(note.code == "shared_machine" for note in comparison.diagnostics)
+
+
+def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style, shared: bool) -> Iterator[str]:
     """One line per quantity; a star where the change is significant."""
-    yield f"  {'':<{NAMES}}{'before':>9}{'after':>9}{'change':>10}   95% interval"
+    unsure = all(row.interval_text == NEEDS_RUNS for row in rows)
+    if unsure:
+        yield "  one run on a side: how much of a change is chance needs repeated runs"
+    yield f"  {'':<{NAMES}}{'before':>9}{'after':>9}{'change':>10}{'' if unsure else '   95% interval'}"
     for row in rows:
         before = in_unit(row.before_us if row.HasField("before_us") else None, unit)
         after = in_unit(row.after_us if row.HasField("after_us") else None, unit)
         name = f"{fit(row.title, NAMES):<{NAMES}}"
         marked = " *" if row.outcome in SIGNIFICANT else ""
         spoken, _, of_what = row.interval_text.partition("; ")
-        words = f"{spoken}{_measure(row)}{marked}"
+        words = "" if unsure else f"{spoken}{_measure(row)}{marked}"
         yield f"  {style.paint(row.name.split('::')[0], name)}{before:>9}{after:>9}{change_text(row):>10}   {words}"
         if of_what:
             yield from wrap(of_what, "      ", "        ")
     if any(row.outcome in SIGNIFICANT for row in rows):
         yield "  *: significant, all rows taken into account; an interval is for its row alone"
     if any(row.outcome == "too_short" for row in rows):
-        yield "  too short to compare: the interval is wider than ±100%"
+        why = ": other programs used the CPUs" if shared else ""
+        yield f"  too short to compare: the interval is wider than ±100%{why}"
 
 
 def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:

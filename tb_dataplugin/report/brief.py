@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Final
 
 _STAMP: Final = re.compile(r"\.1\d{18}$")
@@ -16,3 +17,9 @@ def brief_names(names: Iterable[str]) -> dict[str, str]:
     short = {name: _STAMP.sub("", name) for name in names}
     counts = Counter(short.values())
     return {name: name if counts[brief] > 1 else brief for name, brief in short.items()}
+
+
+def with_folder(name: str, file: str) -> str:
+    """A capture's name with its run: the folder that its file lies in, when the name does not say."""
+    folder = PurePath(file).parent.name
+    return name if "/" in name or not folder else f"{folder}/{name}"

@@ -88,7 +88,7 @@ def test_a_part_that_went_the_other_way_is_said_beside_the_total() -> None:
     total = Quantity("time", "time", "time", 175.0, 140.0, -0.2, Interval(-0.4, -0.01), "−40% to −1.0%", "faster")
     rest = Quantity("part", "rest", "rest of the step", 106.0, 138.0, 0.3, None, WIDE, "too_short")
     known = replace(rest, interval=Interval(0.025, 0.66), interval_text="+2.5% to +66%", outcome="not_significant")
-    said = [judge(Compared("step", 1, False, False, "", total, (part,), (), ())).sentence for part in (rest, known)]
+    said = [judge(Compared("step", 1, None, False, "", total, (part,), (), ())).sentence for part in (rest, known)]
     assert "But" not in said[0]
     assert " But the rest of the step rose: 106 → 138 µs" in said[1] and "not among all parts" in said[1]
 
@@ -119,7 +119,46 @@ def test_what_is_certain_stands_first_and_the_order_stays_otherwise() -> None:
 @pytest.mark.parametrize("total", [quantity("time", "too_short", "time"), None])
 def test_a_total_that_is_not_known_comes_after_what_is(total: Quantity | None) -> None:
     stages = [quantity("decode::JPEG", "slower"), quantity("read::open", "too_short")]
-    said = judge(Compared("step", 1, False, False, "", total, (), stages, ())).sentence
+    said = judge(Compared("step", 1, None, False, "", total, (), stages, ())).sentence
     first, _, rest = said.partition(". ")
     assert first == "Significant: decode::JPEG takes 50% more self time per call"
     assert rest.startswith("Too short to compare: 100" if total else "How the time changed is unknown: ")
+
+
+@pytest.mark.parametrize(
+    ("sharing", "said"),
+    [
+        ((0.1, 0.9), "so two captures of the same program may differ by as much"),  # e^0.8 explains all of 1.5x
+        (
+            (0.0, math.log(1.2)),
+            "1.0x their CPU time before and 1.2x after, which explains 1.2x of the 1.5x",
+        ),
+        ((0.7, 0.7), "stages took 2.0x their CPU time before and 2.0x after, which does not explain it"),
+        ((0.9, 0.1), "which does not explain it"),  # they made it faster, and it became slower
+    ],
+)
+def test_other_programs_explain_no_more_than_they_stretched_the_stages(sharing: tuple[float, float], said: str) -> None:
+    total = quantity("time", "too_short", "time")
+    sentence = judge(Compared("step", 1, sharing, False, "", total, (), (), ())).sentence
+    assert sentence.startswith("Not certain: 100 → 150 µs per step; other programs used the CPUs") and said in sentence
+
+
+def test_data_wait_of_which_nothing_is_sure_and_little_there_is_has_no_row() -> None:
+    def part(name: str, us: float) -> pb.Quantity:
+        kind, text = "data_wait_by_stage", "needs repeated runs"
+        return pb.Quantity(kind=kind, name=name, title=name, before_us=us, after_us=us, interval_text=text)
+
+    time = pb.Quantity(kind="time", title="time per step", before_us=1000, after_us=900)
+    text = compare_text(
+        pb.Comparison(unit="step", time=time, parts=[part("data wait: A", 50), part("data wait: B", 3)])
+    )
+    assert "data wait: A" in text and "data wait: B" not in text
+    assert text.count("needs repeated runs") == 1
+
+
+def test_the_sides_are_named_by_the_folders_that_were_typed() -> None:
+    runs = [
+        pb.ComparedRun(name=f"vm_{pid}.1", files=[f"/logs/{run}/vm_{pid}.1.json"]) for pid, run in ((7, "a"), (8, "b"))
+    ]
+    head = compare_text(pb.Comparison(before=runs[:1], after=runs[1:])).splitlines()[:2]
+    assert head == ["before 1 run: a/vm_7.1", "after  1 run: b/vm_8.1"]
