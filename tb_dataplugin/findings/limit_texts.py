@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
+from tb_dataplugin.analyses.line_rows import estimate
 from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.findings.thresholds import LIMIT_WORTH_A_WORD
 from tb_dataplugin.units import duration, percent, plural
@@ -21,15 +24,31 @@ DELAY_SHARED_OUT: Final = "estimated: what its threads waited in all, shared out
 
 
 def limit_text(limits: Limits) -> str:
-    """The limits worth a word, the largest first, and what they are estimated from; "" when there are none."""
+    """The limits worth a word, the largest first, what of it ran, and what they are estimated from; "" without any.
+
+    Samples are few beside CPU times, which the stages have: the first share says how far off it may be.
+    """
     known = {"gil": limits.gil_ns, "gc": limits.gc_ns, "no_cpu": limits.no_cpu_ns, "blocked": limits.blocked_ns}
     whole = max(1, limits.whole_ns)
     parts = [(name, time) for name, time in known.items() if time is not None and time >= LIMIT_WORTH_A_WORD * whole]
     if not parts:
         return ""
+    parts.sort(key=lambda part: -part[1])
     words = ", ".join(
-        f"{NAMES[name]} {duration(time / 1e3)} ({percent(time / whole)})"
-        for name, time in sorted(parts, key=lambda part: -part[1])
+        f"{NAMES[name]} {duration(time / 1e3)} ({percent(time / whole)}{_interval(limits, time) if not place else ''})"
+        for place, (name, time) in enumerate(parts)
     )
+    ran = limits.whole_ns - sum(time or 0 for time in known.values())
+    if None not in known.values() and ran >= LIMIT_WORTH_A_WORD * whole:
+        words += f", else running {duration(ran / 1e3)} ({percent(ran / whole)})"
     whose = ", of the DataLoader workers that it waits for" if limits.with_workers else ""
     return f"{words}{whose}; by {plural(limits.samples, 'thread sample')}"
+
+
+def _interval(limits: Limits, time_ns: int) -> str:
+    """Of a share by samples, Wilson's."""
+    if not limits.samples or not limits.whole_ns:
+        return ""
+    share = min(1.0, time_ns / limits.whole_ns)
+    found = estimate(np.ones(limits.samples), np.full(limits.samples, share))
+    return f", 95% interval {percent(found.low)} to {percent(found.high)}"

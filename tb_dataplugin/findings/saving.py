@@ -16,6 +16,9 @@ from tb_dataplugin.words import GAIN_BOUND
 OF_STEP: Final = f"{GAIN_BOUND}_of_step"
 """The same, where a part of the gain is that of the step itself: an estimate, not data wait that was measured."""
 
+WORTH_A_WORD: Final = 0.01
+"""Share of the loop below which what the step itself would get is left out."""
+
 MOSTLY_STARVED: Final = 0.5
 """Share of their lifetime in which workers have no index, from which they would be ahead of a faster loop."""
 
@@ -62,7 +65,7 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     saved = min(saved, most)
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
-    given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
+    given_back = given_back if given_back >= WORTH_A_WORD * signals.loop_us else 0.0
     return Saving(saved + given_back, (_derivation(signals, saved, caused, building, given_back),), given_back)
 
 
@@ -77,8 +80,9 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     needed = workers.busy * workers.alive / workers.workers * (1 - (delay or 0.0)) * signals.loop_us
     if spent_us <= signals.loop_us - needed:
         return Saving(spent_us)
-    share = needed / signals.loop_us
-    text = f"the DataLoader workers need {percent(share)} of the step for its batches, whoever waits for them"
+    each, whole = (duration(part / (signals.step_count or 1)) for part in (needed, signals.loop_us))
+    of = "a step" if signals.step_count else "the window"
+    text = f"then the DataLoader workers limit: for its batches they need {each} of the {whole} that {of} takes"
     return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
 
 

@@ -6,14 +6,14 @@ from typing import Final
 
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.leading import most_waited_for
+from tb_dataplugin.findings.leading import leading_place, most_waited_for
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.sequence import containers
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls
 from tb_dataplugin.findings.stage_finding import has_pictures
-from tb_dataplugin.findings.thresholds import TINY_CALL_US, TINY_TOGETHER
+from tb_dataplugin.findings.thresholds import HEAVY_PART, TINY_CALL_US, TINY_TOGETHER
 from tb_dataplugin.units import duration, percent, plural
 
 SHOWN: Final = 3
@@ -29,7 +29,7 @@ def check(signals: Signals) -> Finding | None:
     tiny.sort(key=lambda calls: -calls.self_us)
     cost = signals.cost_of(tiny)
     share = sum(calls.data_wait_us or 0.0 for calls in tiny) / signals.data_wait_us
-    if share < TINY_TOGETHER:
+    if share < TINY_TOGETHER or _has_own_finding(signals, tiny):
         return None
     names = ", ".join(dict.fromkeys(calls.stage.label for calls in tiny))
     saving = saved_without(signals, tiny)
@@ -74,6 +74,13 @@ def _code(signals: Signals, tiny: list[StageCalls]) -> str:
         "    return images, labels  # those that treat every sample alike, once for the whole batch\n\n"
         "DataLoader(..., collate_fn=annotate.collate(collate))"
     )
+
+
+def _has_own_finding(signals: Signals, tiny: list[StageCalls]) -> bool:
+    """One transform alone whose own finding says the same (`leading_stage`, `further_stages`)."""
+    (name, *others) = {calls.stage.name for calls in tiny}
+    wait = signals.wait_for(name)
+    return not others and wait is not None and (wait.share >= HEAVY_PART or wait == leading_place(signals))
 
 
 def _is_tiny(calls: StageCalls) -> bool:

@@ -26,7 +26,7 @@ ADVICE: Final[dict[Work, str]] = {
     "a state that exists already, tensors are copied with copy_().",
     "freeing": "When this line has the next batch, Python frees the one before: many small objects take long, and "
     "so does much memory that a DataLoader worker shared. Send fewer, larger tensors.",
-    "sleep": "The step sleeps there.",
+    "sleep": "The step sleeps there: remove that, or sleep less.",
     "waiting": "The step waits there for another thread or process: check what that one does.",
     "python": "Do it less often, with array operations instead of Python, or in another thread.",
 }
