@@ -117,8 +117,6 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         exposed = f"{percent(_share(loader.exposed_wait_us, window))} of the window"
         yield line("  exposed", duration(loader.exposed_wait_us), exposed, "the device was idle")
         yield line("  hidden", duration(loader.hidden_wait_us), "the device was busy")
-        if loader.wait_sentence:
-            yield from wrap(loader.wait_sentence, "    ")
     if not capture.devices:
         yield from limited_lines(loader.limited_by_us)
     if loader.steady_state.state not in ("", "steady"):

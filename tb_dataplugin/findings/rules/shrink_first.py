@@ -47,8 +47,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
         gain_us_per_step=gain,
         confidence="likely",
         confidence_reason=f"This assumes that the time of {'the earlier transforms' if before else 'decoding'} grows "
-        f"with the size of {'their input' if before else 'its result'}, and that the rest of the result does not depend "
-        "on what is cut away.",
+        f"with the size of {'their input' if before else 'its result'}, and that what is kept does not depend on the "
+        "rest.",
     )
 
 
