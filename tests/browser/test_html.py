@@ -135,11 +135,22 @@ def test_the_carried_timeline_zooms(page: Any, tmp_path: Path) -> None:
     wait_until(lambda: shown() < 4 * gap["duration_us"], "the timeline zooms to the gap", seconds=15)
 
 
+def share_lost(report: dict[str, Any]) -> float:
+    """What of the window the device was idle; without a device, the data wait."""
+    lost = [device["idle_us"] for device in report["devices"]] or [report["loader"]["wait_us"]]
+    return float(sum(lost)) / len(lost) / float(report["window_us"])
+
+
 def test_several_captures_in_one_file(page: Any, tmp_path: Path) -> None:
     other = GOLDEN / "torch2_13_cpu_workers2.pt.trace.json.gz"
     reports = write(tmp_path / "report.html", V100, other)["captures"]
     page.goto((tmp_path / "report.html").as_uri())
-    for option, report in zip(page.get_by_test_id("capture-option").all(), reports, strict=True):
+    options = page.get_by_test_id("capture-option").all()
+    assert len(options) == len(reports)
+    lost = [share_lost(reports[int(str(one.get_attribute("data-id")))]) for one in options]
+    assert lost == sorted(lost, reverse=True) and options[0].get_attribute("aria-current") == "true"
+    for option in options:
+        report = reports[int(str(option.get_attribute("data-id")))]
         option.click()
         wait_until(
             lambda report=report: plain(page.get_by_test_id("verdict").inner_text()) == report["verdict"]["sentence"],

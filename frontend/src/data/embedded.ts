@@ -58,7 +58,7 @@ export function sourceOf({ captures, rows, wholeRuns, ranks, timelines, whatIfs,
         logdir: title,
         scanning: false,
         perfetto: false,
-        captures: captures.map(entry),
+        captures: worstFirst(captures.map(entry), rows),
         wholeRuns: wholeRuns?.runs.length ?? 0,
         rankRuns: ranks?.ranks.length ?? 0,
         problems: [],
@@ -84,6 +84,12 @@ export function sourceOf({ captures, rows, wholeRuns, ranks, timelines, whatIfs,
     },
     trace: () => failed("This page does not include the trace itself."),
   };
+}
+
+/** As All captures has them: the first is shown when the page opens. */
+function worstFirst(entries: readonly CaptureEntry[], rows: CaptureRows | undefined): CaptureEntry[] {
+  const places = new Map((rows?.rows ?? []).map(({ id }, place) => [id, place]));
+  return entries.toSorted((a, b) => (places.get(a.id) ?? 0) - (places.get(b.id) ?? 0));
 }
 
 /** The shortest slice that reaches as far as the query; the whole window where none does. */

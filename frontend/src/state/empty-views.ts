@@ -19,7 +19,7 @@ const OF_CAPTURE: Partial<Readonly<Record<View, Why>>> = {
   stages: lacks(({ stages }) => stages.length > 0, "stages"),
   flame: lacks((capture) => capture.lines !== undefined && flameParts(capture).length > 0, "lines"),
   workers: (capture) => {
-    if (listedLoaders(capture).length > 0) return null;
+    if (listedLoaders(capture).length > 0 || capture.slow_samples.length > 0) return null;
     const isAlone = capture.mode === "replay" || capture.loader?.num_workers === 0;
     return isAlone ? "the training thread builds the batches itself" : reasonFor(capture, "workers", "loader").message;
   },

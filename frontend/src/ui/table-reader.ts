@@ -26,9 +26,10 @@ function cellOf(cell: HTMLTableCellElement | undefined): Cell {
   return value === undefined || value === "" || Number.isNaN(Number(value)) ? { text } : { text, exact: Number(value) };
 }
 
-/** Without marks for the eye alone. */
+/** Without marks for the eye alone; `data-text` where the cell needs its surroundings to be understood. */
 export function wordsOf(cell: Element | undefined): string {
   if (cell === undefined) return "";
+  if (cell instanceof HTMLElement && cell.dataset.text !== undefined) return cell.dataset.text;
   const copy = cell.cloneNode(true) as Element;
   for (const mark of copy.querySelectorAll("[aria-hidden='true'], .offscreen")) mark.remove();
   return (copy.textContent ?? "").replace(/\s+/g, " ").trim();

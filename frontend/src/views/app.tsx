@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Capture } from "../contract/report";
 import { routeUrl } from "../data/api";
 import type { CaptureEntry, Runs } from "../data/runs";
@@ -21,6 +21,7 @@ import {
   runs,
   runsError,
   servedView,
+  shownStage,
   type View,
   view,
   viewsFor,
@@ -71,6 +72,7 @@ const OF_TABLES: ReadonlySet<View> = new Set<View>(["stages", "flame", "workers"
 
 export function App() {
   useEffect(() => watchSectionKeys(viewElement), []);
+  useTop(`${view.value} ${shownStage.value}`);
   const known = runs.value;
   const bare = known === null || (known.captures.length === 0 && known.wholeRuns === 0);
   return (
@@ -139,6 +141,15 @@ export function App() {
       </main>
     </div>
   );
+}
+
+/** Another view begins at its top: what it is about stands there, and which steps it is of. */
+function useTop(place: string): void {
+  const last = useRef(place);
+  useEffect(() => {
+    if (last.current !== place) window.scrollTo(0, 0);
+    last.current = place;
+  }, [place]);
 }
 
 function Skips({ toTable }: { toTable: boolean }) {

@@ -158,7 +158,7 @@ it("says where there are too few samples, and which parts have a picture", () =>
   expect([...find("flame-part").querySelectorAll("option")].map((one) => one.textContent)).toEqual([
     "Whole pipeline",
     "transform::Mask",
-    "read::open (no picture)",
+    "read::open (too few samples for a picture)",
   ]);
   choose(find("flame-part"), "read::open");
   expect(find("flame-sentence").textContent).toBe("read::open: too few samples, 9 of 100.");

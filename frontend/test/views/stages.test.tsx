@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { stagesFlat } from "../../src/state/atoms";
+import { readTable } from "../../src/ui/table-reader";
 import { stage } from "../build";
 import { all, click, find, open, type as typeIn } from "../page";
 
@@ -36,6 +37,12 @@ it("says why there is no stage data, and what to type", () => {
   );
   expect(find("unavailable-state").textContent).toContain("This capture has no stage data.No stage markers.");
   expect(find("stages-code").textContent).toContain("annotate.profile");
+});
+
+it("names a stage with where it lies in a copy of the table", () => {
+  open({ stages: [stage(["wait::L", "sample::D"], {}), stage(["wait::L", "sample::D", "read::open"], {})] }, "stages");
+  const { rows } = readTable(find("stage-table") as HTMLTableElement);
+  expect(rows.map(([name]) => name?.text)).toEqual(["sample::D", "sample::D > read::open"]);
 });
 
 it("sorts stages by a click on a column head, and turns round at the next", () => {

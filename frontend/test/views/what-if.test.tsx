@@ -92,7 +92,7 @@ it("gives a bound, and no prediction, where the gain would be other programs' lo
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   await settle();
   const cells = [...find("what-if-table").querySelectorAll("tbody td")].map((cell) => plain(cell.textContent));
-  expect(cells).toEqual(["–", "no less than 4.00", "–", "–", "4.00"]);
+  expect(cells).toEqual(["–", "no less than 4.00", "–", "–", "4,000"]);
 });
 
 it("shows the server's own line where nothing can be predicted", async () => {

@@ -52,6 +52,14 @@ function hostRows(capture: Capture): Row[] {
     ...known(setting("memory_bytes"), environment?.memory_bytes, formatBytes),
     ...known(setting("shm_bytes"), environment?.shm_bytes, formatBytes),
     ...known(setting("torch_threads"), environment?.torch_threads, formatCount),
+    ...(capture.selection === undefined ? recordingRows(capture) : []),
+  ];
+}
+
+/** Of the whole window: beside some of its steps they would say nothing. */
+function recordingRows(capture: Capture): Row[] {
+  const { environment } = capture;
+  return [
     ...known("Recording cost", environment?.recorder_overhead_us, (us) => costWords(us, capture)),
     ...known("Markers", environment?.marker_count, formatCount),
     ...known("Recording cost in DataLoader workers", workerCost(capture), formatDuration),

@@ -146,7 +146,7 @@ function StageLine({ row, units, largestUs, capture, flat, known }: LineProps) {
   const show = (): void => showStage(stageName(stage));
   return (
     <tr class="choice" data-testid="stage-row" data-path={row.key} onClick={show}>
-      <th scope="row">
+      <th scope="row" data-text={placeOf(stage)}>
         <StageName row={row} flat={flat} turn={() => turnFold(row.key)} />
       </th>
       <td class="stage-bars">
@@ -173,6 +173,12 @@ function StageLine({ row, units, largestUs, capture, flat, known }: LineProps) {
       {known.replay && <ReplayCells stage={stage} unit={units.replay} />}
     </tr>
   );
+}
+
+/** For a copy of the table, which has no indentation: where the stage lies, and its name. */
+function placeOf({ path }: Stage): string {
+  const parts = path.filter((part, at) => at === path.length - 1 || !part.startsWith("wait::"));
+  return parts.join(" > ");
 }
 
 function noWaitReason(capture: Capture, stage: Stage): string {

@@ -22,10 +22,12 @@ export function chooseBatch(batch: Batch | null): void {
   markedSpan.value = null;
 }
 
-/** Frames the sample in the lane of the DataLoader worker that made it; `batch` is the one it went into, where it is listed. */
+/** Frames the sample in the lane of the DataLoader worker that made it, or of the training thread; `batch` is the one it went into, where it is listed. */
 export function showSample({ start_us, duration_us, loader, worker }: SlowSample, batch: Batch | undefined): void {
   const endUs = start_us + duration_us;
-  const lane = timeline.value.whole?.lanes.find(({ owner }) => owner?.worker === worker && owner.loader === loader);
+  const lane = timeline.value.whole?.lanes.find(({ owner, kind, isTrainingThread }) =>
+    worker < 0 ? kind === "stages" && isTrainingThread : owner?.worker === worker && owner.loader === loader,
+  );
   together(() => {
     chooseBatch(batch ?? null);
     if (lane !== undefined) markedSpan.value = { laneId: lane.id, name: "", startUs: start_us, endUs };

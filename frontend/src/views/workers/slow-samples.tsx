@@ -1,4 +1,4 @@
-import type { SlowSample } from "../../contract/report";
+import type { Batch, SlowSample } from "../../contract/report";
 import { chooseTimeUnit, formatDuration, type TimeUnit } from "../../model/format";
 import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
@@ -13,13 +13,17 @@ import { showBatch, showSample } from "./show-batch";
 const FILES_TITLE = "The first paths that the sample was read from";
 const NO_FILES = "The recorder saw no file being read for this sample.";
 
-type Props = { readonly part: LoaderPart; readonly replayCommand: string; readonly replayCode: string };
+/** A loader, or a loop without DataLoader workers. */
+type Part = Pick<LoaderPart, "slowSamples" | "batches">;
+
+type Props = { readonly part: Part; readonly replayCommand: string; readonly replayCode: string };
 
 /** `replayCommand` loads them again, alone; "" where they cannot be named. */
 export function SlowSamples({ part, replayCommand, replayCode }: Props) {
   const samples = part.slowSamples;
   if (samples.length === 0) return null;
   const withFiles = samples.some(({ files }) => files.length > 0);
+  const withBatch = samples.some(({ worker }) => worker >= 0);
   const unit = chooseTimeUnit(samples.map((sample) => sample.duration_us));
   return (
     <section>
@@ -30,9 +34,9 @@ export function SlowSamples({ part, replayCommand, replayCode }: Props) {
             <tr>
               <Th column="index" label="Dataset index" title="Index in the dataset: dataset[index] gives the sample" />
               <Th column="duration" label="Duration" unit={unit} />
-              <Th column="worker" label="DataLoader worker" />
-              <Th column="batch" label="Batch" />
-              <Th column="epoch" label="Epoch" />
+              {withBatch && <Th column="worker" label="DataLoader worker" />}
+              {withBatch && <Th column="batch" label="Batch" />}
+              {withBatch && <Th column="epoch" label="Epoch" />}
               <Th
                 column="stage"
                 label="Slowest stage"
@@ -52,6 +56,7 @@ export function SlowSamples({ part, replayCommand, replayCode }: Props) {
                   sample={sample}
                   unit={unit}
                   part={part}
+                  withBatch={withBatch}
                   withFiles={withFiles}
                 />
               ))}
@@ -80,11 +85,13 @@ function sampleWords({ index, duration_us }: SlowSample): string {
 type LineProps = {
   readonly sample: SlowSample;
   readonly unit: TimeUnit;
-  readonly part: LoaderPart;
+  readonly part: Part;
+  /** Whether it is known which DataLoader worker made them, for which batch. */
+  readonly withBatch: boolean;
   readonly withFiles: boolean;
 };
 
-function SampleLine({ sample, unit, part, withFiles }: LineProps) {
+function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
   const { index, batch: number, epoch, worker, stage } = sample;
   const batch = part.batches.find((item) => item.number === number && item.epoch === epoch && item.worker === worker);
   return (
@@ -104,6 +111,29 @@ function SampleLine({ sample, unit, part, withFiles }: LineProps) {
         </button>
       </td>
       <TimeCell column="duration_us" us={sample.duration_us} unit={unit} reason="" />
+      {withBatch && <BatchCells sample={sample} batch={batch} />}
+      <td class="mono">
+        {stage === "" ? (
+          <Unknown reason="No stage was recorded inside this sample." />
+        ) : (
+          <>
+            <Swatch token={stageToken(stage)} />
+            {stage}
+          </>
+        )}
+      </td>
+      <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />
+      <td class="num">{shareWords(sample.stage_us, sample.duration_us)}</td>
+      {withFiles && <FilesCell files={sample.files} reason={NO_FILES} />}
+    </tr>
+  );
+}
+
+/** Who made it, and for which batch. */
+function BatchCells({ sample, batch }: { sample: SlowSample; batch: Batch | undefined }) {
+  const { worker, batch: number, epoch } = sample;
+  return (
+    <>
       <td class="num" data-column="worker" data-value={worker}>
         {worker}
       </td>
@@ -126,19 +156,6 @@ function SampleLine({ sample, unit, part, withFiles }: LineProps) {
       <td class="num" data-column="epoch" data-value={epoch}>
         {epoch}
       </td>
-      <td class="mono">
-        {stage === "" ? (
-          <Unknown reason="No stage was recorded inside this sample." />
-        ) : (
-          <>
-            <Swatch token={stageToken(stage)} />
-            {stage}
-          </>
-        )}
-      </td>
-      <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />
-      <td class="num">{shareWords(sample.stage_us, sample.duration_us)}</td>
-      {withFiles && <FilesCell files={sample.files} reason={NO_FILES} />}
-    </tr>
+    </>
   );
 }

@@ -28,6 +28,7 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
     return (
       <>
         <NoWorkers capture={capture} />
+        <OwnSamples capture={capture} id={id} />
         <HostLoad rows={capture.load_rows} />
       </>
     );
@@ -54,6 +55,24 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
         </div>
         <HostLoad rows={capture.load_rows} />
       </div>
+    </>
+  );
+}
+
+/** The slowest samples of a loop that builds its batches itself. */
+function OwnSamples({ capture, id }: { capture: Capture; id: string }) {
+  const { slow_samples: slowSamples, batches, replay_command, replay_code } = capture;
+  if (slowSamples.length === 0) return null;
+  return (
+    <>
+      <SlowSamples part={{ slowSamples, batches }} replayCommand={replay_command} replayCode={replay_code} />
+      <section>
+        <TimelinePanel
+          id={id}
+          label="Timeline of the capture, with the sample that was chosen."
+          marked={markedSpan.value}
+        />
+      </section>
     </>
   );
 }
