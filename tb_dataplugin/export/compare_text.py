@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from tb_dataplugin.compare.quantity import SIGNIFICANT
 from tb_dataplugin.compare.verdict import OF_THREAD
@@ -35,7 +36,7 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN, anyway: bool =
 
 
 def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
-    brief = brief_names([run.name for run in (*comparison.before, *comparison.after)])
+    brief = {run.name: _place(run) for run in (*comparison.before, *comparison.after)}
     for side, runs in (("before", comparison.before), ("after", comparison.after)):
         names = ", ".join(brief[run.name] for run in runs)
         yield style.bold(fit(f"{side:<7}{plural(len(runs), 'run')}: {names}", columns()))
@@ -45,6 +46,12 @@ def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         return
     for fact in comparison.evidence:
         yield from wrap(fact.text, "  ", "    ")
+
+
+def _place(run: pb.ComparedRun) -> str:
+    """The folder that it lies in, and its name."""
+    folder = PurePath(run.files[0]).parent.name if run.files else ""
+    return f"{folder}/{brief_names([run.name])[run.name]}" if folder else run.name
 
 
 def _anyway(_: pb.Comparison, __: Style) -> Iterator[str]:

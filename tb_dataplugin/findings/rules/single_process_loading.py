@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Final
 
@@ -13,9 +14,9 @@ from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
+from tb_dataplugin.findings.thresholds import MOST_BLOCKED, MOSTLY_BLOCKED
 from tb_dataplugin.findings.worker_sentences import name_of
-from tb_dataplugin.units import duration, plural
+from tb_dataplugin.units import duration, percent, plural
 
 FULL: Final = "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there. "
 
@@ -35,18 +36,23 @@ def check(signals: Signals) -> Finding | None:
         return None
     cost -= stays
     cpus = int(signals.cpus) if signals.cpus else None
+    blocked = _blocked(signals)
     workers = max(1, cpus - 1) if cpus else 4
-    gain = _gain(signals, cost, workers if cpus else None)
+    if blocked:  # they need a CPU for the rest of the time only
+        workers = max(workers, _that_keep_up(signals, blocked, cpus))
+    gain = _gain(signals, cost, workers if cpus or blocked else None)
     start = f"one less than the {plural(cpus, 'CPU')}" if cpus else "or one less than the machine has CPUs"
+    if blocked:
+        start = f"what they do is blocked for {percent(blocked)} of its time, so that many can wait at once"
     total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of data wait in total"),)
     busy = judge_cpus(signals)
-    full = FULL if busy.saturated and not _is_blocked(signals) else ""
+    full = FULL if busy.saturated and not blocked else ""
     how_severe = severity(signals, gain, otherwise_us=cost)
     return Finding(
         severity="medium" if full and how_severe == "high" else how_severe,
         title=f"{_whose(signals)} has no workers: the training thread builds every batch itself",
         advice=f"{full}Start with num_workers={workers} ({start}) and measure again. Throughput is then limited by "
-        "those processes.",
+        "those processes; `tb-dataplugin whatif` predicts other numbers.",
         gain_us_per_step=gain,
         evidence=(
             Evidence("settings", "num_workers=0"),
@@ -61,11 +67,19 @@ def check(signals: Signals) -> Finding | None:
     )
 
 
-def _is_blocked(signals: Signals) -> bool:
-    """Stages that mostly wait for something else need no CPU of their own."""
+def _blocked(signals: Signals) -> float:
+    """Share of the time of the stages that build batches in which they need no CPU, where that is most of it."""
     uses = [row.cpu_use for row in signals.stages if row.stage.kind in BUILDING and row.cpu_use is not None]
     blocked = sum(use.blocked_us for use in uses)
-    return blocked >= MOSTLY_BLOCKED * sum(use.cpu_us + use.run_delay_us + use.blocked_us for use in uses) > 0
+    whole = sum(use.cpu_us + use.run_delay_us + use.blocked_us for use in uses)
+    return blocked / whole if blocked >= MOSTLY_BLOCKED * whole > 0 else 0.0
+
+
+def _that_keep_up(signals: Signals, blocked: float, cpus: int | None) -> int:
+    """With the step, within the CPUs that they need."""
+    wait, own = signals.data_wait_us or 0.0, max(1.0, signals.window_us - (signals.data_wait_us or 0.0))
+    limit = int((cpus or 4) / (1 - min(MOST_BLOCKED, blocked)))
+    return min(math.ceil(wait / own), limit)
 
 
 def _whose(signals: Signals) -> str:
