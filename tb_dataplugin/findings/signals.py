@@ -65,7 +65,7 @@ class CpuUse:
     blocked_us: float
     """Waiting for storage, a lock or another process; 0 where that is not known."""
     limited_by: StageLimit | None
-    """What takes more than half of it; None when mixed or unknown."""
+    """What takes two thirds of it; None when mixed or unknown."""
 
 
 @dataclass(frozen=True, slots=True)
