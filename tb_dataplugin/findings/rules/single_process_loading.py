@@ -14,7 +14,7 @@ from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
+from tb_dataplugin.findings.thresholds import MOST_BLOCKED, MOSTLY_BLOCKED
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration, plural
 
@@ -48,7 +48,7 @@ def check(signals: Signals) -> Finding | None:
         severity="medium" if full and how_severe == "high" else how_severe,
         title=f"{_whose(signals)} has no workers: the training thread builds every batch itself",
         advice=f"{full}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited by "
-        "those processes.",
+        "those processes; `tb-dataplugin whatif` predicts other numbers.",
         gain_us_per_step=gain,
         evidence=(
             Evidence("settings", "num_workers=0"),
