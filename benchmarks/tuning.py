@@ -38,8 +38,8 @@ MORE: Final = 3
 """Exit status where something is left to measure."""
 
 WORKERS: Final = (0, 1, 2, 3, 4, 6, 8, 12, 16)
-BESIDE: Final = ((2, True), (4, True), (8, True), (2, False))
-"""prefetch_factor and in_order, with each number of DataLoader workers."""
+DEPTHS: Final = (2, 4, 8)
+"""prefetch_factor, with each number of DataLoader workers; the first one also with in_order=False."""
 
 
 def main() -> int:
@@ -66,7 +66,7 @@ def _parts(name: str, result: dict[str, Any], options: argparse.Namespace) -> It
         result.update(ledger=json.loads(as_json(tuned)), made=made, load=os.getloadavg()[0])
         result["minutes"] = (time.monotonic() - began) / 60
         yield
-    grid = {changes.text: changes for changes in _grid(result["made"], options.workers)}
+    grid = {changes.text: changes for changes in _grid(result["made"], options)}
     windows: dict[str, list[list[float]]] = result.setdefault("grid", {})
     for number, (text, changes) in product(range(options.rounds), grid.items()):
         if len(windows.get(text, ())) <= number:
@@ -81,9 +81,10 @@ def _parts(name: str, result: dict[str, Any], options: argparse.Namespace) -> It
         yield
 
 
-def _grid(made: dict[str, Any], workers: list[int]) -> list[Changes]:
+def _grid(made: dict[str, Any], options: argparse.Namespace) -> list[Changes]:
     grid: dict[Changes, None] = {}
-    for number, (prefetch, in_order) in product(workers, BESIDE):
+    beside = [*((depth, True) for depth in options.depths), *(() if options.ordered else ((options.depths[0], False),))]
+    for number, (prefetch, in_order) in product(options.workers, beside):
         changes = with_change(Changes(), "num_workers", number, made)
         if number:
             changes = with_change(changes, "prefetch_factor", prefetch, made)
@@ -160,6 +161,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--only", nargs="+", default=[], choices=PIPELINES, metavar="NAME", help="only these pipelines")
     add("--seconds", type=float, default=2.0, help="that a window is timed")
     add("--workers", type=int, nargs="+", default=list(WORKERS), metavar="N", help="of the grid")
+    add("--depths", type=int, nargs="+", default=list(DEPTHS), metavar="N", help="prefetch_factor, of the grid")
+    add("--ordered", action="store_true", help="leave in_order=False out of the grid")
     add("--rounds", type=int, default=3, help="of the grid")
     add("--pairs", type=int, default=8, help="of windows for each setting that tune tries, at most")
     add("--piece", type=float, default=1e9, metavar="S", help="seconds after which nothing more is begun")

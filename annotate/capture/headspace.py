@@ -88,6 +88,11 @@ class Headspace:
     def is_on(self) -> bool:
         return self._phase != "off"
 
+    @property
+    def is_timing(self) -> bool:
+        """Work of ours between two steps would be part of what is measured."""
+        return self._phase in ("own", "serving")
+
     def begin(self, ahead: int) -> None:
         """The last window was written; `ahead` batches are prefetched at most."""
         self._ahead = ahead

@@ -151,7 +151,7 @@ class Profile:
         )
         self._has_failed = False
         self.headspace: Final = Serving(options.headspace)
-        self._steps = 0
+        self._steps = self._postponed = 0
         self._windows = 0
         self._window_began = 0
         self._in_window = False
@@ -205,6 +205,7 @@ class Profile:
         self.headspace.end(is_wanted=exc is None and not self._has_failed)
         try:
             if not self._has_failed:
+                self._catch_up()
                 self._close_window()
                 self._torch.__exit__(exc_type, exc, traceback)
         except Exception as error:
@@ -257,8 +258,16 @@ class Profile:
         self.is_broken_off = False
         if self._has_failed:
             return
+        self._postponed += 1
+        if self.headspace.is_timing:  # after the last window: the profiler's own steps can wait
+            return
+        self._catch_up()
+
+    def _catch_up(self) -> None:
         try:
-            self._advance()
+            while self._postponed:
+                self._postponed -= 1
+                self._advance()
         except Exception as error:
             if self._users_code.has_raised(error):
                 raise

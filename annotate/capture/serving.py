@@ -28,6 +28,11 @@ class Serving:
             self._trace = trace
             self._headspace.begin(ahead)
 
+    @property
+    def is_timing(self) -> bool:
+        """Steps are timed, so that nothing is to be done between them that can wait."""
+        return self._headspace.is_timing
+
     def loop_begins(self, loader: object) -> None:
         """`loader` is about to be iterated."""
         if self._headspace.is_on:

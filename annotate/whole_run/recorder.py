@@ -16,7 +16,7 @@ from annotate.host.facts import describe_host, describe_versions, host_name
 from annotate.host.lock_share import LockShare
 from annotate.host.own_threads import own_thread, wait_until_gone
 from annotate.monitoring.lines import print_line
-from annotate.saying import guard, one_line
+from annotate.saying import deliver, guard, one_line
 from annotate.whole_run.follower import RunFollower
 from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import line_of, machine_values, prefix_of, values_of
@@ -104,6 +104,7 @@ class Recorder:
         self._wake.set()
         if self._thread.ident is not None:
             self._thread.join(_PATIENCE_S)
+        deliver()
         self.loaders.tell_trouble()
 
     def _new_thread(self, before: threading.Thread | None = None) -> threading.Thread:

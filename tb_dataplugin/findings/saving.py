@@ -144,11 +144,11 @@ def _derivation(signals: Signals, saved: float, caused: float, building: float, 
     is_all = wait == duration((signals.wait_cost_us or 0.0) / (steps or 1))
     goes = f"all of the data wait can go ({wait}{per})" if is_all else f"up to {wait} of data wait{per} can go"
     if duration(saved) != duration(caused):
-        goes = f"this leaves each DataLoader worker {left}{per}, so that {goes}"
+        goes = f"this frees {left}{per} of each DataLoader worker, so that {goes}"
     if not given_back:
         return time(GAIN_BOUND, building, goes, whole="DataLoader worker")
     assert signals.taken is not None
-    freed = f"the step itself gets CPU time that this leaves free, up to {more}{per}"
+    freed = f"the step itself gets CPU time that was taken from it, up to {more}{per}"
     return time(OF_STEP, given_back, f"{goes}; {freed}: {delayed_text(signals, signals.taken)}")
 
 

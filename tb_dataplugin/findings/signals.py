@@ -22,6 +22,7 @@ from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
+from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.thresholds import LOCK_LEADS
 from tb_dataplugin.findings.waste import WasteSignals
@@ -258,8 +259,8 @@ class Signals:
     """Copies to the device; None when nothing was copied."""
     syncs: SyncSignals | None
     """Synchronising calls; None without any."""
-    ranks: int = 1
-    """Of the run that the capture is one rank of."""
+    ranks: RankSignals | None = None
+    """None for a run of one process."""
     has_several_loaders: bool = False
     """The capture's record has more than one DataLoader."""
     loop_us: float = 0.0

@@ -60,7 +60,7 @@ def judge_run(signals: Signals) -> Verdict:
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
     verdict = replace(verdict, sentence=verdict.sentence + lock_sentence(signals))
-    return replace(verdict, evidence=tuple(_marked(verdict)))
+    return replace(verdict, evidence=(*_marked(verdict), *(signals.ranks.evidence if signals.ranks else ())))
 
 
 def _marked(verdict: Verdict) -> Iterator[Evidence]:

@@ -12,7 +12,7 @@ from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.differential import Differential, Range, mean_of
 from tb_dataplugin.tune.server import Program
-from tb_dataplugin.units import duration, in_unit, significant, unit_for
+from tb_dataplugin.units import duration, in_unit, plural, significant, unit_for
 
 SCHEMA_VERSION: Final = 1
 ROWS: Final = (
@@ -30,15 +30,15 @@ def _lines(made: Differential, program: Program, size: int | None, notes: Sequen
     unit = unit_for(1e6 * second for _, seconds in _rows(made) for second in seconds)
     yield style.bold(fit(f"differential   {shown(program.target)}", WIDEST))
     yield style.rule * WIDEST
-    yield f"  {'the same samples':<27}{f'step, {unit.name}':>11}  {'95% interval':<19}{'samples/s':>10}"
+    title = f"the same samples, {plural(len(made.warm), 'round')}"
+    yield f"  {title:<27}{f'step, {unit.name}':>11}  {'95% interval':<19}{'samples/s':>10}"
     for title, seconds in _rows(made):
         step = mean_of(seconds)
         ends = f"{in_unit(1e6 * max(0.0, step.low), unit)} to {in_unit(1e6 * step.high, unit)}"
         rate = "" if size is None else significant(size / step.value)
         yield f"  {title:<27}{in_unit(1e6 * step.value, unit):>11}  {ends:<19}{rate:>10}"
     yield ""
-    rounds = len(made.warm)
-    yield from wrap(f"{_adds('Loading from the page cache', made.loading_s, 'the step alone')} ({rounds} rounds)", "")
+    yield from wrap(_adds("Loading from the page cache", made.loading_s, "the step alone"), "")
     if made.reading_s is not None:
         yield from wrap(_adds("Reading from storage", made.reading_s, "that"), "")
     length = duration(program.step_ms * 1e3) if program.step_ms else "nothing"

@@ -37,7 +37,8 @@ class Remainder:
             return f"With these settings {rest}, and no setting tried here helps; a capture's report names the stage."
         place = f" ({self.where})" if self.where else ""
         if self.stage == TRANSFER:
-            return f"With these settings {rest}, for sending batches: larger ones, or smaller samples, need less of it."
+            sending = "sending batches to the training process, which larger batches, or smaller samples, reduce"
+            return f"With these settings {rest}: {sending}."
         if self.undecided:
             code = f"in code, {self.stage}{place} would bring most"
             return f"With these settings {rest}. {self.undecided} may still reduce it; {code}."

@@ -177,6 +177,26 @@ def test_a_capture_has_the_record_and_the_loop_all_its_batches(tmp_path: Path) -
     assert all(time > 0 for time in record["own_us"] + record["step_us"])
 
 
+def test_the_profilers_steps_wait_while_steps_are_timed_and_none_is_lost(tmp_path: Path) -> None:
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=3, headspace=ASKED, lines=False) as prof:
+        numbers = [(prof.headspace.is_timing, prof.step_num) for _ in batches(prof)]
+    timed = [number for is_timing, number in numbers if is_timing]
+    assert len(set(timed)) < len(timed) / 2
+    assert [number for is_timing, number in numbers if not is_timing][-1] == len(numbers) - 1
+    assert prof.step_num == len(numbers)
+
+
+def test_a_loop_that_ends_among_copies_has_all_its_steps(tmp_path: Path) -> None:
+    taken = 0
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=3, headspace=20, lines=False) as prof:
+        for _ in batches(prof):
+            taken += 1
+            if taken == 30:
+                break
+        assert prof.headspace.is_timing or taken == 30
+    assert prof.step_num == 29  # the step that was left is not ended
+
+
 def test_an_error_of_the_loop_among_copies_is_the_loops(tmp_path: Path) -> None:
     taken = 0
     with pytest.raises(KeyError, match="mine"), warnings.catch_warnings():

@@ -375,7 +375,8 @@ def test_a_capture_can_ask_for_the_run_as_well(tmp_path: Path) -> None:
 
 @pytest.fixture
 def threads_at_forks(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """Names of our threads at each fork."""
+    """Names of our threads at each fork; a thread has all the time that it needs to leave."""
+    monkeypatch.setattr(recorder, "_AWAY_S", 60)
     found: list[list[str]] = []
     fork = os.fork
 
@@ -410,12 +411,12 @@ def test_a_thread_that_hangs_is_not_waited_for_and_another_goes_on_for_it(
         add(self, facts)
 
     monkeypatch.setattr(RunFile, "add", hanging)
-    monkeypatch.setattr(recorder, "_AWAY_S", 0.01)
     loader = DataLoader(Numbers(), batch_size=4, num_workers=1, multiprocessing_context="fork")
     annotate.watch(loader, logdir=tmp_path, interval_s=3600)
     list(loader)
     running().note({"kind": "own"})
     assert hangs.wait(20)
+    monkeypatch.setattr(recorder, "_AWAY_S", 0.01)
     list(loader)
     assert threads_at_forks == [[], ["annotate: whole run"]]
     answers.set()

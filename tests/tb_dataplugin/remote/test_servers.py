@@ -173,4 +173,5 @@ def test_the_tab_shows_a_bucket_and_what_is_wrong_in_it(bucket: Bucket, cache: P
     host.work()
     captures = {capture["id"]: capture for capture in host.get("runs")[1]["captures"]}
     assert captures["fine"]["state"] == "ready"
-    assert captures["denied"] == {}
+    assert captures["denied"]["state"] == "error"
+    assert captures["denied"]["error"].startswith(f"cannot read s3://runs/tab/denied{SUFFIX}: permission denied; ")
