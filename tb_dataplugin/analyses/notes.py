@@ -88,8 +88,8 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
     ]
     if who:
         message = (
-            "The rates of reading, preparation and the training step alone are of the CPUs that they had "
-            f"in this run, beside each other: {' and '.join(who)} waited for a CPU. With free CPUs they would be higher"
+            f"The samples per second of each part by itself are from busy CPUs: {' and '.join(who)} waited for a CPU. "
+            "On free CPUs they would be higher"
         )
         yield Diagnostic("throughput", "contended_rates", 1, message)
 

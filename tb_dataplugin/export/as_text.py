@@ -163,7 +163,7 @@ def _from_queue(rates: pb.Throughput) -> str:
     """Why more samples were used than could be prepared, where they were."""
     known = [getattr(rates, name) for name in ("read_per_s", "prepare_per_s") if rates.HasField(name)]
     is_less = bool(known) and min(known) < rates.samples_per_s
-    return ", beside batches that were ready when the window began" if is_less else ""
+    return " (the first batches were ready before the window began)" if is_less else ""
 
 
 def _headspace(headspace: pb.Headspace, line: Line) -> Iterator[str]:

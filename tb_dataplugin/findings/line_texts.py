@@ -143,7 +143,7 @@ def _check(lines: HotLines) -> str:
 
 
 def part_sentence(hottest: Sequence[Together]) -> str:
-    """``The hottest line, 84.0% of the sampled time (95% interval: 79.1% to 88.9%): RandomMask.dilate at train.py:41.``"""
+    """``The hottest line, 84.0% of the sampled time (95% interval: 79.1% to 88.9%): dilate at train.py:41.``"""
     if not hottest:
         return ""
     lines = hottest[0]

@@ -43,6 +43,9 @@ TOLD_WORKERS: Final = 8
 MOST_STAGES: Final = 4
 """Stages that are shown where no change is asked for."""
 
+MOSTLY_COMPUTES: Final = 0.5
+"""CPUs that building keeps busy, from which more DataLoader workers need CPUs that are free."""
+
 FREE: Final = 0.02
 """Share of data wait below which the loader limits nothing."""
 
@@ -238,7 +241,9 @@ def _stays_outside(part: Path) -> bool:
 
 
 def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
-    """That more DataLoader workers only gain what other programs lose, where no CPU was free."""
+    """That more DataLoader workers, which compute, only gain what other programs lose: no CPU was free."""
+    if loop.build_cpus < MOSTLY_COMPUTES:
+        return ()
     demand = loop.other_cpus + loop.settings.workers * loop.build_cpus + loop.own_cpus
     if new.settings.workers <= loop.settings.workers or not loop.other_cpus or demand < loop.cpus:
         return ()

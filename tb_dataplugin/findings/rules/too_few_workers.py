@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Final
 
-from tb_dataplugin.findings.capacity import by_blocking, judge_cpus, judge_storage, reads_from_storage
+from tb_dataplugin.findings.capacity import MOST_BLOCKED, by_blocking, judge_cpus, judge_storage, reads_from_storage
 from tb_dataplugin.findings.evidence import share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
@@ -13,9 +12,6 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WORKERS_BUSY
 from tb_dataplugin.units import percent, plural, ratio
-
-MOST_BLOCKED: Final = 0.9
-"""So much of the build time is taken to need no CPU, at most: ten workers to a CPU."""
 
 
 @rule(title="Too few DataLoader workers", about="workers", input_bound=True, workers=True)
