@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
+from math import ceil
 from typing import Final
 
 from tb_dataplugin.analyses.throughput import BUILDING
-from tb_dataplugin.findings.capacity import judge_cpus
+from tb_dataplugin.findings.capacity import MOST_BLOCKED, judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import is_in_memory
@@ -16,9 +16,12 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import MOST_BLOCKED, MOSTLY_BLOCKED
 from tb_dataplugin.findings.worker_sentences import name_of
-from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.units import duration, plural
 
 FULL: Final = "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there. "
+
+UNKNOWN_CPUS: Final = 4
+"""Workers to start with where the capture does not say how many CPUs there are."""
 
 STAYS: Final = ("sampler", "wrapper")
 """Kinds of stages that are in the training thread also with DataLoader workers."""
@@ -35,23 +38,16 @@ def check(signals: Signals) -> Finding | None:
     if stays >= cost:
         return None
     cost -= stays
-    cpus = int(signals.cpus) if signals.cpus else None
-    blocked = _blocked(signals)
-    workers = max(1, cpus - 1) if cpus else 4
-    if blocked:  # they need a CPU for the rest of the time only
-        workers = max(workers, _that_keep_up(signals, blocked, cpus))
-    gain = _gain(signals, cost, workers if cpus or blocked else None)
-    start = f"one less than the {plural(cpus, 'CPU')}" if cpus else "or one less than the machine has CPUs"
-    if blocked:
-        start = f"what they do is blocked for {percent(blocked)} of its time, so that many can wait at once"
+    workers, why = _workers(signals, cost)
+    gain = _gain(signals, cost, workers if signals.cpus else None)
     total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of data wait in total"),)
     busy = judge_cpus(signals)
-    full = FULL if busy.saturated and not blocked else ""
+    full = FULL if busy.saturated and not _blocked(signals) else ""
     how_severe = severity(signals, gain, otherwise_us=cost)
     return Finding(
         severity="medium" if full and how_severe == "high" else how_severe,
         title=f"{_whose(signals)} has no workers: the training thread builds every batch itself",
-        advice=f"{full}Start with num_workers={workers} ({start}) and measure again. Throughput is then limited by "
+        advice=f"{full}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited by "
         "those processes; `tb-dataplugin whatif` predicts other numbers.",
         gain_us_per_step=gain,
         evidence=(
@@ -67,19 +63,25 @@ def check(signals: Signals) -> Finding | None:
     )
 
 
+def _workers(signals: Signals, cost_us: float) -> tuple[int, str]:
+    """How many, and why: as many as keep up with the rest of the step, within the CPUs that building needs."""
+    if not signals.cpus or signals.data_wait_us is None:
+        return UNKNOWN_CPUS, "or one less than the machine has CPUs"
+    rest = signals.window_us - signals.data_wait_us
+    blocked = _blocked(signals)
+    most = max(1, int(signals.cpus / (1 - min(MOST_BLOCKED, blocked))))
+    if cost_us <= most * rest:
+        return max(1, ceil(cost_us / rest)), "as many as keep up with the rest of the step"
+    cpus = plural(int(signals.cpus), "CPU")
+    return most, f"they mostly wait, so {cpus} carry more" if blocked else f"as many as there are CPUs, {cpus}"
+
+
 def _blocked(signals: Signals) -> float:
-    """Share of the time of the stages that build batches in which they need no CPU, where that is most of it."""
+    """Share of the time to build batches that needs no CPU, where that is most of it; else 0."""
     uses = [row.cpu_use for row in signals.stages if row.stage.kind in BUILDING and row.cpu_use is not None]
     blocked = sum(use.blocked_us for use in uses)
     whole = sum(use.cpu_us + use.run_delay_us + use.blocked_us for use in uses)
-    return blocked / whole if blocked >= MOSTLY_BLOCKED * whole > 0 else 0.0
-
-
-def _that_keep_up(signals: Signals, blocked: float, cpus: int | None) -> int:
-    """With the step, within the CPUs that they need."""
-    wait, own = signals.data_wait_us or 0.0, max(1.0, signals.window_us - (signals.data_wait_us or 0.0))
-    limit = int((cpus or 4) / (1 - min(MOST_BLOCKED, blocked)))
-    return min(math.ceil(wait / own), limit)
+    return blocked / whole if whole and blocked >= MOSTLY_BLOCKED * whole else 0.0
 
 
 def _whose(signals: Signals) -> str:
