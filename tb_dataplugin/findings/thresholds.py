@@ -184,6 +184,3 @@ THROWN_AWAY: Final = 0.25
 
 ALL_FOR_EACH: Final = 0.1
 """By how much calls per sample may differ from the number of DataLoader workers: a window cuts some samples."""
-
-MOST_BLOCKED: Final = 0.9
-"""So much of the build time is taken to need no CPU, at most: ten workers to a CPU."""
