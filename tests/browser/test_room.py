@@ -38,7 +38,7 @@ SIDEWAYS: Final = """() => [...document.querySelectorAll(".scroll-x")]
 
 
 def with_workers(host: Host) -> str:
-    return next(name for name, report in host.reports.items() if report.get("slow_samples"))
+    return next(name for name, report in host.reports.items() if report.get("workers"))
 
 
 def settled(html: Any) -> dict[str, Any]:
