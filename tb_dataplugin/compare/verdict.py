@@ -210,9 +210,10 @@ def _setting_words(settings: Sequence[SettingChange]) -> str:
 def _too_short(compared: Compared, total: Quantity) -> str:
     runs = "several runs" if compared.runs == 1 else "more runs"
     if compared.shared_machine:
-        why = "other programs used the CPUs, so two captures of the same program may differ by as much"
-        advice = f"Capture on a quieter machine, or {runs} on each side."
-        return f"Not certain: {_times(total, compared.unit)}; {why}. {advice}"
+        why = "other programs used the CPUs meanwhile, so how much of the change is theirs is unknown"
+        return (
+            f"Not certain: {_times(total, compared.unit)}; {why}. Capture on a quieter machine, or {runs} on each side."
+        )
     advice = f"Record more steps (at least four for each DataLoader worker), or {runs} on each side."
     return f"{TOO_WIDE.capitalize()}: {_times(total, compared.unit)}. {advice}"
 

@@ -109,7 +109,7 @@ def _copies(device: pb.Device, line: Line) -> str:
 def _workers(costs: pb.WorkerCosts, line: Line) -> Iterator[str]:
     if costs.HasField("cpu_share"):
         delayed = f"wait for a CPU {percent(costs.run_delay_share)} of it" if costs.HasField("run_delay_share") else ""
-        threads = f"{ratio(costs.threads)} as much with hidden threads" if costs.threads > 1.1 else ""
+        threads = f"CPU time with hidden threads {ratio(costs.threads)}" if costs.threads > 1.1 else ""
         yield line(
             "DataLoader workers run",
             percent(costs.cpu_share),

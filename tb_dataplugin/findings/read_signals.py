@@ -8,12 +8,14 @@ from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.flow import WorkerFlow
+from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.analyses.throughput import count_loaders
@@ -84,7 +86,7 @@ def read_signals(results: Results) -> Signals:
         collecting_us=_collecting(pipeline),
         load=results.load,
         throughput=results.throughput,
-        copies=_copies(results.copies[0]) if results.copies and results.copies[0] else None,
+        copies=_copies(results.copies[0], results) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
         lock=read_lock(results.limits) if results.limits else None,
@@ -226,7 +228,7 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
     )
 
 
-def _copies(copies: CopyFigures) -> CopySignals:
+def _copies(copies: CopyFigures, results: Results) -> CopySignals:
     return CopySignals(
         count=copies.count,
         pageable=copies.pageable,
@@ -236,8 +238,19 @@ def _copies(copies: CopyFigures) -> CopySignals:
         copy_us=_us(copies.copy_ns),
         overlapped_us=None if copies.overlapped_ns is None else _us(copies.overlapped_ns),
         gigabytes_per_s=copies.gigabytes_per_s,
+        one_off=_one_off(results, "h2d"),
     )
 
 
 def _syncs(syncs: SyncFigures) -> SyncSignals:
     return SyncSignals(syncs.calls, _us(syncs.waited_ns), _us(syncs.drained_ns), syncs.inside)
+
+
+def _one_off(results: Results, cause: Cause) -> tuple[int, float] | None:
+    """Of this cause of idle time, what a single step has; None where it is not nearly all of it."""
+    rows = results.steps.rows if results.steps else ()
+    times = {row.number: row.idle_by_cause_ns.get(cause, 0) for row in rows}
+    most = max(times, key=times.__getitem__, default=None)
+    if most is None or len(rows) < FEWEST_STEPS or times[most] < ALMOST_ALL * sum(times.values()) or not times[most]:
+        return None
+    return most, _us(times[most])

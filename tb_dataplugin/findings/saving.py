@@ -19,6 +19,9 @@ OF_STEP: Final = f"{GAIN_BOUND}_of_step"
 MOSTLY_STARVED: Final = 0.5
 """Share of their lifetime in which workers have no index, from which they would be ahead of a faster loop."""
 
+WORTH_SAYING: Final = 0.01
+"""Share of the step that it would gain of its own, below which that is not counted: less than steps differ by."""
+
 IN_TRAINING_THREAD: Final = frozenset(("sampler", "wrapper"))
 """Kinds of stages that run in the training thread, whatever the number of DataLoader workers."""
 
@@ -59,6 +62,7 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
     most = max(caused, signals.loop_us - _rest_us(signals, building))
     given_back = max(0.0, min(given_back, most - saved))
+    given_back = given_back if given_back >= WORTH_SAYING * signals.loop_us else 0.0
     saved = min(saved, most)
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
@@ -78,7 +82,7 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     if spent_us <= signals.loop_us - needed:
         return Saving(spent_us)
     share = needed / signals.loop_us
-    text = f"the DataLoader workers need {percent(share)} of the step for its batches, whoever waits for them"
+    text = f"beyond that the DataLoader workers limit: they need {percent(share)} of the step for its batches"
     return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
 
 

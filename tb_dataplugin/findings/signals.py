@@ -65,7 +65,7 @@ class CpuUse:
     blocked_us: float
     """Waiting for storage, a lock or another process; 0 where that is not known."""
     limited_by: StageLimit | None
-    """What takes more than half of it; None when mixed or unknown."""
+    """What takes two thirds of it; None when mixed or unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +122,8 @@ class CopySignals:
     """Part of `copy_us` with a kernel on the device; None when no kernel was recorded."""
     gigabytes_per_s: float | None
     """Speed while copying; None when the sizes are not known."""
+    one_off: tuple[int, float] | None = None
+    """Of several steps the one that alone has nearly all idle time of copies, and how much: no habit."""
 
 
 @dataclass(frozen=True, slots=True)

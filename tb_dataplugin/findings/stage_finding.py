@@ -197,7 +197,7 @@ def _advice(signals: Signals, stage: Stage) -> str:
     later = next((step for step in steps if step.shrinks and own.calls in step.before), None)
     if later is None:
         return advice
-    return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input. {advice}"
+    return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input."
 
 
 def _line_advice(signals: Signals, stage: Stage) -> str:

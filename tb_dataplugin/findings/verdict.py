@@ -8,6 +8,7 @@ from typing import Final
 
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import fed_sentence
 from tb_dataplugin.findings.leading import NAMED, leading_place
@@ -223,6 +224,7 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
         if stage != leader and stage.share < NAMED_SHARE:
             continue
         part = "of it " if stage != leader and is_part_of(leader, stage) else ""
-        text = f"{part}{stage.name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
+        name = "unrecorded (no record of who built the batch)" if stage.name == UNRECORDED else stage.name
+        text = f"{part}{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)

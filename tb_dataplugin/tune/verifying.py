@@ -72,7 +72,7 @@ def advised(finding: Finding) -> Changes:
         values[THREADS] = 1
     if not values:
         raise NothingToReport(
-            f"{finding.rule}: the advice is about code, which cannot be changed from here. Make the change, capture "
+            f"{finding.title}: the advice is about code, which cannot be changed from here. Make the change, capture "
             "again, and run `tb-dataplugin compare BEFORE AFTER`"
         )
     return Changes.of(values)

@@ -19,6 +19,9 @@ from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import assumptions, check_known, has_two_ends, with_cost
 
+LITTLE: Final = 0.1
+"""Part of the CPUs: added workers that need less take nothing worth a word from what runs there."""
+
 LEAST_BATCHES: Final = 120
 """Simulated batches; twice those on the way come on top."""
 
@@ -42,9 +45,6 @@ TOLD_WORKERS: Final = 8
 
 MOST_STAGES: Final = 4
 """Stages that are shown where no change is asked for."""
-
-MOSTLY_COMPUTES: Final = 0.5
-"""CPUs that building keeps busy, from which more DataLoader workers need CPUs that are free."""
 
 FREE: Final = 0.02
 """Share of data wait below which the loader limits nothing."""
@@ -241,9 +241,9 @@ def _stays_outside(part: Path) -> bool:
 
 
 def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
-    """That more DataLoader workers, which compute, only gain what other programs lose: no CPU was free."""
-    if loop.build_cpus < MOSTLY_COMPUTES:
-        return ()
+    """That more DataLoader workers only gain what other programs lose, where no CPU was free."""
+    if (new.settings.workers - loop.settings.workers) * loop.build_cpus < LITTLE * loop.cpus:
+        return ()  # they mostly wait for something else than a CPU
     demand = loop.other_cpus + loop.settings.workers * loop.build_cpus + loop.own_cpus
     if new.settings.workers <= loop.settings.workers or not loop.other_cpus or demand < loop.cpus:
         return ()

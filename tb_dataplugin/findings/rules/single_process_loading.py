@@ -48,7 +48,7 @@ def check(signals: Signals) -> Finding | None:
         severity="medium" if full and how_severe == "high" else how_severe,
         title=f"{_whose(signals)} has no workers: the training thread builds every batch itself",
         advice=f"{full}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited by "
-        "those processes.",
+        "those processes; `tb-dataplugin whatif` predicts other numbers.",
         gain_us_per_step=gain,
         evidence=(
             Evidence("settings", "num_workers=0"),

@@ -39,5 +39,5 @@ def test_more_workers_on_cpus_that_others_have_are_said_to_be_uncertain() -> Non
 
 
 def test_workers_that_mostly_wait_need_no_free_cpu() -> None:
-    more = predict(replace(loop(other_cpus=8.0), build_cpus=0.1), Change(workers=4))
+    more = predict(replace(loop(other_cpus=8.0), build_cpus=0.02), Change(workers=4))
     assert not more.crowded and not more.notes
