@@ -81,16 +81,15 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
     who = [
         f"{name} for {percent(share)} of {whole}"
         for name, share, whole in (
-            ("DataLoader workers", delayed, "the build time"),
+            ("DataLoader workers", delayed, "their build time"),
             ("the training thread", step_delayed, f"the time outside the data wait{_of_all(taken)}"),
         )
         if share >= CONTENDED
     ]
     if who:
-        message = (
-            "The rates of reading, preparation and the training step alone are of the CPUs that they had "
-            f"in this run, beside each other: {' and '.join(who)} waited for a CPU. With free CPUs they would be higher"
-        )
+        first, *more = who
+        waits = ", ".join((first.replace(" for ", " waited for a CPU for ", 1), *more))
+        message = f"The samples/s of each part are from a crowded machine: {waits}. On free CPUs they would be higher"
         yield Diagnostic("throughput", "contended_rates", 1, message)
 
 

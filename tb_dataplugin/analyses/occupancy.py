@@ -18,9 +18,9 @@ from tb_dataplugin.model.trace import Trace
 
 StageLimit = Literal["cpu", "no_cpu", "blocked"]
 
-MOST: Final = 0.5
-"""Share of a stage's self time, above which what takes it is what limits the stage: less than half would remain without
-it. Below that for each of the three, it is mixed."""
+MOST: Final = 2 / 3
+"""Share of a stage's self time, from which what takes it is what limits the stage. Below that for each of the three, it
+is mixed: shares near a half would give stages that are alike contrary labels."""
 
 TOO_SHORT_NS: Final = 100_000
 """Mean self time of a call below which its CPU time is not judged: each reading is off by up to 40 us."""
@@ -29,7 +29,7 @@ TOO_SHORT_NS: Final = 100_000
 @dataclass(frozen=True, slots=True)
 class Occupancy:
     """Of a stage's self time: `cpu_ns` running (measured), `run_delay_ns` waiting for a CPU and `blocked_ns` blocked
-    (both estimated). None: not known. `limited_by` is what takes more than half of it; None when mixed or unknown.
+    (both estimated). None: not known. `limited_by` is what takes two thirds of it; None when mixed or unknown.
     """
 
     cpu_ns: int
@@ -71,4 +71,4 @@ def _limit(row: StageRow, cpu: int, run_delay: int | None, blocked: int | None) 
     if row.self_ns < TOO_SHORT_NS * row.count:
         return None
     parts: tuple[tuple[StageLimit, int | None], ...] = (("cpu", cpu), ("no_cpu", run_delay), ("blocked", blocked))
-    return next((limit for limit, time in parts if time is not None and time > MOST * row.self_ns), None)
+    return next((limit for limit, time in parts if time is not None and time >= MOST * row.self_ns), None)

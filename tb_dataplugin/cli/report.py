@@ -64,7 +64,7 @@ class ReportCommand:
         parser.add_argument("--format", choices=("text", "json", "html", "markdown"), default="text", help=help_format)
         add_steps_argument(parser)
         add_engine_arguments(parser)
-        help_summary = "one line for each capture, worst first, and nothing else (text)"
+        help_summary = "a row for each capture, worst first, and nothing else (text)"
         parser.add_argument("--summary", action="store_true", help=help_summary)
         help_output = f"write to FILE instead of the terminal (html: {PAGE}.html in place of a terminal)"
         add_output_arguments(parser, help_output)

@@ -52,7 +52,7 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from wrap(capture.selection.sentence, "", "  ")
     yield from map(style.bold, wrap(capture.verdict.sentence, ""))
     for fact in capture.verdict.evidence:
-        if not fact.in_sentence:
+        if not fact.in_sentence and fact.kind != "data_wait":  # the rows below have it
             yield from wrap(fact.text, "  ")
     for doubt in capture.doubts:
         yield from wrap(f"Doubtful: {doubt.sentence}", "", "  ")
@@ -88,22 +88,20 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
 
 
 def _recording_cost(capture: pb.Capture, line: Line) -> Iterator[str]:
-    """All that recording took: one number, and what of it each part is."""
+    """In one row what it took of a CPU: markers, spans of DataLoader workers, and the process that samples."""
     if capture.HasField("selection"):  # it is known of the whole capture only
         return
     cost = capture.environment
-    parts = [
-        ("sampling stacks", capture.lines.cost_us),
-        (plural(cost.marker_count, "marker"), cost.recorder_overhead_us),
-        (f"{plural(cost.worker_span_count, 'span')} in DataLoader workers", cost.worker_overhead_us),
-    ]
-    known = sorted((part for part in parts if part[1]), key=lambda part: -part[1])
+    parts = {
+        plural(cost.marker_count, "marker"): cost.recorder_overhead_us if cost.marker_count else 0.0,
+        f"{plural(cost.worker_span_count, 'span')} in DataLoader workers": cost.worker_overhead_us,
+        "sampling stacks, by a process beside": capture.lines.cost_us,
+    }
+    known = [f"{name} {duration(time)}" for name, time in parts.items() if time]
     if known:
-        whole = sum(time for _, time in known)
-        named = ", ".join(f"{name} {duration(time)}" for name, time in known)
-        yield line(
-            "recording cost", duration(whole), f"{percent(_share(whole, capture.window_us))} of one CPU: {named}"
-        )
+        whole = sum(parts.values())
+        share = f"{percent(_share(whole, capture.window_us))} of one CPU"
+        yield line("recording cost", duration(whole), share, *known)
 
 
 def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
@@ -159,7 +157,7 @@ def _from_queue(rates: pb.Throughput) -> str:
     """Why more samples were used than could be prepared, where they were."""
     known = [getattr(rates, name) for name in ("read_per_s", "prepare_per_s") if rates.HasField(name)]
     is_less = bool(known) and min(known) < rates.samples_per_s
-    return ", beside batches that were ready when the window began" if is_less else ""
+    return "; the first batches were ready before the window began" if is_less else ""
 
 
 def _headspace(headspace: pb.Headspace, line: Line) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from tb_dataplugin.compare.quantity import NEEDS_RUNS, SIGNIFICANT
 from tb_dataplugin.compare.verdict import OF_THREAD
@@ -11,13 +12,13 @@ from tb_dataplugin.export.paragraphs import fit, heading, wrap
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.brief import brief_names, with_folder
-from tb_dataplugin.units import UNKNOWN, TimeUnit, change, in_unit, plural, unit_for
+from tb_dataplugin.report.brief import brief_names
+from tb_dataplugin.units import UNKNOWN, TimeUnit, change, in_unit, percent, plural, unit_for
 
 MAX_STAGES, MAX_PARTS, MAX_LINES = 20, 12, 3
 NAMES = 36
-LEAST_PART = 0.01
-"""Of the time: data wait by stage of which nothing is sure is left out below it."""
+SMALL = 0.01
+"""Part of the time per unit, below which a part of it has no row."""
 WORTH_A_LINE = 10
 """Samples of a stage, from which it is said that they are too few."""
 
@@ -37,9 +38,9 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN, anyway: bool =
 
 
 def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
-    brief = brief_names([run.name for run in (*comparison.before, *comparison.after)])
+    brief = {run.name: _place(run) for run in (*comparison.before, *comparison.after)}
     for side, runs in (("before", comparison.before), ("after", comparison.after)):
-        names = ", ".join(with_folder(brief[run.name], next(iter(run.files), "")) for run in runs)
+        names = ", ".join(brief[run.name] for run in runs)
         yield style.bold(fit(f"{side:<7}{plural(len(runs), 'run')}: {names}", columns()))
     yield style.rule * columns()
     yield from map(style.bold, wrap(comparison.sentence, ""))
@@ -47,6 +48,12 @@ def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         return
     for fact in comparison.evidence:
         yield from wrap(fact.text, "  ", "    ")
+
+
+def _place(run: pb.ComparedRun) -> str:
+    """The folder that it lies in, and its name."""
+    folder = PurePath(run.files[0]).parent.name if run.files else ""
+    return f"{folder}/{brief_names([run.name])[run.name]}" if folder else run.name
 
 
 def _anyway(_: pb.Comparison, __: Style) -> Iterator[str]:
@@ -73,18 +80,17 @@ def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     thread = [part for part in comparison.parts if part.name in OF_THREAD]
     by_stage = [part for part in comparison.parts if part.kind == "data_wait_by_stage"]
     device = [part for part in comparison.parts if part not in thread and part not in by_stage]
-    by_stage = [part for part in by_stage if _is_worth_a_row(part, comparison)]
+    whole = max(comparison.time.before_us, comparison.time.after_us)
     groups = (("Training thread", thread), ("Device, in the same time", device), ("Data wait by stage", by_stage))
     for title, rows in groups:
-        if rows:
+        large = rows
+        if rows is by_stage:
+            large = [row for row in rows if max(row.before_us, row.after_us) >= SMALL * whole]
+        if large:
             yield from heading(f"{title}   {unit.name} per {comparison.unit}", style)
-            yield from _table(rows[:MAX_PARTS], unit, style, _is_shared(comparison))
-
-
-def _is_worth_a_row(part: pb.Quantity, comparison: pb.Comparison) -> bool:
-    """What may have changed by chance is left out where it is nothing on either side; `--format json` has it."""
-    least = LEAST_PART * max(comparison.time.before_us, comparison.time.after_us)
-    return part.interval_text != NEEDS_RUNS or max(part.before_us, part.after_us) >= least
+            yield from _table(large[:MAX_PARTS], unit, style, _is_shared(comparison))
+            if len(large) < len(rows):
+                yield f"  and {len(rows) - len(large)} below {percent(SMALL)} of the time; --format json has them all"
 
 
 def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:

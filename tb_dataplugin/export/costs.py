@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
+from tb_dataplugin.analyses.occupancy import TOO_SHORT_NS
 from tb_dataplugin.export.paragraphs import wrap
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.findings.thresholds import LIMIT_WORTH_A_WORD
@@ -14,9 +15,6 @@ from tb_dataplugin.units import count, data_size, duration, percent, plural, rat
 from tb_dataplugin.words import LIMITS
 
 MOST_NAMED = 5
-
-LABEL: Final = 2 / 3
-"""Of a stage's self time, from which what takes it is its label."""
 
 CUT: Final = (
     "A stage may take longer than the one around it: calls count where they begin, and a call that began before the "
@@ -46,23 +44,31 @@ def cost_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
 
 
 def limit_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:
-    """What limits the stages, where that is known; the highest self time first. A stage of which that has less than
-    two thirds stands below, with its shares: half and half is no label.
-    """
-    ranked = sorted(rows, key=lambda row: -row.self_us)
-    mixed = {row.path[-1]: _shares(row) for row in ranked if row.limited_by and _limit_share(row) < LABEL}
+    """What limits the stages, where that is known; the highest self time first."""
     for limit in LIMITS:
-        labelled = (row for row in rows if row.limited_by == limit.id and _limit_share(row) >= LABEL)
-        stages = sorted(labelled, key=lambda row: -row.self_us)
+        stages = sorted((row for row in rows if row.limited_by == limit.id), key=lambda row: -row.self_us)
         names = list({row.path[-1]: f"{row.path[-1]}{_limited_share(row)}" for row in reversed(stages)}.values())[::-1]
         if names:
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             text = f"{limit.label}: {', '.join(names[:MOST_NAMED])}{more}"
             yield from textwrap.wrap(text, columns(), initial_indent="  ", subsequent_indent="    ")
+    mixed = {row.path[-1]: _shares(row) for row in sorted(rows, key=lambda row: -row.self_us) if _is_mixed(row)}
     if mixed:
         more = f"; and {len(mixed) - MOST_NAMED} more" if len(mixed) > MOST_NAMED else ""
         named = "; ".join(f"{name} {shares}" for name, shares in list(mixed.items())[:MOST_NAMED])
         yield from wrap(f"mixed: {named}{more}", "  ", "    ")
+
+
+def _is_mixed(row: pb.Stage) -> bool:
+    """Nothing takes most of it, and its calls are long enough to know."""
+    is_known = row.HasField("run_delay_us") and row.HasField("blocked_us")
+    return is_known and not row.limited_by and row.self_us * 1e3 >= TOO_SHORT_NS * max(1, row.count)
+
+
+def _shares(row: pb.Stage) -> str:
+    parts = (("ran", row.cpu_self_us), ("waited for a CPU", row.run_delay_us), ("blocked", row.blocked_us))
+    said = ((words, time / row.self_us) for words, time in parts)
+    return ", ".join(f"{words} {percent(share)}" for words, share in said if share >= LIMIT_WORTH_A_WORD)
 
 
 def stage_notes(rows: Sequence[pb.Stage]) -> Iterator[str]:
@@ -77,19 +83,8 @@ def stage_notes(rows: Sequence[pb.Stage]) -> Iterator[str]:
 
 def _limited_share(row: pb.Stage) -> str:
     """How much of its self time that is."""
-    return f" {percent(_limit_share(row))}" if row.self_us else ""
-
-
-def _limit_share(row: pb.Stage) -> float:
-    """Of its self time, what its limit takes."""
     part = {"cpu": row.cpu_self_us, "no_cpu": row.run_delay_us, "blocked": row.blocked_us}.get(row.limited_by)
-    return 1.0 if part is None or not row.self_us else min(1.0, part / row.self_us)
-
-
-def _shares(row: pb.Stage) -> str:
-    parts = (("ran", row.cpu_self_us), ("waited for a CPU", row.run_delay_us), ("blocked", row.blocked_us))
-    said = ((words, time / row.self_us) for words, time in parts)
-    return ", ".join(f"{words} {percent(share)}" for words, share in said if share >= LIMIT_WORTH_A_WORD)
+    return "" if part is None or not row.self_us else f" {percent(min(1.0, part / row.self_us))}"
 
 
 def limited_lines(limits: pb.LimitedBy) -> Iterator[str]:
@@ -132,7 +127,7 @@ def _copies(device: pb.Device, line: Line) -> str:
 def _workers(costs: pb.WorkerCosts, line: Line) -> Iterator[str]:
     if costs.HasField("cpu_share"):
         delayed = f"wait for a CPU {percent(costs.run_delay_share)} of it" if costs.HasField("run_delay_share") else ""
-        threads = f"CPU time with hidden threads: {ratio(costs.threads)}" if costs.threads > 1.1 else ""
+        threads = f"CPU time with hidden threads {ratio(costs.threads)}" if costs.threads > 1.1 else ""
         yield line(
             "DataLoader workers run",
             percent(costs.cpu_share),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, number, share
 from tb_dataplugin.findings.leading import BLOCKED
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import CPU_FREE, CPU_SATURATED, DISK_SATURATED, MOSTLY_BLOCKED, NO_CPU
 from tb_dataplugin.units import percent, plural, significant
+
+MOST_BLOCKED: Final = 0.9
+"""So much of the build time is taken to need no CPU, at most: ten workers to a CPU."""
 
 Vote = tuple[bool | None, Evidence]
 

@@ -89,9 +89,9 @@ def _doubted(finding: Finding, signals: Signals) -> Finding:
 
 def _of_one_rank(finding: Finding, signals: Signals) -> Finding:
     """A rank that waits for another one at each collective gains nothing by a shorter data wait."""
-    if signals.ranks < 2 or finding.gain_us_per_step is None:
+    if signals.ranks is None or finding.gain_us_per_step is None:
         return finding
-    who = f"This is one of {signals.ranks} ranks"
+    who = f"This is one of {signals.ranks.count} ranks"
     reason = f"{who}: it gains only if the others do not hold it up (see `tb-dataplugin ranks`)."
     if finding.confidence == "measured":
         return replace(finding, confidence="likely", confidence_reason=reason)

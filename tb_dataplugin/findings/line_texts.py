@@ -143,7 +143,7 @@ def _check(lines: HotLines) -> str:
 
 
 def part_sentence(hottest: Sequence[Together]) -> str:
-    """``The hottest line, 84.0% of the time (95% interval: 79.1% to 88.9%): RandomMask.dilate at train.py:41.``"""
+    """``The hottest line, 84.0% of the sampled time (95% interval: 79.1% to 88.9%): dilate at train.py:41.``"""
     if not hottest:
         return ""
     lines = hottest[0]
@@ -151,7 +151,7 @@ def part_sentence(hottest: Sequence[Together]) -> str:
     low, high = percent(max(0.0, share - error)), percent(min(1.0, share + error))
     what = "line" if len(lines) == 1 else "lines"
     between = f" (95% interval: {low} to {high})" if low != high else ""
-    return f"The hottest {what}, {percent(share)} of the time{between}: {lines_text(lines)}."
+    return f"The hottest {what}, {percent(share)} of the sampled time{between}: {lines_text(lines)}."
 
 
 def part_text(part: PartLines) -> str:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.flow import WorkerFlow
+from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import part_text
+from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import (
     FEEDER,
@@ -36,9 +38,6 @@ from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
-
-LEAST_STEPS: Final = 3
-"""From which one step may be told from the others."""
 
 
 def read_signals(results: Results) -> Signals:
@@ -77,7 +76,7 @@ def read_signals(results: Results) -> Signals:
         stages=tuple(_calls(row, results.occupancy.get(row.path)) for row in results.stages),
         slow_samples=tuple(map(_slow_sample, results.slow_samples)),
         loader=results.settings,
-        ranks=info.world_size or 1,
+        ranks=read_ranks(results),
         has_several_loaders=count_loaders(results.trace) > 1,
         waste=read_waste(results),
         host=pipeline.host if pipeline else HostInfo(),
@@ -87,7 +86,7 @@ def read_signals(results: Results) -> Signals:
         collecting_us=_collecting(pipeline),
         load=results.load,
         throughput=results.throughput,
-        copies=_copies(results.copies[0], _once(results, "h2d")) if results.copies and results.copies[0] else None,
+        copies=_copies(results.copies[0], results) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
         lock=read_lock(results.limits) if results.limits else None,
@@ -229,19 +228,8 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
     )
 
 
-def _once(results: Results, cause: Cause) -> tuple[int, float] | None:
-    """The step that has more idle time with that cause than all other steps together, of three or more."""
-    rows = results.steps.rows if results.steps else ()
-    if len(rows) < LEAST_STEPS:
-        return None
-    most = max(rows, key=lambda row: row.idle_by_cause_ns.get(cause, 0))
-    idle = most.idle_by_cause_ns.get(cause, 0)
-    return (most.number, _us(idle)) if 2 * idle > sum(row.idle_by_cause_ns.get(cause, 0) for row in rows) else None
-
-
-def _copies(copies: CopyFigures, once: tuple[int, float] | None) -> CopySignals:
+def _copies(copies: CopyFigures, results: Results) -> CopySignals:
     return CopySignals(
-        once=once,
         count=copies.count,
         pageable=copies.pageable,
         pinned=copies.pinned,
@@ -250,8 +238,19 @@ def _copies(copies: CopyFigures, once: tuple[int, float] | None) -> CopySignals:
         copy_us=_us(copies.copy_ns),
         overlapped_us=None if copies.overlapped_ns is None else _us(copies.overlapped_ns),
         gigabytes_per_s=copies.gigabytes_per_s,
+        one_off=_one_off(results, "h2d"),
     )
 
 
 def _syncs(syncs: SyncFigures) -> SyncSignals:
     return SyncSignals(syncs.calls, _us(syncs.waited_ns), _us(syncs.drained_ns), syncs.inside)
+
+
+def _one_off(results: Results, cause: Cause) -> tuple[int, float] | None:
+    """Of this cause of idle time, what a single step has; None where it is not nearly all of it."""
+    rows = results.steps.rows if results.steps else ()
+    times = {row.number: row.idle_by_cause_ns.get(cause, 0) for row in rows}
+    most = max(times, key=times.__getitem__, default=None)
+    if most is None or len(rows) < FEWEST_STEPS or times[most] < ALMOST_ALL * sum(times.values()) or not times[most]:
+        return None
+    return most, _us(times[most])

@@ -16,11 +16,11 @@ from tb_dataplugin.words import GAIN_BOUND
 OF_STEP: Final = f"{GAIN_BOUND}_of_step"
 """The same, where a part of the gain is that of the step itself: an estimate, not data wait that was measured."""
 
-WORTH_A_WORD: Final = 0.01
-"""Share of the loop below which what the step itself would get is left out."""
-
 MOSTLY_STARVED: Final = 0.5
 """Share of their lifetime in which workers have no index, from which they would be ahead of a faster loop."""
+
+WORTH_SAYING: Final = 0.01
+"""Share of the step that it would gain of its own, below which that is not counted: less than steps differ by."""
 
 IN_TRAINING_THREAD: Final = frozenset(("sampler", "wrapper"))
 """Kinds of stages that run in the training thread, whatever the number of DataLoader workers."""
@@ -62,10 +62,11 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
     most = max(caused, signals.loop_us - _rest_us(signals, building))
     given_back = max(0.0, min(given_back, most - saved))
+    given_back = given_back if given_back >= WORTH_SAYING * signals.loop_us else 0.0
     saved = min(saved, most)
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
-    given_back = given_back if given_back >= WORTH_A_WORD * signals.loop_us else 0.0
+    given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
     return Saving(saved + given_back, (_derivation(signals, saved, caused, building, given_back),), given_back)
 
 
@@ -80,9 +81,8 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     needed = workers.busy * workers.alive / workers.workers * (1 - (delay or 0.0)) * signals.loop_us
     if spent_us <= signals.loop_us - needed:
         return Saving(spent_us)
-    each, whole = (duration(part / (signals.step_count or 1)) for part in (needed, signals.loop_us))
-    of = "a step" if signals.step_count else "the window"
-    text = f"then the DataLoader workers limit: for its batches they need {each} of the {whole} that {of} takes"
+    share = needed / signals.loop_us
+    text = f"beyond that the DataLoader workers limit: they need {percent(share)} of the step for its batches"
     return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
 
 

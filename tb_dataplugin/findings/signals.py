@@ -22,6 +22,7 @@ from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
+from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.thresholds import LOCK_LEADS
 from tb_dataplugin.findings.waste import WasteSignals
@@ -64,7 +65,7 @@ class CpuUse:
     blocked_us: float
     """Waiting for storage, a lock or another process; 0 where that is not known."""
     limited_by: StageLimit | None
-    """What takes more than half of it; None when mixed or unknown."""
+    """What takes two thirds of it; None when mixed or unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +122,8 @@ class CopySignals:
     """Part of `copy_us` with a kernel on the device; None when no kernel was recorded."""
     gigabytes_per_s: float | None
     """Speed while copying; None when the sizes are not known."""
-    once: tuple[int, float] | None = None
-    """A step by its number, and its idle time while the host was copying, where no other step has much of that."""
+    one_off: tuple[int, float] | None = None
+    """Of several steps the one that alone has nearly all idle time of copies, and how much: no habit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,8 +261,8 @@ class Signals:
     """Copies to the device; None when nothing was copied."""
     syncs: SyncSignals | None
     """Synchronising calls; None without any."""
-    ranks: int = 1
-    """Of the run that the capture is one rank of."""
+    ranks: RankSignals | None = None
+    """None for a run of one process."""
     has_several_loaders: bool = False
     """The capture's record has more than one DataLoader."""
     loop_us: float = 0.0

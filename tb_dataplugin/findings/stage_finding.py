@@ -70,8 +70,8 @@ OUTLIER_ADVICE: Final = (
 LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "cpu": "",
     "no_cpu": " For {part} of its time it only waits for a CPU, so the stage itself costs less than its time suggests.",
-    "blocked": " For {part} of its time it is blocked: storage, a lock, another process, sleep. Several "
-    "DataLoader workers can wait for those at the same time.",
+    "blocked": " For {part} of its time it is blocked: storage, a lock, another process, sleep. DataLoader "
+    "workers, or more of them, can wait for those at the same time.",
 }
 
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {

@@ -136,9 +136,6 @@ DISK_SATURATED: Final = 0.95
 """Share of the time that a disk has requests in flight, from which it may have no more to give. One that serves several
 at once may: so it is said with less certainty."""
 
-MOST_BLOCKED: Final = 0.9
-"""So much of the build time is taken to need no CPU, at most: ten workers to a CPU."""
-
 MOSTLY_BLOCKED: Final = 0.5
 """Share of the build time in which workers are blocked, and share of the bytes that come from storage, from which
 storage may be the limit whatever the number of workers."""

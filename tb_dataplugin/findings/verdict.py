@@ -61,7 +61,7 @@ def judge_run(signals: Signals) -> Verdict:
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
     verdict = replace(verdict, sentence=verdict.sentence + lock_sentence(signals))
-    return replace(verdict, evidence=tuple(_marked(verdict)))
+    return replace(verdict, evidence=(*_marked(verdict), *(signals.ranks.evidence if signals.ranks else ())))
 
 
 def _marked(verdict: Verdict) -> Iterator[Evidence]:
@@ -224,7 +224,7 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
         if stage != leader and stage.share < NAMED_SHARE:
             continue
         part = "of it " if stage != leader and is_part_of(leader, stage) else ""
-        name = "no record of who built the batch" if stage.name == UNRECORDED else stage.name
+        name = "unrecorded (no record of who built the batch)" if stage.name == UNRECORDED else stage.name
         text = f"{part}{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)

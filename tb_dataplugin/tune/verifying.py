@@ -72,8 +72,8 @@ def advised(finding: Finding) -> Changes:
         values[THREADS] = 1
     if not values:
         raise NothingToReport(
-            f'the advice of the finding "{finding.title}" is about code, which cannot be changed from here. Make the '
-            "change, capture again, and run `tb-dataplugin compare BEFORE AFTER`"
+            f"{finding.title}: the advice is about code, which cannot be changed from here. Make the change, capture "
+            "again, and run `tb-dataplugin compare BEFORE AFTER`"
         )
     return Changes.of(values)
 

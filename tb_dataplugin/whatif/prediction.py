@@ -19,6 +19,9 @@ from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import assumptions, check_known, has_two_ends, with_cost
 
+LITTLE: Final = 0.1
+"""Part of the CPUs: added workers that need less take nothing worth a word from what runs there."""
+
 LEAST_BATCHES: Final = 120
 """Simulated batches; twice those on the way come on top."""
 
@@ -239,6 +242,8 @@ def _stays_outside(part: Path) -> bool:
 
 def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     """That more DataLoader workers only gain what other programs lose, where no CPU was free."""
+    if (new.settings.workers - loop.settings.workers) * loop.build_cpus < LITTLE * loop.cpus:
+        return ()  # they mostly wait for something else than a CPU
     demand = loop.other_cpus + loop.settings.workers * loop.build_cpus + loop.own_cpus
     if new.settings.workers <= loop.settings.workers or not loop.other_cpus or demand < loop.cpus:
         return ()

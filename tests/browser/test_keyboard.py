@@ -92,7 +92,9 @@ def two_runs(tab: Tab) -> None:
     press_until(tab, "Tab", "data-testid", "compare-anyway")
     tab.page.keyboard.press("Enter")
     tab.find("number-change").wait_for(timeout=TIMEOUT_MS)
-    wait_until(lambda: "p.data_pipeline.anyway=on" in tab.page.url, "the address says so", seconds=10)
+    wait_until(
+        lambda: "p.data_pipeline.anyway=on" in tab.page.evaluate("location.hash"), "the address says so", seconds=10
+    )
 
 
 def _name(tab: Tab, run: str) -> str:

@@ -233,7 +233,8 @@ def test_evidence_that_the_overview_shows_elsewhere_is_not_listed(tab: Tab, host
 
 
 def test_a_slow_sample_leads_to_its_span_also_where_its_batch_was_never_finished(tab: Tab, host: Host) -> None:
-    name, report = next((name, one) for name, one in host.reports.items() if one.get("slow_samples"))
+    with_both = (pair for pair in host.reports.items() if pair[1].get("slow_samples") and pair[1].get("workers"))
+    name, report = next(with_both)
     tab.open(name, "workers")
     rows = tab.find("slow-sample-row")
     rows.first.wait_for(timeout=TIMEOUT_MS)

@@ -48,7 +48,7 @@ export function ShareBar({ parts, wholeUs, of, testId, children }: Props) {
 
 /** The name and the share, or the name, or nothing: text that is cut, or a number of nobody knows what, says less than none. */
 function Label({ part, text, roomPx }: { part: Part; text: string; roomPx: number }) {
-  const fitting = [text, part.name].find((words) => words.length * CHAR_PX + PAD_PX <= roomPx);
+  const fitting = [text, part.name.replace(/,$/, "")].find((words) => words.length * CHAR_PX + PAD_PX <= roomPx);
   if (fitting === undefined) return null;
   const style = { color: `var(${inkName(part.token)})` };
   return (

@@ -46,9 +46,10 @@ def check(signals: Signals) -> Finding | Abstention | None:
         ),
         gain_us_per_step=gain,
         confidence="likely",
-        confidence_reason=f"This assumes that the time of {'the earlier transforms' if before else 'decoding'} grows "
-        f"with the size of {'their input' if before else 'its result'}, and that what is kept does not depend on the "
-        "rest.",
+        confidence_reason="This assumes that the time of the earlier transforms grows with the size of their input, "
+        "and that their result does not depend on what is cut away."
+        if before
+        else "This assumes that decoding a part takes as much less as the part is smaller.",
     )
 
 

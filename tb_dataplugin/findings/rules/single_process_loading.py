@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
+from math import ceil
 from typing import Final
 
 from tb_dataplugin.analyses.throughput import BUILDING
-from tb_dataplugin.findings.capacity import judge_cpus
+from tb_dataplugin.findings.capacity import MOST_BLOCKED, judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import MOST_BLOCKED, MOSTLY_BLOCKED
+from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
 from tb_dataplugin.findings.worker_sentences import name_of
-from tb_dataplugin.units import duration, percent, plural
-
-UNKNOWN_CPUS: Final = 4
-"""DataLoader workers to start with where the number of CPUs is unknown."""
+from tb_dataplugin.units import duration, plural
 
 FULL: Final = "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there. "
+
+UNKNOWN_CPUS: Final = 4
+"""Workers to start with where the capture does not say how many CPUs there are."""
 
 STAYS: Final = ("sampler", "wrapper")
 """Kinds of stages that are in the training thread also with DataLoader workers."""
@@ -38,19 +38,17 @@ def check(signals: Signals) -> Finding | None:
     if stays >= cost:
         return None
     cost -= stays
-    cpus = int(signals.cpus) if signals.cpus else None
-    busy = judge_cpus(signals)
-    full = FULL if busy.saturated and not _is_blocked(signals) else ""
-    workers = (max(1, cpus - 1) if full else _workers(signals, cpus)) if cpus else UNKNOWN_CPUS
-    gain = _gain(signals, cost, workers if cpus else None)
-    start = _why(signals, workers, cpus) if cpus else "or one less than the machine has CPUs"
+    workers, why = _workers(signals, cost)
+    gain = _gain(signals, cost, workers if signals.cpus else None)
     total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of data wait in total"),)
+    busy = judge_cpus(signals)
+    full = FULL if busy.saturated and not _blocked(signals) else ""
     how_severe = severity(signals, gain, otherwise_us=cost)
     return Finding(
         severity="medium" if full and how_severe == "high" else how_severe,
         title=f"{_whose(signals)} has no workers: the training thread builds every batch itself",
-        advice=f"{full}Start with num_workers={workers} ({start}) and measure again. Throughput is then limited by "
-        "those processes.",
+        advice=f"{full}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited by "
+        "those processes; `tb-dataplugin whatif` predicts other numbers.",
         gain_us_per_step=gain,
         evidence=(
             Evidence("settings", "num_workers=0"),
@@ -65,42 +63,25 @@ def check(signals: Signals) -> Finding | None:
     )
 
 
-def _workers(signals: Signals, cpus: int) -> int:
-    """The fewest that build batches as fast as they are trained on, or as the CPUs allow; but one less than the CPUs is
-    no risk. While the training thread waits, its CPU is free; and what is blocked needs none.
-    """
-    start, wait = max(1, cpus - 1), signals.data_wait_us or 0.0
-    limit = int(cpus / (1 - min(MOST_BLOCKED, _blocked(signals))))
-    fastest = _shortest_us(signals, cpus)
-    return max(start, min(limit, math.ceil(wait / fastest))) if fastest > 0.0 else max(start, limit)
-
-
-def _shortest_us(signals: Signals, cpus: int) -> float:
-    """The loop with any number of workers, at least: training, and all that computes on all CPUs."""
-    wait = signals.data_wait_us or 0.0
-    rest = max(0.0, signals.window_us - wait)
-    return max(rest, (wait * (1 - _blocked(signals)) + rest) / cpus)
-
-
-def _why(signals: Signals, workers: int, cpus: int) -> str:
-    if workers < cpus:
-        return f"one less than the {plural(cpus, 'CPU')}"
-    if workers > cpus:
-        return f"building batches is blocked for {percent(_blocked(signals))} of the time, and needs no CPU meanwhile"
-    waits = percent(signals.share(signals.data_wait_us))
-    return f"the number of CPUs: the training thread, which waits for {waits} of the window, needs hardly any"
+def _workers(signals: Signals, cost_us: float) -> tuple[int, str]:
+    """How many, and why: as many as keep up with the rest of the step, within the CPUs that building needs."""
+    if not signals.cpus or signals.data_wait_us is None:
+        return UNKNOWN_CPUS, "or one less than the machine has CPUs"
+    rest = signals.window_us - signals.data_wait_us
+    blocked = _blocked(signals)
+    most = max(1, int(signals.cpus / (1 - min(MOST_BLOCKED, blocked))))
+    if cost_us <= most * rest:
+        return max(1, ceil(cost_us / rest)), "as many as keep up with the rest of the step"
+    cpus = plural(int(signals.cpus), "CPU")
+    return most, f"they mostly wait, so {cpus} carry more" if blocked else f"as many as there are CPUs, {cpus}"
 
 
 def _blocked(signals: Signals) -> float:
-    """Share of the time in stages that build batches in which they need no CPU."""
+    """Share of the time to build batches that needs no CPU, where that is most of it; else 0."""
     uses = [row.cpu_use for row in signals.stages if row.stage.kind in BUILDING and row.cpu_use is not None]
+    blocked = sum(use.blocked_us for use in uses)
     whole = sum(use.cpu_us + use.run_delay_us + use.blocked_us for use in uses)
-    return sum(use.blocked_us for use in uses) / whole if whole else 0.0
-
-
-def _is_blocked(signals: Signals) -> bool:
-    """Stages that mostly wait for something else need no CPU of their own."""
-    return _blocked(signals) >= MOSTLY_BLOCKED
+    return blocked / whole if whole and blocked >= MOSTLY_BLOCKED * whole else 0.0
 
 
 def _whose(signals: Signals) -> str:
@@ -120,12 +101,8 @@ def _what_stays(stays_us: float) -> tuple[Evidence, ...]:
 
 
 def _gain(signals: Signals, cost_us: float, workers: int | None) -> float | None:
-    """Per step, at most: `cost_us`, and no faster than that many workers build batches, nor than the CPUs compute all
-    of it. None without steps.
-    """
+    """Per step, at most: `cost_us`, and no faster than that many workers build batches. None without steps."""
     if signals.wait_cost_us is None or signals.data_wait_us is None:
         return None
     fastest = signals.data_wait_us / workers if workers else 0.0
-    if workers and signals.cpus and workers >= int(signals.cpus):
-        fastest = max(fastest, _shortest_us(signals, int(signals.cpus)))
     return signals.per_step(max(0.0, min(cost_us, signals.window_us - fastest)))

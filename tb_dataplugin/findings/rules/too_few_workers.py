@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from tb_dataplugin.findings.capacity import by_blocking, judge_cpus, judge_storage, reads_from_storage
+from tb_dataplugin.findings.capacity import MOST_BLOCKED, by_blocking, judge_cpus, judge_storage, reads_from_storage
 from tb_dataplugin.findings.evidence import share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import MOST_BLOCKED, WORKERS_BUSY
+from tb_dataplugin.findings.thresholds import WORKERS_BUSY
 from tb_dataplugin.units import percent, plural, ratio
 
 

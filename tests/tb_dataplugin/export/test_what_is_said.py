@@ -48,4 +48,11 @@ def test_the_recording_cost_is_that_of_all_parts_and_the_sampler_is_one() -> Non
     cost = pb.Environment(recorder_overhead_us=20, marker_count=5, worker_overhead_us=80, worker_span_count=70)
     capture = pb.Capture(mode="train", name="a", window_us=50_000, environment=cost, lines=pb.Lines(cost_us=1900))
     (row,) = [line for line in as_text(pb.Report(captures=[capture])).splitlines() if "recording cost" in line]
-    assert "2.00 ms" in row and "4.00% of one CPU: sampling stacks 1.90 ms" in row
+    assert "2.00 ms" in row and "4.00% of one CPU" in row
+
+
+def test_a_stage_that_nothing_limits_for_most_of_its_time_has_all_shares() -> None:
+    half = pb.Stage(path=["transform::Blur"], count=2, self_us=2000, cpu_self_us=1100, run_delay_us=900, blocked_us=0)
+    short = pb.Stage(path=["read::open"], count=200, self_us=2000, cpu_self_us=1100, run_delay_us=900, blocked_us=0)
+    text = as_text(pb.Report(captures=[pb.Capture(mode="train", name="a", window_us=5000, stages=[half, short])]))
+    assert "mixed: transform::Blur ran 55.0%, waited for a CPU 45.0%" in text and "read::open ran" not in text

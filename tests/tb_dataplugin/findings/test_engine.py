@@ -10,6 +10,7 @@ import pytest
 
 from tb_dataplugin.findings import rules
 from tb_dataplugin.findings.engine import all_rules, run_rules
+from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tests.tb_dataplugin.findings.cases import (
@@ -23,6 +24,7 @@ from tests.tb_dataplugin.findings.cases import (
     launching,
     signals_of,
 )
+from tests.trace_builder import TraceBuilder
 
 FOLDER = Path(rules.__path__[0])
 MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
@@ -103,10 +105,25 @@ def test_gains_agree_in_every_form() -> None:
 
 def test_a_gain_of_one_of_several_ranks_is_not_measured() -> None:
     """At a collective it may wait for the others: then a shorter data wait gains nothing."""
-    alone, one_of_two = signals_of(input_bound(steps=8)), replace(signals_of(input_bound(steps=8)), ranks=2)
+    alone = signals_of(input_bound(steps=8))
+    one_of_two = replace(alone, ranks=RankSignals(0, 2, None))
     measured = [named for named in run_rules(alone)[0] if named.finding.confidence == "measured" and named.gain.of_wait]
     assert measured
     for named in run_rules(one_of_two)[0]:
         if named.gain.of_wait and named.gain.us_per_step:
             assert named.finding.confidence != "measured"
             assert "one of 2 ranks" in named.finding.confidence_reason
+
+
+def test_a_rank_says_how_much_of_the_window_it_is_in_collectives() -> None:
+    def said(builder: TraceBuilder) -> list[str]:
+        return [fact.text for fact in capture_of(builder).verdict.evidence if fact.kind == "collectives"]
+
+    builder = input_bound(steps=8)
+    builder.top_level["distributedInfo"] = {"rank": 1, "world_size": 4}
+    for step in range(8):
+        builder.operator(10_000 * step + 8_100, 20, "c10d::allreduce_")
+        builder.operator(10_000 * step + 8_100, 1_500, "gloo:all_reduce", tid=9)
+    (text,) = said(builder)
+    assert text.startswith("rank 1 of 4: in collectives, waiting for other ranks included, for 15.0% of the window;")
+    assert said(input_bound(steps=8)) == []

@@ -99,6 +99,7 @@ def test_an_empty_log_directory_says_where_it_looked(host: Host) -> None:
             "scanning": False,
             "perfetto": True,
             "whole_runs": 0,
+            "rank_runs": 0,
             "captures": [],
             "problems": [],
         },

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tb_dataplugin.whatif import Change, predict
@@ -34,3 +36,8 @@ def test_more_workers_on_cpus_that_others_have_are_said_to_be_uncertain() -> Non
     assert "no CPU was free" in more.notes[0] and more.crowded and not fewer.notes
     assert more.step_us.high >= 1.19 * more.step_us.value
     assert not predict(loop(other_cpus=0.0), Change(workers=4)).notes
+
+
+def test_workers_that_mostly_wait_need_no_free_cpu() -> None:
+    more = predict(replace(loop(other_cpus=8.0), build_cpus=0.02), Change(workers=4))
+    assert not more.crowded and not more.notes

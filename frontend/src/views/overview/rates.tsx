@@ -57,7 +57,7 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
       </DataTable>
       {isFromQueue(throughput) && (
         <p class="muted" data-testid="rates-note">
-          This run used more samples than were prepared: beside batches that were ready when the window began.
+          This run used more samples than were prepared: the first batches were ready before the window began.
         </p>
       )}
     </div>

@@ -1,0 +1,48 @@
+"""The facts about a capture that is of one of several ranks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_dataplugin.analyses.collectives import find_collectives
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.findings.evidence import Evidence, share
+from tb_dataplugin.model.intervals import Intervals
+from tb_dataplugin.units import percent
+
+
+@dataclass(frozen=True, slots=True)
+class RankSignals:
+    """Rank `rank` of `count`. `in_collectives`: share of the window, waiting for other ranks included; None where no
+    collective was recorded.
+    """
+
+    rank: int | None
+    count: int
+    in_collectives: float | None
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """For the verdict; empty where nothing is known."""
+        if self.in_collectives is None or self.rank is None:
+            return ()
+        part = percent(self.in_collectives)
+        text = (
+            f"rank {self.rank} of {self.count}: in collectives, waiting for other ranks included, for {part} of the "
+            "window; `tb-dataplugin ranks` shows which rank is waited for"
+        )
+        return (share("collectives", self.in_collectives, "window", text),)
+
+
+def read_ranks(results: Results) -> RankSignals | None:
+    """None for a run of one process."""
+    info, window = results.trace.info, results.window
+    count = info.world_size or 1
+    if count < 2:
+        return None
+    found = find_collectives(results.trace, None)
+    if isinstance(found, Unavailable) or not len(found) or not window.duration_ns:
+        return RankSignals(info.rank, count, None)
+    inside = Intervals.union(found.arrival_ns, found.end_ns).clip(window)
+    return RankSignals(info.rank, count, inside.total_ns / window.duration_ns)
