@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from tb_dataplugin.analyses.thread_limits import Limits
+from tb_dataplugin.findings.limit_texts import limit_text
+
+
+def limits(no_cpu_ns: int | None, blocked_ns: int = 0, samples: int = 100) -> Limits:
+    return Limits(10_000_000, 0, 0, no_cpu_ns, blocked_ns, 0, samples)
+
+
+def test_the_largest_share_has_its_interval_and_what_ran_stands_beside_it() -> None:
+    assert limit_text(limits(4_500_000)) == (
+        "waiting for a CPU 4.50 ms (45.0%, 95% interval 35.6% to 54.8%), else running 5.50 ms (55.0%); "
+        "by 100 thread samples"
+    )
+
+
+def test_fewer_samples_say_less() -> None:
+    assert "95% interval 24.5% to 67.3%" in limit_text(limits(4_500_000, samples=17))
+
+
+def test_what_ran_is_unknown_where_one_limit_is() -> None:
+    assert "running" not in limit_text(limits(None, blocked_ns=6_000_000))
