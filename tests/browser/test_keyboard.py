@@ -52,15 +52,16 @@ def choose(tab: Tab, capture: str, view: str) -> None:
 
 def worst_gap(tab: Tab, host: Any) -> None:
     choose(tab, V100, "gaps")
+    tab.find("gap-row").first.wait_for(timeout=TIMEOUT_MS)
+    tab.find("timeline-canvas").wait_for(timeout=TIMEOUT_MS)
     begin(tab)
     press_until(tab, "Tab", "data-testid", "skip-to-table")
     tab.page.keyboard.press("Enter")
+    wait_until(lambda: (focused(tab, "aria-label") or "").endswith("show this gap"), "the first row has the focus")
     row = focused(tab, "aria-label")
-    assert row is not None and row.endswith("show this gap")
-    tab.find("timeline-canvas").wait_for(timeout=TIMEOUT_MS)
     for place in ("timeline-canvas", None):
         tab.page.keyboard.press("t")
-        assert focused(tab, "data-testid") == place  # there, and back
+        wait_until(lambda place=place: focused(tab, "data-testid") == place, "there, and back")
     assert focused(tab, "aria-label") == row
     worst = max(host.reports[V100]["devices"][0]["gaps"], key=lambda gap: float(gap["duration_us"]))
     press_until(tab, "Tab", "data-testid", "shorter-gap")
