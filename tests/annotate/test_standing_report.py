@@ -60,7 +60,7 @@ def test_the_planted_transform_comes_first(tmp_path: Path, workers: int) -> None
     assert capture.loader.num_workers == workers
     assert capture.loader.wait_count == 10
     assert max(capture.loader.wait_by_stage_us, key=capture.loader.wait_by_stage_us.__getitem__) == "transform::Slow"
-    assert capture.findings[0].stage == "transform::Slow"
+    assert next(one.stage for one in capture.findings if one.stage) == "transform::Slow"
     assert not any(doubt.code not in ("short_window", "busy_machine") for doubt in capture.doubts)
     if workers:
         assert len(capture.workers) == 2
@@ -79,7 +79,7 @@ def test_and_where_the_profiler_is_never_told_of_steps(tmp_path: Path, workers: 
     (capture,) = read_report(tmp_path)
     assert capture.steps.count in (29, 30)
     assert max(capture.loader.wait_by_stage_us, key=capture.loader.wait_by_stage_us.__getitem__) == "transform::Slow"
-    assert capture.findings[0].stage == "transform::Slow"
+    assert next(one.stage for one in capture.findings if one.stage) == "transform::Slow"
     if workers:
         assert len(capture.workers) == 2
 
