@@ -245,8 +245,8 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     if (new.settings.workers - loop.settings.workers) * loop.build_cpus < LITTLE * loop.cpus:
         return ()  # they mostly wait for something else than a CPU
     demand = loop.other_cpus + loop.settings.workers * loop.build_cpus + loop.own_cpus
-    if new.settings.workers <= loop.settings.workers or not loop.other_cpus or demand < loop.cpus:
-        return ()
+    if loop.other_cpus < LITTLE * loop.cpus or demand < loop.cpus:
+        return ()  # where the loop has all CPUs to itself, what it predicts counts
     return (
         f"*: no CPU was free: the loop could use {demand - loop.other_cpus:.2g} CPUs, other threads and programs "
         f"{loop.other_cpus:.2g} (what they want, not what they got), and {loop.cpus:g} exist. More DataLoader workers "

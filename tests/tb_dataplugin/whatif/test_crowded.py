@@ -38,6 +38,11 @@ def test_more_workers_on_cpus_that_others_have_are_said_to_be_uncertain() -> Non
     assert not predict(loop(other_cpus=0.0), Change(workers=4)).notes
 
 
+def test_a_loop_that_has_all_cpus_to_itself_takes_them_from_nobody() -> None:
+    more = predict(loop(other_cpus=0.02), Change(workers=4))
+    assert not more.crowded and not more.notes
+
+
 def test_workers_that_mostly_wait_need_no_free_cpu() -> None:
     more = predict(replace(loop(other_cpus=8.0), build_cpus=0.02), Change(workers=4))
     assert not more.crowded and not more.notes

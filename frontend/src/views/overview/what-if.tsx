@@ -48,8 +48,8 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       <h2>What if</h2>
       <p class="muted">
         What other settings, or a faster stage, would bring: predicted from this capture, with a 90% interval. On 22
-        pipelines that the model was not built with, half of the predicted steps were off by less than 4.5%, one in ten
-        by more than 39%, most of all with more DataLoader workers and without a stage (docs/whatif.md). The gain of a
+        pipelines that the model was not built with, half of the predicted steps were off by less than 3.6%, one in ten
+        by more than 25%, most of all with more DataLoader workers and without a stage (docs/whatif.md). The gain of a
         finding is an upper bound instead, with all that its change may set free.
       </p>
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
