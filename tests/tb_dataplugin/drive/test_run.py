@@ -190,15 +190,17 @@ def test_what_the_programs_sitecustomize_raises_is_as_without_us(text: str, fold
 
 WAITS = """
 import signal, sys, time
-def catch(number, frame):
-    print(number, flush=True)
-    if number == signal.SIGTERM:
-        sys.exit(6)
+caught, said = [], 0
 for number in {numbers}:
-    signal.signal(number, catch)
+    signal.signal(number, lambda number, frame: caught.append(number))  # no more: another handler may interrupt it
 print("ready", flush=True)
-while True:
-    time.sleep(0.05)
+while signal.SIGTERM not in caught[:said]:
+    time.sleep(0.02)
+    new = sorted(caught[said:])
+    said += len(new)
+    for number in new:
+        print(number, flush=True)
+sys.exit(6)
 """
 
 
