@@ -330,6 +330,7 @@ class StandingWorkers(WorkerCapture):
         return heard
 
     def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
+        super().begun(loader, iterator, began, iteration)
         epoch = None if iteration is None else self.batches.epochs.get(iteration.number)
         if isinstance(epoch, StandingEpoch) and epoch.may_sleep(iterator):
             self._sleepers.add(epoch)

@@ -35,6 +35,7 @@ from worker_helpers import (
 
 import annotate
 from annotate.hooks.collating import Collate
+from annotate.host.watching import Watch
 from annotate.trace.clock import Anchors, Reading
 from annotate.workers import transport
 
@@ -539,3 +540,18 @@ def test_a_failure_of_ours_leaves_the_users_loop_alone(tmp_path: Path, monkeypat
     assert len([each for each in warned if each.category is RuntimeWarning]) == 1, "Python's own is of torch's threads"
     assert [batch.indices for batch in seen] == [[i, i + 1, i + 2] for i in range(0, 24, 3)]
     assert trace["dataPipeline"]["workers"] == []
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_forked_workers_are_watched_while_they_build_their_first_batch(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take long. One that has yet to start Python is not looked at until it has sent a batch."""
+    known: list[set[int]] = []
+    monkeypatch.setattr(Watch, "add_workers", lambda _, pids, forked: known.append(set(pids)))
+    with annotate.profile(tmp_path, schedule=record_all) as prof:
+        epoch: Any = iter(fast_loader(multiprocessing_context=method))
+        assert known[-1] == ({each.pid for each in epoch._workers} if method == "fork" else set())
+        for _ in epoch:
+            prof.step()
+    assert len(known[-1]) == 2
