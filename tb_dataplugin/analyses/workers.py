@@ -46,7 +46,8 @@ class WorkerTimes:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """One DataLoader worker id: all processes that were this worker, oldest first, usually one after the other.
+    """One DataLoader worker id: all processes that were this worker in the window, oldest first, usually one after the
+    other.
 
     `skew` is its busy share of its lifetime over that of all its loader's workers together; None where none was busy.
     """
@@ -284,13 +285,18 @@ def _rows(times: tuple[WorkerTimes, ...]) -> tuple[WorkerRow, ...]:
     by_worker: dict[tuple[int, int], list[WorkerTimes]] = {}
     for worker in sorted(times, key=lambda worker: (worker.process.started_ns, worker.process.pid)):
         by_worker.setdefault((worker.process.loader, worker.process.worker), []).append(worker)
-    rows = [WorkerRow(tuple(by_worker[key])) for key in sorted(by_worker)]
+    rows = [WorkerRow(_of_the_window(by_worker[key])) for key in sorted(by_worker)]
     busy: dict[int, int] = {}
     alive: dict[int, int] = {}
     for row in rows:
         busy[row.loader] = busy.get(row.loader, 0) + row.busy_ns
         alive[row.loader] = alive.get(row.loader, 0) + row.alive_ns
     return tuple(WorkerRow(row.processes, _skew(row, busy[row.loader], alive[row.loader])) for row in rows)
+
+
+def _of_the_window(processes: Sequence[WorkerTimes]) -> tuple[WorkerTimes, ...]:
+    """Those that lived in it; all, if none did."""
+    return tuple(times for times in processes if times.alive.total_ns) or tuple(processes)
 
 
 def _skew(row: WorkerRow, busy_ns: int, alive_ns: int) -> float | None:

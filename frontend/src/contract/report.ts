@@ -1680,7 +1680,7 @@ export interface CaptureRows {
   rows: CaptureRow[];
   /** captures that are not analysed yet */
   waiting: number;
-  /** "Worst of 12 captures: runs/a, device idle 83.1% of the window; best: ..."; "" below two */
+  /** "Device idle in 12 captures: worst runs/a, 83.1% of the window, best ..."; "" below two */
   sentence: string;
 }
 
