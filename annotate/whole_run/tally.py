@@ -133,7 +133,7 @@ def merged(first: Facts, second: Facts) -> Facts:
         known = loaders.get(each["loader"])
         loaders[each["loader"]] = each if known is None else _added(known, each)
     machine = {**first.get("machine", {}), **second.get("machine", {})}
-    latest = {name: second[name] for name in ("to", "batches") if name in second}
+    latest: Facts = {name: second[name] for name in ("to", "batches") if name in second}
     return {**first, **latest, "loaders": [loaders[key] for key in sorted(loaders)], "machine": machine}
 
 
