@@ -68,7 +68,7 @@ def line_of(tally: Tally, seconds: float) -> str:
     if "step_time_ms" not in numbers:
         return ""
     parts = [
-        f"{tally.steps:,} steps",
+        "1 step" if tally.steps == 1 else f"{tally.steps:,} steps",
         f"step {numbers['step_time_ms']:.3g} ms",
         f"data wait {numbers['data_wait_ms']:.3g} ms ({numbers['data_wait_share']:.0%})",
     ]

@@ -144,9 +144,8 @@ class Series:
         self.owner.happened(Event(change, what, self.number, epoch, batch, took, middle, self.length))
 
     def built(self, facts: Facts) -> None:
-        """A worker's batch has come in; perhaps in torch's pinning thread."""
+        """A worker's batch that is measured has come in; perhaps in torch's pinning thread."""
         tally = self.tally
-        self.pids.add(facts.pid)
         if facts.started and facts.before != UNKNOWN:
             tally.built += 1
             tally.build_ns += facts.finished - facts.started
@@ -206,6 +205,9 @@ class RunEpoch:
         self._series: Final = series
         self._number: Final = series.epochs
         self._sizes: Final[dict[int, int]] = {}
+        self._chosen: Final[set[int]] = set()
+        """Those that are measured. Others are known, too, above all an epoch's first ones: with them, what is summed up
+        would be of the gaps between epochs."""
 
     def drawn(self, batch: Batch, indices: object) -> str | None:
         return self.drawn_asleep(batch.batch, indices)
@@ -214,7 +216,10 @@ class RunEpoch:
         self._sizes[number] = self._size_of(indices)
         period, place = divmod(self._series.drawn, _EVERY)
         self._series.drawn += 1
-        return sums_content.NAME if place == int((period + 1) * _GOLDEN % 1 * _EVERY) else None
+        if place != int((period + 1) * _GOLDEN % 1 * _EVERY):
+            return None
+        self._chosen.add(number)
+        return sums_content.NAME
 
     def size_of_latest(self) -> int:
         """Of the batch that was handed out last, in samples."""
@@ -228,9 +233,10 @@ class RunEpoch:
 
     def arrived(self, batch: Batch, facts: Facts, payload: Payload) -> None:
         series = self._series
-        series.built(facts)
+        series.pids.add(facts.pid)
         sent = payload.get(sums_content.NAME)
         if sent is not None:
+            series.built(facts)
             measured = BatchSums.received(sent)
             where = {"epoch": self._number, "batch": facts.batch, "worker": facts.worker}
             series.measured(measured.stages, measured.samples, measured.attempts, **where)
@@ -243,12 +249,13 @@ class RunEpoch:
     def consumed(self, batch: Batch) -> None:
         self._size = self._sizes.pop(batch.batch, self._series.batch_size)
         finished = batch.finished
-        if finished is not None:
+        if finished is not None and batch.batch in self._chosen:
             self._series.tally.asked += 1
             for asked in reversed(self.asked):
                 if asked < finished:
                     break
                 self._series.tally.ready += 1
+        self._chosen.discard(batch.batch)
 
 
 class RunIterator:

@@ -116,6 +116,8 @@ class Iteration:
         self.consumed = 0
         self.drawn_asleep: Final[deque[int]] = deque(maxlen=_LATEST)
         """When the latest batches were drawn."""
+        self._sampled: Final[set[int]] = set()
+        """Outstanding batches that were drawn asleep."""
 
     def draw(self, indices: object, now: int) -> Tag:
         """A batch is to be made of `indices`."""
@@ -135,6 +137,7 @@ class Iteration:
         if not wanted:
             return None
         self.outstanding[number] = Batch(self.number, number, now)
+        self._sampled.add(number)
         return Tag(self.number, number, frozenset(wanted))
 
     def arrive(self, now: int, facts: Facts, payload: Payload) -> None:
@@ -162,6 +165,7 @@ class Iteration:
             if self.asleep is not None:
                 self.asleep()
         else:
+            self._sampled.discard(batch.batch)
             self._arrived.pop(batch.batch, None)
             batch.consumed = now
             for listener in self.listeners:
@@ -183,9 +187,11 @@ class Iteration:
         found = []
         for number in range(first, self.drawn):
             if number not in self.outstanding:
-                batch = Batch(self.number, number, self.drawn_asleep[number - self.drawn])
-                self.outstanding[number] = batch
-                found.append(batch)
+                self.outstanding[number] = Batch(self.number, number, self.drawn_asleep[number - self.drawn])
+            elif number not in self._sampled:
+                continue
+            found.append(self.outstanding[number])
+        self._sampled.clear()
         return found
 
 

@@ -22,6 +22,7 @@ _GROWTH_BYTES, _GROWTH_SHARE = 64e6, 0.1
 MEMORY: Final = {
     "rss_bytes": "training process",
     "workers_rss_bytes": "DataLoader workers",
+    "pss_bytes": "all processes together (PSS)",
     "shm_bytes": "/dev/shm",
 }
 
