@@ -32,7 +32,7 @@ class LoaderLine(msgspec.Struct, frozen=True, tag_field="kind", tag="loader"):
 
 
 class SlowSample(msgspec.Struct, frozen=True):
-    """One of the slowest of an interval's measured batches."""
+    """One of the slowest of an interval: of all batches of DataLoader workers, else of those that were measured."""
 
     took_us: Amount
     index: Count
@@ -67,6 +67,8 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     slow_samples: list[SlowSample] = []
     failures: dict[Name, Count] = {}
     retries: dict[Name, Count] = {}
+    other_samples: Count = 0
+    other_failures: dict[Name, Count] = {}
 
 
 class IntervalLine(

@@ -36,13 +36,17 @@ def _troubles(summary: Summary) -> Iterator[str]:
         yield f"{plural(summary.raised, 'exception')} came to the loop in place of a batch"
     if summary.troubles:
         worst = summary.troubles[0]
-        yield f"{worst.stage} fails ({trouble_text(worst, summary.measured_samples)})"
+        yield f"{worst.stage} fails ({trouble_text(worst, summary)})"
 
 
-def trouble_text(trouble: Trouble, samples: int) -> str:
+def trouble_text(trouble: Trouble, summary: Summary) -> str:
     """How often a stage failed; retries are what came of it."""
-    share = f" in {plural(samples, 'measured sample')}" if samples else ""
+    measured, others = summary.measured_samples, summary.other_samples
+    share = f" in {plural(measured, 'measured sample')}" if measured else ""
     again = f", called again {_times(trouble.retries)}" if trouble.retries else ""
+    if others:
+        share = f" in {plural(measured + others, 'sample')}"
+        again = f"{again} in the {count(measured)} measured ones" if again else ""
     return f"{_times(trouble.failures)}{share}{again}"
 
 

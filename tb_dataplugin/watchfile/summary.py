@@ -22,6 +22,7 @@ _GROWTH_BYTES, _GROWTH_SHARE = 64e6, 0.1
 MEMORY: Final = {
     "rss_bytes": "training process",
     "workers_rss_bytes": "DataLoader workers",
+    "pss_bytes": "all processes together (PSS)",
     "shm_bytes": "/dev/shm",
 }
 
@@ -80,9 +81,11 @@ class Summary:
     raised: int
     """Times that an exception came to the loop in place of a batch."""
     measured_samples: int
+    other_samples: int
+    """Of batches that were not measured, where DataLoader workers notice failures, but no retries."""
     troubles: tuple[Trouble, ...]
     slow_samples: tuple[Slow, ...]
-    """Both of the measured batches."""
+    """Of all batches of DataLoader workers, else of those that were measured; retries always of these."""
     gil_share: float | None
     """Of the time of the thread that takes the batches: waiting for Python's lock."""
     gc_share: float | None
@@ -122,6 +125,7 @@ def summary_of(run: Run) -> Summary | None:
         growth=tuple(growth for part in run.parts for growth in growing(part)),
         raised=sum(each.raised for each in numbers),
         measured_samples=sum(each.measured_samples for each in numbers),
+        other_samples=sum(each.other_samples for each in numbers),
         troubles=troubles(numbers),
         slow_samples=slow_samples(numbers),
         gil_share=_mean_of(run, "gil_share"),

@@ -1792,7 +1792,7 @@ export interface WholeRun {
   bad_lines: number;
   /** times that an exception came to the loop in place of a batch */
   raised: number;
-  /** samples of the batches whose stages were measured; the next two are of these */
+  /** samples of the batches whose stages were measured; retries are of these */
   measured_samples: number;
   /** most failures first, at most 20 */
   troubles: StageTrouble[];
@@ -1803,7 +1803,11 @@ export interface WholeRun {
     | number
     | undefined;
   /** of the run: in Python's garbage collector */
-  gc_share?: number | undefined;
+  gc_share?:
+    | number
+    | undefined;
+  /** of other batches of DataLoader workers: failures and slow samples are of these, too */
+  other_samples: number;
 }
 
 export interface StageTrouble {
@@ -4530,6 +4534,11 @@ export const WholeRun: MessageFns<WholeRun> = {
         : isSet(object.gc_share)
         ? globalThis.Number(object.gc_share)
         : undefined,
+      other_samples: isSet(object.otherSamples)
+        ? globalThis.Number(object.otherSamples)
+        : isSet(object.other_samples)
+        ? globalThis.Number(object.other_samples)
+        : 0,
     };
   },
 };

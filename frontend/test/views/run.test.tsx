@@ -45,6 +45,7 @@ const recorded = WholeRuns.fromJSON({
       growth: [{ what: "/dev/shm", text: "/dev/shm: from 1 GB to 2 GB" }],
       raised: 2,
       measured_samples: 160,
+      other_samples: 720,
       troubles: [{ stage: "read::s3", failures: 6, retries: 4, text: "6 times" }],
       slow_samples: [{ index: 12345, took_us: 1e6, times: 2, text: "epoch 2, batch 3" }],
     },
