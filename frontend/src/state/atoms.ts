@@ -110,6 +110,8 @@ export const chosenRank = signal<number | null>(null);
 export const goneId = signal<string | null>(null);
 /** The view of a link that an HTML report does without, until another one is chosen; null = none. */
 export const servedView = signal<View | null>(null);
+/** Whether Back or Forward led to what is shown. */
+export const isReturn = signal(false);
 /** On narrow screens the list of captures is folded away. */
 export const capturesOpen = signal(false);
 
