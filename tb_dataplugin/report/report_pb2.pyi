@@ -2737,6 +2737,8 @@ class Environment(_message.Message):
     MARKER_COUNT_FIELD_NUMBER: _builtins.int
     WORKER_OVERHEAD_US_FIELD_NUMBER: _builtins.int
     WORKER_SPAN_COUNT_FIELD_NUMBER: _builtins.int
+    RECORDING_COST_US_FIELD_NUMBER: _builtins.int
+    RECORDING_COST_TEXT_FIELD_NUMBER: _builtins.int
     cores: _builtins.int
     cpu_quota: _builtins.float
     """cgroup CPU quota in cores"""
@@ -2751,6 +2753,10 @@ class Environment(_message.Message):
     worker_overhead_us: _builtins.float
     """the same in DataLoader workers, all of them together"""
     worker_span_count: _builtins.int
+    recording_cost_us: _builtins.float
+    """CPU time of all of it, the sampler's included; absent of some steps only"""
+    recording_cost_text: _builtins.str
+    """its share of one CPU, and its parts"""
     @_builtins.property
     def versions(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """library -> version"""
@@ -2769,10 +2775,12 @@ class Environment(_message.Message):
         marker_count: _builtins.int | None = ...,
         worker_overhead_us: _builtins.float | None = ...,
         worker_span_count: _builtins.int | None = ...,
+        recording_cost_us: _builtins.float | None = ...,
+        recording_cost_text: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "_worker_overhead_us", b"_worker_overhead_us", "_worker_span_count", b"_worker_span_count", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "worker_overhead_us", b"worker_overhead_us", "worker_span_count", b"worker_span_count"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_recording_cost_us", b"_recording_cost_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "_worker_overhead_us", b"_worker_overhead_us", "_worker_span_count", b"_worker_span_count", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "recording_cost_us", b"recording_cost_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "worker_overhead_us", b"worker_overhead_us", "worker_span_count", b"worker_span_count"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "_worker_overhead_us", b"_worker_overhead_us", "_worker_span_count", b"_worker_span_count", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "versions", b"versions", "worker_overhead_us", b"worker_overhead_us", "worker_span_count", b"worker_span_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_recording_cost_us", b"_recording_cost_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "_worker_overhead_us", b"_worker_overhead_us", "_worker_span_count", b"_worker_span_count", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "recording_cost_text", b"recording_cost_text", "recording_cost_us", b"recording_cost_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "versions", b"versions", "worker_overhead_us", b"worker_overhead_us", "worker_span_count", b"worker_span_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__cores: _TypeAlias = _typing.Literal["cores"]  # noqa: Y015
     _WhichOneofArgType__cores: _TypeAlias = _typing.Literal["_cores", b"_cores"]  # noqa: Y015
@@ -2786,6 +2794,8 @@ class Environment(_message.Message):
     _WhichOneofArgType__memory_bytes: _TypeAlias = _typing.Literal["_memory_bytes", b"_memory_bytes"]  # noqa: Y015
     _WhichOneofReturnType__recorder_overhead_us: _TypeAlias = _typing.Literal["recorder_overhead_us"]  # noqa: Y015
     _WhichOneofArgType__recorder_overhead_us: _TypeAlias = _typing.Literal["_recorder_overhead_us", b"_recorder_overhead_us"]  # noqa: Y015
+    _WhichOneofReturnType__recording_cost_us: _TypeAlias = _typing.Literal["recording_cost_us"]  # noqa: Y015
+    _WhichOneofArgType__recording_cost_us: _TypeAlias = _typing.Literal["_recording_cost_us", b"_recording_cost_us"]  # noqa: Y015
     _WhichOneofReturnType__shm_bytes: _TypeAlias = _typing.Literal["shm_bytes"]  # noqa: Y015
     _WhichOneofArgType__shm_bytes: _TypeAlias = _typing.Literal["_shm_bytes", b"_shm_bytes"]  # noqa: Y015
     _WhichOneofReturnType__torch_threads: _TypeAlias = _typing.Literal["torch_threads"]  # noqa: Y015
@@ -2806,6 +2816,8 @@ class Environment(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__memory_bytes) -> _WhichOneofReturnType__memory_bytes | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__recorder_overhead_us) -> _WhichOneofReturnType__recorder_overhead_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__recording_cost_us) -> _WhichOneofReturnType__recording_cost_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__shm_bytes) -> _WhichOneofReturnType__shm_bytes | None: ...
     @_typing.overload

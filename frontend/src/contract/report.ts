@@ -1089,7 +1089,15 @@ export interface Environment {
     | undefined;
   /** the same in DataLoader workers, all of them together */
   worker_overhead_us?: number | undefined;
-  worker_span_count?: number | undefined;
+  worker_span_count?:
+    | number
+    | undefined;
+  /** CPU time of all of it, the sampler's included; absent of some steps only */
+  recording_cost_us?:
+    | number
+    | undefined;
+  /** its share of one CPU, and its parts */
+  recording_cost_text: string;
 }
 
 export interface Environment_VersionsEntry {
@@ -3626,6 +3634,16 @@ export const Environment: MessageFns<Environment> = {
         : isSet(object.worker_span_count)
         ? globalThis.Number(object.worker_span_count)
         : undefined,
+      recording_cost_us: isSet(object.recordingCostUs)
+        ? globalThis.Number(object.recordingCostUs)
+        : isSet(object.recording_cost_us)
+        ? globalThis.Number(object.recording_cost_us)
+        : undefined,
+      recording_cost_text: isSet(object.recordingCostText)
+        ? globalThis.String(object.recordingCostText)
+        : isSet(object.recording_cost_text)
+        ? globalThis.String(object.recording_cost_text)
+        : "",
     };
   },
 };

@@ -163,9 +163,11 @@ export function showPlace(place: Place): void {
     loaderNumber.value = place.loader ?? 0;
     selectedBatch.value = place.batch;
     shownStage.value = place.stage;
-    sideBefore.value = place.before;
-    sideAfter.value = place.after;
-    comparesAnyway.value = place.anyway !== null;
+    if (place.view === "compare") {
+      sideBefore.value = place.before;
+      sideAfter.value = place.after;
+      comparesAnyway.value = place.anyway !== null;
+    }
     flameScope.value = place.flame;
     flameMeasure.value = place.measure;
     flameOrder.value = place.order;

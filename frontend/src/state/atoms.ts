@@ -65,6 +65,8 @@ export type SuggestionState = {
   readonly id: string;
   readonly version: string;
   readonly before: string | null;
+  /** A newer one, where no older one is known. */
+  readonly after: string | null;
   readonly pending: boolean;
 };
 

@@ -204,7 +204,7 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
   if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
   return (
     <>
-      <CaptureHead capture={state.capture} name={fullName(item)} />
+      {view.value !== "compare" && <CaptureHead capture={state.capture} name={fullName(item)} />}
       <Selection capture={state.capture} view={view.value} live={source().live} />
       {printing.value ? (
         <Printed capture={state.capture} item={item} />

@@ -5,6 +5,7 @@ import { plural } from "../../model/format";
 import { rowsShown, runOfTrend, runsOfRows, trendOf } from "../../model/rows";
 import { captureRows, chosenRun, entry, rowsError } from "../../state/atoms";
 import { listingKey, loadRows } from "../../state/listing";
+import { Prose } from "../../ui/prose";
 import { SearchField } from "../../ui/search-field";
 import { ErrorState, LoadingState } from "../../ui/states";
 import { RowTable } from "./row-table";
@@ -21,7 +22,11 @@ export function Captures() {
   }
   return (
     <div data-testid="all-captures" class="all-captures">
-      {listing.sentence !== "" && <p class="sentence">{listing.sentence}</p>}
+      {listing.sentence !== "" && (
+        <p class="sentence">
+          <Prose text={listing.sentence} />
+        </p>
+      )}
       {listing.waiting > 0 && (
         <p class="muted" role="status" data-testid="rows-waiting">
           {plural(listing.waiting, "capture")} not analysed yet; they come in as they are.

@@ -196,8 +196,8 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
       )}
       {order === "time" && (
         <p class="flame-note" data-testid="flame-in-order">
-          From left to right as time passes, one thread after the other; what lies between two samples of this part has
-          no width.
+          From left to right as time passes, one thread after the other. Time in which a thread was not in this part is
+          left out.
         </p>
       )}
       {leftOut > 0 && (

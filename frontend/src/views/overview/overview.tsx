@@ -3,6 +3,7 @@ import { newEvidence, stageParts } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
 import { CauseBar } from "../../ui/cause-bar";
 import { PartsTable } from "../../ui/parts-table";
+import { Prose } from "../../ui/prose";
 import { ThreadLimits } from "../../ui/thread-limits";
 import { BestFindings } from "./best-findings";
 import { OverviewNumbers } from "./numbers";
@@ -24,7 +25,7 @@ export function Overview({ capture }: { capture: Capture }) {
       <WaitPicture capture={capture} />
       {wait !== "" && !hasWaitPicture(capture) && (
         <p class="relation muted" data-testid="wait-sentence">
-          {wait}
+          <Prose text={wait} />
         </p>
       )}
       {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} />}
@@ -48,7 +49,9 @@ function Steps({ capture }: { capture: Capture }) {
   return (
     <section data-testid="steps-unavailable">
       <h2>Steps</h2>
-      <p class="muted reason">{reasonFor(capture, "steps").message}</p>
+      <p class="muted reason">
+        <Prose text={reasonFor(capture, "steps").message} />
+      </p>
     </section>
   );
 }
@@ -62,7 +65,7 @@ function Doubts({ capture: { doubts } }: { capture: Capture }) {
       <ul class="evidence">
         {doubts.map(({ code, sentence }) => (
           <li key={code} data-code={code}>
-            {sentence}
+            <Prose text={sentence} />
           </li>
         ))}
       </ul>
@@ -77,12 +80,14 @@ function Verdict({ capture }: { capture: Capture }) {
   return (
     <section>
       <p class="sentence" data-testid="verdict" data-value={verdict?.bound}>
-        {sentence === "" ? "What limits this run is unknown." : sentence}
+        <Prose text={sentence === "" ? "What limits this run is unknown." : sentence} />
       </p>
       {evidence.length > 0 && (
         <ul class="evidence" data-testid="verdict-evidence">
           {evidence.map(({ text }) => (
-            <li key={text}>{text}</li>
+            <li key={text}>
+              <Prose text={text} />
+            </li>
           ))}
         </ul>
       )}

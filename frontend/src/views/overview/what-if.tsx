@@ -20,6 +20,7 @@ import { captureId, entry, versionOf, type WhatIfState, whatIf, whatIfChange } f
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
+import { Prose } from "../../ui/prose";
 import { Scroll } from "../../ui/scroll";
 
 /** What other settings, or a faster stage, would bring. Asked for by hand: the trace is read once more for it. */
@@ -65,8 +66,8 @@ function Unpredicted() {
     <section data-testid="what-if-unavailable">
       <h2>What if</h2>
       <p class="muted reason">
-        Predictions need stage data, and a plain capture has none: pass the loader to annotate.loader, or run the
-        program with `tb-dataplugin run`, and capture again.
+        Predictions need stage data, and a plain capture has none: pass the loader to <code>annotate.loader</code>, or
+        run the program with <code>tb-dataplugin run</code>, and capture again.
       </p>
     </section>
   );
@@ -222,7 +223,7 @@ function Answer({ state }: { state: WhatIfState }) {
   if (state.kind === "failed") {
     return (
       <p class="error-line" role="alert" data-testid="what-if-error">
-        {state.message}
+        <Prose text={state.message} />
       </p>
     );
   }
@@ -244,7 +245,9 @@ function Predictions({ answer: { sentence, limitTexts, basisText, predictions } 
   };
   return (
     <>
-      <p data-testid="what-if-now">{sentence}</p>
+      <p data-testid="what-if-now">
+        <Prose text={sentence} />
+      </p>
       <Scroll label="What if">
         <DataTable name="What if" testId="what-if-table">
           <thead>
@@ -269,7 +272,7 @@ function Predictions({ answer: { sentence, limitTexts, basisText, predictions } 
       </Scroll>
       {notes.map((note) => (
         <p class="muted" key={note} data-testid="what-if-note">
-          {note}
+          <Prose text={note} />
         </p>
       ))}
     </>

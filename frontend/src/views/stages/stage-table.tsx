@@ -124,8 +124,10 @@ function StageHead({ units, known, waitTitle: title }: StageHeadProps) {
         <Head column="p50_us" label="p50" unit={units.calls} title="Half of the calls are shorter" />
         <Head column="p95_us" label="p95" unit={units.calls} title="95 of 100 calls are shorter" />
         <Head column="max_us" label="Max" unit={units.calls} title="Longest call" />
-        {known.replay && <Head column="replay_mean_us" label="Replay, self" unit={units.replay} title={REPLAY_TITLE} />}
-        {known.replay && <Head column="replay_ratio" label="Live / replay" title={RATIO_TITLE} />}
+        {known.replay && (
+          <Head column="replay_mean_us" label="Replay, self per call" unit={units.replay} title={REPLAY_TITLE} />
+        )}
+        {known.replay && <Head column="replay_ratio" label="Live / replay, per call" title={RATIO_TITLE} />}
       </tr>
     </thead>
   );

@@ -1,5 +1,5 @@
 import type { Batch, SlowSample } from "../../contract/report";
-import { chooseTimeUnit, formatDuration, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactUs, formatDuration, inUnit, type TimeUnit } from "../../model/format";
 import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
@@ -104,16 +104,18 @@ function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
       data-index={index}
       data-start-us={sample.start_us}
       onClick={() => showSample(sample, batch)}>
-      <td class="num" data-column="index" data-value={index}>
+      <td class="num" data-column="index" data-value={index < 0 ? undefined : index}>
+        {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
+      </td>
+      <td class="num" data-column="duration_us" data-value-us={sample.duration_us} title={exactUs(sample.duration_us)}>
         <button
           type="button"
           class="link tabular"
           data-testid="slow-sample-link"
           aria-label={`Show ${sampleWords(sample)} in the timeline`}>
-          {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
+          {inUnit(sample.duration_us, unit)}
         </button>
       </td>
-      <TimeCell column="duration_us" us={sample.duration_us} unit={unit} reason="" />
       {withBatch && <BatchCells sample={sample} batch={batch} />}
       <td class="mono">
         {stage === "" ? (
