@@ -299,7 +299,8 @@ KEYS: Final = (
 """Keys of the page, for its help."""
 
 TABLES: Final = (
-    "STAGE_KINDS", "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RANK_CAUSES", "PATTERNS", "RATES", "TOPICS",
+    "STAGE_KINDS", "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RANK_CAUSES",
+    "PATTERNS", "RATES", "TOPICS",
     "SETTINGS", "COSTS", "COUNTERS", "TERMS", "KEYS",
 )  # fmt: skip
 """Names of the tables that the page gets."""

@@ -138,7 +138,7 @@ it("marks the column by which the rows are in order as they come, and turns it r
   captureRows.value = listing;
   open({}, "captures");
   expect(head("idle")?.getAttribute("aria-sort"), "of mixed numbers no column has the order").toBe("none");
-  expect(find("row-order").textContent).toContain("without a device the most data wait");
+  expect(find("row-order").textContent).toContain("where there is no device by data wait");
 });
 
 it("says nothing of all runs above the captures of one", () => {

@@ -44,7 +44,7 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
     <>
       {isMixed && (
         <p class="muted" data-testid="row-order">
-          The most device idle first, of captures without a device the most data wait; replays last.
+          By device idle, where there is no device by data wait; replays last.
         </p>
       )}
       <div class="scroll-x">
