@@ -224,7 +224,6 @@ COUNTERS: Final = (
 """Counters of `annotate.trace_format.COUNTERS`, in the order of their lanes."""
 
 TERMS: Final = (
-    Term("capture", "capture", "One trace file."),
     Term("window", "window", "The recorded part of a training loop: first step's start to last step's end."),
     Term("step", "step", "One iteration of the training loop, from prof.step() to prof.step()."),
     Term("device_idle", "device idle", "Time of the window in which the device runs no kernel and no copy."),
@@ -265,6 +264,17 @@ TERMS: Final = (
         "the garbage collector, no free CPU, or blocked on storage, a lock or another process. "
         "Percentages are of that time.",
     ),
+    Term(
+        "steady",
+        "steady state",
+        "The loop once its queue of ready batches neither empties nor fills: what a longer run would show.",
+    ),
+    Term("skew", "skew", "A DataLoader worker's busy share over that of all of them together; 1.0x is even."),
+    Term("ahead", "ahead", "Memory of the batches that are kept ready."),
+    Term("straggler", "straggler", "The rank that others lose most time waiting for."),
+    Term("inherited", "inherited", "Time that a rank lost waiting for others."),
+    Term("owned", "owned", "Time that all other ranks together lost waiting for this one."),
+    Term("quota", "CPU withheld by quota", "Time in which threads could have run, but the job had used up its CPUs."),
     Term("interval", "95% interval", "The range that holds the true value with 95% confidence, given the noise."),
 )
 """What the page explains where it stands, and in its help."""
@@ -289,7 +299,8 @@ KEYS: Final = (
 """Keys of the page, for its help."""
 
 TABLES: Final = (
-    "STAGE_KINDS", "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RANK_CAUSES", "PATTERNS", "RATES", "TOPICS",
+    "STAGE_KINDS", "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RANK_CAUSES",
+    "PATTERNS", "RATES", "TOPICS",
     "SETTINGS", "COSTS", "COUNTERS", "TERMS", "KEYS",
 )  # fmt: skip
 """Names of the tables that the page gets."""

@@ -39,7 +39,9 @@ def suggest(library: CaptureLibrary, own: Entry, capture: Capture) -> Suggestion
     return Suggestion(None, after, waits)
 
 
-def _nearest(library: CaptureLibrary, entries: Sequence[Entry], own: Entry, capture: Capture) -> tuple[str | None, bool]:
+def _nearest(
+    library: CaptureLibrary, entries: Sequence[Entry], own: Entry, capture: Capture
+) -> tuple[str | None, bool]:
     """Its id, None where there is none; and whether some are not analysed yet."""
     ordered = sorted(entries, key=lambda entry: entry.run == own.run)  # within each still nearest first
     alike = list(_alike(library, ordered, capture))

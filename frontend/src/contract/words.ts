@@ -153,7 +153,6 @@ export const COUNTERS = [
 ] as const;
 
 export const TERMS = [
-  {"id": "capture", "label": "capture", "meaning": "One trace file."},
   {"id": "window", "label": "window", "meaning": "The recorded part of a training loop: first step's start to last step's end."},
   {"id": "step", "label": "step", "meaning": "One iteration of the training loop, from prof.step() to prof.step()."},
   {"id": "device_idle", "label": "device idle", "meaning": "Time of the window in which the device runs no kernel and no copy."},
@@ -174,6 +173,13 @@ export const TERMS = [
   {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "A thread that is ready to run but has no CPU. Of the training thread and of batches it is measured; of a stage and of a cause of idle time it is an estimate, so these figures may differ."},
   {"id": "blocked", "label": "blocked", "meaning": "A thread that waits for storage, a lock or another process."},
   {"id": "limited_by", "label": "limited by", "meaning": "What held up the training thread (of a stage: its calls) during that time: Python's lock (GIL), the garbage collector, no free CPU, or blocked on storage, a lock or another process. Percentages are of that time."},
+  {"id": "steady", "label": "steady state", "meaning": "The loop once its queue of ready batches neither empties nor fills: what a longer run would show."},
+  {"id": "skew", "label": "skew", "meaning": "A DataLoader worker's busy share over that of all of them together; 1.0x is even."},
+  {"id": "ahead", "label": "ahead", "meaning": "Memory of the batches that are kept ready."},
+  {"id": "straggler", "label": "straggler", "meaning": "The rank that others lose most time waiting for."},
+  {"id": "inherited", "label": "inherited", "meaning": "Time that a rank lost waiting for others."},
+  {"id": "owned", "label": "owned", "meaning": "Time that all other ranks together lost waiting for this one."},
+  {"id": "quota", "label": "CPU withheld by quota", "meaning": "Time in which threads could have run, but the job had used up its CPUs."},
   {"id": "interval", "label": "95% interval", "meaning": "The range that holds the true value with 95% confidence, given the noise."},
 ] as const;
 

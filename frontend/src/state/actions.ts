@@ -39,6 +39,7 @@ import {
   shownStage,
   sideAfter,
   sideBefore,
+  stageSearch,
   stagesFolded,
   timeline,
   type View,
@@ -194,6 +195,7 @@ function forgetCaptureState(): void {
   deviceIndex.value = 0;
   gapRows.value = FIRST_ROWS;
   stagesFolded.value = new Set();
+  stageSearch.value = "";
   shownStage.value = null;
   forgetFlame();
   loaderNumber.value = 0;
@@ -201,6 +203,7 @@ function forgetCaptureState(): void {
   lanesTurned.value = new Set();
   sideAfter.value = null;
   comparesAnyway.value = false;
+  whatIfChange.value = null;
 }
 
 /** Reports that stay in memory; the one that was fetched first goes. */

@@ -143,7 +143,7 @@ function sortedKeys(table: HTMLTableElement, shown: readonly VNode[], { column, 
 }
 
 function valueIn(cell: HTMLTableCellElement | undefined): ColumnValue {
-  const exact = cell?.dataset.valueUs ?? cell?.dataset.value;
+  const exact = cell?.dataset.valueUs ?? cell?.dataset.valueBytes ?? cell?.dataset.value;
   if (exact !== undefined && exact !== "") return Number(exact);
   const text = wordsOf(cell);
   if (text === "" || text === "–") return undefined;

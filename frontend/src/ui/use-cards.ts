@@ -1,20 +1,20 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { isNarrow } from "./use-narrow";
 
-/** In less room than this, a table with more columns than that would squeeze its words into narrow towers. */
-const NARROW_PX = 640;
+/** On a narrow page a table with more columns than this would squeeze its words into towers. */
 const FEW_COLUMNS = 4;
 
 type Known = {
   /** What the widths depend on. */
   readonly content: string;
-  /** How wide the table has to be as a table; 0 while that is not known. */
-  readonly needPx: number;
+  /** Room that is too little for it as a table; 0 while it is one. */
+  readonly tooLittlePx: number;
 };
 
 /** A table that is wider than its room has each row as a card (tools.css), every number behind the name of its column. */
 export function useCards(table: RefObject<HTMLTableElement>): void {
-  const known = useRef<Known>({ content: "", needPx: 0 });
+  const known = useRef<Known>({ content: "", tooLittlePx: 0 });
   const fit = (): void => {
     if (table.current !== null) known.current = fitted(table.current, known.current);
   };
@@ -28,20 +28,25 @@ export function useCards(table: RefObject<HTMLTableElement>): void {
   }, []);
 }
 
-/** Measured as a table, unless it is known not to fit as one. */
+/** Measured as a table, at last with heads of several lines, unless it is known not to fit as one. */
 function fitted(table: HTMLTableElement, known: Known): Known {
-  const roomPx = table.parentElement?.clientWidth ?? 0;
+  const roomPx = roomOf(table);
   if (roomPx === 0) return known;
-  const content = contentOf(table);
-  const isSame = content === known.content && table.dataset.cards !== undefined;
-  if (isSame && known.needPx > roomPx) return known;
-  delete table.dataset.cards;
-  const isNarrow = roomPx < NARROW_PX && (table.tHead?.rows[0]?.cells.length ?? 0) > FEW_COLUMNS;
-  const needPx = isNarrow ? NARROW_PX : table.offsetWidth > roomPx + 1 ? table.offsetWidth : 0;
-  if (needPx > 0) table.dataset.cards = "";
-  return { content, needPx };
+  const heads = table.querySelectorAll("thead tr:last-child th");
+  const content = `${[...heads].map((head) => head.textContent).join()} ${table.querySelectorAll("tbody tr").length}`;
+  const isMany = isNarrow() && heads.length > FEW_COLUMNS;
+  const isCards = table.dataset.cards !== undefined;
+  if (isCards && content === known.content && (isMany || roomPx <= known.tooLittlePx)) return known;
+  for (const form of ["cards", "tight"]) delete table.dataset[form];
+  if (!isMany && table.offsetWidth <= roomOf(table) + 1) return { content, tooLittlePx: 0 };
+  table.dataset.tight = "";
+  if (!isMany && table.offsetWidth <= roomOf(table) + 1) return { content, tooLittlePx: 0 };
+  const tooLittlePx = table.offsetWidth - 1;
+  delete table.dataset.tight;
+  table.dataset.cards = "";
+  return { content, tooLittlePx };
 }
 
-function contentOf({ tHead, tBodies }: HTMLTableElement): string {
-  return `${tHead?.textContent ?? ""} ${tBodies[0]?.rows.length ?? 0}`;
+function roomOf({ parentElement: parent }: HTMLTableElement): number {
+  return parent?.clientWidth ?? 0;
 }

@@ -122,3 +122,27 @@ it("leads from a row to its capture", () => {
   click(all("capture-row")[2]?.querySelector("button"));
   expect([captureId.value, view.value]).toEqual(["b/z", "overview"]);
 });
+
+it("marks the column by which the rows are in order as they come, and turns it round at the first press", () => {
+  const rows = [0.9, 0.5, 0.1].map((data_wait_share, at) => ({ id: `${at}`, state: "ready", data_wait_share }));
+  captureRows.value = CaptureRows.fromJSON({ rows });
+  open({}, "captures");
+  const head = (name: string): HTMLElement | null => document.querySelector<HTMLElement>(`[data-head="${name}"]`);
+  expect([head("wait")?.ariaSort ?? head("wait")?.getAttribute("aria-sort"), ids()]).toEqual([
+    "descending",
+    ["0", "1", "2"],
+  ]);
+  click(head("wait")?.querySelector<HTMLElement>("button"));
+  expect(all("row-order")).toEqual([]);
+  expect([head("wait")?.getAttribute("aria-sort"), ids()]).toEqual(["ascending", ["2", "1", "0"]]);
+  captureRows.value = listing;
+  open({}, "captures");
+  expect(head("idle")?.getAttribute("aria-sort"), "of mixed numbers no column has the order").toBe("none");
+  expect(find("row-order").textContent).toContain("where there is no device by data wait");
+});
+
+it("says nothing of all runs above the captures of one", () => {
+  open({}, "captures");
+  choose(find("run-choice"), "a");
+  expect(find("all-captures").textContent).not.toContain("Worst of 3");
+});

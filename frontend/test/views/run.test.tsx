@@ -187,3 +187,37 @@ it("says how to capture ranks where there are none", () => {
   open({}, "ranks");
   expect(find("unavailable-state").textContent).toContain("all ranks");
 });
+
+it("says so where the run in view is not that of the capture that the list marks", () => {
+  open({}, "run");
+  expect(all("of-another-run")).toEqual([]);
+  runs.value = runsOf({ captures: [entry({ run: "audio" })] });
+  draw();
+  expect(find("of-another-run").textContent).toBe("audio was not recorded by annotate.watch; this is exp1.");
+  act(() => {
+    view.value = "ranks";
+  });
+  expect(find("of-another-run").textContent).toBe("audio has no captures of several ranks; this is exp1.");
+});
+
+it("shows the run of the capture in view where it was recorded", () => {
+  runs.value = runsOf({ captures: [entry({ run: "exp2" })] });
+  captureId.value = "exp1/c";
+  view.value = "run";
+  draw();
+  expect(find("run-sentence").textContent).toBe("1 step.");
+});
+
+it("explains why a rank comes last, and has one unit for what is lost", () => {
+  const owner = { rank: 1, lost_us: 365_000, pattern: "fixed" };
+  const owners = [
+    { ...owner, cause: "host" },
+    { ...owner, cause: "decode::jpeg", lost_us: 900 },
+  ];
+  ranksList.value = RanksList.fromJSON({ ranks: [{ ...ranks.ranks[0], owners }] });
+  open({}, "ranks");
+  const [host, stage] = all("owner-row").map((row) => [...(row as HTMLTableRowElement).cells]);
+  expect(host?.map((cell) => cell.querySelector<HTMLElement>("button")?.title.slice(0, 9))).toContain("The train");
+  expect(stage?.[1]?.querySelector("button")).toBeNull();
+  expect([host?.[2]?.textContent, stage?.[2]?.textContent]).toEqual(["365", "0.900"]);
+});

@@ -20,9 +20,11 @@ export function Captures() {
     if (rowsError.value !== null) return <ErrorState title="No list of captures." message={rowsError.value} />;
     return <LoadingState title="Listing captures" />;
   }
+  // The sentence is of all runs.
+  const isOneRun = listing.rows.some(({ run }) => run === chosenRun.value);
   return (
     <div data-testid="all-captures" class="all-captures">
-      {listing.sentence !== "" && (
+      {listing.sentence !== "" && !isOneRun && (
         <p class="sentence">
           <Prose text={listing.sentence} />
         </p>

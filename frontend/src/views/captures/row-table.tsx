@@ -34,12 +34,19 @@ const COLUMNS = {
 const FIRST_ROWS = 50;
 
 export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]; current: string | null }) {
-  const { rows, head } = useSort(given, COLUMNS, orderOf(given));
+  const order = orderOf(given);
+  const { rows, head } = useSort(given, COLUMNS, order);
   const [most, setMost] = useState(FIRST_ROWS);
   const unit = chooseTimeUnit(given.flatMap((row) => row.step_us ?? []));
   if (given.length === 0) return null; // the search says so
+  const isMixed = order === null && hasBoth(given);
   return (
     <>
+      {isMixed && (
+        <p class="muted" data-testid="row-order">
+          By device idle, where there is no device by data wait; replays last.
+        </p>
+      )}
       <div class="scroll-x">
         <DataTable name="All captures" class="rows" testId="row-table" main>
           <thead>
@@ -67,6 +74,14 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
         </button>
       )}
     </>
+  );
+}
+
+/** Captures with a device and without one: they have no number in common by which they would be in order. */
+function hasBoth(rows: readonly CaptureRow[]): boolean {
+  const known = rows.filter(({ state }) => state === "ready");
+  return (
+    known.some(({ idle_share }) => idle_share !== undefined) && known.some(({ idle_share }) => idle_share === undefined)
   );
 }
 

@@ -17,6 +17,7 @@ import {
   deviceIndex,
   FIRST_ROWS,
   gapRows,
+  printing,
   range,
   selectedGapUs,
   timeline,
@@ -46,9 +47,9 @@ function NoDevice({ capture, id }: { capture: Capture; id: string }) {
         <p class="muted reason">
           <Prose text={asSentence(reasonFor(capture, "device").message)} />
         </p>
-        <p class="muted">The timeline still shows steps, data waits and stages.</p>
+        {!printing.value && <p class="muted">The timeline still shows steps, data waits and stages.</p>}
       </section>
-      <TimelinePanel id={id} label={LABEL} />
+      {!printing.value && <TimelinePanel id={id} label={LABEL} />}
     </>
   );
 }

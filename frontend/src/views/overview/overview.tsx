@@ -1,6 +1,10 @@
+import { batch } from "@preact/signals";
 import type { Capture } from "../../contract/report";
+import type { Cause } from "../../model/causes";
 import { newEvidence, stageParts } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
+import { selectView } from "../../state/actions";
+import { causeFilter, deviceIndex } from "../../state/atoms";
 import { CauseBar } from "../../ui/cause-bar";
 import { PartsTable } from "../../ui/parts-table";
 import { Prose } from "../../ui/prose";
@@ -12,6 +16,15 @@ import { Settings } from "./settings";
 import { StepChart } from "./step-chart";
 import { hasWaitPicture, WaitPicture } from "./wait-picture";
 import { WhatIfPanel } from "./what-if";
+
+/** The gaps that have this cause, each with its chain. */
+function showGapsOf(cause: Cause | null): void {
+  batch(() => {
+    causeFilter.value = cause;
+    deviceIndex.value = 0;
+    selectView("gaps");
+  });
+}
 
 /** Sentence, numbers, what to change; then the pictures that prove it, and tables. */
 export function Overview({ capture }: { capture: Capture }) {
@@ -28,7 +41,7 @@ export function Overview({ capture }: { capture: Capture }) {
           <Prose text={wait} />
         </p>
       )}
-      {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} />}
+      {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} choose={showGapsOf} />}
       <ThreadLimits capture={capture} device={device} />
       <div class="beside">
         <BestFindings capture={capture} />

@@ -44,6 +44,7 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
   const state: WhatIfState = whatIf.value !== null && whatIf.value.key === key ? whatIf.value.state : { kind: "none" };
   if (capture.mode === "unannotated" && capture.loader !== undefined) return <Unpredicted />;
   if (capture.mode !== "train" || capture.loader === undefined) return null;
+  if (!isLive && state.kind !== "ready") return <NeedsTrace file={capture.file || capture.name} />;
   return (
     <section data-testid="what-if">
       <h2>What if</h2>
@@ -54,8 +55,19 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
         finding is an upper bound instead, with all that its change may set free.
       </p>
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
-      {(isLive || state.kind === "ready") && <Answer state={state} />}
+      <Answer state={state} />
       {!isLive && <Command file={capture.file || capture.name} />}
+    </section>
+  );
+}
+
+/** A report without predictions of this capture. */
+function NeedsTrace({ file }: { file: string }) {
+  return (
+    <section data-testid="what-if">
+      <h2>What if</h2>
+      <p class="muted">What other settings, or a faster stage, would bring is predicted from the trace:</p>
+      <Code text={commandFor(file)} testId="what-if-command" />
     </section>
   );
 }
@@ -83,9 +95,13 @@ function Command({ file }: { file: string }) {
   return (
     <>
       <p class="muted">Other changes:</p>
-      <Code text={`tb-dataplugin whatif ${file} --workers 0..8 --stage NAME=0.5x`} testId="what-if-command" />
+      <Code text={commandFor(file)} testId="what-if-command" />
     </>
   );
+}
+
+function commandFor(file: string): string {
+  return `tb-dataplugin whatif ${file} --workers 0..8 --stage NAME=0.5x`;
 }
 
 async function ask(id: string, change: string, signal: AbortSignal): Promise<WhatIfState> {
@@ -298,7 +314,7 @@ function PredictionLine({ made, unit, bytes, has }: PredictionProps) {
         </td>
       )}
       {has.memory && (
-        <td class="num" data-value={memoryBytes ?? undefined}>
+        <td class="num" data-value-bytes={memoryBytes ?? undefined}>
           {memoryBytes === null ? <Unknown reason={NO_MEMORY} /> : inByteUnit(memoryBytes, bytes)}
         </td>
       )}

@@ -117,6 +117,10 @@ export function Owners({ ranks }: { ranks: Ranks }) {
   return (
     <section>
       <h2>Who owns the lost time</h2>
+      <p class="muted">
+        Lost: by all other ranks, waiting for this one for that reason. A call, to others: how many times as long that
+        stage's calls take here as in the median of the others.
+      </p>
       <div class="scroll-x">
         <DataTable name="Owners of lost time" testId="owner-table">
           <thead>

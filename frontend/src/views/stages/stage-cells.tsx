@@ -58,7 +58,7 @@ export function BytesCell({ stage, unit }: { stage: Stage; unit: ByteUnit }) {
     );
   const exact = `${formatCount(bytes)} bytes per call, ${formatCount(stage.bytes ?? 0)} in all`;
   return (
-    <td class="num" data-column="bytes_per_call" data-value={stage.bytes} title={exact}>
+    <td class="num" data-column="bytes_per_call" data-value-bytes={bytes} title={exact}>
       {inByteUnit(bytes, unit)}
     </td>
   );
