@@ -16,6 +16,7 @@ from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.many import map_traces, parse_cluster
 from tb_dataplugin.many.on_ray import RayCluster, ray_engine
 from tb_dataplugin.reader.discovery import TraceFile
+from tb_dataplugin.remote import Source
 from tests.rank_traces import Spent, captures, write
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
@@ -63,7 +64,7 @@ def test_a_cluster_of_this_machine_says_what_one_process_says(run: str, capsys: 
     assert said[0] == said[1]
 
 
-def kills_itself(trace: TraceFile) -> str:
+def kills_itself(trace: Source) -> str:
     if trace.name == "bad":
         os.kill(os.getpid(), signal.SIGKILL)
     return trace.name
