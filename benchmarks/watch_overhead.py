@@ -39,6 +39,8 @@ INTERVAL_S = 10
 MEASURED_PER_S = 0.5
 """Batches that have their stages measured, without workers."""
 INTERVALS = 20
+PSS_EVERY = 7
+"""Intervals from one reading of PSS to the next, which is due once a minute or less often."""
 MEASURED = 40
 
 
@@ -96,7 +98,7 @@ def child(workers: int, blocks: int, batches: int, mib: float) -> dict[str, floa
     from torch.utils.data import DataLoader
 
     import annotate
-    from annotate.host.lock_share import LockShare
+    from annotate.host.lock_share import EVERY_S, LockShare
     from annotate.whole_run import current
 
     data: Any = Samples((blocks + 4) * batches + 4 * MEASURED + INTERVALS, mib)
@@ -120,8 +122,10 @@ def child(workers: int, blocks: int, batches: int, mib: float) -> dict[str, floa
         recorder = current.current()
         assert recorder is not None
         begin = time.thread_time()
-        for _ in range(INTERVALS):
+        for number in range(INTERVALS):
             next(sides[1].iterator)
+            if number % PSS_EVERY == 0:
+                recorder._machine._pss_due = 0
             recorder._write_interval()
         interval_us = (time.thread_time() - begin) / INTERVALS * 1e6
         lock_us = stretch_us(share)
@@ -130,8 +134,8 @@ def child(workers: int, blocks: int, batches: int, mib: float) -> dict[str, floa
         "plain_us": each[0],
         "watched_us": each[1],
         "measured_us": measured_us,
-        "interval_us": interval_us + lock_us,
-        "lock_us": lock_us,
+        "interval_us": interval_us + lock_us * INTERVAL_S / EVERY_S,
+        "lock_us": lock_us * INTERVAL_S / EVERY_S,
         "rate": plain.wall_s / sides[1].wall_s,
     }
 
@@ -151,7 +155,7 @@ def measured_extra_us(iterator: Any, between: Callable[[], object]) -> float:
 
 
 def stretch_us(share: Any) -> float:
-    """CPU time of the watcher of Python's lock, for a stretch as there is one in each ten seconds."""
+    """CPU time of the watcher of Python's lock, for a stretch as there is one in each `EVERY_S`."""
     from annotate.host.lock_share import STRETCH_S
 
     share.turn(share.due, threading.get_native_id())

@@ -23,7 +23,7 @@ from annotate.workers.transport import UNKNOWN, Facts, Payload
 _LOST: Final = "annotate.watch does not follow a DataLoader"
 _AT_ONCE: Final = 50
 """Steps that are summed up and learnt together, while none is above the usual range."""
-_EVERY: Final = 10
+_EVERY: Final = 20
 """Of so many batches of a loader with workers, one has its stages measured."""
 _GOLDEN: Final = 0.6180339887498949
 _BETWEEN_NS: Final = 2_000_000_000

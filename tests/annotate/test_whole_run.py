@@ -466,18 +466,17 @@ class Counted(Numbers):
         return 118
 
 
-@pytest.mark.parametrize("pins", [False, True])
-def test_most_batches_of_workers_travel_as_without_us_and_all_are_counted(tmp_path: Path, pins: bool) -> None:
-    loader = DataLoader(Counted(), batch_size=4, num_workers=2, pin_memory=pins, persistent_workers=True)
+def test_most_batches_of_workers_travel_as_without_us_and_all_are_counted(tmp_path: Path) -> None:
+    loader = DataLoader(Counted(), batch_size=4, num_workers=2, persistent_workers=True)
     annotate.watch(loader, logdir=tmp_path, interval_s=3600)
     assert [len(batch) for _ in range(2) for batch in loader] == [*[4] * 29, 2] * 2
     annotate.off()
     (numbers,) = lines_of(tmp_path)[2]["loaders"]
     assert (numbers["steps"], numbers["samples"], numbers["epochs"]) == (58, 236, 2)
-    assert numbers["measured"] == numbers["asked"] == 6, "one in ten"
-    assert 6 - 2 <= numbers["built"] <= 6, "but for the first of each worker"
+    assert numbers["measured"] == numbers["asked"] == 3, "one in twenty"
+    assert 1 <= numbers["built"] <= 3, "but for the first of each worker"
     assert numbers["build_us"] > 0
-    assert numbers["other_samples"] + numbers["measured_samples"] > 180, "but for the last of each worker"
+    assert numbers["other_samples"] + numbers["measured_samples"] > 100, "but for the last of each worker"
 
 
 def test_batches_that_lie_ready_are_seen_by_how_often_the_loop_asked_since_they_were_finished() -> None:

@@ -429,7 +429,7 @@ def test_a_batch_may_be_unpacked_in_the_pinning_thread(tmp_path: Path) -> None:
 
     told: list[tuple[int, Any, Any]] = []
     facts, payload = transport.Facts(1, 2, 3, 4, 5, 6, 7, 8), {"losses": (0, 1)}
-    text = pickle.dumps((0, transport.Parcel(torch.arange(3), facts[:8], payload)))
+    text = pickle.dumps((0, transport.Parcel(torch.arange(3), facts[:9], payload)))
     results: list[Any] = []
     transport.arrived = lambda facts, payload: told.append((threading.get_ident(), facts, payload))
     try:
@@ -441,7 +441,7 @@ def test_a_batch_may_be_unpacked_in_the_pinning_thread(tmp_path: Path) -> None:
     ((number, data),) = results
     assert number == 0
     assert torch.equal(data, torch.arange(3))
-    assert [(entry[1][:8], entry[2]) for entry in told] == [(facts[:8], payload)]
+    assert [(entry[1][:9], entry[2]) for entry in told] == [(facts[:9], payload)]
     moments = told[0][1][-3:]
     assert moments == tuple(sorted(moments)), "serialise, serialised, deserialise"
     assert torch.equal(pickle.loads(text)[1], data)

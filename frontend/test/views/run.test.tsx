@@ -106,6 +106,8 @@ it("shows a run's numbers and says what it came to", () => {
 it("shows which stages failed, and which samples were slow", () => {
   open({}, "run");
   expect(plain(find("run-troubles").textContent)).toContain("read::s364");
+  expect(plain(document.body.textContent)).toContain("Failures in 880 samples, retries in the 160 measured ones.");
+  expect(plain(document.body.textContent)).toContain("Of all batches that DataLoader workers made.");
   expect(plain(find("run-slow-samples").textContent)).toContain("123451.00 sepoch 2, batch 3");
 });
 

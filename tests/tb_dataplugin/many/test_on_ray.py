@@ -16,6 +16,7 @@ from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.many import map_traces, parse_cluster
 from tb_dataplugin.many.on_ray import RayCluster, ray_engine
 from tb_dataplugin.reader.discovery import TraceFile
+from tb_dataplugin.remote import Source
 from tests.rank_traces import Spent, captures, write
 
 needs_ray = pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed")
@@ -63,14 +64,13 @@ def test_a_cluster_of_this_machine_says_what_one_process_says(run: str, capsys: 
     assert said[0] == said[1]
 
 
-def kills_itself(trace: TraceFile) -> str:
-    if trace.name == "bad":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return trace.name
-
-
 @needs_ray
 def test_a_trace_that_kills_its_worker_costs_its_own_row() -> None:
+    def kills_itself(trace: Source) -> str:  # in here it is pickled whole: no worker could import this file
+        if trace.name == "bad":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return trace.name
+
     traces = [TraceFile(Path(name), "run", name, 0, 0) for name in ("one", "bad", "two")]
     with ray_engine(RayCluster(), 2) as engine:
         found = map_traces(traces, kills_itself, engine, failed)
