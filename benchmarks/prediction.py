@@ -31,6 +31,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.counterfactual_pipelines import PIPELINES  # noqa: E402
+from benchmarks.counterfactual_pipelines.judging import bounds_of, estimate  # noqa: E402
 from benchmarks.counterfactual_pipelines.running import (  # noqa: E402
     BATCH,
     GROWS,
@@ -71,6 +72,10 @@ def main() -> int:
     ]
     disturbed = sum(results[name]["disturbed"] for name in wanted if name in results)
     print("\n".join(markdown(pairs, options.each)))
+    if options.bounds:
+        found = [_bounds(name, work / name, results[name]) for name in wanted if name in results]
+        print(f"Findings with a bound: {sum(map(len, found))}; exceeded: {sum(sum(one.values()) for one in found)}")
+        print("".join(f"- {name}: {one}\n" for name, one in zip(wanted, found, strict=False) if any(one.values())))
     print(f"Windows that count although other programs took {DISTURBED:.0%} of the CPUs or more: {disturbed}")
     return 0
 
@@ -92,6 +97,15 @@ def _parts(name: str, logdir: Path, result: dict[str, Any], options: argparse.Na
         result["pairs"] |= found
         result["loads"].append(os.getloadavg()[0])
         yield
+
+
+def _bounds(name: str, logdir: Path, result: dict[str, Any]) -> dict[str, bool]:
+    """Of the parts whose finding "saves up to" something: whether taking them away saved more, beyond its interval."""
+    command = ["-m", "tb_dataplugin", "report", str(logdir), "--format", "json"]
+    report = json.loads(_python(*command))["captures"][0]
+    saved = {part: [a - b for a, b in result["pairs"].get(part, ())] for part in PIPELINES[name].parts}
+    gains = {part: estimate(values) for part, values in saved.items() if values}
+    return {part: exceeded for part, (_, exceeded) in bounds_of(report, gains).items()}
 
 
 def _capture(program: list[str], logdir: Path) -> bool:
@@ -147,6 +161,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seconds", type=float, default=0.6, help="that a window is measured for")
     add("--piece", type=float, default=1e9, metavar="S", help="seconds after which nothing more is begun")
     add("--each", action="store_true", help="print each pair as well")
+    add("--bounds", action="store_true", help='also what findings promise ("saves up to"), beside what was gained')
     add("--rejudge", action="store_true", help="run nothing")
     return parser
 

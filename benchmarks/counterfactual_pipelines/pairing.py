@@ -14,11 +14,11 @@ from tb_dataplugin.compare import student
 
 UNCHANGED: Final = ""
 LEAST: Final = 3
-MOST: Final = 8
+MOST: Final = 6
 """Pairs."""
 
-ENOUGH: Final = 0.05
-"""Half of the 95% interval of the ratio: a quarter of the error that nine in ten predictions may have."""
+ENOUGH: Final = 0.08
+"""Half of the 95% interval of the ratio: well below the error that nine in ten predictions may have (20%)."""
 
 Pairs = list[tuple[float, float]]
 """Of the unchanged and of the changed loop, milliseconds per step."""
