@@ -186,7 +186,7 @@ def tell(stop: Stop, path: str, before: Seen | None) -> Seen:
 
 
 def make_loader() -> DataLoader:
-    """The baseline's, for ``tb-dataplugin tune examples.tour:make_loader --step-ms 10``, after a tour."""
+    """The baseline's, for ``PYTHONPATH=examples tb-dataplugin tune tour:make_loader --step-ms 10``, after a tour."""
     stop, paths = STOPS[0], sorted(Path("runs/tour/.data").glob("*.jpg"))
     if not paths:
         raise FileNotFoundError("runs/tour/.data has no photos yet: run `python examples/tour.py` first")
