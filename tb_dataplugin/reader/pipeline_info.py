@@ -16,6 +16,7 @@ from tb_dataplugin.model.trace import (
     UNKNOWN_NS,
     BatchCosts,
     BatchTable,
+    HandedOver,
     HeadspaceSteps,
     HostInfo,
     LoaderInfo,
@@ -127,6 +128,13 @@ class _Headspace(msgspec.Struct):
     clock: Literal["host", "device"] = "host"
 
 
+class _HandingOver(msgspec.Struct):
+    serialise_us: Duration
+    deserialise_us: Duration
+    bytes: Total
+    tensors: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+
+
 class _Metadata(msgspec.Struct):
     mode: Mode
     version: int = FORMAT_VERSION
@@ -146,6 +154,7 @@ class _Metadata(msgspec.Struct):
     stages_at: dict[str, str] = {}
     replayed: _Replayed | None = None
     headspace: _Headspace | None = None
+    handing_over: _HandingOver | None = None
     notes: tuple[str, ...] = ()
     steps: _Steps | None = None
 
@@ -201,6 +210,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         stages_at=tuple(sorted(metadata.stages_at.items())[:MOST_STAGES]),
         replayed=_replayed(metadata.replayed, diagnostics) if metadata.replayed else (),
         headspace=_headspace(metadata.headspace) if metadata.headspace else None,
+        handed_over=_handed_over(metadata.handing_over) if metadata.handing_over else None,
         notes=metadata.notes,
         step_source=metadata.steps.source if metadata.steps else "profiler",
         step_boundaries_ns=_boundaries(metadata.steps, origin_ns, diagnostics) if metadata.steps else None,
@@ -228,6 +238,11 @@ def _headspace(record: _Headspace) -> HeadspaceSteps:
         tuple(max(1, round(time * 1e3)) for time in times[:MOST_STEPS]) for times in (record.own_us, record.step_us)
     )
     return HeadspaceSteps(own, served, record.asked, record.memory_bytes, record.clock)
+
+
+def _handed_over(record: _HandingOver) -> HandedOver:
+    serialise, deserialise = (round(time * 1e3) for time in (record.serialise_us, record.deserialise_us))
+    return HandedOver(serialise, deserialise, record.bytes, record.tensors)
 
 
 def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Replayed, ...]:
