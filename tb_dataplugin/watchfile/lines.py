@@ -46,6 +46,7 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
 
     loader: Count
     steps: Count = 0
+    unused_steps: Count = 0
     samples: Count = 0
     epochs: Count = 0
     step_us: Amount = 0

@@ -12,7 +12,7 @@ from tb_dataplugin.watchfile.trouble import Slow, Trouble
 def run_sentence(summary: Summary) -> str:
     """The run in a line."""
     parts = [
-        f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}: "
+        f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}{_untimed(summary)}: "
         f"{percent(summary.wait_share)} of the step time is data wait",
         *_events(summary.happenings),
         *_troubles(summary),
@@ -20,6 +20,10 @@ def run_sentence(summary: Summary) -> str:
     if summary.growth:
         parts.append("memory grows: " + ", ".join(dict.fromkeys(growth.what for growth in summary.growth)))
     return "; ".join(parts) + "."
+
+
+def _untimed(summary: Summary) -> str:
+    return f" (and {count(summary.untimed)} not timed: recorded, or shared with other work)" if summary.untimed else ""
 
 
 def _events(happenings: Sequence[Happening]) -> Iterator[str]:

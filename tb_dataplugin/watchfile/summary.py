@@ -65,6 +65,8 @@ class Summary:
     killed: int
     """Processes before the last one that did not come to their end."""
     steps: int
+    untimed: int
+    """Further steps, which other work lay in: a recorded window, another loader."""
     step_us: float
     p95_us: float
     longest_us: float
@@ -111,6 +113,7 @@ def summary_of(run: Run) -> Summary | None:
         processes=len(run.parts),
         killed=sum(not part.has_ended for part in run.parts[:-1]),
         steps=steps,
+        untimed=sum(each.unused_steps for each in numbers),
         step_us=time / steps,
         p95_us=min(percentile(total_times(each.step_times for each in numbers), 0.95), _longest(numbers)),
         longest_us=_longest(numbers),
