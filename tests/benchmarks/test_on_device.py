@@ -51,7 +51,6 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.thorough
 def test_checks_that_need_a_device_say_why_they_are_not_possible(table: dict[str, Any]) -> None:
     reasons = {row["check"]: row["reason"] for row in table["rows"] if row["verdict"] == "not possible"}
     for check in (
