@@ -14,7 +14,7 @@ _FRAME = """<!doctype html><body style="margin: 0">
 
 
 def plain(text: str) -> str:
-    """With every run of white space, no-break spaces included, as one space; code without its backticks, as it is set."""
+    """With every run of white space, no-break spaces included, as one space; code, as it is set, without backticks."""
     return " ".join(text.replace("`", "").split())
 
 
