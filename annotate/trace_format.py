@@ -1,9 +1,8 @@
 """What a trace written by `annotate` carries: the one file that capture and analysis share.
 
-Standard library only. A change of meaning here raises `FORMAT_VERSION` and is listed in CHANGELOG.md.
-
-A span is named ``<kind>::<label>`` (``transform::RandomCrop``). In the training process spans are `record_function`
-markers of category ``user_annotation``; the spans of DataLoader workers have separate process rows.
+Standard library only. A change of meaning here raises `FORMAT_VERSION` and is listed in CHANGELOG.md. A span is
+named ``<kind>::<label>`` (``transform::RandomCrop``). In the training process spans are `record_function` markers of
+category ``user_annotation``; the spans of DataLoader workers have separate process rows.
 """
 
 from __future__ import annotations
@@ -397,4 +396,5 @@ class PipelineMetadata(TypedDict, total=False):
     callers: list[CallerMetadata]  # around the loaders, the innermost first
     replayed: ReplayedSamples
     headspace: HeadspaceRecord  # added to the file of the last window, some steps after it
+    handing_over: dict[str, float]  # a batch in pickle, without workers: serialise_us, deserialise_us, bytes, tensors
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

@@ -3,14 +3,15 @@
 The pipelines are those of `counterfactual_pipelines`. Each part is taken away, transforms are halved as well; the
 number of DataLoader workers, prefetching and order are changed. A prediction is judged by the step that the change
 brings: the unchanged loop's time, measured beside, times the predicted ratio. "Spread" is how much equal runs of the
-unchanged loop differ. The model may be mended on the group "tune" only; "judge" says how good it is.
+unchanged loop differ. The model may be mended on the group "tune" only; "judge" says how good it is, and "third" how
+good it was once it had been mended in view of "judge".
 
     python benchmarks/prediction.py --out results.json [--group judge] [--piece 150]
     python benchmarks/prediction.py --out batches.json --batches [...]      other batch sizes, and nothing else
     python benchmarks/prediction.py --out results.json --rejudge       predicts anew, runs nothing; prints Markdown
 
-Called again with the same --out it goes on, where a pipeline's round is the smallest unit; exit status 3: there is more
-to do. Timing needs a quiet machine.
+Called again with the same --out it goes on, where a few changes of a pipeline are the smallest unit; exit status 3:
+there is more to do. Timing needs a quiet machine.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from benchmarks.counterfactual_pipelines import PIPELINES  # noqa: E402
+from benchmarks.counterfactual_pipelines.judging import bounds_of, estimate  # noqa: E402
 from benchmarks.counterfactual_pipelines.running import (  # noqa: E402
     BATCH,
     GROWS,
@@ -38,13 +40,16 @@ from benchmarks.counterfactual_pipelines.running import (  # noqa: E402
     UNORDERED,
     WORKERS,
 )
+from benchmarks.neighbours import AGAIN, DISTURBED, Neighbours  # noqa: E402
 from benchmarks.prediction_pairs import markdown, pairs_of  # noqa: E402
 
 RUNNING: Final = "benchmarks.counterfactual_pipelines.running"
 NUMBERS: Final = (0, 1, 2, 3)
 DEPTHS: Final = (1, 6)
+AT_ONCE: Final = 4
+"""Changes that one process measures."""
 MORE: Final = 3
-"""Exit status where pipelines are left."""
+"""Exit status where something is left."""
 
 
 def main() -> int:
@@ -55,37 +60,63 @@ def main() -> int:
     wanted = [name for name, pipeline in PIPELINES.items() if options.group in ("all", pipeline.group)]
     wanted = [name for name in wanted if not options.only or name.startswith(tuple(options.only))]
     end = time.monotonic() + options.piece
-    for number in range(options.rounds) if not options.rejudge else ():
-        for name in wanted:
-            result = results.setdefault(name, {"rounds": [], "loads": []})
-            if len(result["rounds"]) > number:
-                continue
+    for name in wanted if not options.rejudge else ():
+        for _ in _parts(
+            name, work / name, results.setdefault(name, {"pairs": {}, "loads": [], "disturbed": 0}), options
+        ):
+            options.out.write_text(json.dumps(results, indent=1))
             if time.monotonic() > end:
                 return MORE
-            _measure(name, work / name, result, options)
-            options.out.write_text(json.dumps(results, indent=1))
     pairs = [
         pair for name in wanted if name in results for pair in pairs_of(PIPELINES[name], work / name, results[name])
     ]
+    disturbed = sum(results[name]["disturbed"] for name in wanted if name in results)
     print("\n".join(markdown(pairs, options.each)))
+    if options.bounds:
+        found = [_bounds(name, work / name, results[name]) for name in wanted if name in results]
+        print(f"Findings with a bound: {sum(map(len, found))}; exceeded: {sum(sum(one.values()) for one in found)}")
+        print("".join(f"- {name}: {one}\n" for name, one in zip(wanted, found, strict=False) if any(one.values())))
+    print(f"Windows that count although other programs took {DISTURBED:.0%} of the CPUs or more: {disturbed}")
     return 0
 
 
-def _measure(name: str, logdir: Path, result: dict[str, Any], options: argparse.Namespace) -> None:
-    """One more round; before the first one, the capture."""
-    print(name, f"load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
+def _parts(name: str, logdir: Path, result: dict[str, Any], options: argparse.Namespace) -> Iterator[None]:
+    """Measures what `result` lacks; after each yield it has more."""
     program = ["-m", RUNNING, name, "--seed", str(options.seed)]
-    if not result["rounds"]:
-        shutil.rmtree(logdir, ignore_errors=True)
-        _python(*program, "--capture", str(logdir))
+    if not result["loads"]:
+        print(name, f"load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
+        result["disturbed"] += _capture(program, logdir)
+        result["loads"].append(os.getloadavg()[0])
+        yield
     changes = list(_batches(name) if options.batches else _changes(name))
-    if not changes:
-        result["rounds"].append({})
-        return
-    turn = len(result["rounds"]) * 2 % len(changes)
-    turned = [*changes[turn:], *changes[:turn]]
-    result["rounds"].append(json.loads(_python(*program, "--seconds", str(options.seconds), "--changes", *turned)))
-    result["loads"].append(os.getloadavg()[0])
+    left = [change for change in changes if change not in result["pairs"]]
+    for first in range(0, len(left), AT_ONCE):
+        some = left[first : first + AT_ONCE]
+        found = json.loads(_python(*program, "--seconds", str(options.seconds), "--changes", *some))
+        result["disturbed"] += found.pop("disturbed")
+        result["pairs"] |= found
+        result["loads"].append(os.getloadavg()[0])
+        yield
+
+
+def _bounds(name: str, logdir: Path, result: dict[str, Any]) -> dict[str, bool]:
+    """Of the parts whose finding "saves up to" something: whether taking them away saved more, beyond its interval."""
+    command = ["-m", "tb_dataplugin", "report", str(logdir), "--format", "json"]
+    report = json.loads(_python(*command))["captures"][0]
+    saved = {part: [a - b for a, b in result["pairs"].get(part, ())] for part in PIPELINES[name].parts}
+    gains = {part: estimate(values) for part, values in saved.items() if values}
+    return {part: exceeded for part, (_, exceeded) in bounds_of(report, gains).items()}
+
+
+def _capture(program: list[str], logdir: Path) -> bool:
+    """Whether other programs took CPUs meanwhile, each time."""
+    for _ in range(1 + AGAIN):
+        shutil.rmtree(logdir, ignore_errors=True)
+        neighbours = Neighbours()
+        _python(*program, "--capture", str(logdir))
+        if neighbours.share <= DISTURBED:
+            return False
+    return True
 
 
 def _batches(name: str) -> Iterator[str]:
@@ -123,14 +154,14 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--out", type=Path, required=True, help="times, JSON; captures lie beside it")
-    add("--group", choices=("tune", "judge", "all"), default="all")
+    add("--group", choices=("tune", "judge", "third", "all"), default="all")
     add("--only", nargs="+", default=[], metavar="NAME", help="pipelines whose names begin so")
     add("--seed", type=int, default=0, help="of the times that the parts take; one --out for each")
     add("--batches", action="store_true", help="measure other batch sizes, in place of all other changes")
-    add("--rounds", type=int, default=3, help="of each change")
-    add("--seconds", type=float, default=0.8, help="that a run is measured for")
+    add("--seconds", type=float, default=0.6, help="that a window is measured for")
     add("--piece", type=float, default=1e9, metavar="S", help="seconds after which nothing more is begun")
     add("--each", action="store_true", help="print each pair as well")
+    add("--bounds", action="store_true", help='also what findings promise ("saves up to"), beside what was gained')
     add("--rejudge", action="store_true", help="run nothing")
     return parser
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.counterfactual_pipelines.kit import Pipeline
+from benchmarks.counterfactual_pipelines.pairing import ENOUGH, half_width, ratio
 from benchmarks.counterfactual_pipelines.running import BATCH, GROWS, HALVED, PREFETCH, UNORDERED, WORKERS, size_of
 from tb_dataplugin.errors import DataPipelineError
 from tb_dataplugin.pipeline import read_loop
@@ -33,7 +34,9 @@ CLASSES = (
 
 @dataclass(frozen=True)
 class Pair:
-    """Milliseconds per step: predicted with its 90% interval, and measured (median of the rounds)."""
+    """Milliseconds per step: predicted with its 90% interval, and measured. `truth`: half of the 95% interval of the
+    measured ratio.
+    """
 
     pipeline: str
     group: str
@@ -46,6 +49,7 @@ class Pair:
     low: float
     high: float
     measured: float
+    truth: float
     amdahl: float | None = None
     """Predicted from shares alone, where a stage or the transfer is changed; see `_amdahl_ms`."""
 
@@ -61,22 +65,20 @@ class Pair:
 def pairs_of(pipeline: Pipeline, logdir: Path, result: dict[str, Any]) -> Iterator[Pair]:
     """The changes that were measured, and that can be predicted from the capture in `logdir`."""
     captures = sorted(logdir.glob("*.trace.json.gz"))
-    if not captures or not result["rounds"] or not result["rounds"][0]:
+    if not captures or not result["pairs"]:
         return
     loop, _ = read_loop(captures[-1])
-    unchanged = [times[0] for times_of in result["rounds"] for times in times_of.values()]
+    unchanged = sorted({before for pairs in result["pairs"].values() for before, _ in pairs})
     spread = statistics.stdev(unchanged) / statistics.fmean(unchanged)
     captured = loop.measured_step_ns / 1e6
-    for name in result["rounds"][0]:
+    for name, pairs in result["pairs"].items():
         change = change_of(name)
         try:
             step = predict(loop, change).step_us
         except DataPipelineError as error:
             print(f"{pipeline.name}: {error}", file=sys.stderr)
             continue
-        rounds = [times_of[name] for times_of in result["rounds"]]
-        ratio = statistics.median(after / before for before, after in rounds)
-        base = statistics.median(before for before, _ in rounds)
+        base = statistics.median(before for before, _ in pairs)
         yield Pair(
             pipeline=pipeline.name,
             group=pipeline.group,
@@ -88,7 +90,8 @@ def pairs_of(pipeline: Pipeline, logdir: Path, result: dict[str, Any]) -> Iterat
             predicted=step.value / 1e3 / captured * base,
             low=step.low / 1e3 / captured * base,
             high=step.high / 1e3 / captured * base,
-            measured=ratio * base,
+            measured=ratio(pairs) * base,
+            truth=half_width(pairs),
             amdahl=None if not change.stages else _amdahl_ms(loop, change) / captured * base,
         )
 
@@ -139,13 +142,16 @@ def markdown(pairs: Sequence[Pair], each: bool) -> Iterator[str]:
         yield "|-|-|-|-|-|-|"
         yield from map(_row, pairs)
         yield ""
-    for group in ("tune", "judge"):
+    for group in ("tune", "judge", "third"):
         chosen = [pair for pair in pairs if pair.group == group]
         if not chosen:
             continue
         pipelines = len({pair.pipeline for pair in chosen})
         spread = 100 * statistics.median(pair.spread for pair in chosen)
         yield f"Group {group}, {pipelines} pipelines; equal runs of the unchanged loop differ by {spread:.1f}%."
+        known = sum(pair.truth <= ENOUGH for pair in chosen)
+        truth = 100 * statistics.median(pair.truth for pair in chosen)
+        yield f"Measured changes are known to {truth:.1f}% (median), {known} of {len(chosen)} to {ENOUGH:.0%} or less."
         yield ""
         yield "| change | pairs | median error | p90 | signed, median | 90% interval holds |"
         yield "|-|-|-|-|-|-|"
@@ -186,7 +192,8 @@ def _promises(title: str, steps: Sequence[tuple[Pair, float]]) -> str:
 
 def _row(pair: Pair) -> str:
     interval = f"{pair.predicted:.1f} ({pair.low:.1f} to {pair.high:.1f})"
-    steps = f"{pair.captured:.1f}, {pair.unchanged:.1f} ± {100 * pair.spread:.0f}%, {pair.measured:.1f}"
+    measured = f"{pair.measured:.1f} ± {100 * pair.truth:.0f}%"
+    steps = f"{pair.captured:.1f}, {pair.unchanged:.1f} ± {100 * pair.spread:.0f}%, {measured}"
     yes = "yes" if pair.is_covered else "no"
     return f"| {pair.pipeline} | `{pair.change}` | {steps} | {interval} | {100 * pair.error:+.0f}% | {yes} |"
 

@@ -185,6 +185,15 @@ def tell(stop: Stop, path: str, before: Seen | None) -> Seen:
     return Seen(step_us, step_us / (step_us - first.gain_us_per_step))
 
 
+def make_loader() -> DataLoader:
+    """The baseline's, for ``PYTHONPATH=examples tb-dataplugin tune tour:make_loader --step-ms 10``, after a tour."""
+    stop, paths = STOPS[0], sorted(Path("runs/tour/.data").glob("*.jpg"))
+    if not paths:
+        raise FileNotFoundError("runs/tour/.data has no photos yet: run `python examples/tour.py` first")
+    dataset = Photos(paths, annotate.compose(stop.transforms()))
+    return DataLoader(dataset, batch_size=16, num_workers=stop.workers)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--logdir", type=Path, default=Path("runs/tour"), help="each stop is a run below it")

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from annotate.capture import guest, sentences, standing
+from annotate.capture.handing_over import Weighing
 from annotate.capture.own_time import OwnTime
 from annotate.capture.serving import Serving
 from annotate.capture.session import Session, is_on
@@ -138,6 +139,7 @@ class Profile:
         self._pid = os.getpid()
         self._session = Session(options.workers)
         self.own_time: Final = OwnTime()
+        self.weighing: Final = Weighing(further)
         self._window = Window(
             self._session,
             host_sample_ms=options.host_sample_ms,
@@ -147,7 +149,7 @@ class Profile:
             own_us=self.own_time.before_us,
             notes=notes,
             loaders=loaders,
-            further=further,
+            further=self.weighing.record,
         )
         self._has_failed = False
         self.headspace: Final = Serving(options.headspace)
@@ -221,7 +223,7 @@ class Profile:
             sentences.say_written(self.trace_files, self.options.logdir, shortened_by(self._schedule), asks=asks)
         if exc is None and cut_to is not None and not self._has_failed:
             tell(sentences.cut_short(fewest_of(self._schedule, self.options), cut_to), UserWarning)
-        if exc is None and self._windows == 0 and not self._has_failed:
+        if exc is None and not self._windows and not self._has_failed:
             warn(sentences.nothing_recorded(self.options, self._steps, self._own_schedule), UserWarning)
 
     def _stop(self) -> None:
@@ -334,6 +336,7 @@ class Profile:
 
     def _follow_schedule(self) -> None:
         """Set the flag to what torch's profiler does now."""
+        self.weighing.is_due = self._torch.current_action.name == "WARMUP"
         self.own_time.is_untouched = self._torch.current_action.value == 0 and not self._torch.is_trying  # NONE
         if self._torch.current_action in self._recording_actions and not self._torch.is_given_up:
             if self._in_window:
@@ -341,7 +344,7 @@ class Profile:
             switch.set_recording(True)
 
     def window_opens(self) -> None:
-        """Begin all that lasts for a window; called by torch's profiler, so that none of it is part of a step."""
+        """Begin all that lasts for a window; called by torch's profiler, so that it is part of no step."""
         self._in_window = True
         self._windows += 1
         self._window_began = self._steps

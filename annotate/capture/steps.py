@@ -6,6 +6,7 @@ from collections.abc import Generator, Iterable, Sized
 from contextlib import AbstractContextManager
 from typing import Any, Final, Generic, Protocol, TypeVar
 
+from annotate.capture.handing_over import Weighing
 from annotate.capture.headspace import NO_BATCH
 from annotate.capture.own_time import OwnTime
 from annotate.capture.serving import Serving
@@ -34,6 +35,10 @@ class Stepping(Protocol):
     def own_time(self) -> OwnTime:
         """Of the loop's own work."""
 
+    @property
+    def weighing(self) -> Weighing:
+        """Of the batch that a warm-up step begins with."""
+
     def advance(self) -> None:
         """A step has ended."""
 
@@ -60,6 +65,7 @@ class Steps(Generic[B]):
             iterator = iter(self._loader)
             batch: Any = next(iterator, _END)
         while batch is not _END:
+            prof.weighing.look(self._loader, batch)
             prof.loops += 1
             prof.own_time.begin()
             try:

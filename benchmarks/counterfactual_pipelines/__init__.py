@@ -1,16 +1,25 @@
 """Data pipelines whose parts can be taken away one at a time, in the manner of real users.
 
-`kit` has what they are made of; `in_workers`, `in_loop`, `of_files`, `of_records` and `in_python` the
-pipelines. Which of them rules may be tuned on was fixed before the first run: `group` is "tune" or "judge".
+`kit` has what they are made of; `in_workers`, `in_loop`, `of_files`, `of_records`, `in_python` and `unseen_*` the
+pipelines. Which of them rules may be tuned on was fixed before the first run: `group` is "tune" or "judge"; "third"
+came when the model had been mended in view of "judge".
 """
 
 from __future__ import annotations
 
-from benchmarks.counterfactual_pipelines import in_loop, in_python, in_workers, of_files, of_records
+from benchmarks.counterfactual_pipelines import (
+    in_loop,
+    in_python,
+    in_workers,
+    of_files,
+    of_records,
+    unseen_data,
+    unseen_loops,
+)
 from benchmarks.counterfactual_pipelines.kit import Pipeline
 
 PIPELINES: dict[str, Pipeline] = {
     pipeline.name: pipeline
-    for module in (in_workers, in_loop, of_files, of_records, in_python)
+    for module in (in_workers, in_loop, of_files, of_records, in_python, unseen_data, unseen_loops)
     for pipeline in module.PIPELINES
 }

@@ -127,7 +127,7 @@ def judge(pipeline: Pipeline, result: dict[str, Any]) -> Judged:
         largest=max(named, key=lambda stage: named[stage], default=""),
         names_best=(strictly or ties) if says_data else None,
         strictly_best=strictly if says_data else None,
-        bounds=_bounds(report, gains),
+        bounds=bounds_of(report, gains),
     )
 
 
@@ -144,7 +144,7 @@ def _pairs(saved: dict[str, list[float]], waits: dict[str, float]) -> Pairs:
     return pairs
 
 
-def _bounds(report: dict[str, Any], gains: dict[str, Estimate]) -> dict[str, tuple[float, bool]]:
+def bounds_of(report: dict[str, Any], gains: dict[str, Estimate]) -> dict[str, tuple[float, bool]]:
     """The largest bound that a finding about the part has."""
     bounds: dict[str, tuple[float, bool]] = {}
     for finding in report["findings"]:

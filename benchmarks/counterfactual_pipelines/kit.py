@@ -22,11 +22,15 @@ Removed = frozenset[str]
 
 @dataclass(frozen=True)
 class Loop:
-    """A loader, what stands around it, and the time that a step takes beside it."""
+    """A loader, what stands around it, and the time that a step takes beside it: asleep, or as `work` has it."""
 
     loader: DataLoader[Any]
     step_ms: float
     around: Callable[[Iterable[Any]], Iterable[Any]] | None = None
+    step_mode: str = "sleep"
+
+    def step(self) -> None:
+        work(self.step_ms, self.step_mode)
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Pipeline:
     """`parts`: what can be taken away, by the name that the report has for it."""
 
     name: str
-    group: Literal["tune", "judge"]
+    group: Literal["tune", "judge", "third"]
     parts: tuple[str, ...]
     build: Callable[[Removed], Loop] = field(repr=False)
     about: str = ""

@@ -5,8 +5,8 @@
     python -m benchmarks.counterfactual_pipelines.running NAME --seconds 0.8 --changes workers=3 prefetch=1 ...
 
 Rounds alternate: unchanged, without the first part, without the second, ... The order of the parts turns by one with
-each round. With --changes each one stands beside a run of the unchanged loop, which comes before every second of them.
-Prints milliseconds per step as JSON.
+each round. With --changes each one stands beside windows of the unchanged loop, as many as it takes (`pairing`), and
+windows in which other programs took CPUs are measured again. Prints milliseconds per step as JSON.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ import torch
 
 from benchmarks.counterfactual_pipelines import PIPELINES, kit
 from benchmarks.counterfactual_pipelines.kit import Loop, Pipeline
+from benchmarks.counterfactual_pipelines.pairing import UNCHANGED, Pairs, measured_pairs
+from benchmarks.neighbours import AGAIN, DISTURBED, Neighbours
 
-UNCHANGED = ""
 WORKERS = "workers="
 PREFETCH = "prefetch="
 UNORDERED = "in_order=off"
@@ -34,8 +35,12 @@ GROWS = "+step"
 """Behind a batch's size: the step takes longer in proportion, as it does not otherwise."""
 SETTLING = 8
 """Steps before the clock starts, and two more per worker: queues are in their steady state by then."""
+SETTLING_S = 0.3
+"""The least that settling takes: four workers that start at once have two CPUs for it."""
 LEAST = 20
 """Steps that the clock measures at least."""
+TOGETHER = 2
+"""Changes that share the windows of the unchanged loop beside them."""
 
 
 def main() -> None:
@@ -66,7 +71,7 @@ def _capture(pipeline: Pipeline, folder: str) -> None:
     annotate.loader(loop.loader)
     with annotate.profile(folder, wait=24, warmup=2, active=16) as profile:
         for number, _ in enumerate(profile.steps(_batches(loop))):
-            time.sleep(loop.step_ms / 1e3)
+            loop.step()
             if number >= 24 + 2 + 16 + 3:
                 break
 
@@ -82,14 +87,24 @@ def _rounds(pipeline: Pipeline, options: argparse.Namespace) -> dict[str, list[f
     return times
 
 
-def _beside(pipeline: Pipeline, changes: list[str], seconds: float) -> dict[str, tuple[float, float]]:
-    """Milliseconds per step of the unchanged loop, and with the change, by change."""
-    times: dict[str, tuple[float, float]] = {}
-    for first in range(0, len(changes), 2):
-        unchanged = _ms_per_step(_loop(pipeline, UNCHANGED), seconds)
-        for change in changes[first : first + 2]:
-            times[change] = unchanged, _ms_per_step(_loop(pipeline, change), seconds)
-    return times
+def _beside(pipeline: Pipeline, changes: list[str], seconds: float) -> dict[str, Pairs | int]:
+    """Pairs by change; by "disturbed", how many windows count although other programs took CPUs."""
+    times: dict[str, Pairs | int] = {}
+    disturbed = 0
+
+    def window(change: str) -> float:
+        nonlocal disturbed
+        for _ in range(1 + AGAIN):
+            neighbours = Neighbours()
+            ms = _ms_per_step(_loop(pipeline, change), seconds)
+            if neighbours.share <= DISTURBED:
+                return ms
+        disturbed += 1
+        return ms
+
+    for first in range(0, len(changes), TOGETHER):
+        times |= measured_pairs(window, changes[first : first + TOGETHER])
+    return {**times, "disturbed": disturbed}
 
 
 def _loop(pipeline: Pipeline, change: str) -> Loop:
@@ -122,14 +137,15 @@ def _step_grows(pipeline: Pipeline, change: str) -> float:
 
 def _ms_per_step(loop: Loop, seconds: float) -> float:
     workers = loop.loader.num_workers
-    settling, cycle, began, steps = SETTLING + 2 * workers, max(1, workers), 0.0, 0
+    settling, cycle, began, first = SETTLING + 2 * workers, max(1, workers), 0.0, -1
     for number, _ in enumerate(_batches(loop)):
-        time.sleep(loop.step_ms / 1e3)
+        loop.step()
         now = time.perf_counter()
-        if number == settling:
-            began = now
-        steps = number - settling
-        if steps >= LEAST and steps % cycle == 0 and now - began >= seconds:
+        began = began or now
+        if first < 0 and number >= settling and now - began >= SETTLING_S:
+            began, first = now, number
+        steps = number - first
+        if first >= 0 and steps >= LEAST and steps % cycle == 0 and now - began >= seconds:
             return 1e3 * (now - began) / steps
     raise RuntimeError("the loader ended")
 

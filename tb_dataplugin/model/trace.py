@@ -197,6 +197,16 @@ class HeadspaceSteps:
 
 
 @dataclass(frozen=True, slots=True)
+class HandedOver:
+    """What pickling a batch takes, and loading it again; `size`: bytes of the pickle, without `tensors`."""
+
+    serialise_ns: int
+    deserialise_ns: int
+    size: int
+    tensors: int
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread. `stages_at`:
     span name and place in the code, ``file:line``. `callers`: what calls a loader's ``next()``, the innermost first.
@@ -224,6 +234,8 @@ class PipelineInfo:
     callers: tuple[Caller, ...] = ()
     replayed: tuple[Replayed, ...] = ()
     headspace: HeadspaceSteps | None = None
+    handed_over: HandedOver | None = None
+    """Measured where there are no DataLoader workers."""
     stages_at: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     step_source: StepSource = "profiler"

@@ -16,6 +16,7 @@ from tb_dataplugin.model.trace import (
     UNKNOWN_NS,
     BatchCosts,
     BatchTable,
+    HandedOver,
     HeadspaceSteps,
     HostInfo,
     LoaderInfo,
@@ -25,6 +26,7 @@ from tb_dataplugin.model.trace import (
     WorkerProcess,
 )
 from tb_dataplugin.reader.decimals import LONGEST_NS
+from tb_dataplugin.reader.fetched_nothing import batches_fetched
 from tb_dataplugin.reader.line_samples import CallerRecord, Lines, read_caller, read_line_samples
 from tb_dataplugin.reader.thread_samples import Collections, Samples, read_collections, read_thread_samples
 
@@ -126,6 +128,13 @@ class _Headspace(msgspec.Struct):
     clock: Literal["host", "device"] = "host"
 
 
+class _HandingOver(msgspec.Struct):
+    serialise_us: Duration
+    deserialise_us: Duration
+    bytes: Total
+    tensors: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+
+
 class _Metadata(msgspec.Struct):
     mode: Mode
     version: int = FORMAT_VERSION
@@ -145,6 +154,7 @@ class _Metadata(msgspec.Struct):
     stages_at: dict[str, str] = {}
     replayed: _Replayed | None = None
     headspace: _Headspace | None = None
+    handing_over: _HandingOver | None = None
     notes: tuple[str, ...] = ()
     steps: _Steps | None = None
 
@@ -171,6 +181,9 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
     metadata.workers = metadata.workers[: _bounded("workers", len(metadata.workers), MOST_WORKERS, diagnostics)]
     metadata.loaders = metadata.loaders[: _bounded("loaders", len(metadata.loaders), MOST_SETTINGS, diagnostics)]
     metadata.notes = metadata.notes[: _bounded("notes", len(metadata.notes), MOST_SETTINGS, diagnostics)]
+    workers = tuple(_worker(worker, origin_ns) for worker in metadata.workers)
+    if batches is not None:
+        batches, costs = batches_fetched(batches, costs, metadata.loaders, workers)
     versions = sorted(metadata.versions.items())
     return PipelineInfo(
         mode=metadata.mode,
@@ -184,7 +197,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         worker_span_us=metadata.overhead.worker_span_us,
         worker_span_count=metadata.overhead.worker_span_count,
         dropped_spans=metadata.dropped_spans,
-        workers=tuple(_worker(worker, origin_ns) for worker in metadata.workers),
+        workers=workers,
         batches=batches,
         batch_costs=costs,
         training_thread=_thread_costs(metadata.training_thread) if metadata.training_thread else None,
@@ -197,6 +210,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         stages_at=tuple(sorted(metadata.stages_at.items())[:MOST_STAGES]),
         replayed=_replayed(metadata.replayed, diagnostics) if metadata.replayed else (),
         headspace=_headspace(metadata.headspace) if metadata.headspace else None,
+        handed_over=_handed_over(metadata.handing_over) if metadata.handing_over else None,
         notes=metadata.notes,
         step_source=metadata.steps.source if metadata.steps else "profiler",
         step_boundaries_ns=_boundaries(metadata.steps, origin_ns, diagnostics) if metadata.steps else None,
@@ -224,6 +238,11 @@ def _headspace(record: _Headspace) -> HeadspaceSteps:
         tuple(max(1, round(time * 1e3)) for time in times[:MOST_STEPS]) for times in (record.own_us, record.step_us)
     )
     return HeadspaceSteps(own, served, record.asked, record.memory_bytes, record.clock)
+
+
+def _handed_over(record: _HandingOver) -> HandedOver:
+    serialise, deserialise = (round(time * 1e3) for time in (record.serialise_us, record.deserialise_us))
+    return HandedOver(serialise, deserialise, record.bytes, record.tensors)
 
 
 def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Replayed, ...]:

@@ -2241,6 +2241,7 @@ class SlowSample(_message.Message):
     START_US_FIELD_NUMBER: _builtins.int
     STORAGE_SHARE_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
+    WORK_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -2255,6 +2256,8 @@ class SlowSample(_message.Message):
     start_us: _builtins.float
     storage_share: _builtins.float
     """of the bytes that reads returned to its batch, what came from storage"""
+    work: _builtins.float
+    """samples' worth of work: how often its stages ran, beside a typical sample"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """paths that it was read from, the first ones; empty where the recorder saw none"""
@@ -2273,10 +2276,11 @@ class SlowSample(_message.Message):
         start_us: _builtins.float = ...,
         storage_share: _builtins.float | None = ...,
         files: _abc.Iterable[_builtins.str] | None = ...,
+        work: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "storage_share", b"storage_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "work", b"work", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__storage_share: _TypeAlias = _typing.Literal["storage_share"]  # noqa: Y015
     _WhichOneofArgType__storage_share: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share"]  # noqa: Y015
@@ -4431,7 +4435,7 @@ class CaptureRows(_message.Message):
     waiting: _builtins.int
     """captures that are not analysed yet"""
     sentence: _builtins.str
-    """"Worst of 12 captures: runs/a, device idle 83.1% of the window; best: ..."; "" below two"""
+    """"Device idle in 12 captures: worst runs/a, 83.1% of the window, best ..."; "" below two"""
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___CaptureRow]:
         """the worst first (largest `lost_share`), then those that are not analysed, newest first"""
@@ -4603,6 +4607,7 @@ class WholeRun(_message.Message):
     SLOW_SAMPLES_FIELD_NUMBER: _builtins.int
     GIL_SHARE_FIELD_NUMBER: _builtins.int
     GC_SHARE_FIELD_NUMBER: _builtins.int
+    OTHER_SAMPLES_FIELD_NUMBER: _builtins.int
     run: _builtins.str
     """folder, as `run` of the captures in it: relative to the log directory, "." for itself"""
     rank: _builtins.int
@@ -4646,11 +4651,13 @@ class WholeRun(_message.Message):
     raised: _builtins.int
     """times that an exception came to the loop in place of a batch"""
     measured_samples: _builtins.int
-    """samples of the batches whose stages were measured; the next two are of these"""
+    """samples of the batches whose stages were measured; retries are of these"""
     gil_share: _builtins.float
     """of the time of the thread that takes the batches: waiting for Python's lock (GIL)"""
     gc_share: _builtins.float
     """of the run: in Python's garbage collector"""
+    other_samples: _builtins.int
+    """of other batches of DataLoader workers: failures and slow samples are of these, too"""
     @_builtins.property
     def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageTime]:
         """the slowest first, at most 20"""
@@ -4715,10 +4722,11 @@ class WholeRun(_message.Message):
         slow_samples: _abc.Iterable[Global___RunSample] | None = ...,
         gil_share: _builtins.float | None = ...,
         gc_share: _builtins.float | None = ...,
+        other_samples: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015

@@ -27,12 +27,16 @@ def what_if_route(request: Request, library: CaptureLibrary) -> Response:
 def changes_of(request: Request) -> list[Change]:
     """The one that is asked for; none where nothing is."""
     workers, prefetch = whole_number(request, "workers"), whole_number(request, "prefetch")
-    stages, order = request.args.getlist("stage"), request.args.get("in_order")
+    batch, pin = whole_number(request, "batch"), request.args.get("pin")
+    stages, moves, order = request.args.getlist("stage"), request.args.getlist("move"), request.args.get("in_order")
     if order not in (None, "on", "off"):
         raise BadRequest(f"in_order is {order!r}; choose on or off")
-    if len(stages) > MOST_STAGES:
-        raise BadRequest(f"{len(stages)} stages are changed; name {MOST_STAGES} at most")
-    changes = parse_changes([workers], prefetch, None if order is None else order == "on", stages)
+    if pin not in (None, "on"):
+        raise BadRequest(f"pin is {pin!r}; only on can be predicted")
+    if len(stages) + len(moves) > MOST_STAGES:
+        raise BadRequest(f"{len(stages) + len(moves)} stages are changed; name {MOST_STAGES} at most")
+    in_order = None if order is None else order == "on"
+    changes = parse_changes([workers], prefetch, in_order, stages, batch, True if pin else None, moves)
     return [] if changes == [Change()] else changes
 
 

@@ -35,12 +35,16 @@ SAME: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """Step time of the changed loop over that of the other, and the ends of its 95% interval."""
+    """Step time of the changed loop over that of the other, and the ends of its 95% interval.
+
+    `scatter`: standard deviation of one pair (relative).
+    """
 
     value: float
     low: float
     high: float
     pairs: int
+    scatter: float = 0.0
 
     @property
     def is_faster(self) -> bool:
@@ -61,12 +65,16 @@ def ratio_of(logs: Sequence[float], in_process: bool) -> Ratio:
         logs: of each pair, the logarithm of the changed loop's step time over the other's; at least two.
         in_process: one of the loops has no DataLoader workers.
     """
-    count = len(logs)
-    scatter, luck = statistics.variance(logs) / count, 2 * _luck(in_process) ** 2
-    freedom = (scatter + luck) ** 2 / (scatter**2 / (count - 1) + luck**2 / BELIEF)
-    reach = student.critical(MISSED / len(LOOKS), freedom) * math.sqrt(scatter + luck)
-    mean = statistics.fmean(logs)
-    return Ratio(math.exp(mean), math.exp(mean - reach), math.exp(min(mean + reach, 700.0)), count)
+    count, scatter, mean = len(logs), statistics.stdev(logs), statistics.fmean(logs)
+    reach = reach_of(scatter, count, in_process)
+    return Ratio(math.exp(mean), math.exp(mean - reach), math.exp(min(mean + reach, 700.0)), count, scatter)
+
+
+def reach_of(scatter: float, count: int, in_process: bool) -> float:
+    """Half of the interval (logarithm) of so many pairs that scatter so: a smaller difference is not seen."""
+    of_pairs, luck = scatter**2 / count, 2 * _luck(in_process) ** 2
+    freedom = (of_pairs + luck) ** 2 / (of_pairs**2 / (count - 1) + luck**2 / BELIEF)
+    return student.critical(MISSED / len(LOOKS), freedom) * math.sqrt(of_pairs + luck)
 
 
 def _luck(in_process: bool) -> float:

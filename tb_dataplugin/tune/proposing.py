@@ -1,13 +1,18 @@
-"""Which setting to try next: those that the model finds promising first, then a few that it does not know."""
+"""Which setting to try next: those that are more likely than not to be kept, then a few that the model does not know.
+
+A change is kept where the whole interval of its windows is faster. A prediction is as likely too high as too low, so
+what it promises has to be more than half of that interval (`pairs.reach_of`) for the change to be worth a try.
+"""
 
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tb_dataplugin.tune.pairs import SAME, Ratio
+from tb_dataplugin.tune.pairs import LOOKS, Ratio, reach_of
 from tb_dataplugin.tune.running import Facts, Forecast, Model
 from tb_dataplugin.tune.setting import (
     CONTEXT,
@@ -28,14 +33,6 @@ NUMBERS: Final = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Of DataLoader workers; more than twice the CPUs, or 16, are not tried."""
 
 MOST_PREFETCH: Final = 8
-
-PROMISING: Final = 1 - SAME
-"""Predicted step time over the best's, below which a setting is tried."""
-
-POSSIBLE: Final = 0.9
-"""The same of the low end of the prediction, where nothing promising is left; as long as most changes were kept."""
-
-STEP_UP: Final = 1.5
 
 ALIKE: Final = 0.05
 """Predictions within this are alike; fewer DataLoader workers come first."""
@@ -58,13 +55,20 @@ class Proposal:
 
 
 def next_proposal(
-    facts: Facts, best: Changes, tried: Iterable[Tried], model: Model | None, epochs_end: bool, names: Iterable[str]
+    facts: Facts,
+    best: Changes,
+    tried: Iterable[Tried],
+    model: Model | None,
+    epochs_end: bool,
+    names: Iterable[str],
+    pairs: int = LOOKS[-1],
 ) -> Proposal | None:
     """The most promising change of the best, or None where nothing is left.
 
     Args:
         epochs_end: an epoch ended within a window, so that what it costs to begin one is measured.
         names: settings that may be changed; none: all.
+        pairs: of windows, at most.
     """
     earlier, allowed = tuple(tried), frozenset(names)
     seen = {one.changes for one in earlier} | {best}
@@ -75,33 +79,19 @@ def next_proposal(
     ]
     if model is None:
         return proposals[0] if proposals else None
-    known = [one for one in proposals if one.forecast is not None]
-    promising = [one for one in known if one.forecast is not None and one.forecast.value < PROMISING]
-    if promising:
-        return min(promising, key=lambda one: _rank(one, facts))
-    unknown = [one for one in proposals if one.forecast is None]
-    if unknown:
-        return unknown[0]
-    measured = [one.kept for one in earlier if one.ratio is not None]
-    if measured and 2 * sum(measured) <= len(measured):
-        return None
-    further = _further(proposals, facts, best, earlier)
-    if further is not None:
-        return further
-    possible = [one for one in known if one.forecast is not None and one.forecast.low < POSSIBLE]
-    return min(possible, key=lambda one: one.forecast.low if one.forecast is not None else 1.0, default=None)
+    worth_it = [one for one in proposals if one.forecast is not None and _is_likely(one, facts, best, earlier, pairs)]
+    if worth_it:
+        return min(worth_it, key=lambda one: _rank(one, facts))
+    return next((one for one in proposals if one.forecast is None), None)
 
 
-def _further(proposals: Iterable[Proposal], facts: Facts, best: Changes, tried: tuple[Tried, ...]) -> Proposal | None:
-    """Half as many DataLoader workers again, where more of them were the last thing that helped, and the loop still
-    waits: the model may miss what made them slower than predicted.
-    """
-    if not tried or not tried[-1].kept:
-        return None
-    now, before = (number_of(in_effect(side, facts.made), WORKERS) for side in (best, tried[-1].beside))
-    numbers = [(number_of(in_effect(one.changes, facts.made), WORKERS), one) for one in proposals]
-    more = [(number, one) for number, one in numbers if number >= STEP_UP * now]
-    return min(more, key=lambda pair: pair[0])[1] if more and now > before else None
+def _is_likely(proposal: Proposal, facts: Facts, best: Changes, tried: tuple[Tried, ...], pairs: int) -> bool:
+    """To be kept, if its windows scatter as those before did."""
+    assert proposal.forecast is not None
+    scatters = [one.ratio.scatter for one in tried if one.ratio is not None]
+    in_process = any(not number_of(in_effect(side, facts.made), WORKERS) for side in (best, proposal.changes))
+    reach = reach_of(statistics.median(scatters) if scatters else 0.0, max(2, pairs), in_process)
+    return math.log(max(proposal.forecast.value, 1e-6)) < -reach
 
 
 def _rank(proposal: Proposal, facts: Facts) -> tuple[int, int, int]:

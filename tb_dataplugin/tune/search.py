@@ -111,7 +111,9 @@ class Search:
             reason = self._reason_to_stop(tried)
             if reason:
                 return reason
-            proposal = next_proposal(facts, outcome.best, tried, self._model, self._epochs_end, limits.tried)
+            proposal = next_proposal(
+                facts, outcome.best, tried, self._model, self._epochs_end, limits.tried, limits.pairs
+            )
             if proposal is None:
                 return "no further setting is promising"
             row = self._try(proposal)

@@ -206,6 +206,7 @@ def _loop(
         is_pinned=bool(results.settings.pin_memory),
         pageable_ns=_pageable_ns(results),
         worker_bytes=_worker_bytes(results),
+        handed_over=results.trace.info.pipeline.handed_over if results.trace.info.pipeline else None,
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.model.trace import HandedOver
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -91,6 +92,8 @@ class Loop:
     """Resident memory of one DataLoader worker, as it was sampled in the window, pages that it shares with others
     included; None where it was not.
     """
+    handed_over: HandedOver | None = None
+    """A batch in pickle, where there are no DataLoader workers and that was measured."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

@@ -13,9 +13,9 @@ from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.whatif.change import TRANSFER, Change, changed, check, scaled
-from tb_dataplugin.whatif.loop import Floats, Loop, Timed
+from tb_dataplugin.whatif.loop import Floats, Loop
+from tb_dataplugin.whatif.other_workers import with_other_workers
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import assumptions, check_known, has_two_ends, with_cost
 
@@ -48,9 +48,6 @@ MOST_STAGES: Final = 4
 
 FREE: Final = 0.02
 """Share of data wait below which the loader limits nothing."""
-
-NEW_WORKERS_RECEIVE_NS: Final = 0.7e6
-"""What receiving a batch takes where the capture had no DataLoader workers (docs/attribution.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +117,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
     """Raises BadRequest for a change that the capture cannot say anything of."""
     check(change, loop)
     check_known(change, loop)
-    new, notes = _with_other_workers(with_cost(loop, change, None), loop)
+    new, notes = with_other_workers(with_cost(loop, change, None), loop)
     crowded = _crowded(new, loop)
     random = np.random.default_rng(0)
     orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + RESAMPLES)]
@@ -164,7 +161,7 @@ def _device_us(loop: Loop, new: Loop, change: Change) -> Range | None:
 def _between_costs(step_us: Range, loop: Loop, change: Change, orders: Orders, scale: float) -> Range:
     """As wide as it is not known what the step pays for the change."""
     for cost in (0.0, 1.0):
-        new, _ = _with_other_workers(with_cost(loop, change, cost), loop)
+        new, _ = with_other_workers(with_cost(loop, change, cost), loop)
         step = float(simulate(new, orders).step_ns.mean()) * scale / 1e3
         error = _model_error(change, loop)
         step_us = Range(step_us.value, min(step_us.low, step * (1 - error)), max(step_us.high, step * (1 + error)))
@@ -178,7 +175,7 @@ def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Ra
     for power in (1.0, loop.own_threads):
         own_ns = loop.own_ns * (1 - loop.own_delayed) ** (power - loop.power)
         end = replace(loop, own_ns=own_ns, own_power=power)
-        new, _ = _with_other_workers(with_cost(end, change, None), end)
+        new, _ = with_other_workers(with_cost(end, change, None), end)
         step = float(simulate(new, orders).step_ns.mean()) * _scale(end, simulate(end, orders)) / 1e3
         step_us = Range(step_us.value, min(step_us.low, step), max(step_us.high, step))
     return step_us
@@ -216,30 +213,6 @@ def _blocks(
     return ((starts[:, None] + np.arange(block)) % rows).ravel()[:count]
 
 
-def _with_other_workers(new: Loop, loop: Loop) -> tuple[Loop, tuple[str, ...]]:
-    """What a capture with DataLoader workers cannot say of a loop without, and the other way round."""
-    if bool(new.settings.workers) == bool(loop.settings.workers):
-        return new, ()
-    if new.settings.workers == 0:
-        kept = [number for number, part in enumerate(new.receive.parts) if part]
-        receive = Timed(tuple(new.receive.parts[number] for number in kept), new.receive.ns[:, kept])
-        return replace(new, receive=receive), ()
-    stays = np.array([_stays_outside(part) for part in new.build.parts], dtype=np.bool_)
-    build, outside = (
-        Timed(tuple(part for part, one in zip(new.build.parts, of, strict=True) if one), new.build.ns[:, of])
-        for of in (~stays, stays)
-    )
-    sent_ns = np.full((len(outside), 1), NEW_WORKERS_RECEIVE_NS)
-    receive = Timed((*outside.parts, ()), np.column_stack((outside.ns, sent_ns)))
-    note = "The capture has no DataLoader workers, so what they need to send a batch is not measured: 0.7 ms assumed."
-    return replace(new, build=build, receive=receive), (note,)
-
-
-def _stays_outside(part: Path) -> bool:
-    """DataLoader workers do not take it over: drawing indices, and code around the loader."""
-    return bool(part) and (part[-1].kind == "wrapper" or any(stage.kind == "sampler" for stage in part))
-
-
 def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     """That more DataLoader workers only gain what other programs lose, where no CPU was free."""
     if (new.settings.workers - loop.settings.workers) * loop.build_cpus < LITTLE * loop.cpus:
@@ -248,9 +221,9 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     if loop.other_cpus < LITTLE * loop.cpus or demand < loop.cpus:
         return ()  # where the loop has all CPUs to itself, what it predicts counts
     return (
-        f"*: no CPU was free: the loop could use {demand - loop.other_cpus:.2g} CPUs, other threads and programs "
-        f"{loop.other_cpus:.2g} (what they want, not what they got), and {loop.cpus:g} exist. More DataLoader workers "
-        "gain only by taking CPU time from what runs there; do not count on that.",
+        f"*: {loop.cpus:g} CPUs are not enough for what runs already, which could use {demand:.2g} of them "
+        f"({loop.other_cpus:.2g} for other threads and programs). More DataLoader workers gain only by taking CPU time "
+        "from that; do not count on it.",
     )
 
 

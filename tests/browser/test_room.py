@@ -112,6 +112,20 @@ def test_a_long_check_and_a_long_line_of_code_stay_on_a_phone(tab: Tab, host: Ho
     assert tab.frame.locator("html").evaluate("page => page.scrollWidth <= window.innerWidth")
 
 
+def test_what_if_takes_a_batch_and_a_stage_on_the_device(tab: Tab, host: Host) -> None:
+    tab.page.goto(f"{in_stand_in(host.url)}&p.data_pipeline.capture={with_workers(host)}")
+    stage = tab.find("what-if-stage")
+    stage.wait_for(timeout=TIMEOUT_MS)
+    stage.select_option(index=1)
+    tab.find("what-if-Samples per batch").fill("2")
+    tab.find("what-if-move").check()
+    assert tab.find("what-if-form").locator("input[type=range]").count() == 0
+    tab.find("what-if-form").get_by_role("button", name="Predict").click()
+    table = tab.find("what-if-table")
+    table.wait_for(timeout=TIMEOUT_MS)
+    assert "batch=2" in table.inner_text() and "=device" in table.inner_text()
+
+
 def test_every_column_of_the_stages_is_there_on_a_laptop(tab: Tab, host: Host) -> None:
     tab.page.set_viewport_size({"width": 1440, "height": 900})
     tab.open(with_workers(host), "stages")

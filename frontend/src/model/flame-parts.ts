@@ -65,6 +65,12 @@ function spanTimes(stages: readonly Stage[]): Map<string, SpanTime> {
   return spans;
 }
 
+/** Self time of the part's stages in their table; 0: it is of no stage. */
+export function spansSelfUs({ key, spans }: FlamePart): number {
+  if (key !== PIPELINE) return spans.get(key)?.selfUs ?? 0;
+  return [...spans].reduce((sum, [name, { selfUs }]) => sum + (name.startsWith("wait::") ? 0 : selfUs), 0);
+}
+
 /** What the table of stages has in the place of a frame's time; undefined for what is no stage. */
 export function spanUsOf({ key, spans }: FlamePart, { index, origin, name }: Frame): number | undefined {
   if (index === 0) return spans.get(key)?.selfUs;

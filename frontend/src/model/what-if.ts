@@ -5,20 +5,37 @@ export type Asked = {
   readonly prefetch: string;
   /** "" = as captured. */
   readonly order: "" | "on" | "off";
+  readonly batch: string;
+  readonly pinned: boolean;
   /** Name of a stage, "" for none, and the factor of its time. */
   readonly stage: string;
   readonly factor: string;
+  /** The stage is the device's, in place of the factor. */
+  readonly moved: boolean;
 };
 
-export const NOTHING_ASKED: Asked = { workers: "", prefetch: "", order: "", stage: "", factor: "0.5" };
+export const NOTHING_ASKED: Asked = {
+  workers: "",
+  prefetch: "",
+  order: "",
+  batch: "",
+  pinned: false,
+  stage: "",
+  factor: "0.5",
+  moved: false,
+};
+
+const ON_DEVICE = "=device";
 
 /** "workers=4&stage=transform::Blur=0.5x"; "" for the usual changes. */
-export function writtenChange({ workers, prefetch, order, stage, factor }: Asked): string {
+export function writtenChange({ workers, prefetch, order, batch, pinned, stage, factor, moved }: Asked): string {
   const query = new URLSearchParams();
   if (workers !== "") query.set("workers", workers);
   if (prefetch !== "") query.set("prefetch", prefetch);
   if (order !== "") query.set("in_order", order);
-  if (stage !== "") query.set("stage", `${stage}=${factor}x`);
+  if (batch !== "") query.set("batch", batch);
+  if (pinned) query.set("pin", "on");
+  if (stage !== "") query.set(moved ? "move" : "stage", moved ? stage + ON_DEVICE : `${stage}=${factor}x`);
   return query.toString();
 }
 
@@ -26,27 +43,34 @@ export function writtenChange({ workers, prefetch, order, stage, factor }: Asked
 export function askedIn(text: string): Asked {
   const query = new URLSearchParams(text);
   const order = query.get("in_order");
-  const stage = query.get("stage") ?? "";
+  const move = query.get("move") ?? "";
+  const moved = move.endsWith(ON_DEVICE);
+  const stage = moved ? move : (query.get("stage") ?? "");
   const cut = stage.lastIndexOf("=");
   return {
     workers: query.get("workers") ?? "",
     prefetch: query.get("prefetch") ?? "",
     order: order === "on" || order === "off" ? order : "",
+    batch: query.get("batch") ?? "",
+    pinned: query.get("pin") === "on",
     stage: cut < 0 ? "" : stage.slice(0, cut),
-    factor: cut < 0 ? NOTHING_ASKED.factor : stage.slice(cut + 1).replace(/x$/, ""),
+    moved,
+    factor: cut < 0 || moved ? NOTHING_ASKED.factor : stage.slice(cut + 1).replace(/x$/, ""),
   };
 }
 
 /** In one line, or null. */
-export function problemOf({ workers, prefetch, stage, factor }: Asked): string | null {
+export function problemOf({ workers, prefetch, batch, stage, factor, moved }: Asked): string | null {
   if (!isWhole(workers, 0)) return "DataLoader workers: a whole number from 0 to 64.";
   if (!isWhole(prefetch, 1)) return "prefetch_factor: a whole number from 1 to 64.";
+  if (!isWhole(batch, 1, 99_999)) return "Samples per batch: a whole number from 1 to 99999.";
+  if (moved && stage === "transfer") return "The transfer cannot be moved to the device; choose a stage.";
   const times = Number(factor);
   const isFactor = factor.trim() !== "" && times >= 0 && times <= 10;
   return stage !== "" && !isFactor ? "The stage's time: a factor from 0 to 10." : null;
 }
 
-function isWhole(text: string, least: number): boolean {
+function isWhole(text: string, least: number, most = 64): boolean {
   const number = Number(text);
-  return text === "" || (/^\d+$/.test(text) && number >= least && number <= 64);
+  return text === "" || (/^\d+$/.test(text) && number >= least && number <= most);
 }

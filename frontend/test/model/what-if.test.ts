@@ -8,13 +8,26 @@ it("writes a change as the route takes it, and reads it back from a link", () =>
   expect(new URLSearchParams(text).get("stage")).toBe("transform::A=B=0.25x");
   expect(askedIn(text)).toEqual(asked);
   expect(writtenChange(NOTHING_ASKED)).toBe("");
-  expect(askedIn("in_order=maybe&stage=x")).toEqual(NOTHING_ASKED);
+  expect(askedIn("in_order=maybe&stage=x&move=y&pin=off")).toEqual(NOTHING_ASKED);
+});
+
+it("writes batches, pinned memory and a stage on the device, and reads them back", () => {
+  const asked = { ...NOTHING_ASKED, batch: "64", pinned: true, stage: "transform::A", moved: true };
+  const text = writtenChange(asked);
+  expect(Object.fromEntries(new URLSearchParams(text))).toEqual({
+    batch: "64",
+    pin: "on",
+    move: "transform::A=device",
+  });
+  expect(askedIn(text)).toEqual(asked);
 });
 
 it("says in one line what cannot be predicted", () => {
   expect(problemOf(NOTHING_ASKED)).toBeNull();
   expect(problemOf({ ...NOTHING_ASKED, workers: "65" })).toContain("0 to 64");
   expect(problemOf({ ...NOTHING_ASKED, prefetch: "0" })).toContain("1 to 64");
+  expect(problemOf({ ...NOTHING_ASKED, batch: "0" })).toContain("Samples per batch");
+  expect(problemOf({ ...NOTHING_ASKED, stage: "transfer", moved: true })).toContain("choose a stage");
   expect(problemOf({ ...NOTHING_ASKED, stage: "read::open", factor: "" })).toContain("factor");
 });
 

@@ -6,7 +6,7 @@ import { captureId, captureRows, chosenRun, view } from "../../src/state/atoms";
 import { all, choose, click, find, open, plain } from "../page";
 
 const listing = CaptureRows.fromJSON({
-  sentence: "Worst of 3 captures: a/x, device idle 80.0% of the window; best: b/z, 10.0%.",
+  sentence: "Device idle in 3 captures: worst a/x, 80.0% of the window, best b/z, 10.0%.",
   waiting: 1,
   rows: [
     {
@@ -39,7 +39,7 @@ const ids = (): Array<string | undefined> => all("capture-row").map((row) => row
 it("lists every capture in the report's order, with what is known of it", () => {
   open({}, "captures");
   expect(ids()).toEqual(["a/x", "a/y", "b/z", "new", "bad"]);
-  expect(plain(find("all-captures").textContent)).toContain("Worst of 3 captures");
+  expect(plain(find("all-captures").textContent)).toContain("Device idle in 3 captures");
   expect(plain(find("rows-waiting").textContent)).toContain("1 capture not analysed yet");
   const [worst, noDevice, , queued, bad] = all("capture-row");
   expect(worst?.querySelector<HTMLElement>('[data-column="idle"]')?.dataset.value).toBe("0.8");

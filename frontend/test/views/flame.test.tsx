@@ -226,9 +226,7 @@ it("says of a stage's frame what the table of stages has, and why the two differ
     stage(["transform::Mask"], { total_us: 5, self_us: 5 }),
   ];
   open({ lines: { ...LINES, pipeline: { ...PART, recorder_us: 12 } }, stages }, "flame");
-  expect(plain(find("flame-spans").textContent)).toContain(
-    "12.0 µs belongs to no line and is only in Stages: it is time without a CPU",
-  );
+  expect(plain(find("flame-spans").textContent)).toContain("12.0 µs inside the recorder itself is left out");
   act(() => frame("Whole pipeline").focus());
   for (const key of ["ArrowDown", "ArrowDown"]) press(key);
   expect(plain(frame("transform::Mask").getAttribute("aria-label"))).toContain("total 75.0 µs by spans, as in Stages");

@@ -45,6 +45,7 @@ const recorded = WholeRuns.fromJSON({
       growth: [{ what: "/dev/shm", text: "/dev/shm: from 1 GB to 2 GB" }],
       raised: 2,
       measured_samples: 160,
+      other_samples: 720,
       troubles: [{ stage: "read::s3", failures: 6, retries: 4, text: "6 times" }],
       slow_samples: [{ index: 12345, took_us: 1e6, times: 2, text: "epoch 2, batch 3" }],
     },
@@ -105,6 +106,8 @@ it("shows a run's numbers and says what it came to", () => {
 it("shows which stages failed, and which samples were slow", () => {
   open({}, "run");
   expect(plain(find("run-troubles").textContent)).toContain("read::s364");
+  expect(plain(document.body.textContent)).toContain("Failures in 880 samples, retries in the 160 measured ones.");
+  expect(plain(document.body.textContent)).toContain("Of all batches that DataLoader workers made.");
   expect(plain(find("run-slow-samples").textContent)).toContain("123451.00 sepoch 2, batch 3");
 });
 

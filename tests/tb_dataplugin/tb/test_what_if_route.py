@@ -26,9 +26,14 @@ def test_a_change_is_read_from_the_query() -> None:
     asked = changes_of(request("id=a&workers=4&prefetch=3&in_order=off&stage=decode=0.5x&stage=transfer=0x"))
     assert asked == [Change(4, 3, False, (("decode", 0.5), ("transfer", 0.0)))]
     assert changes_of(request("id=a")) == []
+    asked = changes_of(request("id=a&batch=64&pin=on&move=transform::Crop=device"))
+    assert asked == [Change(batch=64, pin=True, moved=("transform::Crop",))]
 
 
-@pytest.mark.parametrize("query", ["workers=-1", "workers=1e3", "prefetch=x", "in_order=maybe", "stage=decode"])
+@pytest.mark.parametrize(
+    "query",
+    ["workers=-1", "workers=1e3", "prefetch=x", "in_order=maybe", "stage=decode", "pin=off", "move=Crop", "batch=1.5"],
+)
 def test_a_change_that_cannot_be_read_is_a_bad_request(query: str) -> None:
     with pytest.raises(BadRequest):
         changes_of(request(query))

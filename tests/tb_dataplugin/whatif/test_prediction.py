@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tb_dataplugin.errors import NothingToReport
+from tb_dataplugin.model.trace import HandedOver
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.whatif import Change, Prediction, predict
 from tb_dataplugin.whatif.loop import Loop
@@ -126,3 +127,26 @@ def test_the_loop_as_it_was_captured_has_no_error_of_the_model(tmp_path: Path) -
     same = predict(loop, Change(workers=STEADY.workers, prefetch=2, in_order=True, stages=(("transform::Blur", 1.0),)))
     assert same.step_us == predict(loop, Change()).step_us
     assert same.step_us.high - same.step_us.low < 0.1 * same.step_us.value
+
+
+def test_new_workers_send_what_the_capture_says_that_a_batch_takes(tmp_path: Path) -> None:
+    loop = replace(in_one_thread(tmp_path), build_cpus=0.0, own_cpus=0.0)
+    (assumed,) = predict(loop, Change(workers=8)).notes
+    assert "0.7 ms assumed" in assumed
+    objects = HandedOver(serialise_ns=2_000_000, deserialise_ns=6_000_000, size=500_000, tensors=0)
+    made = predict(replace(loop, handed_over=objects), Change(workers=8))
+    assert made.notes == ()
+    assert made.step_us.value == pytest.approx(5000 + 3000 + 700 + 6000 + 500, rel=0.02)
+    tensors = replace(objects, deserialise_ns=0, size=0, tensors=12)
+    made = predict(replace(loop, handed_over=tensors), Change(workers=8))
+    assert made.step_us.value == pytest.approx(5000 + 3000 + 700 + 10 * 250, rel=0.02)
+
+
+def test_a_worker_that_pickles_its_batches_builds_fewer(tmp_path: Path) -> None:
+    loop = in_one_thread(tmp_path, thread=8 * 15.5, wait=15.0)
+    light, heavy = (HandedOver(time, 1000, 1000, 2) for time in (1000, 20_000_000))
+    light_step, heavy_step = (
+        predict(replace(loop, handed_over=batch), Change(workers=1)).step_us.value for batch in (light, heavy)
+    )
+    assert light_step == pytest.approx(12_000, rel=0.02)
+    assert heavy_step > 20_000

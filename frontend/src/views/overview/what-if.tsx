@@ -116,7 +116,7 @@ async function ask(id: string, change: string, signal: AbortSignal): Promise<Wha
 
 function ChangeForm({ capture, asked }: { capture: Capture; asked: Asked }) {
   const wanted = useSignal(asked);
-  const { num_workers: workers, prefetch_factor: prefetch } = capture.loader ?? {};
+  const { num_workers: workers, prefetch_factor: prefetch, batch_size: batch } = capture.loader ?? {};
   const names = [...new Set(capture.stages.flatMap(({ path }) => path.slice(-1)))].filter(
     (name) => !name.startsWith("wait::"),
   );
@@ -151,6 +151,13 @@ function ChangeForm({ capture, asked }: { capture: Capture; asked: Asked }) {
           <option value="off">False</option>
         </select>
       </label>
+      <NumberField
+        label="Samples per batch"
+        now={batch}
+        text={wanted.value.batch}
+        set={(text) => set({ batch: text })}
+      />
+      <Tick label="pin_memory" testId="what-if-pin" on={wanted.value.pinned} set={(pinned) => set({ pinned })} />
       <label>
         Stage{" "}
         <select
@@ -166,6 +173,9 @@ function ChangeForm({ capture, asked }: { capture: Capture; asked: Asked }) {
         </select>
       </label>
       {wanted.value.stage !== "" && (
+        <Tick label="on the device" testId="what-if-move" on={wanted.value.moved} set={(moved) => set({ moved })} />
+      )}
+      {wanted.value.stage !== "" && !wanted.value.moved && (
         <label>
           takes{" "}
           <input
@@ -223,6 +233,22 @@ function NumberField({ label, now, text, set }: FieldProps) {
         value={text}
         onInput={(event) => set(event.currentTarget.value.trim())}
       />
+    </label>
+  );
+}
+
+type TickProps = {
+  readonly label: string;
+  readonly testId: string;
+  readonly on: boolean;
+  readonly set: (on: boolean) => void;
+};
+
+function Tick({ label, testId, on, set }: TickProps) {
+  return (
+    <label>
+      <input type="checkbox" data-testid={testId} checked={on} onChange={(event) => set(event.currentTarget.checked)} />{" "}
+      {label}
     </label>
   );
 }

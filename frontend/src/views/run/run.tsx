@@ -283,12 +283,17 @@ function Stages({ run }: { run: WholeRun }) {
   );
 }
 
+function samplesLooked({ measured_samples: measured, other_samples: others }: WholeRun): string {
+  if (others === 0) return `In ${plural(measured, "measured sample")}.`;
+  return `Failures in ${plural(measured + others, "sample")}, retries in the ${formatCount(measured)} measured ones.`;
+}
+
 function Troubles({ run }: { run: WholeRun }) {
   if (run.troubles.length === 0) return null;
   return (
     <section>
       <h2>Failures and retries</h2>
-      <p class="muted">In {plural(run.measured_samples, "measured sample")}.</p>
+      <p class="muted">{samplesLooked(run)}</p>
       <div class="scroll-x">
         <DataTable name="Failures and retries" testId="run-troubles">
           <thead>
@@ -324,7 +329,9 @@ function SlowSamples({ run }: { run: WholeRun }) {
   return (
     <section>
       <h2>Slowest samples</h2>
-      <p class="muted">Of the batches that were measured.</p>
+      <p class="muted">
+        {run.other_samples > 0 ? "Of all batches that DataLoader workers made." : "Of the batches that were measured."}
+      </p>
       <div class="scroll-x">
         <DataTable name="Slowest samples" testId="run-slow-samples">
           <thead>

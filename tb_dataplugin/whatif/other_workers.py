@@ -1,0 +1,73 @@
+"""A loop without DataLoader workers that gets some, or the other way round: what its capture says of that, and not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+
+from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.model.trace import HandedOver
+from tb_dataplugin.whatif.loop import Loop, Timed
+
+RECEIVE_NS: Final = 0.7e6
+"""What receiving a batch of a tensor or two takes, beside its objects (docs/attribution.md)."""
+
+FEW_TENSORS: Final = 2
+TENSOR_NS: Final = 0.25e6
+"""Of each further tensor: its worker sends a file descriptor for it (docs/whatif.md: measured)."""
+
+BYTE_NS: Final = 1.0
+"""Of a pickle, through a pipe: once on either side."""
+
+NOT_MEASURED: Final = (
+    "The capture has no DataLoader workers, so what they need to send a batch is not measured: 0.7 ms assumed."
+)
+
+
+def with_other_workers(new: Loop, loop: Loop) -> tuple[Loop, tuple[str, ...]]:
+    """`new`, the changed `loop`, as far as its workers change what else takes time; and what is only assumed."""
+    if bool(new.settings.workers) == bool(loop.settings.workers):
+        return new, ()
+    if new.settings.workers == 0:
+        kept = [number for number, part in enumerate(new.receive.parts) if part]
+        receive = Timed(tuple(new.receive.parts[number] for number in kept), new.receive.ns[:, kept])
+        return replace(new, receive=receive), ()
+    stays = np.array([_stays_outside(part) for part in new.build.parts], dtype=np.bool_)
+    build, outside = (
+        Timed(tuple(part for part, one in zip(new.build.parts, of, strict=True) if one), new.build.ns[:, of])
+        for of in (~stays, stays)
+    )
+    new = replace(new, build=build, receive=outside)
+    if new.handed_over is None:
+        return _receiving(new, RECEIVE_NS), (NOT_MEASURED,)
+    return _sending(new, new.handed_over), ()
+
+
+def _stays_outside(part: Path) -> bool:
+    """DataLoader workers do not take it over: drawing indices, and code around the loader."""
+    return bool(part) and (part[-1].kind == "wrapper" or any(stage.kind == "sampler" for stage in part))
+
+
+def _receiving(new: Loop, each_ns: float) -> Loop:
+    sent_ns = np.full((len(new.receive), 1), each_ns)
+    return replace(new, receive=Timed((*new.receive.parts, ()), np.column_stack((new.receive.ns, sent_ns))))
+
+
+def _sending(new: Loop, batch: HandedOver) -> Loop:
+    """A second thread of the worker pickles each batch, and keeps the building one from the interpreter's lock; the
+    training thread unpickles it. Either keeps a CPU busy.
+    """
+    pipe_ns = BYTE_NS * batch.size
+    send_ns, take_ns = batch.serialise_ns + pipe_ns, batch.deserialise_ns + pipe_ns
+    received_ns = RECEIVE_NS + TENSOR_NS * max(0, batch.tensors - FEW_TENSORS) + take_ns
+    build_ns = max(1.0, float(new.build.total_ns.mean()))
+    own_ns = float(new.own_ns.mean()) / new.batches_per_step
+    return replace(
+        _receiving(new, received_ns),
+        way_ns=np.full(1, send_ns),
+        send_ns=batch.serialise_ns * min(1.0, new.build_cpus),
+        build_cpus=new.build_cpus + send_ns / build_ns,
+        own_cpus=(new.own_cpus * own_ns + received_ns) / (own_ns + received_ns),
+    )
