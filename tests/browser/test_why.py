@@ -244,7 +244,7 @@ def test_a_slow_sample_leads_to_its_span_also_where_its_batch_was_never_finished
     unfinished = [n for n, one in enumerate(samples) if (one["batch"], one["worker"], one["epoch"]) not in finished]
     for number in {0, *unfinished[:1]}:
         sample = samples[number]
-        rows.nth(number).locator('[data-column="index"] button').click()
+        rows.nth(number).get_by_test_id("slow-sample-link").click()
         end = sample["start_us"] + sample["duration_us"]
         wait_until(
             lambda sample=sample, end=end: tab.shown_range()[0] <= sample["start_us"] < end <= tab.shown_range()[1],

@@ -32,11 +32,7 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
             <th scope="col" class="parts-name">
               Part
             </th>
-            <th scope="col">
-              <span class="muted" aria-hidden="true">
-                logarithmic
-              </span>
-            </th>
+            <th scope="col">logarithmic</th>
             <Th column="rate" label="samples/s" />
           </tr>
         </thead>

@@ -1,5 +1,5 @@
 import type { Batch, SlowSample } from "../../contract/report";
-import { chooseTimeUnit, exactUs, formatDuration, inUnit, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
 import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
@@ -81,8 +81,8 @@ export function SlowSamples({ part, replayCommand, replayCode }: Props) {
   );
 }
 
-function sampleWords({ index, duration_us }: SlowSample): string {
-  return index < 0 ? `the sample of ${formatDuration(duration_us)}` : `sample ${index}`;
+function sampleWords({ index }: SlowSample): string {
+  return index < 0 ? "this sample" : `sample ${index}`;
 }
 
 type LineProps = {
@@ -112,7 +112,7 @@ function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
           type="button"
           class="link tabular"
           data-testid="slow-sample-link"
-          aria-label={`Show ${sampleWords(sample)} in the timeline`}>
+          aria-label={`${inUnit(sample.duration_us, unit)} ${unit}: show ${sampleWords(sample)} in the timeline`}>
           {inUnit(sample.duration_us, unit)}
         </button>
       </td>
