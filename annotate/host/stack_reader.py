@@ -271,7 +271,10 @@ def _mapped(address: int) -> tuple[str, int]:
 
 def _base(pid: int, path: str) -> int:
     """Raises: OSError, UnknownLayoutError."""
-    starts = [start for start, _, name in _mappings(pid) if name == path]
+    mappings = _mappings(pid)
+    if not mappings:
+        raise ProcessLookupError("it has ended")  # and nobody has asked how
+    starts = [start for start, _, name in mappings if name == path]
     if not starts:
         raise UnknownLayoutError("it runs another Python than sys.executable")
     return min(starts)

@@ -30,6 +30,8 @@ class Stacks:
             try:
                 self.processes[pid] = stack_reader.Process(pid, self.layout, self.table)
                 self.blind.pop(pid, None)
+            except ProcessLookupError:  # it has ended: nothing is missing
+                self.processes[pid] = None
             except Exception as error:
                 self.processes[pid] = None
                 self.blind[pid] = " ".join(str(error).split()) or type(error).__name__

@@ -133,6 +133,8 @@ class HotLines:
     unseen: tuple[str, ...]
     hits: Hits
     stage_samples: int
+    of_some_steps: bool
+    """Somebody chose them; the capture has more."""
     stages_ns: int
     """Self time of stages in the window, by spans: of all threads, sampled or not."""
     native: NativeFacts | None = None
@@ -180,6 +182,7 @@ def find_hot_lines(
         unseen=samples.unseen,
         hits=hits,
         stage_samples=int(_in_stages(hits, tree).sum()),
+        of_some_steps=is_of_some_steps,
         stages_ns=_stages_ns(tree, window),
         native=samples.native,
         pipeline=finder.pipeline(hits, tree),

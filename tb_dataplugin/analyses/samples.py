@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.throughput import BATCHED_FETCH
-from tb_dataplugin.model.intervals import Int64Array, Window
+from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace, WorkerProcess
 
 MOST = 20
@@ -36,10 +35,8 @@ class SlowSample:
     stage_ns: int
     files: tuple[str, ...] = ()
     storage_share: float | None = None
-    work: float = 1.0
-    """How many samples' worth of work it was: how often the stages inside it ran, beside a typical sample. One that
-    fills a buffer, or reads ahead, does the work of many.
-    """
+    first: bool = False
+    """It is the first ``next()`` of an iterable dataset's iterator, which may fill buffers and open files."""
 
 
 def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[SlowSample, ...]:
@@ -60,38 +57,29 @@ def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[Sl
     process = np.array([tracks[track].pid if track in tracks else 0 for track in tree.track[chosen].tolist()])
     order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen]))
     slowest = chosen[order[:MOST]].tolist()
-    work = work_of(tree, is_sample, slowest)
-    return tuple(
-        _describe(trace, tree, row, tracks.get(int(tree.track[row])), much)
-        for row, much in zip(slowest, work, strict=True)
-    )
+    first = _first_of_iterators(trace, tree, np.flatnonzero(is_sample[tree.node]))
+    return tuple(_describe(trace, tree, row, tracks.get(int(tree.track[row])), row in first) for row in slowest)
 
 
-def work_of(tree: StageTree, is_sample: npt.NDArray[np.bool_], rows: Sequence[int]) -> list[float]:
-    """Per span of a sample, how often the stages inside it ran, beside samples that have them: the median over its
-    stages, each beside its own median. 1.0 without any. `is_sample`: per node of the tree.
+def _first_of_iterators(trace: Trace, tree: StageTree, samples: npt.NDArray[np.intp]) -> set[int]:
+    """Of these spans of samples, those without an index that come first in a DataLoader worker's first batch of an
+    epoch: workers take turns, so that its number is below theirs.
     """
-    sample = _sample_around(tree, is_sample)
-    inside = np.flatnonzero((sample >= 0) & ~is_sample[tree.node])
-    pairs, calls = np.unique(np.stack((sample[inside], tree.node[inside])), axis=1, return_counts=True)
-    work = []
-    for row in rows:
-        mine = np.flatnonzero(pairs[0] == row)
-        usual = [float(np.median(calls[pairs[1] == node])) for node in pairs[1, mine].tolist()]
-        work.append(float(np.median(calls[mine] / usual)) if usual else 1.0)
-    return work
+    facts, tracks = trace.span_facts, trace.worker_tracks()
+    loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
+    found: dict[tuple[int, int], int] = {}
+    for row in samples[(facts.index[samples] < 0) & (facts.batch[samples] >= 0)].tolist():
+        track, batch = int(tree.track[row]), int(facts.batch[row])
+        if track not in tracks or tracks[track].loader >= len(loaders):
+            continue
+        if batch < (loaders[tracks[track].loader].num_workers or 0):
+            key = (track, int(facts.epoch[row]))
+            if key not in found or tree.start_ns[row] < tree.start_ns[found[key]]:
+                found[key] = row
+    return set(found.values())
 
 
-def _sample_around(tree: StageTree, is_sample: npt.NDArray[np.bool_]) -> Int64Array:
-    """Per span, the span of the sample that it is in, or is; -1: of none."""
-    sample = np.where(is_sample[tree.node], np.arange(len(tree.node)), -1)
-    for depth in range(1, int(tree.depth.max(initial=0)) + 1):
-        here = np.flatnonzero((tree.depth == depth) & (sample < 0))
-        sample[here] = np.where(tree.parent[here] >= 0, sample[tree.parent[here]], -1)
-    return sample
-
-
-def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess | None, work: float) -> SlowSample:
+def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess | None, first: bool) -> SlowSample:
     """`process`: None for the training process."""
     start, end = int(tree.start_ns[row]), int(tree.end_ns[row])
     mine = tree.pieces_of_track(int(tree.track[row]))
@@ -117,7 +105,7 @@ def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess | 
         storage_share=None
         if process is None
         else _storage_share(trace, process, int(facts.epoch[row]), int(facts.batch[row])),
-        work=work,
+        first=first,
     )
 
 

@@ -177,6 +177,8 @@ def _more_steps(lines: HotLines, window: Window, steps: int | None) -> str:
         name, part = "the training thread", lines.training_thread
     if part is None or part.rows or part.samples < SOME or not steps:
         return ""
+    if lines.of_some_steps:
+        return f" These steps have too few stack samples for lines of {name}: choose more of them, or all."
     enough = ceil(SPARE * steps * LEAST_SAMPLES / part.samples)
     how = f"active={enough}; under run: --active {enough}"
     return f" To see lines of {name}, record about {count(enough)} steps ({how})."

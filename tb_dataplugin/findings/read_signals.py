@@ -219,7 +219,7 @@ def _slow_sample(sample: SlowSample) -> SlowSampleSignal:
         stage=sample.stage,
         stage_us=_us(sample.stage_ns),
         files=sample.files,
-        work=sample.work,
+        first=sample.first,
         batch=sample.batch,
     )
 

@@ -193,8 +193,8 @@ class SlowSampleSignal:
     """That self time."""
     files: tuple[str, ...] = ()
     """That it was read from, where they were seen."""
-    work: float = 1.0
-    """How many samples' worth of work it was."""
+    first: bool = False
+    """It is the first of an iterable dataset's iterator, which may fill buffers."""
     batch: int = -1
     """Number of its batch in the epoch, -1 where it is not known."""
 

@@ -10,7 +10,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
-from tb_dataplugin.analyses.workers import BatchTimes, QueueDepth, WorkerRow
+from tb_dataplugin.analyses.workers import BatchTimes, QueueDepth, WorkerRow, rows_touched
 from tb_dataplugin.findings import Sentences
 from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import UNKNOWN_NS
@@ -37,10 +37,11 @@ def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
     workers = results.workers
     if workers is None:
         return {"slow_samples": map(_slow_sample, results.slow_samples)}
+    rows = rows_touched(workers.batches.table, results.window)
     return {
         "workers": map(_worker, workers.rows),
-        "batches": _batches(workers.batches),
-        "batch_count": len(workers.batches.table),
+        "batches": _batches(workers.batches, rows),
+        "batch_count": len(rows),
         "queues": map(_queue, workers.queues),
         "slow_samples": map(_slow_sample, results.slow_samples),
         "worker_summaries": map(_summary, results.worker_summaries, sentences.workers),
@@ -84,22 +85,27 @@ def _summary(summary: WorkerSummary, sentence: str) -> pb.WorkerSummary:
     )
 
 
-def _batches(batches: BatchTimes) -> Iterator[pb.Batch]:
-    table = batches.table
+def _batches(batches: BatchTimes, rows: Int64Array) -> Iterator[pb.Batch]:
+    table, rows = batches.table, rows[:MAX_BATCHES]
     columns = (
-        table.number[:MAX_BATCHES].tolist(),
-        table.epoch[:MAX_BATCHES].tolist(),
-        table.loader[:MAX_BATCHES].tolist(),
-        table.worker[:MAX_BATCHES].tolist(),
-        _times(table.drawn_ns),
-        _times(table.started_ns),
-        _times(table.finished_ns),
-        _times(table.arrived_ns),
-        _times(table.consumed_ns),
-        _times(batches.wait_ns),
-        _times(batches.in_queue_ns),
-        _times(batches.head_of_line_ns),
-        _times(batches.build_ns),
+        table.number[rows].tolist(),
+        table.epoch[rows].tolist(),
+        table.loader[rows].tolist(),
+        table.worker[rows].tolist(),
+        *(
+            _times(column[rows])
+            for column in (
+                table.drawn_ns,
+                table.started_ns,
+                table.finished_ns,
+                table.arrived_ns,
+                table.consumed_ns,
+                batches.wait_ns,
+                batches.in_queue_ns,
+                batches.head_of_line_ns,
+                batches.build_ns,
+            )
+        ),
     )
     for number, epoch, loader, worker, drawn, started, finished, arrived, consumed, *derived in zip(
         *columns, strict=True
@@ -123,8 +129,8 @@ def _batches(batches: BatchTimes) -> Iterator[pb.Batch]:
 
 
 def _times(column: Int64Array) -> list[float | None]:
-    """Of the batches that the report lists."""
-    return [None if time == UNKNOWN_NS else us(time) for time in column[:MAX_BATCHES].tolist()]
+    """None: unknown."""
+    return [None if time == UNKNOWN_NS else us(time) for time in column.tolist()]
 
 
 def _queue(depth: QueueDepth) -> pb.QueueDepth:
@@ -148,7 +154,7 @@ def _slow_sample(sample: SlowSample) -> pb.SlowSample:
         stage=sample.stage,
         stage_us=us(sample.stage_ns),
         files=sample.files,
-        work=sample.work,
+        first=sample.first,
         storage_share=sample.storage_share,
     )
 

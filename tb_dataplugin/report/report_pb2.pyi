@@ -2241,7 +2241,7 @@ class SlowSample(_message.Message):
     START_US_FIELD_NUMBER: _builtins.int
     STORAGE_SHARE_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
-    WORK_FIELD_NUMBER: _builtins.int
+    FIRST_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -2256,8 +2256,8 @@ class SlowSample(_message.Message):
     start_us: _builtins.float
     storage_share: _builtins.float
     """of the bytes that reads returned to its batch, what came from storage"""
-    work: _builtins.float
-    """samples' worth of work: how often its stages ran, beside a typical sample"""
+    first: _builtins.bool
+    """the first next() of an iterable dataset's iterator: it may fill buffers"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """paths that it was read from, the first ones; empty where the recorder saw none"""
@@ -2276,11 +2276,11 @@ class SlowSample(_message.Message):
         start_us: _builtins.float = ...,
         storage_share: _builtins.float | None = ...,
         files: _abc.Iterable[_builtins.str] | None = ...,
-        work: _builtins.float = ...,
+        first: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "storage_share", b"storage_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "work", b"work", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "first", b"first", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__storage_share: _TypeAlias = _typing.Literal["storage_share"]  # noqa: Y015
     _WhichOneofArgType__storage_share: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share"]  # noqa: Y015

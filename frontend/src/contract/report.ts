@@ -893,8 +893,8 @@ export interface SlowSample {
     | undefined;
   /** paths that it was read from, the first ones; empty where the recorder saw none */
   files: string[];
-  /** samples' worth of work: how often its stages ran, beside a typical sample */
-  work: number;
+  /** the first next() of an iterable dataset's iterator: it may fill buffers */
+  first: boolean;
 }
 
 /** A sample that was named to be loaded again, alone: without DataLoader workers or a training step beside it. */
@@ -3369,7 +3369,7 @@ export const SlowSample: MessageFns<SlowSample> = {
       files: globalThis.Array.isArray(object?.files)
         ? object.files.map((e: any) => globalThis.String(e))
         : [],
-      work: isSet(object.work) ? globalThis.Number(object.work) : 0,
+      first: isSet(object.first) ? globalThis.Boolean(object.first) : false,
     };
   },
 };

@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { exactUs, inUnit, type TimeUnit } from "../model/format";
 import { Unknown } from "./numbers";
 
@@ -28,7 +29,23 @@ export function TimeCell({ us, unit, reason, column }: Props) {
 export function FilesCell({ files, reason }: { readonly files: readonly string[]; readonly reason: string }) {
   return (
     <td class="sample-files" data-column="files">
-      {files.length === 0 ? <Unknown reason={reason} /> : files.map((file) => <p key={file}>{`${file} `}</p>)}
+      {files.length === 0 ? <Unknown reason={reason} /> : files.map((file) => <FilePath key={file} path={file} />)}
     </td>
+  );
+}
+
+/** Breaks between its folders, before it breaks within a name. */
+function FilePath({ path }: { readonly path: string }) {
+  const parts = path.split("/");
+  return (
+    <p>
+      {parts.map((part, place) => (
+        <Fragment key={place}>
+          {place > 0 && "/"}
+          {place > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}{" "}
+    </p>
   );
 }

@@ -24,8 +24,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     slow = [
         sample
-        for sample in signals.slow_samples  # one that does the work of many, to fill a buffer, may take their time
-        if sample.duration_us >= SLOW_SAMPLE * calls.p50_us * max(1.0, sample.work)
+        for sample in signals.slow_samples  # an iterator's first may fill a buffer: no sample is slow then
+        if sample.duration_us >= SLOW_SAMPLE * calls.p50_us and not sample.first
     ]
     excess = sum(sample.duration_us - calls.p50_us for sample in slow)
     cost = min(wait_cost, excess, _built_cost(signals, wait_cost))

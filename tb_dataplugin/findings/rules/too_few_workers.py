@@ -23,6 +23,9 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     capacity = judge_cpus(signals)
     if capacity.saturated is None:
+        seen = "; ".join(fact.text for fact in capacity.evidence)
+        if seen:
+            return Abstention(f"Whether any CPU was free is not clear: {seen}.")
         return Abstention("The capture does not show whether any CPU was free.")
     from_storage = reads_from_storage(signals)
     if capacity.saturated or (from_storage and judge_storage(signals).saturated):

@@ -13,9 +13,6 @@ import { showBatch, showSample } from "./show-batch";
 const FILES_TITLE = "The first paths that the sample was read from";
 const NO_FILES = "The recorder saw no file being read for this sample.";
 
-/** Samples' worth of work from which that is said. */
-const OF_MANY = 2;
-
 /** A loader, or a loop without DataLoader workers. */
 type Part = Pick<LoaderPart, "slowSamples" | "batches">;
 
@@ -126,9 +123,9 @@ function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
             {stage}
           </>
         )}
-        {sample.work >= OF_MANY && (
-          <div class="muted" data-testid="work-of-many">
-            the work of {Math.round(sample.work)} samples, as when a buffer is filled
+        {sample.first && (
+          <div class="muted" data-testid="first-of-iterator">
+            the first of its iterator, which may fill a buffer or open files
           </div>
         )}
       </td>
