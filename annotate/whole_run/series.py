@@ -216,7 +216,7 @@ class RunEpoch:
         self._sizes[number] = self._size_of(indices)
         period, place = divmod(self._series.drawn, _EVERY)
         self._series.drawn += 1
-        if place != int((period + 1) * _GOLDEN % 1 * _EVERY):
+        if place != int((period + 2) * _GOLDEN % 1 * _EVERY):
             return None
         self._chosen.add(number)
         return sums_content.NAME
