@@ -47,7 +47,7 @@ STAGE_KINDS: Final = (
     KindTerm("h2d", "host-to-device copy", "A copy from the host to the device.", terminal=202),
     KindTerm("user", "user", "A stage marked by the user's own annotate.stage.", terminal=142),
     KindTerm("wait", "data wait", "The training thread in the loader's next().", terminal=245),
-    KindTerm("sample", "sample", "The dataset's __getitem__ or __next__, around the stages inside it.", terminal=250),
+    KindTerm("sample", "sample", "The dataset's __getitem__ or __next__, around the stages inside it.", terminal=222),
 )
 """Every kind of `annotate.trace_format`, in the order of legends."""
 
@@ -120,6 +120,23 @@ OUTCOMES: Final = (
     Term("unknown", "unknown", "Not recorded on both sides, or recorded without its noise."),
 )
 """Of a comparison and of its quantities."""
+
+RANK_CAUSES: Final = (
+    Term("compute", "compute", "Operators and kernels took longer than in the other ranks' median."),
+    Term(
+        "host",
+        "host",
+        "The training thread was longer in none of these: Python, logging, a checkpoint, waiting for the GIL.",
+    ),
+    *NO_STAGES,
+)
+"""Why a rank comes last (`LostOwner.cause`), where it is no stage: what it had more of than the other ranks."""
+
+PATTERNS: Final = (
+    Term("fixed", "fixed", "This rank is the main owner in more steps than by chance."),
+    Term("roaming", "roaming", "The owner changes from step to step: the loader is not fast enough anywhere."),
+)
+"""`LostOwner.pattern`."""
 
 RATES: Final = (
     Term("read", "reading alone", "What reading alone could sustain."),
@@ -207,7 +224,6 @@ COUNTERS: Final = (
 """Counters of `annotate.trace_format.COUNTERS`, in the order of their lanes."""
 
 TERMS: Final = (
-    Term("capture", "capture", "One trace file."),
     Term("window", "window", "The recorded part of a training loop: first step's start to last step's end."),
     Term("step", "step", "One iteration of the training loop, from prof.step() to prof.step()."),
     Term("device_idle", "device idle", "Time of the window in which the device runs no kernel and no copy."),
@@ -248,6 +264,17 @@ TERMS: Final = (
         "the garbage collector, no free CPU, or blocked on storage, a lock or another process. "
         "Percentages are of that time.",
     ),
+    Term(
+        "steady",
+        "steady state",
+        "The loop once its queue of ready batches neither empties nor fills: what a longer run would show.",
+    ),
+    Term("skew", "skew", "A DataLoader worker's busy share over that of all of them together; 1.0x is even."),
+    Term("ahead", "ahead", "Memory of the batches that are kept ready."),
+    Term("straggler", "straggler", "The rank that others lose most time waiting for."),
+    Term("inherited", "inherited", "Time that a rank lost waiting for others."),
+    Term("owned", "owned", "Time that all other ranks together lost waiting for this one."),
+    Term("quota", "CPU withheld by quota", "Time in which threads could have run, but the job had used up its CPUs."),
     Term("interval", "95% interval", "The range that holds the true value with 95% confidence, given the noise."),
 )
 """What the page explains where it stands, and in its help."""
@@ -258,11 +285,11 @@ KEYS: Final = (
     Term("list", "\u2191 \u2193", "from capture to capture, in their list"),
     Term("j k", "j k", "to the next and the previous section of a view"),
     Term("t", "t", "from a table to what it shows in the timeline, and back"),
-    Term("w s", "w s", "zoom in and out, on the timeline"),
-    Term("a d", "a d", "move, on the timeline"),
-    Term("0", "0", "the whole window, on the timeline"),
-    Term("g", "g", "next idle gap, on the timeline; with Shift the previous one"),
-    Term("n", "n", "next data wait, on the timeline; with Shift the previous one"),
+    Term("w s", "w s", "zoom the timeline in and out"),
+    Term("a d", "a d", "move the timeline"),
+    Term("0", "0", "the whole window, in the timeline"),
+    Term("g", "g", "next idle gap, in the timeline; with Shift the previous one"),
+    Term("n", "n", "next data wait, in the timeline; with Shift the previous one"),
     Term("Enter", "Enter", "next span with that name, in the timeline's search; with Shift the previous one"),
     Term("frames", "\u2190 \u2191 \u2192 \u2193", "from frame to frame, in a flame graph"),
     Term("zoom", "Enter", "zooms to the frame, in a flame graph"),
@@ -272,7 +299,8 @@ KEYS: Final = (
 """Keys of the page, for its help."""
 
 TABLES: Final = (
-    "STAGE_KINDS", "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RATES", "TOPICS",
+    "STAGE_KINDS", "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RANK_CAUSES",
+    "PATTERNS", "RATES", "TOPICS",
     "SETTINGS", "COSTS", "COUNTERS", "TERMS", "KEYS",
 )  # fmt: skip
 """Names of the tables that the page gets."""

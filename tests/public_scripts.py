@@ -37,10 +37,10 @@ class Script(NamedTuple):
 _TORCHRUN: Final = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
 
 CORE: Final = (
+    Script("stream"),
     Script("imagenet"),
     Script("dcgan"),
     Script("dqn_replay"),
-    Script("stream"),
     Script("vae"),
 )
 """Those that `make test` runs: they need torch, torchvision and nothing else."""

@@ -105,6 +105,7 @@ class Window:
             with guard("annotate does not sample stacks"):
                 self._stack_thread.open(self._watch.why_no_stacks)
         self.look_around()
+        self._session.workers.on_forked = self.look_around
         self._callers.open()
         if self._boundaries is not None:
             self._boundaries.open()
@@ -131,6 +132,7 @@ class Window:
             is_last: no other window of this session will follow.
         """
         self._callers.close()
+        self._session.workers.on_forked = None
         if self._boundaries is not None:
             self._boundaries.close()
         self._host.stop()

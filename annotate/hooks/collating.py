@@ -26,9 +26,13 @@ class Collate:
         define(switch.HANDED_OUT[self._name], function)
 
     def __call__(self, batch: Any) -> Any:
-        if not switch.RECORDING:
+        if switch.RECORDING:
+            return switch.call(self._name, self.function, (batch,), {})
+        try:
             return self.function(batch)
-        return switch.call(self._name, self.function, (batch,), {})
+        except Exception as error:
+            switch.left(self._name, error)
+            raise
 
     def __getattr__(self, name: str) -> Any:
         if name == "__wrapped__":  # for inspect.signature

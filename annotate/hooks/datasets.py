@@ -109,7 +109,9 @@ def _timed_getitem(method: Method, followed: Followed) -> Method:
     @wraps(method)
     def __getitem__(self: object, index: Any) -> Any:  # noqa: N807
         if not switch.RECORDING and (switch.poll is None or not switch.poll()):
-            return method(self, index)
+            if switch.unrecorded is None:
+                return method(self, index)
+            return switch.unrecorded(followed.get(id(self)), index, method, self, index)
         own_name = followed.get(id(self))
         thread = switch.thread.open
         if own_name is None:

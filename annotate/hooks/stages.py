@@ -64,6 +64,8 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
     ) -> None:
         stages = switch.thread.open.stages
         if not stages:  # not recorded
+            if isinstance(exc, Exception):
+                switch.left(self._name, exc)
             return
         try:
             if stages[-1][0] is self:

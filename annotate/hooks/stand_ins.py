@@ -107,9 +107,13 @@ def timed_method(method: Method, followed: Followed) -> Method:
     @wraps(method)
     def timed(self: object, /, *args: Any, **kwargs: Any) -> Any:
         name = followed.get(id(self)) if switch.RECORDING else None
-        if name is None:
+        if name is not None:
+            return switch.call(name, method, (self, *args), kwargs)
+        try:
             return method(self, *args, **kwargs)
-        return switch.call(name, method, (self, *args), kwargs)
+        except Exception as error:
+            switch.left(followed.get(id(self)), error)
+            raise
 
     return timed
 
@@ -119,9 +123,13 @@ def timed_function(function: Method, name: str) -> Method:
 
     @wraps(function)
     def timed(*args: Any, **kwargs: Any) -> Any:
-        if not switch.RECORDING:
+        if switch.RECORDING:
+            return switch.call(name, function, args, kwargs)
+        try:
             return function(*args, **kwargs)
-        return switch.call(name, function, args, kwargs)
+        except Exception as error:
+            switch.left(name, error)
+            raise
 
     return timed
 
@@ -148,9 +156,13 @@ class TimedCallable:
         return type(self.target)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not switch.RECORDING:
+        if switch.RECORDING:
+            return switch.call(self._name, self.target, args, kwargs)
+        try:
             return self.target(*args, **kwargs)
-        return switch.call(self._name, self.target, args, kwargs)
+        except Exception as error:
+            switch.left(self._name, error)
+            raise
 
     def __getattr__(self, name: str) -> Any:
         if name == "__wrapped__":  # for inspect.signature
@@ -248,7 +260,9 @@ class TimedIterator:
     def __next__(self) -> Any:
         thread = switch.thread.open
         if not switch.RECORDING and (switch.poll is None or not switch.poll()):
-            return next(self._iterator)
+            if switch.unrecorded is None:
+                return next(self._iterator)
+            return switch.unrecorded(self._name, None, next, self._iterator)
         if thread.sample:  # a dataset inside another one makes no second sample
             return next(self._iterator)
         thread.sample = self._name

@@ -1,6 +1,6 @@
 """How long a thread waits for Python's lock (the GIL): seen by a `watcher`, in short stretches of a whole run.
 
-A stretch of a quarter of a second in ten seconds costs the watcher some 2 ms of CPU time, and the program none. The
+A stretch of a quarter of a second in twenty seconds costs the watcher some 2 ms of CPU time, and the program none. The
 moments at which stretches begin follow no period, so that nothing periodic in the program is always, or never, met.
 """
 
@@ -18,7 +18,7 @@ from annotate.host.watcher_process import DENIED, WatcherProcess, why_not
 from annotate.saying import guard
 
 STRETCH_S: Final = 0.25
-EVERY_S: Final = 10.0
+EVERY_S: Final = 20.0
 _GOLDEN: Final = 0.6180339887498949
 
 

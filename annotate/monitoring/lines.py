@@ -19,6 +19,7 @@ from annotate.recording import sums, switch
 from annotate.saying import guard, shown
 from annotate.workers import sums_content
 from annotate.workers.batches import Batch, Iteration
+from annotate.workers.sums_content import BatchSums
 from annotate.workers.transport import Facts, Payload
 
 HEADER: Final = (
@@ -159,7 +160,7 @@ class WatchedEpoch:
             ready = facts.finished
             if get_ident() == self.asked_by:  # it may have lain in the queue, ready
                 ready = max(ready, self.asked)
-            self._measured[batch.batch] = measured.kinds, max(0, (batch.arrived or ready) - ready)
+            self._measured[batch.batch] = BatchSums.received(measured).kinds, max(0, (batch.arrived or ready) - ready)
 
     def consumed(self, batch: Batch) -> None:
         if batch.batch in self.firsts:

@@ -164,7 +164,11 @@ def timed(method: Callable[..., Any], followed: dict[int, str]) -> Callable[...,
             arguments = (self,) if value is MISSING else (self, value, *args)
             return _other_call(followed.get(id(self)), method, arguments, kwargs)
         if not switch.RECORDING:
-            return method(self, value)
+            try:
+                return method(self, value)
+            except Exception as error:
+                switch.left(followed.get(id(self)), error)
+                raise
         if get_ident() != recorded_thread:
             return _other_call(followed.get(id(self)), method, (self, value), kwargs)
         if self is last:
@@ -206,7 +210,13 @@ def timed(method: Callable[..., Any], followed: dict[int, str]) -> Callable[...,
 
 
 def _other_call(name: str | None, method: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    return call(name, method, args, kwargs) if switch.RECORDING and name is not None else method(*args, **kwargs)
+    if switch.RECORDING and name is not None:
+        return call(name, method, args, kwargs)
+    try:
+        return method(*args, **kwargs)
+    except Exception as error:
+        switch.left(name, error)
+        raise
 
 
 def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from _thread import get_ident
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from heapq import nlargest
+from operator import itemgetter
 from time import perf_counter_ns as clock
 from typing import Any, Final, NamedTuple
 
@@ -185,6 +185,8 @@ def stages() -> dict[str, int]:
 
 def attempts() -> Attempts:
     """Of the batch that `stop` ended."""
+    if not _failures and not _retries:
+        return Attempts({}, {})
     return Attempts(
         *(
             {switch.HANDED_OUT.get(name, name): count for name, count in counts.most_common(_MOST_STAGES)}
@@ -195,6 +197,8 @@ def attempts() -> Attempts:
 
 def together(several: Sequence[Attempts]) -> Attempts:
     """As one."""
+    if len(several) == 1:
+        return several[0]
     failures, retries = Counter[str](), Counter[str]()
     for each in several:
         failures.update(each.failures)
@@ -204,6 +208,6 @@ def together(several: Sequence[Attempts]) -> Attempts:
 
 def samples() -> Samples:
     """Of the batch that `stop` ended; asked for once, since indices may be objects of the user's."""
-    count, slowest = len(_samples), nlargest(_MOST_SLOW, _samples, key=lambda sample: sample[0])
+    count, slowest = len(_samples), sorted(_samples, key=itemgetter(0), reverse=True)[:_MOST_SLOW]
     _samples.clear()
     return Samples(count, tuple(Sample(took, as_number(index)) for took, index in slowest))

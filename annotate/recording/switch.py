@@ -107,6 +107,18 @@ timed: TimedMaker | None = None
 poll: Callable[[], bool] | None = None
 """The installed recorder, and its parts."""
 
+unrecorded: Callable[..., Any] | None = None
+"""Makes a sample while nothing is recorded (``unrecorded(name, index, function, *args)``); None: nobody looks at it."""
+failed: Callable[[str, BaseException], None] | None = None
+"""Told of exceptions that leave a stage while nothing is recorded."""
+
+
+def left(name: str | None, error: BaseException) -> None:
+    """An exception has left what is a stage when it is recorded; it was not. `name`: None where it is not followed."""
+    if failed is not None and name is not None:
+        failed(name, error)
+
+
 refits: Final[list[Callable[[], None]]] = []
 """Called when another recorder has been installed: they make replaced methods again, in the form that suits it."""
 
@@ -248,7 +260,8 @@ def _args_marker(enter: Callable[[str], object], leave: Callable[[object], None]
 
 def _after_fork() -> None:
     """A forked child records nothing before a worker's side says so: its profiler is gone, and so are open markers."""
-    global sampling
+    global sampling, unrecorded, failed
+    unrecorded = failed = None
     set_recording(False)
     set_capturing(False)
     _put(TORCH_MARKERS)

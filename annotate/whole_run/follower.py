@@ -66,8 +66,9 @@ class RunFollower:
         if not isinstance(call, RunIterator) or call.series.owner is not self:
             return False
         if call.epoch is not None:
-            with suppress(ValueError):
-                call.epoch.iteration.listeners.remove(call.epoch)
+            for listeners in (call.epoch.iteration.sampling, call.epoch.iteration.listeners):
+                with suppress(ValueError):
+                    listeners.remove(call.epoch)
         return True
 
     def _series_of(self, loader: Any) -> Series:
@@ -106,7 +107,7 @@ class RunFollower:
         return not marked.is_skipped(loader)
 
     def place(self, loader: Any) -> Place:
-        return Place(os.getpid(), self._series_of(loader).number, readers=all_registered())
+        return Place(os.getpid(), self._series_of(loader).number, readers=all_registered(), notices=True)
 
     def accepts(self, loader: Any, place: Place | None) -> bool:
         return True
@@ -119,8 +120,11 @@ class RunFollower:
             hooks.enter_context(measuring(loader.dataset))
         if iteration.has_workers:
             hooks.enter_context(self._away())
-        self._epoch = RunEpoch(self._series_of(loader), iteration)
-        return self._epoch if iteration.has_workers else None  # without workers `RunIterator` sees it all
+        self._epoch = epoch = RunEpoch(self._series_of(loader), iteration)
+        if not iteration.has_workers:
+            return None  # `RunIterator` sees it all
+        iteration.sampling.append(epoch)
+        return epoch
 
     def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
         epoch, self._epoch = self._epoch, None

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
+from time import thread_time_ns
 from typing import Final
 
 from annotate.host import garbage
@@ -20,8 +21,9 @@ _TOTALS: Final = {"host::reads": "", "device::memory": "device_memory_bytes"}
 """Counter -> its name in the file, as the sum of its series; empty: each series by its own name."""
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
-_PSS_EVERY: Final = 6
-"""Readings from one of PSS to the next: the kernel walks through all pages of a process for it, some milliseconds."""
+_PSS_NS, _PSS_SHARE = 60_000_000_000, 0.0002
+"""From one reading of PSS to the next, and the most of one CPU's time that it may take: the kernel walks through all
+pages of a process for it, some milliseconds."""
 
 
 class Machine:
@@ -37,7 +39,7 @@ class Machine:
         self._sources: list[Source] = []
         self._before = 0
         self._collected = 0
-        self._memory_readings = 0
+        self._pss_due = 0
 
     def open(self) -> None:
         """Whatever the system does not report is left out."""
@@ -73,9 +75,9 @@ class Machine:
         if self._before:
             found["gc_share"] = round((collected - self._collected) / max(1, now - self._before), 5)
         self._before, self._collected = now, collected
-        return {**found, **self.memory()}
+        return {**found, **self.memory(now)}
 
-    def memory(self) -> dict[str, float]:
+    def memory(self, now: int) -> dict[str, float]:
         """Bytes: of this process, of all its workers together (pages that they share count once each), of /dev/shm.
 
         Now and then also PSS: of all of them, where a page that n processes share counts as 1/n in each.
@@ -88,11 +90,12 @@ class Machine:
         if workers:
             found["workers_rss_bytes"] = sum(workers)
             found["workers"] = len(workers)
-        if self._memory_readings % _PSS_EVERY == 0:
+        if now >= self._pss_due:
+            begin = thread_time_ns()
             shares = [share for pid in self._all_pids() if (share := proportional_bytes(pid)) is not None]
             if shares:
                 found["pss_bytes"] = sum(shares)
-        self._memory_readings += 1
+            self._pss_due = now + max(_PSS_NS, round((thread_time_ns() - begin) / _PSS_SHARE))
         with contextlib.suppress(OSError, AttributeError):
             shm = os.statvfs("/dev/shm")
             found["shm_bytes"] = (shm.f_blocks - shm.f_bfree) * shm.f_frsize

@@ -50,9 +50,13 @@ def numbers_of(tally: Tally, seconds: float) -> dict[str, float]:
         found["exceptions"] = tally.raised
     if tally.slow_samples:
         found["slowest_sample_ms"] = tally.slow_samples[0]["took_us"] / 1e3
-    for tag, counts in (("failures_per_1000_samples", tally.failures), ("retries_per_1000_samples", tally.retries)):
+    failures, samples = tally.failures + tally.other_failures, tally.measured_samples + tally.other_samples
+    for tag, counts, of in (
+        ("failures_per_1000_samples", failures, samples),
+        ("retries_per_1000_samples", tally.retries, tally.measured_samples),
+    ):
         for name, count in counts.most_common(_STAGES):
-            found[f"{tag}/{name}"] = 1e3 * count / max(1, tally.measured_samples)
+            found[f"{tag}/{name}"] = 1e3 * count / max(1, of)
     for name, time in sorted(tally.stage_ns.items(), key=lambda item: -item[1])[:_STAGES]:
         found[f"stage_ms/{name}"] = time / tally.measured / 1e6
     return found
@@ -64,7 +68,7 @@ def line_of(tally: Tally, seconds: float) -> str:
     if "step_time_ms" not in numbers:
         return ""
     parts = [
-        f"{tally.steps:,} steps",
+        "1 step" if tally.steps == 1 else f"{tally.steps:,} steps",
         f"step {numbers['step_time_ms']:.3g} ms",
         f"data wait {numbers['data_wait_ms']:.3g} ms ({numbers['data_wait_share']:.0%})",
     ]

@@ -20,8 +20,8 @@ from annotate.saying import deliver, guard, one_line
 from annotate.whole_run.follower import RunFollower
 from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import line_of, machine_values, prefix_of, values_of
-from annotate.whole_run.run_file import SUFFIX, VERSION, RunFile
-from annotate.whole_run.scalars import EventFile
+from annotate.whole_run.run_file import SUFFIX, VERSION, RunFile, batches_until
+from annotate.whole_run.scalars import EventFile, latest_writer
 from annotate.whole_run.series import Event, Series, is_recorded
 from annotate.whole_run.tally import Facts, Tally
 from annotate.workers import following
@@ -65,6 +65,8 @@ class Recorder:
         self._events = 0
         self._file: RunFile | None = None
         self._scalars: EventFile | None = None
+        self._before = 0
+        """Batches of the run's earlier processes: points of TensorBoard's go on where those ended."""
         self._described = 0
         self._wake: Final = threading.Event()
         self._is_over = self._is_away = self._is_closed = False
@@ -77,6 +79,7 @@ class Recorder:
         """Raises: OSError: the folder cannot be written. Whatever it raises, nothing is left open."""
         try:
             self.logdir.mkdir(parents=True, exist_ok=True)
+            self._before = _batches_before(self.logdir)
             self._file = RunFile(self.logdir / f"{host_name()}_{os.getpid()}.{time.time_ns()}{SUFFIX}")
             self._scalars = EventFile(self.logdir / _scalars_folder())
             self._add(self._header())
@@ -251,8 +254,11 @@ class Recorder:
             machine["gil_share"] = round(gil_share, 4)
         facts = [tally.facts(series.number) for series, tally in taken]
         span = {"from": round(self._from, 3), "to": round(now, 3)}
-        self._add({"kind": "interval", **span, "loaders": facts, "machine": machine})
-        self._write_scalars(now, taken, machine)
+        main = max(self.loaders.all, key=lambda series: series.batches, default=None)
+        batches = self._before + (main.batches if main is not None else 0)
+        self._add({"kind": "interval", **span, "batches": batches, "loaders": facts, "machine": machine})
+        if main is not None:
+            self._write_scalars(now, batches, main, taken, machine)
         if self.prints:
             self._print(now, taken)
         self._from = now
@@ -270,20 +276,27 @@ class Recorder:
             if line:
                 print_line(None, f"annotate.watch: DataLoader {series.number}: {line}")
 
-    def _write_scalars(self, now: float, taken: list[tuple[Series, Tally]], machine: Facts) -> None:
-        main = max(self.loaders.all, key=lambda series: series.batches, default=None)
+    def _write_scalars(
+        self, now: float, batches: int, main: Series, taken: list[tuple[Series, Tally]], machine: Facts
+    ) -> None:
         scalars = self._scalars
-        if main is None or scalars is None:
+        if scalars is None:
             return
         points = machine_values(machine)
         for series, tally in taken:
             points += values_of(tally, now - self._from, prefix_of(series.number, main.number))
-        scalars.add(now, main.batches, points)
+        scalars.add(now, batches, points)
 
 
 def _scalars_folder() -> str:
     rank = _number("RANK")
     return f"data_pipeline_rank{rank}" if rank else "data_pipeline"
+
+
+def _batches_before(logdir: Path) -> int:
+    """Of this rank's earlier processes in this folder, as far as the latest of them knew."""
+    writer = latest_writer(logdir / _scalars_folder())
+    return batches_until(logdir, *writer) if writer is not None else 0
 
 
 def _number(variable: str) -> int | None:

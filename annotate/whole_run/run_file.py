@@ -7,6 +7,8 @@ place. Events and captures are kept.
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from glob import escape
 from pathlib import Path
 from typing import Final
 
@@ -19,8 +21,11 @@ LIMIT: Final = 4 << 20
 """Bytes."""
 _SLACK: Final = 1.05
 """An interval may be a little longer than another."""
+_TAIL: Final = 1 << 17
+"""Bytes at a file's end that are looked at for its last interval."""
 _MOST_OTHERS: Final = 2000
 """Lines that are no intervals; later ones are left out."""
+_MOST_BATCHES: Final = 1 << 48
 
 
 class RunFile:
@@ -86,3 +91,22 @@ def thinned(lines: list[Facts], longest: float) -> list[Facts]:
             at = len(kept)
             kept.append(facts)
     return kept
+
+
+def batches_until(folder: Path, host: str, pid: int) -> int:
+    """What the last interval of a process that wrote into `folder` says in ``batches``; 0: not known.
+
+    Raises: OSError.
+    """
+    paths = sorted(folder.glob(f"{escape(host)}_{pid}.*{SUFFIX}"), key=lambda path: path.stat().st_mtime_ns)
+    if not paths:
+        return 0
+    with paths[-1].open("rb") as file:
+        file.seek(max(0, paths[-1].stat().st_size - _TAIL))
+        lines = file.read(_TAIL).splitlines()
+    for line in reversed(lines):
+        with suppress(ValueError):  # one that is cut off
+            facts = json.loads(line)
+            if isinstance(facts, dict) and type(facts.get("batches")) is int:
+                return max(0, min(int(facts["batches"]), _MOST_BATCHES))
+    return 0

@@ -21,6 +21,8 @@ from annotate.whole_run.tally import upper_edge_us
 LIMIT: Final = 64 << 20
 """Bytes of one file; a week of intervals of 10 s takes about half of it."""
 
+_NAME: Final = "events.out.tfevents."
+
 
 def _table() -> tuple[int, ...]:
     table = []
@@ -95,6 +97,16 @@ def histogram(tag: str, buckets: Mapping[int, int]) -> bytes:
     return _bytes(1, tag.encode()) + _bytes(5, data)
 
 
+def latest_writer(folder: Path) -> tuple[str, int] | None:
+    """Host and pid of the process that wrote the newest event file of a folder of ours. Raises: OSError."""
+    names = (path.name.removeprefix(_NAME).partition(".") for path in folder.glob(f"{_NAME}*"))
+    written = sorted((int(second), rest) for second, _, rest in names if second.isdecimal())
+    if not written:
+        return None
+    host, *rest = written[-1][1].rsplit(".", 2)
+    return (host, int(rest[0])) if rest and rest[0].isdecimal() else None
+
+
 class EventFile:
     """Open for appending."""
 
@@ -102,7 +114,7 @@ class EventFile:
         """Raises: OSError."""
         folder.mkdir(parents=True, exist_ok=True)
         now = time.time()
-        name = f"events.out.tfevents.{int(now):010d}.{host_name()}.{os.getpid()}.{time.time_ns() % 1_000_000_000}"
+        name = f"{_NAME}{int(now):010d}.{host_name()}.{os.getpid()}.{time.time_ns() % 1_000_000_000}"
         self._file = Appended(folder / name)
         self._file.write(record(_double(1, now) + _bytes(3, b"brain.Event:2")))
 

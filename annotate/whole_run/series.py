@@ -10,22 +10,26 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from annotate.monitoring.lines import one_at_a_time
 from annotate.recording import sums, switch
+from annotate.recording.between import Noticed
 from annotate.saying import guard, report_error
 from annotate.whole_run.tally import Step, Tally
 from annotate.whole_run.usual import Usual
 from annotate.workers import following, sums_content
 from annotate.workers.batches import Batch, Iteration
 from annotate.workers.standing import StandingWorkers
+from annotate.workers.sums_content import BatchSums
 from annotate.workers.transport import UNKNOWN, Facts, Payload
 
 _LOST: Final = "annotate.watch does not follow a DataLoader"
 _AT_ONCE: Final = 50
 """Steps that are summed up and learnt together, while none is above the usual range."""
-_EVERY: Final = 10
+_EVERY: Final = 20
 """Of so many batches of a loader with workers, one has its stages measured."""
 _GOLDEN: Final = 0.6180339887498949
 _BETWEEN_NS: Final = 2_000_000_000
 """Without workers: from one measured batch to the next, whose hooks have to go in and out."""
+_ASKED: Final = 512
+"""Times; more batches than that do not lie ready."""
 _EPOCH_STALL_NS, _EPOCH_STALL_STEPS = 1_000_000_000, 20
 
 
@@ -86,8 +90,6 @@ class Series:
         """The latest steps that nothing is to be said of: one tuple each, until they are summed up."""
         self.to_learn: Final[deque[list[Step]]] = deque()
         """Of those, what the recorder's thread has summed up; the loop's own thread learns it."""
-        self._finished: Final[dict[int, int]] = {}
-        """pid -> when that worker finished its latest batch."""
 
     def take(self) -> Tally:
         """What has come together since this was last called; in the recorder's thread."""
@@ -110,7 +112,7 @@ class Series:
             self.tally.add_steps(recent)
             self.to_learn.append(recent)
         while self.to_learn:
-            steps, waits, _, _ = zip(*self.to_learn.popleft(), strict=True)
+            steps, waits, _ = zip(*self.to_learn.popleft(), strict=True)
             self._wait.add_calm(waits, self._usual_step())
             self._step.add_calm(steps)
 
@@ -142,17 +144,12 @@ class Series:
         self.owner.happened(Event(change, what, self.number, epoch, batch, took, middle, self.length))
 
     def built(self, facts: Facts) -> None:
-        """A worker's batch has come in; perhaps in torch's pinning thread."""
-        tally, before = self.tally, self._finished.get(facts.pid)
-        self.pids.add(facts.pid)
-        if facts.started:
+        """A worker's batch that is measured has come in; perhaps in torch's pinning thread."""
+        tally = self.tally
+        if facts.started and facts.before != UNKNOWN:
             tally.built += 1
             tally.build_ns += facts.finished - facts.started
-            if before is not None:
-                tally.starved_ns += max(0, facts.started - before)
-        self._finished[facts.pid] = facts.finished
-        while len(self._finished) > 1024:
-            del self._finished[next(iter(self._finished))]
+            tally.starved_ns += max(0, facts.started - facts.before)
 
     def measured(self, stages: dict[str, int], samples: sums.Samples, attempts: sums.Attempts, **where: int) -> None:
         """
@@ -174,51 +171,91 @@ class Series:
             ]
         )
 
+    def noticed(self, noticed: Noticed, iteration: int, epoch: int, worker: int) -> None:
+        """What a worker saw of batches that were not measured, of this epoch and perhaps the one before."""
+        tally = self.tally
+        tally.other_samples += noticed.number
+        tally.other_failures.update(noticed.failures)
+        tally.add_slow_samples(
+            [
+                {
+                    "took_us": round(slow.took / 1000, 1),
+                    "index": slow.item,
+                    "epoch": epoch - (slow.iteration != iteration),
+                    "batch": slow.batch,
+                    "worker": worker,
+                }
+                for slow in noticed.slowest
+                if slow.batch >= 0 and epoch >= (slow.iteration != iteration)
+            ]
+        )
+
 
 class RunEpoch:
-    """One epoch of a series, as it listens to its batches; a `batches.Listener` where there are workers."""
+    """One epoch of a series, as it listens to its batches; a `batches.Sampling` where there are workers."""
 
     def __init__(self, series: Series, iteration: Iteration) -> None:
         self.iteration: Final = iteration
         self.is_measured = False
         """Without workers: this moment."""
-        self.size = 0
-        """Of the batch that a worker made and that was handed out last, in samples."""
-        self.ready = 0
-        """Batches that have arrived, or whose worker finished them, and that were not handed out."""
+        self.asked: Final[deque[int]] = deque(maxlen=_ASKED)
+        """When the loop asked for its latest batches."""
+        self._size = 0
+        """Of the batch that was handed out and that `consumed` was told of, in samples; 0: none was."""
         self._series: Final = series
         self._number: Final = series.epochs
         self._sizes: Final[dict[int, int]] = {}
+        self._chosen: Final[set[int]] = set()
+        """Those that are measured. Others are known, too, above all an epoch's first ones: with them, what is summed up
+        would be of the gaps between epochs."""
 
     def drawn(self, batch: Batch, indices: object) -> str | None:
-        self._sizes[batch.batch] = self._size_of(indices)
+        return self.drawn_asleep(batch.batch, indices)
+
+    def drawn_asleep(self, number: int, indices: object) -> str | None:
+        self._sizes[number] = self._size_of(indices)
         period, place = divmod(self._series.drawn, _EVERY)
         self._series.drawn += 1
-        return sums_content.NAME if place == int((period + 1) * _GOLDEN % 1 * _EVERY) else None
+        if place != int((period + 1) * _GOLDEN % 1 * _EVERY):
+            return None
+        self._chosen.add(number)
+        return sums_content.NAME
 
     def size_of_latest(self) -> int:
         """Of the batch that was handed out last, in samples."""
-        return self.size if self.iteration.has_workers else self._size_of(self.iteration.latest)
+        if not self.iteration.has_workers:
+            return self._size_of(self.iteration.latest)
+        size, self._size = self._size, 0
+        return size or self._sizes.pop(self.iteration.consumed - 1, self._series.batch_size)
 
     def _size_of(self, indices: object) -> int:
         return len(indices) if isinstance(indices, (list, tuple)) else self._series.batch_size
 
     def arrived(self, batch: Batch, facts: Facts, payload: Payload) -> None:
-        self.ready += 1
         series = self._series
-        series.built(facts)
-        measured = payload.get(sums_content.NAME)
-        if measured is not None:
+        series.pids.add(facts.pid)
+        sent = payload.get(sums_content.NAME)
+        if sent is not None:
+            series.built(facts)
+            measured = BatchSums.received(sent)
             where = {"epoch": self._number, "batch": facts.batch, "worker": facts.worker}
             series.measured(measured.stages, measured.samples, measured.attempts, **where)
+            series.noticed(measured.noticed, facts.iteration, epoch=self._number, worker=facts.worker)
         if facts.serialised != UNKNOWN and facts.serialise != UNKNOWN:
             series.tally.serialised += 1
             series.tally.serialise_ns += facts.serialised - facts.serialise
             series.tally.deserialise_ns += max(0, (batch.arrived or 0) - facts.deserialise)
 
     def consumed(self, batch: Batch) -> None:
-        self.ready -= 1
-        self.size = self._sizes.pop(batch.batch, self._series.batch_size)
+        self._size = self._sizes.pop(batch.batch, self._series.batch_size)
+        finished = batch.finished
+        if finished is not None and batch.batch in self._chosen:
+            self._series.tally.asked += 1
+            for asked in reversed(self.asked):
+                if asked < finished:
+                    break
+                self._series.tally.ready += 1
+        self._chosen.discard(batch.batch)
 
 
 class RunIterator:
@@ -246,9 +283,11 @@ class RunIterator:
     def next_of(self, iterator: Any, method: Callable[[Any], Any]) -> Any:
         begin = clock()
         epoch = self.epoch
-        ready = epoch.ready if epoch is not None and epoch.iteration.has_workers else -1
+        has_workers = epoch is not None and epoch.iteration.has_workers
+        if epoch is not None and has_workers:
+            epoch.asked.append(begin)
         try:
-            if epoch is not None and ready < 0 and begin >= self._measure_at and not is_recorded():
+            if epoch is not None and not has_workers and begin >= self._measure_at and not is_recorded():
                 data = self._measured(epoch, iterator, method)
             else:
                 data = method(iterator)
@@ -257,12 +296,12 @@ class RunIterator:
                 self.series.tally.raised += 1
             raise
         try:
-            self._came(begin, clock(), ready)
+            self._came(begin, clock())
         except Exception as error:  # a fault of ours costs a record, never a batch
             report_error(_LOST, error)
         return data
 
-    def _came(self, begin: int, now: int, ready: int) -> None:
+    def _came(self, begin: int, now: int) -> None:
         """A batch is handed out: mostly, a tuple is put down and that is all."""
         series, previous = self.series, self._previous
         owner, wait = series.owner, now - begin
@@ -272,20 +311,17 @@ class RunIterator:
         is_alone = owner.latest is self and not switch.CAPTURING and owner.trouble is None
         if is_alone and previous and series.is_calm(now - previous, wait):
             self._previous = now
-            series.recent.append((now - previous, wait, size, ready))
+            series.recent.append((now - previous, wait, size))
             if len(series.recent) >= _AT_ONCE or series.to_learn:
                 series.settle()
             return
         series.settle()
-        self._came_otherwise(begin, now, ready, size)
+        self._came_otherwise(begin, now, size)
 
-    def _came_otherwise(self, begin: int, now: int, ready: int, size: int) -> None:
+    def _came_otherwise(self, begin: int, now: int, size: int) -> None:
         series, owner, batch = self.series, self.series.owner, self._batches - 1
         tally, previous = series.tally, self._previous
         tally.samples += size
-        if ready >= 0:
-            tally.asked += 1
-            tally.ready += ready
         if owner.trouble is not None:
             owner.tell_trouble()
         is_alone = owner.latest is self and not switch.CAPTURING

@@ -16,8 +16,8 @@ MOST_SLOW: Final = 5
 _AT_ONCE: Final = 64
 """Steps that are summed up together: a batch costs two places in a list."""
 
-Step = tuple[int, int, int, int]
-"""Its time and its data wait in nanoseconds; samples; batches that lay ready, or -1 where there are no workers."""
+Step = tuple[int, int, int]
+"""Its time and its data wait in nanoseconds; samples."""
 Facts = dict[str, Any]
 """Something that JSON can hold."""
 
@@ -41,7 +41,8 @@ class Tally:
         """Handed out while a profiler recorded, or after another loader's batches: their time says nothing."""
         self.epochs = self.first_wait_ns = 0
         self.ready = 0
-        """Finished batches that lay ready as the loop asked, summed over the steps with workers."""
+        """Times that the loop asked for a batch while one lay ready, summed over `asked` batches: on average, as many
+        lie ready as the loop asks."""
         self.asked = 0
         self.built = self.build_ns = self.starved_ns = 0
         self.measured = self.deserialise_ns = self.serialised = self.serialise_ns = 0
@@ -55,8 +56,11 @@ class Tally:
         self.failures: Final[Counter[str]] = Counter()
         self.retries: Final[Counter[str]] = Counter()
         """By stage, in the measured batches."""
+        self.other_samples = 0
+        self.other_failures: Final[Counter[str]] = Counter()
+        """In those that were not measured, as far as DataLoader workers notice."""
         self.slow_samples: list[Facts] = []
-        """Of the measured batches, the slowest first."""
+        """The slowest first."""
         self._steps: list[int] = []
         self._waits: list[int] = []
         """Of the latest steps, which the sums do not hold before `fold`."""
@@ -69,13 +73,10 @@ class Tally:
 
     def add_steps(self, several: list[Step]) -> None:
         """As they were put down by the loop, which does no arithmetic."""
-        steps, waits, samples, ready = zip(*several, strict=True)
+        steps, waits, samples = zip(*several, strict=True)
         self._steps.extend(steps)
         self._waits.extend(waits)
         self.samples += sum(samples)
-        known = [number for number in ready if number >= 0]
-        self.asked += len(known)
-        self.ready += sum(known)
         self.fold()
 
     def add_slow_samples(self, several: list[Facts]) -> None:
@@ -113,6 +114,7 @@ class Tally:
             "wait_times": {str(bucket): count for bucket, count in sorted(self.wait_times.items())},
             "raised": self.raised, "measured_samples": self.measured_samples, "slow_samples": self.slow_samples,
             "failures": dict(self.failures), "retries": dict(self.retries),
+            "other_samples": self.other_samples, "other_failures": dict(self.other_failures),
         }  # fmt: skip
         return {"loader": loader, **{name: value for name, value in numbers.items() if value}}
 
@@ -133,7 +135,8 @@ def merged(first: Facts, second: Facts) -> Facts:
         known = loaders.get(each["loader"])
         loaders[each["loader"]] = each if known is None else _added(known, each)
     machine = {**first.get("machine", {}), **second.get("machine", {})}
-    return {**first, "to": second["to"], "loaders": [loaders[key] for key in sorted(loaders)], "machine": machine}
+    latest: Facts = {name: second[name] for name in ("to", "batches") if name in second}
+    return {**first, **latest, "loaders": [loaders[key] for key in sorted(loaders)], "machine": machine}
 
 
 def _added(first: Facts, second: Facts) -> Facts:

@@ -51,7 +51,7 @@ class Batch:
         self.drawn = drawn
 
     def arrive(self, now: int, facts: Facts) -> None:
-        _, _, _, self.worker, self.pid, _, started, self.finished, *rest = facts
+        _, _, _, self.worker, self.pid, _, started, self.finished, _, *rest = facts
         self.started = max(started, self.drawn or 0) if started else None
         self.serialise, self.serialised, self.deserialise = rest
         self.arrived = now
@@ -75,6 +75,13 @@ class Listener(Protocol):
         """It is handed out."""
 
 
+class Sampling(Listener, Protocol):
+    """One that does without most batches: no reason for an iteration to be awake."""
+
+    def drawn_asleep(self, number: int, indices: object) -> str | None:
+        """As `drawn`, of an iteration that is asleep. None: nothing is to be known of this batch."""
+
+
 class Iteration:
     """One ``iter(loader)``: an epoch of a loader, and who listens to it."""
 
@@ -91,6 +98,8 @@ class Iteration:
         self.in_threads: Final = in_threads
         self.listeners: Final[list[Listener]] = []
         """When nobody listens, the epoch's iterators are plain ones."""
+        self.sampling: Final[list[Sampling]] = []
+        """Those of them that may sleep."""
         self.is_starting = True
         """Until ``iter(loader)`` returns: what is drawn by then fills the queues."""
         self.latest: object = None
@@ -107,6 +116,8 @@ class Iteration:
         self.consumed = 0
         self.drawn_asleep: Final[deque[int]] = deque(maxlen=_LATEST)
         """When the latest batches were drawn."""
+        self._sampled: Final[set[int]] = set()
+        """Outstanding batches that were drawn asleep."""
 
     def draw(self, indices: object, now: int) -> Tag:
         """A batch is to be made of `indices`."""
@@ -116,6 +127,18 @@ class Iteration:
             self.outstanding[batch.batch] = batch
         wanted = [name for listener in self.listeners if (name := listener.drawn(batch, indices)) is not None]
         return Tag(self.number, batch.batch, frozenset(wanted) if wanted else NOTHING_WANTED)
+
+    def draw_asleep(self, indices: object) -> Tag | None:
+        """The same, asleep; with workers. None: nothing is to travel with it."""
+        number, now = self.drawn, perf_counter_ns()
+        self.drawn += 1
+        self.drawn_asleep.append(now)
+        wanted = [name for each in self.sampling if (name := each.drawn_asleep(number, indices)) is not None]
+        if not wanted:
+            return None
+        self.outstanding[number] = Batch(self.number, number, now)
+        self._sampled.add(number)
+        return Tag(self.number, number, frozenset(wanted))
 
     def arrive(self, now: int, facts: Facts, payload: Payload) -> None:
         batch = self.outstanding.get(facts.batch)
@@ -138,7 +161,11 @@ class Iteration:
         else:
             number, self.consumed = self.consumed, self.consumed + 1
         batch = None if number is None else self.outstanding.pop(number, None)
-        if batch is not None:
+        if batch is None:
+            if self.asleep is not None:
+                self.asleep()
+        else:
+            self._sampled.discard(batch.batch)
             self._arrived.pop(batch.batch, None)
             batch.consumed = now
             for listener in self.listeners:
@@ -160,9 +187,11 @@ class Iteration:
         found = []
         for number in range(first, self.drawn):
             if number not in self.outstanding:
-                batch = Batch(self.number, number, self.drawn_asleep[number - self.drawn])
-                self.outstanding[number] = batch
-                found.append(batch)
+                self.outstanding[number] = Batch(self.number, number, self.drawn_asleep[number - self.drawn])
+            elif number not in self._sampled:
+                continue
+            found.append(self.outstanding[number])
+        self._sampled.clear()
         return found
 
 
@@ -205,13 +234,13 @@ class TaggingIterator:
         indices = iteration.latest = next(self._iterator) if is_plain else timed_next(self._name, self._iterator)
         try:
             handed_out = iteration.asleep
-            if handed_out is not None:
+            if handed_out is not None and not iteration.has_workers:
                 iteration.drawn += 1
-                if iteration.has_workers:
-                    iteration.drawn_asleep.append(perf_counter_ns())
-                else:
-                    handed_out()
+                handed_out()
                 return indices
+            if handed_out is not None:
+                sampled = iteration.draw_asleep(indices)
+                return indices if sampled is None else Tagged(indices, sampled)
             tag = iteration.draw(indices, perf_counter_ns())
             return Tagged(indices, tag) if iteration.has_workers and not iteration.in_threads else indices
         except Exception as error:

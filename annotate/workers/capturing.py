@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from typing import Any, ClassVar, Final, Protocol
 
 from annotate.hooks.fastai_loaders import is_stand_in
+from annotate.hooks.loaders import start_method
 from annotate.hooks.patching import Patches
 from annotate.hooks.readers.registered import all_registered
 from annotate.host.watching import tracer
@@ -197,6 +198,10 @@ class WorkerCapture:
         self._limits = limits
         self._failed: str | None = None
         self._epochs: dict[int, int] = {}
+        self._forked: dict[int, None] = {}
+        """Their pids, in order."""
+        self.on_forked: Callable[[], None] | None = None
+        """Called when there are more of them."""
         self.lost: dict[int, str] = {}
         """Number of a loader -> why its workers sent nothing."""
 
@@ -232,8 +237,8 @@ class WorkerCapture:
             self.spool.close_window(is_last=is_last)
 
     def pids(self) -> list[int]:
-        """The workers that have sent a batch so far."""
-        return [pid for _, pid in list(self.batches.workers)]
+        """The workers that have sent a batch so far, and those that have been forked to do so."""
+        return list(dict.fromkeys((*(pid for _, pid in list(self.batches.workers)), *self._forked)))
 
     def hook_for_the_capture(self, loader: Any) -> None:
         """Hook a loader whose class does not come by ``DataLoader.__iter__``: its batches have no numbers."""
@@ -299,7 +304,15 @@ class WorkerCapture:
         return heard
 
     def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
-        pass
+        """Workers that were forked are known at once, for their first batch may take long. Not those that have yet to
+        start Python, or to allow that somebody looks at them.
+        """
+        if iteration is None or start_method(loader) != "fork" or tracer():
+            return
+        before = len(self._forked)
+        self._forked.update(dict.fromkeys(each.pid for each in getattr(iterator, "_workers", ()) if each.pid))
+        if self.on_forked is not None and len(self._forked) > before:
+            self.on_forked()
 
     def stray(self, facts: Facts, payload: Payload) -> None:
         self.batches.keep_stray(facts, payload)

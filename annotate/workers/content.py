@@ -26,6 +26,8 @@ class Place(NamedTuple):
     """A process that the worker has to allow to look at it; 0: none."""
     readers: tuple[Registered, ...] = ()
     """The user's own, which a spawned worker has not been told of."""
+    notices: bool = False
+    """Failures and slow samples of batches that are not measured are wanted, too."""
 
 
 class Content(Protocol):

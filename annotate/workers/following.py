@@ -252,6 +252,7 @@ def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iterati
             if not places:
                 return None
             place = max(places, key=lambda each: bool(each.folder))
+            place = place._replace(notices=any(each.notices for each in places))
         proxy = stand_in_for(getattr(loader, _sampler_name(loader)), place)
     else:
         found = getattr(running, "_index_sampler", None)

@@ -64,6 +64,10 @@ class Naps:
         self.is_guess = True
         return tag, self._finished[-1] if self._finished else 0
 
+    def in_work(self) -> tuple[int, int]:
+        """Iteration and number of a batch without a tag; -1: not known."""
+        return self._iteration, self._next
+
     def take(self) -> tuple[int, ...]:
         """When the batches before the one that leaves were finished; each is told once."""
         if not self._finished:

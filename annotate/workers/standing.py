@@ -152,9 +152,9 @@ class StandingEpoch(Epoch):
         """By number: drawn while asleep, and on their way as a profiler prepared."""
 
     def may_sleep(self, iterator: Any) -> bool:
-        """Whether the worker of each batch is known without asking, and nobody else listens."""
+        """Whether the worker of each batch is known without asking, and nobody else listens to all of them."""
         iteration = self.iteration
-        if len(iteration.listeners) != 1:
+        if not self._is_alone():
             return False
         if iteration.in_threads:
             return False
@@ -166,8 +166,12 @@ class StandingEpoch(Epoch):
     def fall_asleep(self) -> None:
         """No profiler is at work."""
         self._woken.clear()
-        if self.iteration.listeners == [self]:
+        if self._is_alone():
             self.iteration.fall_asleep(self._passed)
+
+    def _is_alone(self) -> bool:
+        iteration = self.iteration
+        return self in iteration.listeners and len(iteration.listeners) == 1 + len(iteration.sampling)
 
     def wake(self) -> None:
         """A profiler prepares. Harmless when it is awake."""
@@ -330,6 +334,7 @@ class StandingWorkers(WorkerCapture):
         return heard
 
     def begun(self, loader: Any, iterator: Any, began: int, iteration: Iteration | None) -> None:
+        super().begun(loader, iterator, began, iteration)
         epoch = None if iteration is None else self.batches.epochs.get(iteration.number)
         if isinstance(epoch, StandingEpoch) and epoch.may_sleep(iterator):
             self._sleepers.add(epoch)

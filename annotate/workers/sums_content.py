@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+import sys
+from typing import Any, Final, NamedTuple
 
 from annotate.hooks import readers
 from annotate.hooks.patching import Patches
-from annotate.recording import sums, switch
+from annotate.recording import between, sums, switch
 from annotate.saying import guard
 from annotate.workers.transport import Tag
 
@@ -21,6 +22,27 @@ class BatchSums(NamedTuple):
     samples: sums.Samples
     attempts: sums.Attempts
     """Also of the measured batches before it that raised, which carried nothing."""
+    noticed: between.Noticed
+    """Of the batches since the last one that was measured."""
+
+    def sent(self) -> tuple[object, ...]:
+        """As it travels: a class of ours would be looked up by its name on both sides."""
+        (number, slowest), (others, failures, slow) = self.samples, self.noticed
+        samples = number, [tuple(each) for each in slowest]
+        return (
+            self.kinds,
+            self.stages,
+            samples,
+            tuple(self.attempts),
+            (others, failures, [tuple(each) for each in slow]),
+        )
+
+    @classmethod
+    def received(cls, sent: Any) -> BatchSums:
+        kinds, stages, (number, slowest), attempts, (others, failures, slow) = sent
+        samples = sums.Samples(number, tuple(sums.Sample(*each) for each in slowest))
+        noticed = between.Noticed(others, failures, tuple(between.SlowSample(*each) for each in slow))
+        return cls(kinds, stages, samples, sums.Attempts(*attempts), noticed)
 
 
 class SumsContent:
@@ -31,6 +53,8 @@ class SumsContent:
     def __init__(self, patches: Patches) -> None:
         self._patches = patches
         self._is_measuring = False
+        self._modules = 0
+        """As many had been imported when readers were put in."""
         self._before: list[sums.Attempts] = []
         """Of batches that raised since a measured one has left."""
 
@@ -38,8 +62,10 @@ class SumsContent:
         if self._is_measuring:  # the batch before has raised
             self.fail()
         if not switch.RECORDING:
-            with guard("annotate does not time what a DataLoader worker reads"):  # libraries imported by now
-                readers.install(self._patches)
+            if len(sys.modules) != self._modules:
+                self._modules = len(sys.modules)
+                with guard("annotate does not time what a DataLoader worker reads"):  # libraries imported by now
+                    readers.install(self._patches)
             switch.install(sums.RECORDER)
             self._is_measuring = True
 
@@ -47,14 +73,14 @@ class SumsContent:
         if self._is_measuring:
             sums.start()
 
-    def finish(self, started: int, finished: int) -> BatchSums | None:
+    def finish(self, started: int, finished: int) -> tuple[object, ...] | None:
         if not self._is_measuring:
             return None
         self._is_measuring = False
         kinds = sums.stop(finished - started)
         before, self._before = self._before, []
         attempts = sums.together([*before, sums.attempts()])
-        return BatchSums(kinds, sums.stages(), sums.samples(), attempts)
+        return BatchSums(kinds, sums.stages(), sums.samples(), attempts, between.take()).sent()
 
     def fail(self) -> None:
         if self._is_measuring:

@@ -47,6 +47,8 @@ class Facts(NamedTuple):
     """When the worker was ready to work."""
     started: int
     finished: int
+    before: int = UNKNOWN
+    """Its worker finished the batch before."""
     serialise: int = UNKNOWN
     """Its worker began to serialise it."""
     serialised: int = UNKNOWN

@@ -20,7 +20,7 @@ from annotate.hooks.readers import registered
 from annotate.hooks.stand_ins import callable_label
 from annotate.host.watcher_process import let_look
 from annotate.passing import pass_over
-from annotate.recording import span_recorder, switch
+from annotate.recording import between, span_recorder, switch
 from annotate.saying import guard, report_error, send_faults_by
 from annotate.workers import naps, spool, transport
 from annotate.workers.content import Content, Place
@@ -125,6 +125,8 @@ class Worker:
         """Those that are told of the batch in work."""
         self._tag: Tag | None = None
         self._started = 0
+        self._latest = UNKNOWN
+        """When a batch was finished last."""
 
     def begin(self, tag: Tag) -> None:
         """The indices of a batch have come in."""
@@ -149,6 +151,7 @@ class Worker:
     def finish(self, data: Any) -> Any:
         """`data` in a parcel; as it is while there is nobody to tell."""
         tag, started, finished = self._tag, self._started, perf_counter_ns()
+        before, self._latest = self._latest, finished
         if tag is None and self._naps is not None:
             if self._naps.passes(finished):
                 return data
@@ -161,18 +164,24 @@ class Worker:
             said = content.finish(started, finished)
             if said is not None:
                 payload[content.name] = said
-        if tag is not None and self._naps is not None and (before := self._naps.take()):
-            payload[naps.NAME] = before
+        if tag is not None and self._naps is not None and (passed := self._naps.take()):
+            payload[naps.NAME] = passed
         if tag is None:
             if not payload:
                 return data
             iteration = batch = UNKNOWN
         else:
             iteration, batch, _ = tag
-        facts = (iteration, batch, self._loader, self._worker, self._pid, self._began, started, finished)
+        facts = (iteration, batch, self._loader, self._worker, self._pid, self._began, started, finished, before)
         if self._naps is not None and (following := self._naps.next_one()) is not None:
             self._begin(following)
         return Parcel(data, facts, payload) if payload or switch.RECORDING else LeanParcel(data, facts)
+
+    def batch_in_work(self) -> tuple[int, int]:
+        """Its iteration and number."""
+        if self._tag is not None:
+            return self._tag[:2]
+        return (UNKNOWN, UNKNOWN) if self._naps is None else self._naps.in_work()
 
     def fail(self) -> None:
         """The batch in work has raised: nothing of it will leave."""
@@ -212,6 +221,8 @@ def begin(place: Place, worker: int, began: int) -> None:
     marked.listener = lambda role, obj: time_marked(patches, role, obj)
     ready = perf_counter_ns()  # putting the hooks in is part of its start-up
     current = Worker(place, worker, ready, contents, wanted=[sums], patches=patches, sleep=sleep)
+    if place.notices:
+        between.begin(current.batch_in_work)
     transport.begun = current.begin
 
 

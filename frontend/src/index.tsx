@@ -9,6 +9,7 @@ import { refreshRuns } from "./state/actions";
 import { report, runs, runsError, theme } from "./state/atoms";
 import { loadRows } from "./state/listing";
 import { keepPlace } from "./state/location";
+import { loadRanks, loadWholeRuns } from "./state/run-views";
 import { loadAhead } from "./state/timeline-loader";
 import { applyTheme, watchTheme } from "./theme/theme";
 import { App } from "./views/app";
@@ -64,7 +65,8 @@ export async function render(): Promise<void> {
     draw(<App />, root);
     if (source().live) poll(() => (isOnScreen() ? refreshRuns() : Promise.resolve()), pollDelay, browserTimers);
     else {
-      await Promise.all([refreshRuns(), loadRows()]);
+      // All of it is at hand, and printed too.
+      await Promise.all([refreshRuns(), loadRows(), loadWholeRuns(), loadRanks()]);
       loadAhead();
     }
   } catch (error) {

@@ -47,6 +47,7 @@ function reset(): void {
   atoms.shownStage.value = null;
   atoms.stageSort.value = { column: "total_us", descending: true };
   atoms.stagesFlat.value = false;
+  atoms.stageSearch.value = "";
   atoms.stagesFolded.value = new Set();
   atoms.comparison.value = { kind: "none" };
   atoms.suggestion.value = null;

@@ -15,15 +15,20 @@ from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
-from tb_dataplugin.model.trace import BatchTable, Trace
+from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace
 
 
 @dataclass(frozen=True, slots=True)
 class EpochStart:
-    """`repeated`: not the first epoch of the loader, so persistent workers would have been there already."""
+    """`repeated`: not the first epoch of the loader, so persistent workers would have been there already.
+
+    `building`: the part of the wait in which the batch that ended it was being built, as any worker would have to. Of
+    a map-style dataset at most as long as batches typically take: the first may load what a worker that lives on has.
+    """
 
     wait: Intervals
     repeated: bool
+    building: Intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,27 +132,49 @@ def _epoch_starts(
         return ()
     marked = any(stage.label.endswith(FIRST_BATCH) for stage in trace.stage_spans.stages)
     start, end = loader.first_batches.start, loader.first_batches.end
-    epoch = np.full(len(start), -1) if batches is None else _epochs_received(batches, start, end)
+    received = np.full(len(start), -1) if batches is None else _first_received(batches, start, end)
+    epoch = received if batches is None else _epochs_of(batches, received)
     repeated = np.where(epoch < 0, np.arange(len(start)) > 0, epoch > 0)
     first_ns, last_ns = np.maximum(start, window.start_ns), np.minimum(end, window.end_ns)
     return tuple(
-        EpochStart(Intervals(int64([begin]), int64([end])), again)
-        for begin, end, again in zip(first_ns.tolist(), last_ns.tolist(), repeated.tolist(), strict=True)
+        EpochStart(Intervals(int64([begin]), int64([end])), again, _building(trace, batches, row, begin, end))
+        for begin, end, again, row in zip(
+            first_ns.tolist(), last_ns.tolist(), repeated.tolist(), received.tolist(), strict=True
+        )
         if begin < end and (marked or again)
     )
 
 
-def _epochs_received(batches: BatchTimes, start: Int64Array, end: Int64Array) -> Int64Array:
-    """Per wait, the epoch of the batch that was handed out in it, of several the first in the table; -1 for none."""
+def _building(trace: Trace, batches: BatchTimes | None, row: int, start: int, end: int) -> Intervals:
+    """Of the wait from `start` to `end`, in which the batch in that row was received; -1: none."""
+    if batches is None or row < 0 or batches.build_ns[row] == UNKNOWN_NS:
+        return EMPTY
+    number, took = int(batches.table.loader[row]), int(batches.build_ns[row])
+    loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
+    if number >= len(loaders) or not loaders[number].iterable:
+        others = batches.build_ns[(batches.table.loader == number) & known(batches.build_ns)]
+        took = min(took, int(np.median(others)))
+    finished = int(batches.table.finished_ns[row])
+    return Intervals.union([finished - took], [finished]).clip(Window(start, end))
+
+
+def _first_received(batches: BatchTimes, start: Int64Array, end: Int64Array) -> Int64Array:
+    """Per wait, the row of the batch that was handed out in it, of several the first in the table; -1 for none."""
     table = batches.table
     rows = np.flatnonzero(known(table.consumed_ns))
     rows = rows[np.argsort(table.consumed_ns[rows], kind="stable")]
     consumed = table.consumed_ns[rows]
     first, last = np.searchsorted(consumed, start), np.searchsorted(consumed, end, side="right")
     inside = last > first
-    epochs = np.full(len(start), -1, dtype=np.int64)
+    received = np.full(len(start), -1, dtype=np.int64)
     if inside.any():
         edges = np.stack((first[inside], last[inside]), axis=1).ravel()
-        lowest = np.minimum.reduceat(np.append(rows, len(table)), edges)[::2]
-        epochs[inside] = np.maximum(table.epoch[lowest], 0)
-    return epochs
+        received[inside] = np.minimum.reduceat(np.append(rows, len(table)), edges)[::2]
+    return received
+
+
+def _epochs_of(batches: BatchTimes, rows: Int64Array) -> Int64Array:
+    """Of the batches in these rows; -1 for none."""
+    if not len(batches.table):
+        return rows
+    return np.where(rows < 0, -1, np.maximum(batches.table.epoch[rows], 0))

@@ -133,6 +133,8 @@ class HotLines:
     unseen: tuple[str, ...]
     hits: Hits
     stage_samples: int
+    stages_ns: int
+    """Self time of stages in the window, by spans: of all threads, sampled or not."""
     native: NativeFacts | None = None
     pipeline: PartLines | None = None
     training_thread: PartLines | None = None
@@ -148,8 +150,9 @@ def find_hot_lines(
     devices: tuple[DeviceIdle, ...],
     attribution: Attribution,
     whole_stacks: bool = False,
+    is_of_some_steps: bool = False,
 ) -> HotLines | Unavailable:
-    """`whole_stacks`: trees have all of their nodes."""
+    """`whole_stacks`: trees have all of their nodes. `is_of_some_steps`: so is the cost."""
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
     if samples is None:
@@ -168,15 +171,16 @@ def find_hot_lines(
         ),
         patterns=find_patterns(hits.where(~finder.in_recorder(hits)), tree, finder.frames, has_device=bool(devices)),
         samples=len(hits),
-        threads=len(samples.threads),
+        threads=len(np.unique(hits.track)),
         interval_ns=_interval(samples),
         is_outside=samples.is_outside,
         clock_error_ns=samples.clock_error_ns,
-        cost_ns=samples.cost_ns,
+        cost_ns=_cost(samples, hits) if is_of_some_steps else samples.cost_ns,
         unread=samples.unread,
         unseen=samples.unseen,
         hits=hits,
         stage_samples=int(_in_stages(hits, tree).sum()),
+        stages_ns=_stages_ns(tree, window),
         native=samples.native,
         pipeline=finder.pipeline(hits, tree),
         training_thread=finder.training_thread(hits, loader, window),
@@ -339,6 +343,19 @@ def _in_stages(hits: Hits, tree: StageTree) -> Mask:
     if len(counts):
         rows &= counts[hits.node]
     return rows
+
+
+def _cost(samples: LineSamples, hits: Hits) -> int | None:
+    """The part of it that these samples took: each takes about the same."""
+    if samples.cost_ns is None:
+        return None
+    return round(samples.cost_ns * len(hits) / max(1, sum(len(thread.stack) for thread in samples)))
+
+
+def _stages_ns(tree: StageTree, window: Window) -> int:
+    is_stage = _counts(tree)[tree.node[tree.piece_span]]
+    inside = np.minimum(tree.piece_end, window.end_ns) - np.maximum(tree.piece_start, window.start_ns)
+    return int(np.maximum(inside, 0)[is_stage].sum())
 
 
 def _check(hits: Hits, spans: SampledTime, tree: StageTree) -> ShareCheck | None:

@@ -92,7 +92,14 @@ def run_analyses(
     pairs = zip(devices, attribution.devices, strict=True)
     chains = [ChainFinder(trace, tree, loader, workers, *pair) for pair in pairs]
     lines = find_hot_lines(
-        trace, with_wrapper_paths(tree, attribution.wrapped), window, loader, devices, attribution, options.whole_stacks
+        trace,
+        with_wrapper_paths(tree, attribution.wrapped),
+        window,
+        loader,
+        devices,
+        attribution,
+        options.whole_stacks,
+        is_of_some_steps=selection is not None,
     )
     results = Results(
         trace=trace,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.throughput import BATCHED_FETCH
-from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.model.trace import Trace, WorkerProcess
 
 MOST = 20
@@ -34,6 +36,10 @@ class SlowSample:
     stage_ns: int
     files: tuple[str, ...] = ()
     storage_share: float | None = None
+    work: float = 1.0
+    """How many samples' worth of work it was: how often the stages inside it ran, beside a typical sample. One that
+    fills a buffer, or reads ahead, does the work of many.
+    """
 
 
 def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[SlowSample, ...]:
@@ -53,11 +59,39 @@ def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[Sl
     chosen = np.flatnonzero(rows)
     process = np.array([tracks[track].pid if track in tracks else 0 for track in tree.track[chosen].tolist()])
     order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen]))
-    slowest = chosen[order[:MOST]]
-    return tuple(_describe(trace, tree, row, tracks.get(int(tree.track[row]))) for row in slowest.tolist())
+    slowest = chosen[order[:MOST]].tolist()
+    work = work_of(tree, is_sample, slowest)
+    return tuple(
+        _describe(trace, tree, row, tracks.get(int(tree.track[row])), much)
+        for row, much in zip(slowest, work, strict=True)
+    )
 
 
-def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess | None) -> SlowSample:
+def work_of(tree: StageTree, is_sample: npt.NDArray[np.bool_], rows: Sequence[int]) -> list[float]:
+    """Per span of a sample, how often the stages inside it ran, beside samples that have them: the median over its
+    stages, each beside its own median. 1.0 without any. `is_sample`: per node of the tree.
+    """
+    sample = _sample_around(tree, is_sample)
+    inside = np.flatnonzero((sample >= 0) & ~is_sample[tree.node])
+    pairs, calls = np.unique(np.stack((sample[inside], tree.node[inside])), axis=1, return_counts=True)
+    work = []
+    for row in rows:
+        mine = np.flatnonzero(pairs[0] == row)
+        usual = [float(np.median(calls[pairs[1] == node])) for node in pairs[1, mine].tolist()]
+        work.append(float(np.median(calls[mine] / usual)) if usual else 1.0)
+    return work
+
+
+def _sample_around(tree: StageTree, is_sample: npt.NDArray[np.bool_]) -> Int64Array:
+    """Per span, the span of the sample that it is in, or is; -1: of none."""
+    sample = np.where(is_sample[tree.node], np.arange(len(tree.node)), -1)
+    for depth in range(1, int(tree.depth.max(initial=0)) + 1):
+        here = np.flatnonzero((tree.depth == depth) & (sample < 0))
+        sample[here] = np.where(tree.parent[here] >= 0, sample[tree.parent[here]], -1)
+    return sample
+
+
+def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess | None, work: float) -> SlowSample:
     """`process`: None for the training process."""
     start, end = int(tree.start_ns[row]), int(tree.end_ns[row])
     mine = tree.pieces_of_track(int(tree.track[row]))
@@ -83,6 +117,7 @@ def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess | 
         storage_share=None
         if process is None
         else _storage_share(trace, process, int(facts.epoch[row]), int(facts.batch[row])),
+        work=work,
     )
 
 

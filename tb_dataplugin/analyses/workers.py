@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tb_dataplugin.analyses.lifetimes import known, lifetimes
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace, WorkerProcess
+
+BoolArray = npt.NDArray[np.bool_]
 
 MAX_QUEUE_POINTS: Final = 4000
 
@@ -43,7 +46,8 @@ class WorkerTimes:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
-    """One DataLoader worker id: all processes that were this worker, oldest first, usually one after the other.
+    """One DataLoader worker id: all processes that were this worker in the window, oldest first, usually one after the
+    other.
 
     `skew` is its busy share of its lifetime over that of all its loader's workers together; None where none was busy.
     """
@@ -149,9 +153,8 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | None) -> Wor
     batches = _match_waits(pipeline.batches, loader)
     numbers = sorted({worker.loader for worker in pipeline.workers})
     lives = lifetimes(pipeline.workers, pipeline.batches, window)
-    given = {number: drawing(pipeline.batches, number) for number in numbers}
     times = tuple(
-        _one_worker(worker, pipeline.batches, life, given[worker.loader], window)
+        _one_worker(worker, pipeline.batches, life, _given(trace, worker), window)
         for worker, life in zip(pipeline.workers, lives, strict=True)
     )
     return Workers(
@@ -184,9 +187,22 @@ def workers_alive(times: Sequence[WorkerTimes]) -> float:
     return sum(worker.alive.total_ns for worker in times) / together if together else 0.0
 
 
-def drawing(table: BatchTable, loader: int) -> Intervals:
-    """Per epoch, from the first to the last index that the loader put into a queue."""
-    rows = (table.loader == loader) & known(table.drawn_ns)
+def _given(trace: Trace, process: WorkerProcess) -> Intervals:
+    """When its loader had indices to give it. The worker of an iterable dataset may come to its end before the others:
+    nothing is missing from then on.
+    """
+    pipeline = trace.info.pipeline
+    assert pipeline is not None and pipeline.batches is not None
+    table, number = pipeline.batches, process.loader
+    rows = table.loader == number
+    if number < len(pipeline.loaders) and pipeline.loaders[number].iterable:
+        rows &= table.pid == process.pid
+    return drawing(table, rows)
+
+
+def drawing(table: BatchTable, rows: BoolArray) -> Intervals:
+    """Per epoch, from the first to the last index of these batches that the loader put into a queue."""
+    rows = rows & known(table.drawn_ns)
     drawn, (epochs, place) = table.drawn_ns[rows], np.unique(table.epoch[rows], return_inverse=True)
     first, last = np.full(len(epochs), drawn.max(initial=0)), np.full(len(epochs), drawn.min(initial=0))
     np.minimum.at(first, place, drawn)
@@ -269,13 +285,18 @@ def _rows(times: tuple[WorkerTimes, ...]) -> tuple[WorkerRow, ...]:
     by_worker: dict[tuple[int, int], list[WorkerTimes]] = {}
     for worker in sorted(times, key=lambda worker: (worker.process.started_ns, worker.process.pid)):
         by_worker.setdefault((worker.process.loader, worker.process.worker), []).append(worker)
-    rows = [WorkerRow(tuple(by_worker[key])) for key in sorted(by_worker)]
+    rows = [WorkerRow(_of_the_window(by_worker[key])) for key in sorted(by_worker)]
     busy: dict[int, int] = {}
     alive: dict[int, int] = {}
     for row in rows:
         busy[row.loader] = busy.get(row.loader, 0) + row.busy_ns
         alive[row.loader] = alive.get(row.loader, 0) + row.alive_ns
     return tuple(WorkerRow(row.processes, _skew(row, busy[row.loader], alive[row.loader])) for row in rows)
+
+
+def _of_the_window(processes: Sequence[WorkerTimes]) -> tuple[WorkerTimes, ...]:
+    """Those that lived in it; all, if none did."""
+    return tuple(times for times in processes if times.alive.total_ns) or tuple(processes)
 
 
 def _skew(row: WorkerRow, busy_ns: int, alive_ns: int) -> float | None:

@@ -22,7 +22,7 @@ from tb_dataplugin.errors import (
     NoSuchSteps,
     UnreadableTrace,
 )
-from tb_dataplugin.many import MOST_JOBS, Engine, Processes, Scheduler, dask_engine, map_traces
+from tb_dataplugin.many import MOST_JOBS, Cluster, Engine, Processes, engine_on, map_traces, parse_cluster
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
 from tb_dataplugin.pipeline import KeptCapture, open_found
 from tb_dataplugin.rank_files import Row, row_of
@@ -60,10 +60,10 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     help_jobs = "how many traces are analysed at once, each in a process (default: 1)"
     parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help=help_jobs)
     help_on = (
-        "analyse each trace on a worker of a Dask cluster, dask://SCHEDULER[:PORT]; dask alone starts one here, "
-        "with --jobs workers (pip install 'tb-dataplugin[dask]')"
+        "analyse each trace on a worker of a Dask or Ray cluster, dask://SCHEDULER[:PORT], ray://HEAD[:PORT]; dask or "
+        "ray alone starts one here, with --jobs workers (pip install 'tb-dataplugin[dask]' or 'tb-dataplugin[ray]')"
     )
-    parser.add_argument("--on", type=_scheduler, metavar="dask[://HOST]", help=help_on)
+    parser.add_argument("--on", type=_cluster, metavar="dask[://HOST]|ray[://HOST]", help=help_on)
 
 
 def _jobs(text: str) -> int:
@@ -72,9 +72,9 @@ def _jobs(text: str) -> int:
     return int(text)
 
 
-def _scheduler(text: str) -> Scheduler:
+def _cluster(text: str) -> Cluster:
     try:
-        return Scheduler.parse(text)
+        return parse_cluster(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 
@@ -83,13 +83,13 @@ def _scheduler(text: str) -> Scheduler:
 def engine_of(arguments: argparse.Namespace) -> Iterator[Engine | None]:
     """None: one trace after the other, in this process. Raises BadRequest."""
     jobs = getattr(arguments, "jobs", 1)
-    scheduler: Scheduler | None = getattr(arguments, "on", None)
-    if scheduler is None:
+    cluster: Cluster | None = getattr(arguments, "on", None)
+    if cluster is None:
         yield Processes(jobs) if jobs > 1 else None
         return
-    if jobs > 1 and (scheduler.address or scheduler.file):
-        raise BadRequest(f"--jobs is for processes of this machine; {scheduler} has the workers that it has")
-    with dask_engine(scheduler, jobs if jobs > 1 else None) as engine:
+    if jobs > 1 and not cluster.is_own:
+        raise BadRequest(f"--jobs is for processes of this machine; {cluster} has the workers that it has")
+    with engine_on(cluster, jobs if jobs > 1 else None) as engine:
         yield engine
 
 

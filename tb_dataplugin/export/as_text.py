@@ -84,24 +84,9 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         yield from _headspace(capture.headspace, line)
     yield from host_limit_lines(capture, line)
     yield from cost_lines(capture, line)
-    yield from _recording_cost(capture, line)
-
-
-def _recording_cost(capture: pb.Capture, line: Line) -> Iterator[str]:
-    """In one row what it took of a CPU: markers, spans of DataLoader workers, and the process that samples."""
-    if capture.HasField("selection"):  # it is known of the whole capture only
-        return
-    cost = capture.environment
-    parts = {
-        plural(cost.marker_count, "marker"): cost.recorder_overhead_us if cost.marker_count else 0.0,
-        f"{plural(cost.worker_span_count, 'span')} in DataLoader workers": cost.worker_overhead_us,
-        "sampling stacks, by a process beside": capture.lines.cost_us,
-    }
-    known = [f"{name} {duration(time)}" for name, time in parts.items() if time]
-    if known:
-        whole = sum(parts.values())
-        share = f"{percent(_share(whole, capture.window_us))} of one CPU"
-        yield line("recording cost", duration(whole), share, *known)
+    if capture.environment.HasField("recording_cost_us"):
+        cost = capture.environment
+        yield line("recording cost", duration(cost.recording_cost_us), cost.recording_cost_text)
 
 
 def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:

@@ -74,7 +74,7 @@ def _troubles(summary: Summary) -> Iterator[str]:
     if summary.raised:
         yield f"  {'exceptions':<22}{count(summary.raised)} came to the loop in place of a batch"
     for trouble in summary.troubles[:_TROUBLES]:
-        yield f"  {'failures':<22}{shown(trouble.stage)} {trouble_text(trouble, summary.measured_samples)}"
+        yield f"  {'failures':<22}{shown(trouble.stage)} {trouble_text(trouble, summary)}"
     for slow in summary.slow_samples[:_SLOW]:
         took = duration(slow.sample.took_us)
         yield f"  {'slow sample':<22}index {slow.sample.index}: {took} ({slow_text(slow)})"

@@ -35,11 +35,17 @@ def slow_sample_lines(capture: pb.Capture, width: int) -> Iterator[str]:
         where = f"{sample.worker:>19}{sample.batch:>7}" if any(built) else ""
         yield f"  {index:>12}{in_unit(sample.duration_us, unit):>10}{where}  {most}"
         yield from _files(sample.files, " " * 16, width)
+        if sample.work >= 2:
+            yield f"{' ' * 16}{work_of_many(sample)}"
     if capture.replay_command:
         yield "  To see whether they are slow in themselves, load them again, alone:"
         yield from _command(capture.replay_command)
         yield from textwrap.wrap(_WHAT, width, initial_indent="  ", subsequent_indent="  ")
         yield from textwrap.wrap(capture.replay_code, width, initial_indent="    ", subsequent_indent="      ")
+
+
+def work_of_many(sample: pb.SlowSample) -> str:
+    return f"the work of {sample.work:.0f} samples, as when a buffer is filled"
 
 
 def _command(command: str) -> Iterator[str]:

@@ -70,7 +70,7 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     share = percent(loop.measured_wait_ns / loop.measured_step_ns)
     settings = plural(loop.settings.workers, "DataLoader worker")
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
-    return f"In its steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}."
+    return f"The loop in its steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}."
 
 
 def _name(prediction: Prediction) -> str:
@@ -107,8 +107,11 @@ def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
     limits: dict[str, list[str]] = {}
     for prediction in predictions:
         limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
-    for limit, changes in limits.items():
-        whose = "In each of them" if len(limits) == 1 and len(changes) > 1 else f"With {', '.join(changes)}"
+    most = max(limits, key=lambda limit: len(limits[limit]), default="")
+    for limit, changes in sorted(limits.items(), key=lambda item: item[0] == most):
+        whose = f"With {', '.join(changes)}"
+        if limit == most and len(changes) > 1:  # its names would fill lines
+            whose = "In each of them" if len(limits) == 1 else "In each of the others"
         if limit in LIMITS:
             yield f"{whose}, {LIMITS[limit]} limits."
         else:

@@ -9,7 +9,7 @@ import numpy as np
 from tb_dataplugin.analyses.line_rows import estimate
 from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.findings.thresholds import LIMIT_WORTH_A_WORD
-from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.units import percent, plural
 
 NAMES: Final = {
     "gil": "waiting for Python's lock (GIL)",
@@ -35,14 +35,14 @@ def limit_text(limits: Limits) -> str:
         return ""
     parts.sort(key=lambda part: -part[1])
     words = ", ".join(
-        f"{NAMES[name]} {duration(time / 1e3)} ({percent(time / whole)}{_interval(limits, time) if not place else ''})"
+        f"{NAMES[name]} {percent(time / whole)}{_interval(limits, time) if not place else ''}"
         for place, (name, time) in enumerate(parts)
     )
     ran = limits.whole_ns - sum(time or 0 for time in known.values())
     if None not in known.values() and ran >= LIMIT_WORTH_A_WORD * whole:
-        words += f", else running {duration(ran / 1e3)} ({percent(ran / whole)})"
-    whose = ", of the DataLoader workers that it waits for" if limits.with_workers else ""
-    return f"{words}{whose}; by {plural(limits.samples, 'thread sample')}"
+        words += f", running {percent(ran / whole)}"
+    whose = "its DataLoader workers are " if limits.with_workers else ""
+    return f"{whose}{words}; by {plural(limits.samples, 'thread sample')}"
 
 
 def _interval(limits: Limits, time_ns: int) -> str:
@@ -51,4 +51,4 @@ def _interval(limits: Limits, time_ns: int) -> str:
         return ""
     share = min(1.0, time_ns / limits.whole_ns)
     found = estimate(np.ones(limits.samples), np.full(limits.samples, share))
-    return f", 95% interval {percent(found.low)} to {percent(found.high)}"
+    return f" (95% interval {percent(found.low)} to {percent(found.high)})"

@@ -104,7 +104,7 @@ def lines_sentence(lines: HotLines, window: Window, steps: int | None) -> str:
     who = "a separate process" if lines.is_outside else "a thread in each process"
     rate = f"every {duration(lines.interval_ns / 1e3)}" if lines.interval_ns else "once"
     more = _more_steps(lines, window, steps)
-    sampled = f"{plural(lines.samples, 'stack')} of {plural(lines.threads, 'thread')}"
+    sampled = f"{plural(lines.samples, 'stack')} of {plural(lines.threads, 'thread')}{_covered(lines)}"
     return f"Sampled by {who} {rate}: {sampled}{_cost(lines, window)}.{_check(lines)}{more}{BLIND}{_native(lines)}"
 
 
@@ -120,6 +120,14 @@ def _native(lines: HotLines) -> str:
         why = f" py-spy read the native frames of {part}, for {cost}; the program stood still meanwhile.{why}"
     beyond = f" {plural(native.left_out, 'process')} beyond its limit had none." if native.left_out else ""
     return why + beyond
+
+
+def _covered(lines: HotLines) -> str:
+    """Of the stages' time: processes that live briefly, or that the system does not show, may have no samples."""
+    if lines.pipeline is None or not lines.stages_ns:
+        return ""
+    seen = min(1.0, (lines.pipeline.time_ns + lines.pipeline.recorder_ns) / lines.stages_ns)
+    return f", {percent(seen)} of the stages' time"
 
 
 def _cost(lines: HotLines, window: Window) -> str:

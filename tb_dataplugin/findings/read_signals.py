@@ -70,6 +70,7 @@ def read_signals(results: Results) -> Signals:
         wait_count=0 if loader is None else len(loader.duration_ns),
         epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts)),
         repeated_epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts if start.repeated)),
+        first_builds_us=_cost(device, (start.building for start in flow.epoch_starts if start.repeated)),
         head_of_line_us=_cost(device, (flow.workers.head_of_line,) if flow.workers else ()),
         on_way_us=_cost(device, (flow.workers.on_way,) if flow.workers else ()),
         waits_by_stage=_waits_by_stage(results, device, steady_cost / cost if cost and steady_cost else 1.0),
@@ -212,7 +213,15 @@ def _cpu_use(spent: Occupancy) -> CpuUse:
 
 
 def _slow_sample(sample: SlowSample) -> SlowSampleSignal:
-    return SlowSampleSignal(sample.index, _us(sample.duration_ns), sample.stage, _us(sample.stage_ns), sample.files)
+    return SlowSampleSignal(
+        index=sample.index,
+        duration_us=_us(sample.duration_ns),
+        stage=sample.stage,
+        stage_us=_us(sample.stage_ns),
+        files=sample.files,
+        work=sample.work,
+        batch=sample.batch,
+    )
 
 
 def _workers(flow: WorkerFlow) -> WorkerSignals:

@@ -44,7 +44,13 @@ def _one_of(findings: list[NamedFinding], rivals: list[NamedFinding], signals: S
 
 
 def _with(kept: NamedFinding, others: Iterable[NamedFinding]) -> NamedFinding:
-    facts = [Evidence("same_wait", f"of the same data wait: {_lowered(named.finding.title)}") for named in others]
+    known = [fact.text for fact in kept.finding.evidence]
+    titles = [named.finding.title for named in others]
+    facts = [
+        Evidence("same_wait", f"of the same data wait: {_lowered(title)}")
+        for title in titles
+        if not any(text in title for text in known)  # it is said already
+    ]
     finding = replace(kept.finding, evidence=(*kept.finding.evidence, *facts))
     return replace(kept, finding=finding)
 

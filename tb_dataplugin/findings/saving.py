@@ -9,7 +9,6 @@ from typing import Final
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
-from tb_dataplugin.findings.worker_cpus import delayed_text
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.words import GAIN_BOUND
 
@@ -151,9 +150,7 @@ def _derivation(signals: Signals, saved: float, caused: float, building: float, 
         goes = f"this frees {left}{per} of each DataLoader worker, so that {goes}"
     if not given_back:
         return time(GAIN_BOUND, building, goes, whole="DataLoader worker")
-    assert signals.taken is not None
-    freed = f"the step itself gets CPU time that was taken from it, up to {more}{per}"
-    return time(OF_STEP, given_back, f"{goes}; {freed}: {delayed_text(signals, signals.taken)}")
+    return time(OF_STEP, given_back, f"{goes}, and the step itself gets up to {more}{per} of CPU time back (estimated)")
 
 
 def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:

@@ -18,6 +18,7 @@ from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
+from tb_dataplugin.findings.recording import RecordingCost, recording_cost
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
 from tb_dataplugin.findings.worker_sentences import quiet_sentence, worker_sentence
@@ -48,6 +49,7 @@ class Sentences:
     headspace: str = ""
     gains: str = ""
     quiet_workers: str = ""
+    recording: RecordingCost | None = None
 
 
 def say(
@@ -72,6 +74,7 @@ def say(
         quiet_workers=quiet_sentence(results.worker_summaries),
         selection=_selection(results.selection, results.window) if results.selection else "",
         headspace=headspace_sentence(results.headspace) if results.headspace else "",
+        recording=recording_cost(results),
     )
 
 

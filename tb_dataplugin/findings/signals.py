@@ -193,6 +193,10 @@ class SlowSampleSignal:
     """That self time."""
     files: tuple[str, ...] = ()
     """That it was read from, where they were seen."""
+    work: float = 1.0
+    """How many samples' worth of work it was."""
+    batch: int = -1
+    """Number of its batch in the epoch, -1 where it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +237,8 @@ class Signals:
     """Part of `measured_cost_us` that follows an ``iter(loader)``."""
     repeated_epoch_starts_us: float
     """Part of it that follows the ``iter(loader)`` of an epoch after the first."""
+    first_builds_us: float
+    """Part of that in which the epoch's first batch was being built, as it would be by workers that live on."""
     head_of_line_us: float
     """Part of `measured_cost_us` during which a later batch was finished already."""
     waits_by_stage: tuple[StageWait, ...] | None

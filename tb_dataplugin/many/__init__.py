@@ -1,7 +1,7 @@
-"""The same work on many traces: in processes of this machine, or on a Dask cluster."""
+"""The same work on many traces: in processes of this machine, or on a Dask or Ray cluster."""
 
+from tb_dataplugin.many.clusters import Cluster, engine_on, parse_cluster
 from tb_dataplugin.many.mapping import Engine, map_traces
-from tb_dataplugin.many.on_dask import Scheduler, dask_engine
 from tb_dataplugin.many.processes import MOST_JOBS, Processes
 
-__all__ = ["MOST_JOBS", "Engine", "Processes", "Scheduler", "dask_engine", "map_traces"]
+__all__ = ["MOST_JOBS", "Cluster", "Engine", "Processes", "engine_on", "map_traces", "parse_cluster"]

@@ -26,8 +26,6 @@ PATIENCE_S: Final = 20.0
 
 TIMED_OUT: Final = (TimeoutError, asyncio.TimeoutError)  # one class from Python 3.11 on
 
-_WAYS: Final = "write dask, dask://HOST[:PORT], or dask:///FOLDER/scheduler.json"
-
 
 @dataclass(frozen=True, slots=True)
 class Scheduler:
@@ -39,13 +37,14 @@ class Scheduler:
     def __str__(self) -> str:
         return self.address or self.file or "this machine"
 
+    @property
+    def is_own(self) -> bool:
+        return not self.address and not self.file
+
     @classmethod
-    def parse(cls, text: str) -> Scheduler:
-        """Raises ValueError, with what to write."""
-        way, slashes, rest = text.partition("://")
-        if way != "dask" or (slashes and not rest):
-            raise ValueError(f"{text!r} is no cluster: {_WAYS}")
-        if not slashes:
+    def at(cls, rest: str) -> Scheduler:
+        """`rest`: what follows ``dask://``; "" for a cluster of this machine's processes."""
+        if not rest:
             return cls()
         if rest.startswith("/"):
             return cls(file=rest)

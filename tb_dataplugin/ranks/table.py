@@ -17,6 +17,7 @@ from tb_dataplugin.analyses.wait_shares import share_out
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, int64
+from tb_dataplugin.model.thread_samples import SampledThread
 from tb_dataplugin.model.trace import ProcessGroup, Trace
 from tb_dataplugin.ranks.indices import Indices, read_indices
 from tb_dataplugin.reader.collectives import is_collective
@@ -79,8 +80,9 @@ def tabulate_rank(results: Results) -> RankTable | Unavailable:
     collectives = find_collectives(trace, steps if numbered and not isinstance(steps, Unavailable) else None)
     if isinstance(collectives, Unavailable):
         return collectives
-    locked = _waits_for_lock(results)
-    sets = _parts(results, locked)
+    thread = _training_thread(results)
+    locked = _waits_for_lock(thread)
+    sets = _parts(results, Intervals.union_of([_waits_for_cpu(thread), EMPTY if locked is None else locked]))
     rows = results.steps.rows if results.steps else ()
     waits = [row.data_wait_ns for row in rows]
     known_waits = [wait for wait in waits if wait is not None]
@@ -124,21 +126,43 @@ def _spent(sets: Mapping[str, Intervals], times: Int64Array) -> Int64Array:
     return np.stack(columns, axis=1) if columns else np.zeros((len(times), 0), dtype=np.int64)
 
 
-def _waits_for_lock(results: Results) -> Intervals | None:
-    """When the training thread was seen to wait for Python's lock."""
+def _training_thread(results: Results) -> SampledThread | None:
+    """As it was looked at; None where that shows nothing."""
     pipeline = results.trace.info.pipeline
     thread = pipeline.thread_samples.training if pipeline and pipeline.thread_samples else None
-    if thread is None or not thread.lock_known or len(thread.time_ns) < LEAST_SEEN:
-        return None
+    return None if thread is None or len(thread.time_ns) < LEAST_SEEN else thread
+
+
+def _edges(thread: SampledThread) -> Int64Array:
+    """Each sample stands for the time from half-way to the one before until half-way to the next."""
     middle = (thread.time_ns[1:] + thread.time_ns[:-1]) // 2
-    edges = np.concatenate((thread.time_ns[:1], middle, thread.time_ns[-1:]))
-    waits = np.flatnonzero(thread.waits_for_lock)
+    return np.concatenate((thread.time_ns[:1], middle, thread.time_ns[-1:]))
+
+
+def _waits_for_lock(thread: SampledThread | None) -> Intervals | None:
+    """When the training thread was seen to wait for Python's lock."""
+    if thread is None or not thread.lock_known:
+        return None
+    edges, waits = _edges(thread), np.flatnonzero(thread.waits_for_lock)
     return Intervals.union(edges[waits], edges[waits + 1])
 
 
-def _parts(results: Results, locked: Intervals | None) -> dict[str, Intervals]:
-    """Disjoint sets of time by what the training thread was at. Where it waited for Python's lock, it was at nothing of
-    that: this is the host's, whatever was to be done next.
+def _waits_for_cpu(thread: SampledThread | None) -> Intervals:
+    """When it was ready to run and had no CPU, which comes before it runs."""
+    if thread is None:
+        return EMPTY
+    edges = _edges(thread)
+    ready = np.flatnonzero(thread.is_running & (thread.delayed > 0))
+    length = ((edges[ready + 1] - edges[ready]) * thread.delayed[ready]).astype(np.int64)
+    return Intervals.union(edges[ready], edges[ready] + length)
+
+
+def _parts(results: Results, kept: Intervals) -> dict[str, Intervals]:
+    """Disjoint sets of time by what the training thread was at.
+
+    Args:
+        kept: from doing any of it, by Python's lock or for want of a CPU: this is the host's, whatever was to be done
+            next.
     """
     waits = EMPTY if results.loader is None else results.loader.waits
     shares = share_out(results.trace, results.tree, waits, results.workers)
@@ -146,8 +170,7 @@ def _parts(results: Results, locked: Intervals | None) -> dict[str, Intervals]:
     if len(waits):
         known = {UNKNOWN_STAGE: waits} if isinstance(shares, Unavailable) else dict(shares.by_stage)
     computing = _computing(results.trace).minus(waits)
-    parts = {**known, COMPUTE: computing}
-    return parts if locked is None else {name: time.minus(locked) for name, time in parts.items()}
+    return {name: time.minus(kept) for name, time in {**known, COMPUTE: computing}.items()}
 
 
 def _computing(trace: Trace) -> Intervals:

@@ -26,6 +26,7 @@ from tb_dataplugin.model.trace import (
     WorkerProcess,
 )
 from tb_dataplugin.reader.decimals import LONGEST_NS
+from tb_dataplugin.reader.fetched_nothing import batches_fetched
 from tb_dataplugin.reader.line_samples import CallerRecord, Lines, read_caller, read_line_samples
 from tb_dataplugin.reader.thread_samples import Collections, Samples, read_collections, read_thread_samples
 
@@ -180,6 +181,9 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
     metadata.workers = metadata.workers[: _bounded("workers", len(metadata.workers), MOST_WORKERS, diagnostics)]
     metadata.loaders = metadata.loaders[: _bounded("loaders", len(metadata.loaders), MOST_SETTINGS, diagnostics)]
     metadata.notes = metadata.notes[: _bounded("notes", len(metadata.notes), MOST_SETTINGS, diagnostics)]
+    workers = tuple(_worker(worker, origin_ns) for worker in metadata.workers)
+    if batches is not None:
+        batches, costs = batches_fetched(batches, costs, metadata.loaders, workers)
     versions = sorted(metadata.versions.items())
     return PipelineInfo(
         mode=metadata.mode,
@@ -193,7 +197,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         worker_span_us=metadata.overhead.worker_span_us,
         worker_span_count=metadata.overhead.worker_span_count,
         dropped_spans=metadata.dropped_spans,
-        workers=tuple(_worker(worker, origin_ns) for worker in metadata.workers),
+        workers=workers,
         batches=batches,
         batch_costs=costs,
         training_thread=_thread_costs(metadata.training_thread) if metadata.training_thread else None,

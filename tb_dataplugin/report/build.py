@@ -12,6 +12,7 @@ from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.diagnostics import Diagnostic, Doubt
 from tb_dataplugin.findings import Judgement, Sentences
+from tb_dataplugin.findings.recording import RecordingCost
 from tb_dataplugin.findings.replay_sentences import no_cpu_share
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo
 from tb_dataplugin.report import report_pb2 as pb
@@ -56,7 +57,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         gains_sentence=sentences.gains,
         abstained=map(abstention_report, judgement.abstained),
         diagnostics=map(diagnostic_report, results.diagnostics),
-        environment=_environment(pipeline, whole=results.selection is None) if pipeline else None,
+        environment=_environment(pipeline, sentences.recording, whole=results.selection is None) if pipeline else None,
         operators=results.operators,
         doubts=map(_doubt, results.doubts),
         thread_samples=thread_samples_report(results.limits) if results.limits else None,
@@ -197,7 +198,7 @@ def _throughput(rates: Throughput) -> pb.Throughput:
     )
 
 
-def _environment(pipeline: PipelineInfo, *, whole: bool) -> pb.Environment:
+def _environment(pipeline: PipelineInfo, cost: RecordingCost | None, *, whole: bool) -> pb.Environment:
     """`whole`: of all steps that were recorded; of some of them what recording cost is not known."""
     host = pipeline.host
     return pb.Environment(
@@ -212,4 +213,6 @@ def _environment(pipeline: PipelineInfo, *, whole: bool) -> pb.Environment:
         marker_count=pipeline.marker_count if whole else None,
         worker_overhead_us=pipeline.worker_overhead_us if whole else None,
         worker_span_count=pipeline.worker_span_count if whole else None,
+        recording_cost_us=cost.us if cost else None,
+        recording_cost_text=cost.text if cost else "",
     )

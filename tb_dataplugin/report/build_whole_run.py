@@ -44,7 +44,7 @@ def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
         phases=map(_phase, phases_of(run, summary.happenings)[:MOST_MARKS]),
         growth=map(_growth, summary.growth),
         stages=[pb.StageTime(name=encodable(stage), self_us=us) for stage, us in summary.stages[:MOST_STAGES]],
-        troubles=[_trouble(one, summary.measured_samples) for one in summary.troubles[:MOST_STAGES]],
+        troubles=[_trouble(one, summary) for one in summary.troubles[:MOST_STAGES]],
         slow_samples=map(_slow, summary.slow_samples),
         sentence=encodable(run_sentence(summary)),
     )
@@ -69,6 +69,7 @@ def _numbers(summary: Summary) -> pb.WholeRun:
         busy_share=summary.busy_share,
         raised=summary.raised,
         measured_samples=summary.measured_samples,
+        other_samples=summary.other_samples,
         gil_share=summary.gil_share,
         gc_share=summary.gc_share,
         bad_lines=summary.bad_lines,
@@ -117,12 +118,12 @@ def _growth(growth: Growth) -> pb.MemoryGrowth:
     )
 
 
-def _trouble(trouble: Trouble, samples: int) -> pb.StageTrouble:
+def _trouble(trouble: Trouble, summary: Summary) -> pb.StageTrouble:
     return pb.StageTrouble(
         stage=encodable(trouble.stage),
         failures=trouble.failures,
         retries=trouble.retries,
-        text=trouble_text(trouble, samples),
+        text=trouble_text(trouble, summary),
     )
 
 

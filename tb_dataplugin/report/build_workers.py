@@ -148,6 +148,7 @@ def _slow_sample(sample: SlowSample) -> pb.SlowSample:
         stage=sample.stage,
         stage_us=us(sample.stage_ns),
         files=sample.files,
+        work=sample.work,
         storage_share=sample.storage_share,
     )
 

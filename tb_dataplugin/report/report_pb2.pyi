@@ -2241,6 +2241,7 @@ class SlowSample(_message.Message):
     START_US_FIELD_NUMBER: _builtins.int
     STORAGE_SHARE_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
+    WORK_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -2255,6 +2256,8 @@ class SlowSample(_message.Message):
     start_us: _builtins.float
     storage_share: _builtins.float
     """of the bytes that reads returned to its batch, what came from storage"""
+    work: _builtins.float
+    """samples' worth of work: how often its stages ran, beside a typical sample"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """paths that it was read from, the first ones; empty where the recorder saw none"""
@@ -2273,10 +2276,11 @@ class SlowSample(_message.Message):
         start_us: _builtins.float = ...,
         storage_share: _builtins.float | None = ...,
         files: _abc.Iterable[_builtins.str] | None = ...,
+        work: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "storage_share", b"storage_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "work", b"work", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__storage_share: _TypeAlias = _typing.Literal["storage_share"]  # noqa: Y015
     _WhichOneofArgType__storage_share: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share"]  # noqa: Y015
@@ -2733,6 +2737,8 @@ class Environment(_message.Message):
     MARKER_COUNT_FIELD_NUMBER: _builtins.int
     WORKER_OVERHEAD_US_FIELD_NUMBER: _builtins.int
     WORKER_SPAN_COUNT_FIELD_NUMBER: _builtins.int
+    RECORDING_COST_US_FIELD_NUMBER: _builtins.int
+    RECORDING_COST_TEXT_FIELD_NUMBER: _builtins.int
     cores: _builtins.int
     cpu_quota: _builtins.float
     """cgroup CPU quota in cores"""
@@ -2747,6 +2753,10 @@ class Environment(_message.Message):
     worker_overhead_us: _builtins.float
     """the same in DataLoader workers, all of them together"""
     worker_span_count: _builtins.int
+    recording_cost_us: _builtins.float
+    """CPU time of all of it, the sampler's included; absent of some steps only"""
+    recording_cost_text: _builtins.str
+    """its share of one CPU, and its parts"""
     @_builtins.property
     def versions(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
         """library -> version"""
@@ -2765,10 +2775,12 @@ class Environment(_message.Message):
         marker_count: _builtins.int | None = ...,
         worker_overhead_us: _builtins.float | None = ...,
         worker_span_count: _builtins.int | None = ...,
+        recording_cost_us: _builtins.float | None = ...,
+        recording_cost_text: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "_worker_overhead_us", b"_worker_overhead_us", "_worker_span_count", b"_worker_span_count", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "worker_overhead_us", b"worker_overhead_us", "worker_span_count", b"worker_span_count"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_recording_cost_us", b"_recording_cost_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "_worker_overhead_us", b"_worker_overhead_us", "_worker_span_count", b"_worker_span_count", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "recording_cost_us", b"recording_cost_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "worker_overhead_us", b"worker_overhead_us", "worker_span_count", b"worker_span_count"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "_worker_overhead_us", b"_worker_overhead_us", "_worker_span_count", b"_worker_span_count", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "versions", b"versions", "worker_overhead_us", b"worker_overhead_us", "worker_span_count", b"worker_span_count"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_cores", b"_cores", "_cpu_quota", b"_cpu_quota", "_dropped_spans", b"_dropped_spans", "_marker_count", b"_marker_count", "_memory_bytes", b"_memory_bytes", "_recorder_overhead_us", b"_recorder_overhead_us", "_recording_cost_us", b"_recording_cost_us", "_shm_bytes", b"_shm_bytes", "_torch_threads", b"_torch_threads", "_worker_overhead_us", b"_worker_overhead_us", "_worker_span_count", b"_worker_span_count", "cores", b"cores", "cpu_quota", b"cpu_quota", "dropped_spans", b"dropped_spans", "marker_count", b"marker_count", "memory_bytes", b"memory_bytes", "recorder_overhead_us", b"recorder_overhead_us", "recording_cost_text", b"recording_cost_text", "recording_cost_us", b"recording_cost_us", "shm_bytes", b"shm_bytes", "torch_threads", b"torch_threads", "versions", b"versions", "worker_overhead_us", b"worker_overhead_us", "worker_span_count", b"worker_span_count"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__cores: _TypeAlias = _typing.Literal["cores"]  # noqa: Y015
     _WhichOneofArgType__cores: _TypeAlias = _typing.Literal["_cores", b"_cores"]  # noqa: Y015
@@ -2782,6 +2794,8 @@ class Environment(_message.Message):
     _WhichOneofArgType__memory_bytes: _TypeAlias = _typing.Literal["_memory_bytes", b"_memory_bytes"]  # noqa: Y015
     _WhichOneofReturnType__recorder_overhead_us: _TypeAlias = _typing.Literal["recorder_overhead_us"]  # noqa: Y015
     _WhichOneofArgType__recorder_overhead_us: _TypeAlias = _typing.Literal["_recorder_overhead_us", b"_recorder_overhead_us"]  # noqa: Y015
+    _WhichOneofReturnType__recording_cost_us: _TypeAlias = _typing.Literal["recording_cost_us"]  # noqa: Y015
+    _WhichOneofArgType__recording_cost_us: _TypeAlias = _typing.Literal["_recording_cost_us", b"_recording_cost_us"]  # noqa: Y015
     _WhichOneofReturnType__shm_bytes: _TypeAlias = _typing.Literal["shm_bytes"]  # noqa: Y015
     _WhichOneofArgType__shm_bytes: _TypeAlias = _typing.Literal["_shm_bytes", b"_shm_bytes"]  # noqa: Y015
     _WhichOneofReturnType__torch_threads: _TypeAlias = _typing.Literal["torch_threads"]  # noqa: Y015
@@ -2802,6 +2816,8 @@ class Environment(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__memory_bytes) -> _WhichOneofReturnType__memory_bytes | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__recorder_overhead_us) -> _WhichOneofReturnType__recorder_overhead_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__recording_cost_us) -> _WhichOneofReturnType__recording_cost_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__shm_bytes) -> _WhichOneofReturnType__shm_bytes | None: ...
     @_typing.overload
@@ -4419,7 +4435,7 @@ class CaptureRows(_message.Message):
     waiting: _builtins.int
     """captures that are not analysed yet"""
     sentence: _builtins.str
-    """"Worst of 12 captures: runs/a, device idle 83.1% of the window; best: ..."; "" below two"""
+    """"Device idle in 12 captures: worst runs/a, 83.1% of the window, best ..."; "" below two"""
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___CaptureRow]:
         """the worst first (largest `lost_share`), then those that are not analysed, newest first"""
@@ -4591,6 +4607,7 @@ class WholeRun(_message.Message):
     SLOW_SAMPLES_FIELD_NUMBER: _builtins.int
     GIL_SHARE_FIELD_NUMBER: _builtins.int
     GC_SHARE_FIELD_NUMBER: _builtins.int
+    OTHER_SAMPLES_FIELD_NUMBER: _builtins.int
     run: _builtins.str
     """folder, as `run` of the captures in it: relative to the log directory, "." for itself"""
     rank: _builtins.int
@@ -4634,11 +4651,13 @@ class WholeRun(_message.Message):
     raised: _builtins.int
     """times that an exception came to the loop in place of a batch"""
     measured_samples: _builtins.int
-    """samples of the batches whose stages were measured; the next two are of these"""
+    """samples of the batches whose stages were measured; retries are of these"""
     gil_share: _builtins.float
     """of the time of the thread that takes the batches: waiting for Python's lock (GIL)"""
     gc_share: _builtins.float
     """of the run: in Python's garbage collector"""
+    other_samples: _builtins.int
+    """of other batches of DataLoader workers: failures and slow samples are of these, too"""
     @_builtins.property
     def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageTime]:
         """the slowest first, at most 20"""
@@ -4703,10 +4722,11 @@ class WholeRun(_message.Message):
         slow_samples: _abc.Iterable[Global___RunSample] | None = ...,
         gil_share: _builtins.float | None = ...,
         gc_share: _builtins.float | None = ...,
+        other_samples: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
-from tb_dataplugin.units import percent
+from tb_dataplugin.units import percent, plural
 
 
 def row_of(capture: pb.Capture) -> pb.CaptureRow:
@@ -54,23 +54,34 @@ def _rank(row: pb.CaptureRow) -> tuple[bool, bool, float]:
 
 
 def _sentence(rows: list[pb.CaptureRow]) -> str:
-    """Of the rows that train, in the order of the table, each with the number that it is ranked by."""
+    """Of the rows that train, in the order of the table; each number beside others of its kind."""
     known = [row for row in rows if row.state == "ready" and row.HasField("lost_share") and row.mode != "replay"]
     if len(known) < 2:
         return ""
-    worst, best = known[0], known[-1]
     left = len(rows) - len(known)
     others = f" ({left} not counted: replays, or without such a number)" if left else ""
-    names = _names(known)
-    what = "" if _measure(worst) == _measure(best) else f"{_measure(best)} "
-    return (
-        f"Worst of {len(known)} captures{others}: {names[0]}, {_measure(worst)} {percent(worst.lost_share)} of the "
-        f"window; best: {names[-1]}, {what}{percent(best.lost_share)}."
-    )
+    with_device = [row for row in known if _has_device(row)]
+    without = [row for row in known if not _has_device(row)]
+    names = dict(zip(map(id, known), _names(known), strict=True))
+    said = [
+        f"device idle in {plural(len(with_device), 'capture')}: {_ends(with_device, names)}" if with_device else "",
+        f"data wait in {plural(len(without), 'capture')}{' without a device' if with_device else ''}: "
+        f"{_ends(without, names)}"
+        if without
+        else "",
+    ]
+    text = "; ".join(filter(None, said))
+    return f"{text[0].upper()}{text[1:]}{others}."
 
 
-def _measure(row: pb.CaptureRow) -> str:
-    return "device idle" if row.HasField("idle_share") else "data wait"
+def _ends(rows: list[pb.CaptureRow], names: dict[int, str]) -> str:
+    """``worst a, 83.1% of the window, best b, 1.2%``"""
+    worst, best = (f"{names[id(row)]}, {percent(row.lost_share)}" for row in (rows[0], rows[-1]))
+    return f"{worst} of the window" if len(rows) == 1 else f"worst {worst} of the window, best {best}"
+
+
+def _has_device(row: pb.CaptureRow) -> bool:
+    return row.HasField("idle_share")
 
 
 def _names(rows: list[pb.CaptureRow]) -> list[str]:

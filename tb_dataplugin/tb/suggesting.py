@@ -1,8 +1,8 @@
-"""Which older capture of the same program a capture suggests itself to be compared with."""
+"""Which capture of the same program a capture suggests itself to be compared with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,24 +16,38 @@ MOST_READ: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """`id` is None where no capture is known to be of the same program. `waiting`: some are not analysed yet."""
+    """An older capture, else a newer one; both None where none is known to be of the same program. `waiting`: some that
+    would come first are not analysed yet.
+    """
 
-    id: str | None
+    before: str | None
+    after: str | None
     waiting: bool
 
 
-def suggest_before(library: CaptureLibrary, after: Entry, capture: Capture) -> Suggestion:
-    """The newest older capture of another run, else of the same one; of several processes the one of the same rank."""
-    older = [entry for entry in library.listing().entries if _is_older(entry, after)]
-    ordered = sorted(older, key=lambda entry: entry.run == after.run)  # within each still newest first
+def suggest(library: CaptureLibrary, own: Entry, capture: Capture) -> Suggestion:
+    """The newest older capture of another run, else of the same one, else the oldest newer one of another run, else of
+    the same one; of several processes the one of the same rank.
+    """
+    others = [entry for entry in library.listing().entries if entry.id != own.id]  # newest first
+    older = [entry for entry in others if entry.trace.taken_ns < own.trace.taken_ns]
+    newer = [entry for entry in reversed(others) if entry.trace.taken_ns >= own.trace.taken_ns]
+    before, waits = _nearest(library, older, own, capture)
+    if before is not None or waits:
+        return Suggestion(before, None, waits)
+    after, waits = _nearest(library, newer, own, capture)
+    return Suggestion(None, after, waits)
+
+
+def _nearest(
+    library: CaptureLibrary, entries: Sequence[Entry], own: Entry, capture: Capture
+) -> tuple[str | None, bool]:
+    """Its id, None where there is none; and whether some are not analysed yet."""
+    ordered = sorted(entries, key=lambda entry: entry.run == own.run)  # within each still nearest first
     alike = list(_alike(library, ordered, capture))
     same_rank = [entry.id for entry, other in alike if other.rank == capture.rank]
-    chosen = next(iter(same_rank), alike[0][0].id if alike else None)
-    return Suggestion(chosen, waiting=any(entry.state in ("queued", "loading") for entry in older))
-
-
-def _is_older(entry: Entry, after: Entry) -> bool:
-    return entry.id != after.id and entry.trace.taken_ns < after.trace.taken_ns
+    waiting = any(entry.state in ("queued", "loading") for entry in entries)
+    return next(iter(same_rank), alike[0][0].id if alike else None), waiting
 
 
 def _alike(library: CaptureLibrary, entries: Iterable[Entry], capture: Capture) -> Iterator[tuple[Entry, Capture]]:

@@ -230,7 +230,7 @@ def _worker_lanes(
 ) -> Iterator[LaneSource]:
     """One lane per DataLoader worker id, with or without spans: it goes on through all processes of that id.
 
-    Where there are several, a row of their own shows them. Those of `quiet` loaders have nothing to show.
+    Where there are several, a row of their own at the end shows them. Those of `quiet` loaders have nothing to show.
     """
     tracks = {process.pid: track for track, process in trace.worker_tracks().items()}
     recorded = trace.info.pipeline.workers if trace.info.pipeline else ()
@@ -245,7 +245,7 @@ def _worker_lanes(
         here = [spans[tracks[pid]] for pid in sorted(pids) if tracks.get(pid) in spans]
         batches = [made[pid] for pid in sorted(pids) if pid in made]
         changes = _process_row({pid: lives[pid] for pid in sorted(pids) if pid in lives}, labels)
-        rows = (*changes, *_worker_rows(trace, tree, np.concatenate([NOTHING, *here]), batches, labels))
+        rows = (*_worker_rows(trace, tree, np.concatenate([NOTHING, *here]), batches, labels), *changes)
         yield LaneSource(worker_lane_id(loader, worker), "worker", title, rows, owner=owner)
 
 

@@ -32,7 +32,7 @@ class LoaderLine(msgspec.Struct, frozen=True, tag_field="kind", tag="loader"):
 
 
 class SlowSample(msgspec.Struct, frozen=True):
-    """One of the slowest of an interval's measured batches."""
+    """One of the slowest of an interval: of all batches of DataLoader workers, else of those that were measured."""
 
     took_us: Amount
     index: Count
@@ -46,6 +46,7 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
 
     loader: Count
     steps: Count = 0
+    unused_steps: Count = 0
     samples: Count = 0
     epochs: Count = 0
     step_us: Amount = 0
@@ -67,6 +68,8 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     slow_samples: list[SlowSample] = []
     failures: dict[Name, Count] = {}
     retries: dict[Name, Count] = {}
+    other_samples: Count = 0
+    other_failures: dict[Name, Count] = {}
 
 
 class IntervalLine(

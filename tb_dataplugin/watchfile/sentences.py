@@ -12,7 +12,7 @@ from tb_dataplugin.watchfile.trouble import Slow, Trouble
 def run_sentence(summary: Summary) -> str:
     """The run in a line."""
     parts = [
-        f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}: "
+        f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}{_untimed(summary)}: "
         f"{percent(summary.wait_share)} of the step time is data wait",
         *_events(summary.happenings),
         *_troubles(summary),
@@ -20,6 +20,10 @@ def run_sentence(summary: Summary) -> str:
     if summary.growth:
         parts.append("memory grows: " + ", ".join(dict.fromkeys(growth.what for growth in summary.growth)))
     return "; ".join(parts) + "."
+
+
+def _untimed(summary: Summary) -> str:
+    return f" (and {count(summary.untimed)} not timed: recorded, or shared with other work)" if summary.untimed else ""
 
 
 def _events(happenings: Sequence[Happening]) -> Iterator[str]:
@@ -36,13 +40,17 @@ def _troubles(summary: Summary) -> Iterator[str]:
         yield f"{plural(summary.raised, 'exception')} came to the loop in place of a batch"
     if summary.troubles:
         worst = summary.troubles[0]
-        yield f"{worst.stage} fails ({trouble_text(worst, summary.measured_samples)})"
+        yield f"{worst.stage} fails ({trouble_text(worst, summary)})"
 
 
-def trouble_text(trouble: Trouble, samples: int) -> str:
+def trouble_text(trouble: Trouble, summary: Summary) -> str:
     """How often a stage failed; retries are what came of it."""
-    share = f" in {plural(samples, 'measured sample')}" if samples else ""
+    measured, others = summary.measured_samples, summary.other_samples
+    share = f" in {plural(measured, 'measured sample')}" if measured else ""
     again = f", called again {_times(trouble.retries)}" if trouble.retries else ""
+    if others:
+        share = f" in {plural(measured + others, 'sample')}"
+        again = f"{again} in the {count(measured)} measured ones" if again else ""
     return f"{_times(trouble.failures)}{share}{again}"
 
 

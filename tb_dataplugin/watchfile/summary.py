@@ -22,6 +22,7 @@ _GROWTH_BYTES, _GROWTH_SHARE = 64e6, 0.1
 MEMORY: Final = {
     "rss_bytes": "training process",
     "workers_rss_bytes": "DataLoader workers",
+    "pss_bytes": "all processes together (PSS)",
     "shm_bytes": "/dev/shm",
 }
 
@@ -64,6 +65,8 @@ class Summary:
     killed: int
     """Processes before the last one that did not come to their end."""
     steps: int
+    untimed: int
+    """Further steps, which other work lay in: a recorded window, another loader."""
     step_us: float
     p95_us: float
     longest_us: float
@@ -80,9 +83,11 @@ class Summary:
     raised: int
     """Times that an exception came to the loop in place of a batch."""
     measured_samples: int
+    other_samples: int
+    """Of batches that were not measured, where DataLoader workers notice failures, but no retries."""
     troubles: tuple[Trouble, ...]
     slow_samples: tuple[Slow, ...]
-    """Both of the measured batches."""
+    """Of all batches of DataLoader workers, else of those that were measured; retries always of these."""
     gil_share: float | None
     """Of the time of the thread that takes the batches: waiting for Python's lock."""
     gc_share: float | None
@@ -108,6 +113,7 @@ def summary_of(run: Run) -> Summary | None:
         processes=len(run.parts),
         killed=sum(not part.has_ended for part in run.parts[:-1]),
         steps=steps,
+        untimed=sum(each.unused_steps for each in numbers),
         step_us=time / steps,
         p95_us=min(percentile(total_times(each.step_times for each in numbers), 0.95), _longest(numbers)),
         longest_us=_longest(numbers),
@@ -122,6 +128,7 @@ def summary_of(run: Run) -> Summary | None:
         growth=tuple(growth for part in run.parts for growth in growing(part)),
         raised=sum(each.raised for each in numbers),
         measured_samples=sum(each.measured_samples for each in numbers),
+        other_samples=sum(each.other_samples for each in numbers),
         troubles=troubles(numbers),
         slow_samples=slow_samples(numbers),
         gil_share=_mean_of(run, "gil_share"),

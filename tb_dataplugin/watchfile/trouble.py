@@ -1,4 +1,4 @@
-"""What went wrong in a run's measured batches, and which of their samples were slow."""
+"""What went wrong in a run's batches, and which of their samples were slow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Trouble:
     stage: str
     failures: int
     retries: int
-    """Calls of it, for a sample in which it had failed."""
+    """Calls of it, for a sample in which it had failed: of measured batches only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,7 @@ def troubles(numbers: Sequence[LoaderNumbers]) -> tuple[Trouble, ...]:
     failures, retries = Counter[str](), Counter[str]()
     for each in numbers:
         failures.update(each.failures)
+        failures.update(each.other_failures)
         retries.update(each.retries)
     found = (Trouble(stage, failures[stage], retries[stage]) for stage in {**failures, **retries})
     return tuple(sorted(found, key=lambda one: (-one.failures, -one.retries, one.stage)))

@@ -221,9 +221,9 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     if loop.other_cpus < LITTLE * loop.cpus or demand < loop.cpus:
         return ()  # where the loop has all CPUs to itself, what it predicts counts
     return (
-        f"*: no CPU was free: the loop could use {demand - loop.other_cpus:.2g} CPUs, other threads and programs "
-        f"{loop.other_cpus:.2g} (what they want, not what they got), and {loop.cpus:g} exist. More DataLoader workers "
-        "gain only by taking CPU time from what runs there; do not count on that.",
+        f"*: {loop.cpus:g} CPUs are not enough for what runs already, which could use {demand:.2g} of them "
+        f"({loop.other_cpus:.2g} for other threads and programs). More DataLoader workers gain only by taking CPU time "
+        "from that; do not count on it.",
     )
 
 

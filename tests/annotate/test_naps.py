@@ -91,6 +91,26 @@ def test_what_is_on_its_way_is_known_again_after_waking() -> None:
     assert loop.hears.said[-1] == ("consumed", 10)
 
 
+class Samples(Hears):
+    """May sleep, and wants to know every third batch."""
+
+    def drawn_asleep(self, number: int, indices: object) -> str | None:
+        return None if number % 3 else "sums"
+
+
+def test_a_batch_that_somebody_wants_to_know_travels_with_its_tag_and_is_known_after_waking() -> None:
+    loop, samples = Loop(), Samples()
+    loop.iteration.listeners.append(samples)
+    loop.iteration.sampling.append(samples)
+    loop.start()
+    loop.hears.said.clear()
+    drawn = [loop._process_data() for _ in range(9)]
+    assert [isinstance(indices, Tagged) for indices in drawn] == [number % 3 == 0 for number in range(4, 13)]
+    assert loop.handed_out == 4, "of nine: five are known by number"
+    assert [number for said, number in loop.hears.said if said == "consumed"] == [0, 1, 2, 3, 6]
+    assert [batch.batch for batch in loop.iteration.wake()] == [9, 10, 11, 12]
+
+
 def test_without_workers_each_batch_is_still_a_turn() -> None:
     loop = Loop(has_workers=False)
     loop.iteration.is_starting = False

@@ -82,7 +82,8 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("mapper", ["_InlineMapperIter", "_ParallelMapperIter"])
+@pytest.mark.one_of(2)
+@pytest.mark.parametrize("mapper", ["_ParallelMapperIter", "_InlineMapperIter"])
 def test_a_loop_over_nodes_is_what_it_is_without_us_and_its_stage_has_the_wait(mapper: str, tmp_path: Path) -> None:
     for name, text in NODES.items():
         file = tmp_path / "torchdata" / name

@@ -383,7 +383,9 @@ def test_workers_allow_the_watcher_where_the_kernel_wants_that(
     monkeypatch.setattr(worker_side, "let_look", lambda pid: seen.write_text(str(pid)))
     with annotate.profile(tmp_path / "run", wait=0, warmup=1, active=2) as prof:
         watcher_pid = str(watching._watchers[os.getpid()])
-        for _ in prof.steps(annotate.loader(DataLoader(Slow(), batch_size=4, num_workers=1))):
+        for _ in prof.steps(
+            annotate.loader(DataLoader(Slow(), batch_size=4, num_workers=1, multiprocessing_context="fork"))
+        ):
             if prof.trace_files:
                 break
     assert (seen.read_text() if seen.exists() else "") == (watcher_pid if allowed else "")

@@ -20,16 +20,17 @@ import annotate
 from annotate.launch import on_alarm
 from annotate.launch.watch import watch_by_environment
 from annotate.monitoring import next_calls
-from annotate.whole_run import current, recorder
+from annotate.whole_run import current, machine, recorder
 from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import values_of
 from annotate.whole_run.recorder import Recorder
 from annotate.whole_run.run_file import RunFile
 from annotate.whole_run.scalars import EventFile, crc32c
-from annotate.whole_run.series import Event, RunIterator, Series
+from annotate.whole_run.series import Event, RunEpoch, RunIterator, Series
 from annotate.whole_run.tally import Tally, bucket_of, merged, upper_edge_us
 from annotate.whole_run.usual import Usual
 from annotate.workers import following
+from annotate.workers.batches import Batch, Iteration
 
 MS = 1_000_000
 
@@ -182,14 +183,13 @@ def test_each_step_is_summed_up_and_learnt_once_however_long_intervals_are(steps
     taken, now = [], 0
     for turn in range(700):
         now += 20 * MS + turn % 5 * 100_000 if turn != 600 else 25_000 * MS
-        iterator._came(now - 5 * MS, now, 3)
+        iterator._came(now - 5 * MS, now)
         assert sum(map(len, series.to_learn)) <= steps_per_interval, "what was summed up is learnt soon"
         if turn % steps_per_interval == 0:
             taken.append(series.take())
     taken.append(series.take())
     assert (series.batches, sum(tally.samples for tally in taken)) == (700, 2800)
-    assert (sum(tally.steps for tally in taken), sum(tally.ready for tally in taken)) == (699, 2100)
-    assert sum(tally.asked for tally in taken) == 700
+    assert sum(tally.steps for tally in taken) == 699
     assert sum(sum(tally.step_times.values()) for tally in taken) == 699
     assert [(event.change, event.what, event.batch) for event in loaders.events] == [("stall", "step time", 600)]
 
@@ -275,11 +275,19 @@ def test_the_terminal_gets_a_line_of_each_interval_where_that_is_asked_for(
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="the system does not report PSS")
-def test_pss_is_read_in_one_interval_of_six_and_a_process_that_is_gone_is_left_out() -> None:
-    machine = Machine(lambda: [2**22 + 1])
-    readings = [machine.memory().get("pss_bytes") for _ in range(7)]
+def test_pss_is_read_once_a_minute_and_a_process_that_is_gone_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_PSS_SHARE", 1e9)
+    watched = Machine(lambda: [2**22 + 1])
+    readings = [watched.memory(second * 10**9).get("pss_bytes") for second in range(0, 70, 10)]
     assert [reading is not None for reading in readings] == [True, *[False] * 5, True]
     assert readings[0] is not None and readings[0] > 1e6
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="the system does not report PSS")
+def test_pss_that_costs_much_is_read_less_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "_PSS_SHARE", 1e-12)
+    watched = Machine(list)
+    assert [bool(watched.memory(second * 10**9).get("pss_bytes")) for second in (0, 3600)] == [True, False]
 
 
 def test_a_folder_that_cannot_be_written_is_one_warning(tmp_path: Path) -> None:
@@ -451,3 +459,34 @@ def test_wrong_arguments_are_refused(keywords: dict[str, Any], says: str) -> Non
         annotate.watch(DataLoader(Numbers()), **keywords)
     with pytest.raises(TypeError, match=r"Did you mean annotate.watch\(logdir='runs'\)"):
         annotate.watch("runs")
+
+
+class Counted(Numbers):
+    def __len__(self) -> int:
+        return 118
+
+
+def test_most_batches_of_workers_travel_as_without_us_and_all_are_counted(tmp_path: Path) -> None:
+    loader = DataLoader(Counted(), batch_size=4, num_workers=2, persistent_workers=True)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    assert [len(batch) for _ in range(2) for batch in loader] == [*[4] * 29, 2] * 2
+    annotate.off()
+    (numbers,) = lines_of(tmp_path)[2]["loaders"]
+    assert (numbers["steps"], numbers["samples"], numbers["epochs"]) == (58, 236, 2)
+    assert numbers["measured"] == numbers["asked"] == 3, "one in twenty"
+    assert 1 <= numbers["built"] <= 3, "but for the first of each worker"
+    assert numbers["build_us"] > 0
+    assert numbers["other_samples"] + numbers["measured_samples"] > 100, "but for the last of each worker"
+
+
+def test_batches_that_lie_ready_are_seen_by_how_often_the_loop_asked_since_they_were_finished() -> None:
+    iteration = Iteration(0, in_order=True, iterable=False, has_workers=True)
+    epoch = RunEpoch(Series(0, Loaders(), 4, None), iteration)
+    epoch.asked.extend([10, 20, 30])
+    for finished, ready in ((15, 2), (30, 1), (31, 0), (5, 3)):
+        batch = Batch(0, 0, None)
+        batch.finished = finished
+        epoch._chosen.add(0)
+        epoch.consumed(batch)
+        tally = epoch._series.take()
+        assert (tally.asked, tally.ready) == (1, ready)

@@ -35,6 +35,7 @@ from worker_helpers import (
 
 import annotate
 from annotate.hooks.collating import Collate
+from annotate.host.watching import Watch
 from annotate.trace.clock import Anchors, Reading
 from annotate.workers import transport
 
@@ -428,7 +429,7 @@ def test_a_batch_may_be_unpacked_in_the_pinning_thread(tmp_path: Path) -> None:
 
     told: list[tuple[int, Any, Any]] = []
     facts, payload = transport.Facts(1, 2, 3, 4, 5, 6, 7, 8), {"losses": (0, 1)}
-    text = pickle.dumps((0, transport.Parcel(torch.arange(3), facts[:8], payload)))
+    text = pickle.dumps((0, transport.Parcel(torch.arange(3), facts[:9], payload)))
     results: list[Any] = []
     transport.arrived = lambda facts, payload: told.append((threading.get_ident(), facts, payload))
     try:
@@ -440,7 +441,7 @@ def test_a_batch_may_be_unpacked_in_the_pinning_thread(tmp_path: Path) -> None:
     ((number, data),) = results
     assert number == 0
     assert torch.equal(data, torch.arange(3))
-    assert [(entry[1][:8], entry[2]) for entry in told] == [(facts[:8], payload)]
+    assert [(entry[1][:9], entry[2]) for entry in told] == [(facts[:9], payload)]
     moments = told[0][1][-3:]
     assert moments == tuple(sorted(moments)), "serialise, serialised, deserialise"
     assert torch.equal(pickle.loads(text)[1], data)
@@ -539,3 +540,18 @@ def test_a_failure_of_ours_leaves_the_users_loop_alone(tmp_path: Path, monkeypat
     assert len([each for each in warned if each.category is RuntimeWarning]) == 1, "Python's own is of torch's threads"
     assert [batch.indices for batch in seen] == [[i, i + 1, i + 2] for i in range(0, 24, 3)]
     assert trace["dataPipeline"]["workers"] == []
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_forked_workers_are_watched_while_they_build_their_first_batch(
+    method: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may take long. One that has yet to start Python is not looked at until it has sent a batch."""
+    known: list[set[int]] = []
+    monkeypatch.setattr(Watch, "add_workers", lambda _, pids, forked: known.append(set(pids)))
+    with annotate.profile(tmp_path, schedule=record_all) as prof:
+        epoch: Any = iter(fast_loader(multiprocessing_context=method))
+        assert known[-1] == ({each.pid for each in epoch._workers} if method == "fork" else set())
+        for _ in epoch:
+            prof.step()
+    assert len(known[-1]) == 2

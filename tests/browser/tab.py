@@ -14,8 +14,8 @@ _FRAME = """<!doctype html><body style="margin: 0">
 
 
 def plain(text: str) -> str:
-    """With every run of white space, no-break spaces included, as one space."""
-    return " ".join(text.split())
+    """With every run of white space, no-break spaces included, as one space; code, as it is set, without backticks."""
+    return " ".join(text.replace("`", "").split())
 
 
 def in_stand_in(url: str) -> str:

@@ -85,6 +85,22 @@ def test_back_and_forward_go_through_views_and_captures(tab: Tab) -> None:
     assert "p.data_pipeline.capture=sawtooth%2Fbuilt" in tab.page.url
 
 
+def test_back_leads_to_where_the_page_was_scrolled_to_and_a_tab_to_the_top(tab: Tab) -> None:
+    top = tab.frame.locator("html")
+    tab.open(V100, "gaps")
+    tab.find("gap-row").nth(20).locator("button").wait_for(timeout=TIMEOUT_MS)
+    left_at = top.evaluate("() => { scrollTo(0, 900); return scrollY; }")
+    tab.find("tab-stages").click()
+    wait_for(tab, V100, "stages")
+    wait_until(lambda: top.evaluate("() => scrollY") == 0, "another view begins at its top")
+    tab.page.go_back()
+    wait_for(tab, V100, "gaps")
+    wait_until(lambda: top.evaluate("() => scrollY") == left_at > 0, "Back leads to where the page was left")
+    tab.find("tab-stages").click()
+    tab.find("tab-gaps").click()
+    wait_until(lambda: top.evaluate("() => scrollY") == 0, "a tab leads to the top")
+
+
 def is_ours(url: str) -> bool:
     return "#data_pipeline" in url and "view=stages" in url
 

@@ -73,7 +73,7 @@ def test_in_every_view_and_width_all_is_there_in_room_of_its_own(browser: Any, h
             tab.frame.locator(there).first.wait_for(timeout=TIMEOUT_MS)
             assert html.evaluate("page => page.scrollWidth <= window.innerWidth"), f"{view} at {width} px"
             seen = settled(html)
-            if width == min(WIDTHS) and (hidden := html.evaluate(SIDEWAYS)):
+            if hidden := html.evaluate(SIDEWAYS):
                 wrong[f"{view} at {width} px scrolls sideways"] = hidden
             parts[width] = set(seen["parts"])
             if seen["found"]:
@@ -96,6 +96,20 @@ def test_what_if_is_for_fingers_too(tab: Tab, host: Host) -> None:
     assert slider.evaluate("field => field.offsetWidth > 300 && field.offsetHeight >= 36")
     assert tab.frame.locator("html").evaluate("page => page.scrollWidth <= window.innerWidth")
     assert "Nothing chosen" not in tab.find("what-if-form").inner_text()
+
+
+def test_a_long_check_and_a_long_line_of_code_stay_on_a_phone(tab: Tab, host: Host) -> None:
+    tab.page.set_viewport_size({"width": 390, "height": 900})
+    tab.page.goto(f"{in_stand_in(host.url)}&p.data_pipeline.view=findings&p.data_pipeline.capture={V100}")
+    body = tab.find("finding").first.locator(".finding-body")
+    body.wait_for(timeout=TIMEOUT_MS)
+    check = "Batches that the DataLoader hands over too late " * 3
+    code = "persistent_workers=True, " * 9
+    put = "(part, html) => part.insertAdjacentHTML('beforeend', html)"
+    body.evaluate(put, f"<table class=abstained><tr><th scope=row>{check}</th><td>{check}</td></tr></table>")
+    body.evaluate(put, f"<div class=code><pre><code>{code}</code></pre></div>")
+    assert body.locator("pre").last.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
+    assert tab.frame.locator("html").evaluate("page => page.scrollWidth <= window.innerWidth")
 
 
 def test_what_if_takes_a_batch_and_a_stage_on_the_device(tab: Tab, host: Host) -> None:

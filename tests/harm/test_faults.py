@@ -12,11 +12,11 @@ from tests.harm.faults import FAULTS, INTERRUPTED, WHERE, find
 from tests.harm.lab import Lab
 
 CELLS = [
-    pytest.param(replace(cell, fault=name), id=name, marks=pytest.mark.thorough if number % 5 else ())
+    pytest.param(replace(cell, fault=name), id=name, marks=pytest.mark.thorough if number % 10 else ())
     for cell, names in WHERE.values()
     for number, name in enumerate(names)
 ]
-"""One of five of those that a program meets while it does the same; at least one."""
+"""One of ten of those that a program meets while it does the same; at least one."""
 
 
 INTERRUPTIONS = [

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tb_dataplugin.analyses.attribution import _shares_of_gaps
-from tb_dataplugin.analyses.flow import _epochs_received
+from tb_dataplugin.analyses.flow import _epochs_of, _first_received
 from tb_dataplugin.analyses.stages import groups
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import Intervals, int64
@@ -80,4 +80,4 @@ def test_epochs_received_are_those_found_by_looking_at_every_batch(
     for begin, stop in zip(start.tolist(), end.tolist(), strict=True):
         rows = [row for row, time in enumerate(consumed) if time is not None and begin <= time <= stop]
         expected.append(rows[0] % 4 if rows else -1)
-    assert _epochs_received(batches, start, end).tolist() == expected
+    assert _epochs_of(batches, _first_received(batches, start, end)).tolist() == expected

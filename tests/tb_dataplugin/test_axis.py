@@ -81,3 +81,10 @@ def test_the_report_has_failures_and_slow_samples(tmp_path: Path) -> None:
     assert (slow.index, slow.times, slow.took_us) == (7, 2, 1e6 + 1)
     assert report.points[0].gil_share == 0 and report.points[1].gil_share == 0.02
     assert "read::s3 fails (6 times in 160 measured samples, called again 4 times)" in report.sentence
+
+
+def test_steps_that_other_work_lay_in_are_said_to_be_left_out(tmp_path: Path) -> None:
+    shared = interval(0)
+    shared["loaders"][0]["unused_steps"] = 16
+    (report,) = whole_runs_report([(run_of(write(tmp_path / "a.watch.jsonl", RUN, shared)), "exp1")]).runs
+    assert "in 10.0 s (and 16 not timed: recorded, or shared with other work): " in report.sentence

@@ -193,3 +193,13 @@ def test_a_run_of_an_earlier_version_has_none_of_these(tmp_path: Path) -> None:
     found = summary(path)
     assert (found.raised, found.troubles, found.slow_samples, found.gil_share) == (0, (), (), None)
     assert "GIL" not in runs_text(runs_of([read_part(path)]))
+
+
+def test_failures_of_batches_that_were_not_measured_count_with_their_samples(tmp_path: Path) -> None:
+    line = troubled(0)
+    line["loaders"][0] |= {"other_samples": 720, "other_failures": {"read::s3": 27}}
+    path = write(tmp_path / "a.watch.jsonl", RUN, line)
+    found = summary(path)
+    assert (found.troubles[0].failures, found.measured_samples, found.other_samples) == (30, 80, 720)
+    text = " ".join(runs_text(runs_of([read_part(path)])).split())
+    assert "failures read::s3 30 times in 800 samples, called again 2 times in the 80 measured ones" in text

@@ -53,7 +53,12 @@ class TimedFunction(TimedGlobal):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not switch.RECORDING or (self._when is not None and not is_worth(self._when, args, kwargs)):
-            return self.target(*args, **kwargs)
+            try:
+                return self.target(*args, **kwargs)
+            except Exception as error:
+                if not switch.RECORDING and (self._when is None or is_worth(self._when, args, kwargs)):
+                    switch.left(self._name, error)
+                raise
         if self._path_at is not None:
             saw(given_path(self._path_at, args, kwargs))
         return read(self._kind, self._name, self.target, args, kwargs)
@@ -66,7 +71,12 @@ def timed(function: Method, hook: Hook, name: str) -> Method:
     @wraps(function)
     def timed(*args: Any, **kwargs: Any) -> Any:
         if not switch.RECORDING or (when is not None and not is_worth(when, args, kwargs)):
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except Exception as error:
+                if not switch.RECORDING and (when is None or is_worth(when, args, kwargs)):
+                    switch.left(name, error)
+                raise
         if path_at is not None:
             saw(given_path(path_at, args, kwargs))
         return read(kind, name, function, args, kwargs)

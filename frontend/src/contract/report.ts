@@ -893,6 +893,8 @@ export interface SlowSample {
     | undefined;
   /** paths that it was read from, the first ones; empty where the recorder saw none */
   files: string[];
+  /** samples' worth of work: how often its stages ran, beside a typical sample */
+  work: number;
 }
 
 /** A sample that was named to be loaded again, alone: without DataLoader workers or a training step beside it. */
@@ -1087,7 +1089,15 @@ export interface Environment {
     | undefined;
   /** the same in DataLoader workers, all of them together */
   worker_overhead_us?: number | undefined;
-  worker_span_count?: number | undefined;
+  worker_span_count?:
+    | number
+    | undefined;
+  /** CPU time of all of it, the sampler's included; absent of some steps only */
+  recording_cost_us?:
+    | number
+    | undefined;
+  /** its share of one CPU, and its parts */
+  recording_cost_text: string;
 }
 
 export interface Environment_VersionsEntry {
@@ -1678,7 +1688,7 @@ export interface CaptureRows {
   rows: CaptureRow[];
   /** captures that are not analysed yet */
   waiting: number;
-  /** "Worst of 12 captures: runs/a, device idle 83.1% of the window; best: ..."; "" below two */
+  /** "Device idle in 12 captures: worst runs/a, 83.1% of the window, best ..."; "" below two */
   sentence: string;
 }
 
@@ -1790,7 +1800,7 @@ export interface WholeRun {
   bad_lines: number;
   /** times that an exception came to the loop in place of a batch */
   raised: number;
-  /** samples of the batches whose stages were measured; the next two are of these */
+  /** samples of the batches whose stages were measured; retries are of these */
   measured_samples: number;
   /** most failures first, at most 20 */
   troubles: StageTrouble[];
@@ -1801,7 +1811,11 @@ export interface WholeRun {
     | number
     | undefined;
   /** of the run: in Python's garbage collector */
-  gc_share?: number | undefined;
+  gc_share?:
+    | number
+    | undefined;
+  /** of other batches of DataLoader workers: failures and slow samples are of these, too */
+  other_samples: number;
 }
 
 export interface StageTrouble {
@@ -3355,6 +3369,7 @@ export const SlowSample: MessageFns<SlowSample> = {
       files: globalThis.Array.isArray(object?.files)
         ? object.files.map((e: any) => globalThis.String(e))
         : [],
+      work: isSet(object.work) ? globalThis.Number(object.work) : 0,
     };
   },
 };
@@ -3619,6 +3634,16 @@ export const Environment: MessageFns<Environment> = {
         : isSet(object.worker_span_count)
         ? globalThis.Number(object.worker_span_count)
         : undefined,
+      recording_cost_us: isSet(object.recordingCostUs)
+        ? globalThis.Number(object.recordingCostUs)
+        : isSet(object.recording_cost_us)
+        ? globalThis.Number(object.recording_cost_us)
+        : undefined,
+      recording_cost_text: isSet(object.recordingCostText)
+        ? globalThis.String(object.recordingCostText)
+        : isSet(object.recording_cost_text)
+        ? globalThis.String(object.recording_cost_text)
+        : "",
     };
   },
 };
@@ -4527,6 +4552,11 @@ export const WholeRun: MessageFns<WholeRun> = {
         : isSet(object.gc_share)
         ? globalThis.Number(object.gc_share)
         : undefined,
+      other_samples: isSet(object.otherSamples)
+        ? globalThis.Number(object.otherSamples)
+        : isSet(object.other_samples)
+        ? globalThis.Number(object.other_samples)
+        : 0,
     };
   },
 };

@@ -11,7 +11,7 @@ export const STAGE_KINDS = [
   {"id": "h2d", "label": "host-to-device copy", "meaning": "A copy from the host to the device.", "terminal": 202},
   {"id": "user", "label": "user", "meaning": "A stage marked by the user's own annotate.stage.", "terminal": 142},
   {"id": "wait", "label": "data wait", "meaning": "The training thread in the loader's next().", "terminal": 245},
-  {"id": "sample", "label": "sample", "meaning": "The dataset's __getitem__ or __next__, around the stages inside it.", "terminal": 250},
+  {"id": "sample", "label": "sample", "meaning": "The dataset's __getitem__ or __next__, around the stages inside it.", "terminal": 222},
 ] as const;
 
 export const CAUSES = [
@@ -69,6 +69,22 @@ export const OUTCOMES = [
   {"id": "gone", "label": "gone", "meaning": "Only in the captures before the change."},
   {"id": "not_comparable", "label": "not comparable", "meaning": "The captures are of different programs."},
   {"id": "unknown", "label": "unknown", "meaning": "Not recorded on both sides, or recorded without its noise."},
+] as const;
+
+export const RANK_CAUSES = [
+  {"id": "compute", "label": "compute", "meaning": "Operators and kernels took longer than in the other ranks' median."},
+  {"id": "host", "label": "host", "meaning": "The training thread was longer in none of these: Python, logging, a checkpoint, waiting for the GIL."},
+  {"id": "startup", "label": "startup (not yet running)", "meaning": "The DataLoader worker was not running yet."},
+  {"id": "shutdown", "label": "shutdown (an epoch's end)", "meaning": "The loader stopped its DataLoader workers."},
+  {"id": "starved", "label": "starved (no index in its queue)", "meaning": "The DataLoader worker had no index in its queue."},
+  {"id": "transfer", "label": "transfer (result on its way)", "meaning": "The batch was on its way from the DataLoader worker."},
+  {"id": "unrecorded", "label": "unrecorded", "meaning": "No record of who built the batch."},
+  {"id": "other", "label": "other (between stages)", "meaning": "The thread that built the batch was between stages."},
+] as const;
+
+export const PATTERNS = [
+  {"id": "fixed", "label": "fixed", "meaning": "This rank is the main owner in more steps than by chance."},
+  {"id": "roaming", "label": "roaming", "meaning": "The owner changes from step to step: the loader is not fast enough anywhere."},
 ] as const;
 
 export const RATES = [
@@ -137,7 +153,6 @@ export const COUNTERS = [
 ] as const;
 
 export const TERMS = [
-  {"id": "capture", "label": "capture", "meaning": "One trace file."},
   {"id": "window", "label": "window", "meaning": "The recorded part of a training loop: first step's start to last step's end."},
   {"id": "step", "label": "step", "meaning": "One iteration of the training loop, from prof.step() to prof.step()."},
   {"id": "device_idle", "label": "device idle", "meaning": "Time of the window in which the device runs no kernel and no copy."},
@@ -158,6 +173,13 @@ export const TERMS = [
   {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "A thread that is ready to run but has no CPU. Of the training thread and of batches it is measured; of a stage and of a cause of idle time it is an estimate, so these figures may differ."},
   {"id": "blocked", "label": "blocked", "meaning": "A thread that waits for storage, a lock or another process."},
   {"id": "limited_by", "label": "limited by", "meaning": "What held up the training thread (of a stage: its calls) during that time: Python's lock (GIL), the garbage collector, no free CPU, or blocked on storage, a lock or another process. Percentages are of that time."},
+  {"id": "steady", "label": "steady state", "meaning": "The loop once its queue of ready batches neither empties nor fills: what a longer run would show."},
+  {"id": "skew", "label": "skew", "meaning": "A DataLoader worker's busy share over that of all of them together; 1.0x is even."},
+  {"id": "ahead", "label": "ahead", "meaning": "Memory of the batches that are kept ready."},
+  {"id": "straggler", "label": "straggler", "meaning": "The rank that others lose most time waiting for."},
+  {"id": "inherited", "label": "inherited", "meaning": "Time that a rank lost waiting for others."},
+  {"id": "owned", "label": "owned", "meaning": "Time that all other ranks together lost waiting for this one."},
+  {"id": "quota", "label": "CPU withheld by quota", "meaning": "Time in which threads could have run, but the job had used up its CPUs."},
   {"id": "interval", "label": "95% interval", "meaning": "The range that holds the true value with 95% confidence, given the noise."},
 ] as const;
 
@@ -167,11 +189,11 @@ export const KEYS = [
   {"id": "list", "label": "↑ ↓", "meaning": "from capture to capture, in their list"},
   {"id": "j k", "label": "j k", "meaning": "to the next and the previous section of a view"},
   {"id": "t", "label": "t", "meaning": "from a table to what it shows in the timeline, and back"},
-  {"id": "w s", "label": "w s", "meaning": "zoom in and out, on the timeline"},
-  {"id": "a d", "label": "a d", "meaning": "move, on the timeline"},
-  {"id": "0", "label": "0", "meaning": "the whole window, on the timeline"},
-  {"id": "g", "label": "g", "meaning": "next idle gap, on the timeline; with Shift the previous one"},
-  {"id": "n", "label": "n", "meaning": "next data wait, on the timeline; with Shift the previous one"},
+  {"id": "w s", "label": "w s", "meaning": "zoom the timeline in and out"},
+  {"id": "a d", "label": "a d", "meaning": "move the timeline"},
+  {"id": "0", "label": "0", "meaning": "the whole window, in the timeline"},
+  {"id": "g", "label": "g", "meaning": "next idle gap, in the timeline; with Shift the previous one"},
+  {"id": "n", "label": "n", "meaning": "next data wait, in the timeline; with Shift the previous one"},
   {"id": "Enter", "label": "Enter", "meaning": "next span with that name, in the timeline's search; with Shift the previous one"},
   {"id": "frames", "label": "← ↑ → ↓", "meaning": "from frame to frame, in a flame graph"},
   {"id": "zoom", "label": "Enter", "meaning": "zooms to the frame, in a flame graph"},

@@ -92,9 +92,17 @@ export function fetchComparison(before: readonly string[], after: readonly strin
   return get(routeUrl("compare", { before, after }), readComparison);
 }
 
-/** Id of the older capture of the same program that `id` suggests itself to be compared with; null: none is known. */
-export function fetchSuggestion(id: string): Promise<Answer<string | null>> {
-  return get(routeUrl("suggestion", { id }), (value) => textIn(value, "before") || null);
+/** Ids of captures of the same program: an older one, else a newer one; null: none is known. */
+export type Suggestion = { readonly before: string | null; readonly after: string | null };
+
+export const NO_SUGGESTION: Suggestion = { before: null, after: null };
+
+/** What the capture `id` suggests itself to be compared with. */
+export function fetchSuggestion(id: string): Promise<Answer<Suggestion>> {
+  return get(routeUrl("suggestion", { id }), (value) => ({
+    before: textIn(value, "before") || null,
+    after: textIn(value, "after") || null,
+  }));
 }
 
 export type TimelineQuery = {

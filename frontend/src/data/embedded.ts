@@ -1,7 +1,7 @@
 // Data that the page itself carries: `tb-dataplugin report --format html` (export/as_html.py) writes them.
 
 import type { Capture, CaptureRows, RanksList, WholeRuns } from "../contract/report";
-import type { Answer, TimelineQuery } from "./api";
+import { type Answer, NO_SUGGESTION, type TimelineQuery } from "./api";
 import { readCaptures, readRanks, readRows, readWholeRuns } from "./report";
 import { type CaptureEntry, fieldsOf, listIn, modeOf, textIn } from "./runs";
 import type { DataSource } from "./source";
@@ -77,7 +77,7 @@ export function sourceOf({ captures, rows, wholeRuns, ranks, timelines, whatIfs,
         : ready(slice);
     },
     comparison: () => failed("Comparisons need the TensorBoard tab, or tb-dataplugin compare."),
-    suggestion: () => ready(null),
+    suggestion: () => ready(NO_SUGGESTION),
     whatIf: (id) => {
       const found = whatIfs[indexOf(id)] ?? null;
       return found === null ? failed("This page carries no predictions.") : ready(found);

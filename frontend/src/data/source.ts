@@ -13,6 +13,7 @@ import {
   fetchTrace,
   fetchWhatIf,
   fetchWholeRuns,
+  type Suggestion,
   type TimelineQuery,
 } from "./api";
 import type { Runs } from "./runs";
@@ -34,8 +35,8 @@ export interface DataSource {
   /** Rejects with an AbortError when `signal` says so. */
   timeline(query: TimelineQuery, signal?: AbortSignal): Promise<Answer<TimelineSlice>>;
   comparison(before: readonly string[], after: readonly string[]): Promise<Answer<Comparison>>;
-  /** Id of the capture to compare with; null where none is known to be of the same program. */
-  suggestion(id: string): Promise<Answer<string | null>>;
+  /** What to compare a capture with, of the same program. */
+  suggestion(id: string): Promise<Answer<Suggestion>>;
   /** Predictions of a change, as `writtenChange` has it; a page without a server has its own set, whatever is asked for. */
   whatIf(id: string, change: string, signal?: AbortSignal): Promise<Answer<WhatIf>>;
   trace(id: string): Promise<Answer<ArrayBuffer>>;

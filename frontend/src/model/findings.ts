@@ -4,9 +4,9 @@ import type { Finding } from "../contract/report";
 import { CONFIDENCES } from "../contract/words";
 import { meaningOf } from "./words";
 
-/** How far a finding can be trusted, and why no more than that; "" when the report does not say. */
+/** Why a finding can be trusted no more, or else what its confidence means; "" when the report does not say. */
 export function confidenceWords({ confidence, confidence_reason: reason }: Finding): string {
-  return [meaningOf(CONFIDENCES, confidence), reason].filter((sentence) => sentence !== "").join(" ");
+  return reason || meaningOf(CONFIDENCES, confidence);
 }
 
 /** A finding has no id; a rule names each stage at most once. */

@@ -1,6 +1,6 @@
 // Which flame graphs a capture has: of the whole pipeline, of each stage, of the training thread.
 
-import type { Capture, LineTree, PartLines, Stage } from "../contract/report";
+import type { Capture, Line, LineTree, PartLines, Stage } from "../contract/report";
 import { CAUSES } from "../contract/words";
 import { causeToken } from "./causes";
 import { type Flame, type Frame, type FrameFacts, growFlame, type Order } from "./flame";
@@ -63,6 +63,12 @@ function spanTimes(stages: readonly Stage[]): Map<string, SpanTime> {
     spans.set(stageName(stage), { totalUs: totalUs + stage.total_us, selfUs: selfUs + stage.self_us });
   }
   return spans;
+}
+
+/** Self time of the part's stages in their table; 0: it is of no stage. */
+export function spansSelfUs({ key, spans }: FlamePart): number {
+  if (key !== PIPELINE) return spans.get(key)?.selfUs ?? 0;
+  return [...spans].reduce((sum, [name, { selfUs }]) => sum + (name.startsWith("wait::") ? 0 : selfUs), 0);
 }
 
 /** What the table of stages has in the place of a frame's time; undefined for what is no stage. */
@@ -135,4 +141,17 @@ function text(tree: LineTree, index: number | undefined): string {
 /** Samples in a frame, whatever the measure. */
 export function samplesOf({ lines }: FlamePart, frame: number, order: Order = "heavy"): number {
   return frame === 0 ? lines.samples : (treeOf(lines, order)?.samples[frame - 1] ?? 0);
+}
+
+/** Of what the picture shows, the part of a line; undefined where that was not sampled. */
+export function shareOf({ share, waited_share, idle_share }: Line, measure: Measure): number | undefined {
+  return { all: share, wait: waited_share, idle: idle_share }[measure];
+}
+
+/** Most of the measure first; in the report's order of all time. */
+export function linesBy({ lines }: PartLines, measure: Measure): readonly Line[] {
+  if (measure === "all") return lines;
+  return lines
+    .filter((line) => (shareOf(line, measure) ?? 0) > 0)
+    .toSorted((a, b) => (shareOf(b, measure) ?? 0) - (shareOf(a, measure) ?? 0));
 }

@@ -18,6 +18,18 @@ export function containsAll(text: string, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
+/** The number by which the report's order is: the rows that train stand first, the largest on top. null: it is mixed. */
+export function orderOf(rows: readonly CaptureRow[]): "idle" | "wait" | null {
+  const training = rows.filter(({ state, mode }) => state === "ready" && mode !== "replay");
+  const isFalling = (of: (row: CaptureRow) => number | undefined): boolean => {
+    const shares = training.map(of);
+    return shares.every((share, at) => share !== undefined && share <= (shares[at - 1] ?? share));
+  };
+  if (training.length < 2) return null;
+  if (isFalling(({ idle_share }) => idle_share)) return "idle";
+  return isFalling(({ data_wait_share }) => data_wait_share) ? "wait" : null;
+}
+
 export function runsOfRows(rows: readonly CaptureRow[]): string[] {
   return [...new Set(rows.map((row) => row.run))].sort();
 }

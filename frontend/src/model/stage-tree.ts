@@ -65,12 +65,19 @@ function compareStages(sort: StageSort): (a: Stage, b: Stage) => number {
   };
 }
 
+/** Of the stage and all inside it the one that comes first: a branch stands where its largest stage would. */
+function foremost({ stage, children }: StageNode, compare: (a: Stage, b: Stage) => number): Stage {
+  return children.map((child) => foremost(child, compare)).reduce((a, b) => (compare(b, a) < 0 ? b : a), stage);
+}
+
 /** Depth-first rows with siblings in order; the children of folded rows are left out. */
 export function nestedRows(roots: readonly StageNode[], sort: StageSort, folded: ReadonlySet<string>): StageRow[] {
   const compare = compareStages(sort);
+  const order = (a: StageNode, b: StageNode): number =>
+    sort.column === "name" ? compare(a.stage, b.stage) : compare(foremost(a, compare), foremost(b, compare));
   const rows: StageRow[] = [];
   const visit = (nodes: readonly StageNode[], depth: number): void => {
-    for (const node of nodes.toSorted((a, b) => compare(a.stage, b.stage))) {
+    for (const node of nodes.toSorted(order)) {
       const isFolded = folded.has(node.key);
       rows.push({ stage: node.stage, key: node.key, depth, childCount: node.children.length, folded: isFolded });
       if (!isFolded) visit(node.children, depth + 1);

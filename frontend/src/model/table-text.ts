@@ -2,25 +2,34 @@
 
 export type Cell = {
   readonly text: string;
-  /** In microseconds, or as the report has it. */
+  /** In microseconds, in bytes, or as the report has it. */
   readonly exactUs?: number;
+  readonly exactBytes?: number;
   readonly exact?: number;
 };
 
 export type TableText = { readonly heads: readonly string[]; readonly rows: readonly (readonly Cell[])[] };
 
-const TIME_UNIT = /(?:^|, )(?:µs|ms|s|min)$/;
+const UNIT = /(?:^|, )(?:µs|ms|s|min|[kMGT]?B)$/;
 
-/** Comma-separated, RFC 4180. Times are microseconds, and their columns' heads say so; shares in columns of % are percentages. */
+/** Comma-separated, RFC 4180. Times are microseconds and sizes bytes, and their columns' heads say so; shares in columns of % are percentages. */
 export function asCsv({ heads, rows }: TableText): string {
-  const timed = heads.map((_, at) => rows.some((row) => row[at]?.exactUs !== undefined));
-  const head = heads.map((text, at) => (timed[at] === true ? `${text.replace(TIME_UNIT, "")} (µs)`.trim() : text));
+  const head = heads.map((text, at) => {
+    const unit = exactUnit(rows.map((row) => row[at]));
+    return unit === null ? text : `${text.replace(UNIT, "")} (${unit})`.trim();
+  });
   const lines = rows.map((row) => row.map((cell, at) => exactText(cell, heads[at] ?? "")));
   return [head, ...lines].map((line) => `${line.map(quoted).join(",")}\r\n`).join("");
 }
 
+function exactUnit(cells: readonly (Cell | undefined)[]): string | null {
+  if (cells.some((cell) => cell?.exactUs !== undefined)) return "µs";
+  return cells.some((cell) => cell?.exactBytes !== undefined) ? "B" : null;
+}
+
 function exactText(cell: Cell, head: string): string {
   if (cell.exactUs !== undefined) return String(cell.exactUs);
+  if (cell.exactBytes !== undefined) return String(cell.exactBytes);
   if (cell.exact === undefined) return cell.text === "–" ? "" : cell.text;
   if (cell.text.endsWith("%")) return `${100 * cell.exact}%`;
   return String(head.includes("%") ? 100 * cell.exact : cell.exact);

@@ -39,6 +39,7 @@ import {
   shownStage,
   sideAfter,
   sideBefore,
+  stageSearch,
   stagesFolded,
   timeline,
   type View,
@@ -163,9 +164,11 @@ export function showPlace(place: Place): void {
     loaderNumber.value = place.loader ?? 0;
     selectedBatch.value = place.batch;
     shownStage.value = place.stage;
-    sideBefore.value = place.before;
-    sideAfter.value = place.after;
-    comparesAnyway.value = place.anyway !== null;
+    if (place.view === "compare") {
+      sideBefore.value = place.before;
+      sideAfter.value = place.after;
+      comparesAnyway.value = place.anyway !== null;
+    }
     flameScope.value = place.flame;
     flameMeasure.value = place.measure;
     flameOrder.value = place.order;
@@ -192,6 +195,7 @@ function forgetCaptureState(): void {
   deviceIndex.value = 0;
   gapRows.value = FIRST_ROWS;
   stagesFolded.value = new Set();
+  stageSearch.value = "";
   shownStage.value = null;
   forgetFlame();
   loaderNumber.value = 0;
@@ -199,6 +203,7 @@ function forgetCaptureState(): void {
   lanesTurned.value = new Set();
   sideAfter.value = null;
   comparesAnyway.value = false;
+  whatIfChange.value = null;
 }
 
 /** Reports that stay in memory; the one that was fetched first goes. */

@@ -65,6 +65,8 @@ export type SuggestionState = {
   readonly id: string;
   readonly version: string;
   readonly before: string | null;
+  /** A newer one, where no older one is known. */
+  readonly after: string | null;
   readonly pending: boolean;
 };
 
@@ -110,11 +112,15 @@ export const chosenRank = signal<number | null>(null);
 export const goneId = signal<string | null>(null);
 /** The view of a link that an HTML report does without, until another one is chosen; null = none. */
 export const servedView = signal<View | null>(null);
+/** Whether Back or Forward led to what is shown. */
+export const isReturn = signal(false);
 /** On narrow screens the list of captures is folded away. */
 export const capturesOpen = signal(false);
 
 export const stageSort = signal<StageSort>({ column: "total_us", descending: true });
 export const stagesFlat = signal(false);
+/** The words that the table of stages is narrowed to. */
+export const stageSearch = signal("");
 /** Name of the stage that the Stages view shows in depth; null = the table of all. */
 export const shownStage = signal<string | null>(null);
 /** Keys of the stages whose children are hidden. */

@@ -1,23 +1,34 @@
 // Which two sides are compared, and asking for the comparison.
 
 import { computed } from "@preact/signals";
+import { NO_SUGGESTION } from "../data/api";
 import { browserTimers, type Timers } from "../data/poll";
 import { source } from "../data/source";
 import { type Side, sideOfCapture, sidesOf } from "../model/sides";
-import { comparison, entry, runs, sideAfter, sideBefore, suggestion, versionOf } from "./atoms";
+import { comparison, entry, runs, type SuggestionState, sideAfter, sideBefore, suggestion, versionOf } from "./atoms";
 
 const RETRY_MS = 1000;
 
 export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.captures ?? []));
 
 export const before = computed<Side | null>(() => {
-  const suggested = suggestion.value?.id === entry.value?.id ? suggestion.value?.before : null;
+  const own = entry.value?.id ?? "";
+  const suggested = suggestedFor(own);
+  return sideCalled(sideBefore.value, suggested?.before ?? (suggested?.after == null ? null : own));
+});
+
+function suggestedFor(id: string): SuggestionState | null {
+  return suggestion.value?.id === id ? suggestion.value : null;
+}
+
+/** What was chosen, else the capture that suggests itself. */
+function sideCalled(chosen: string | null, suggested: string | null): Side | null {
   return (
-    sides.value.find((side) => side.key === sideBefore.value) ??
+    sides.value.find((side) => side.key === chosen) ??
     sides.value.find((side) => side.key === sideOfCapture(suggested ?? "")) ??
     null
   );
-});
+}
 
 /** Asks once per capture and version what to compare it with, until there is an answer. Returns how to stop. */
 export function watchSuggestion(id: string, version: string, timers: Timers = browserTimers): () => void {
@@ -25,12 +36,15 @@ export function watchSuggestion(id: string, version: string, timers: Timers = br
   if (known !== null && known.id === id && known.version === version && !known.pending) return () => undefined;
   let stopped = false;
   let cancel: () => void = () => undefined;
-  suggestion.value = { id, version, before: null, pending: true };
+  suggestion.value = { id, version, before: null, after: null, pending: true };
   const ask = async (): Promise<void> => {
     const answer = await source().suggestion(id);
     if (stopped) return;
     if (answer.kind === "pending") cancel = timers.after(RETRY_MS, () => void ask());
-    else suggestion.value = { id, version, before: answer.kind === "ready" ? answer.value : null, pending: false };
+    else {
+      const { before: older, after: newer } = answer.kind === "ready" ? answer.value : NO_SUGGESTION;
+      suggestion.value = { id, version, before: older, after: newer, pending: false };
+    }
   };
   void ask();
   return () => {
@@ -40,10 +54,8 @@ export function watchSuggestion(id: string, version: string, timers: Timers = br
 }
 
 export const after = computed<Side | null>(() => {
-  const own = entry.value === null ? null : sideOfCapture(entry.value.id);
-  return (
-    sides.value.find((side) => side.key === sideAfter.value) ?? sides.value.find((side) => side.key === own) ?? null
-  );
+  const own = entry.value?.id ?? "";
+  return sideCalled(sideAfter.value, suggestedFor(own)?.after ?? own);
 });
 
 /** Names both sides and the versions of their files; null while there are no two sides. */

@@ -5,7 +5,7 @@ import { effect } from "@preact/signals";
 import { browserTimers, type Timers } from "../data/poll";
 import { currentPlace, showPlace } from "./actions";
 import { type Address, fieldsOfOwnHash, findAddress, ownHash } from "./address";
-import { goneId } from "./atoms";
+import { goneId, isReturn } from "./atoms";
 import { type Fields, fieldsOfPlace, type Place, placeOfFields, START } from "./place";
 
 const STORAGE_KEY = "data-pipeline-place";
@@ -71,6 +71,7 @@ export class PlaceKeeper {
     }
     this.cancel();
     this.written = place;
+    isReturn.value = true;
     showPlace(place);
   };
 
@@ -82,6 +83,7 @@ export class PlaceKeeper {
     if (same(place, this.written)) return;
     const elsewhere = isElsewhere(this.written, place);
     const isOtherGap = this.written.gapUs !== place.gapUs;
+    if (elsewhere) isReturn.value = false;
     // The entry that is left keeps the zoom it was left with.
     if (elsewhere) this.write(false);
     this.written = place;

@@ -76,10 +76,12 @@ function inUs(us: number): string {
 }
 
 export function fieldsOfPlace(place: Place): Fields {
-  const { view, range, gapUs, device, loader, rank, whatIf, ...texts } = place;
+  const { view, range, gapUs, device, loader, rank, whatIf, before, after, anyway, ...texts } = place;
   const all: Readonly<Record<string, string | null>> = {
     view,
     ...texts,
+    // Elsewhere they would name captures that are not on screen.
+    ...(view === "compare" ? { before, after, anyway } : {}),
     from_us: range === null ? null : inUs(range.startUs),
     to_us: range === null ? null : inUs(range.endUs),
     gap_us: gapUs === null ? null : String(gapUs),

@@ -15,7 +15,7 @@ const STAGE_COLORS: Readonly<Record<StageKind, Shades>> = {
   h2d: { light: "#DB6100", dark: "#F08A45" },
   user: { light: "#867600", dark: "#D8C94A" },
   wait: { light: "#9A9A9A", dark: "#7A7A7A" },
-  sample: { light: "#B8C0CA", dark: "#59626D" },
+  sample: { light: "#EEC78B", dark: "#704010" },
 };
 
 export function stageColors(theme: keyof Shades): Record<StageKind, string> {

@@ -83,7 +83,7 @@ function CauseItem({ part, unit, wholeUs, device, pressed, choose }: ItemProps) 
       <button
         type="button"
         class="cause"
-        title={`${title} Shows only these gaps.`}
+        title={`${title} Shows these gaps.`}
         aria-pressed={pressed}
         data-testid="cause-filter"
         data-cause={part.cause}

@@ -10,6 +10,7 @@ import { Menu } from "./menu";
 import { fileName, saveFile } from "./save";
 import { SortHeader } from "./sort-header";
 import { readTable, wordsOf } from "./table-reader";
+import { useCards } from "./use-cards";
 
 type Shared = { readonly table: { current: HTMLTableElement | null }; readonly sort: Signal<Sort | null> };
 
@@ -29,6 +30,7 @@ export function DataTable({ name, main = false, class: kind, testId, children }:
   const table = useRef<HTMLTableElement>(null);
   const sort = useSignal<Sort | null>(null);
   useLayoutEffect(() => nameCells(table.current));
+  useCards(table);
   return (
     <Context.Provider value={{ table, sort }}>
       <TableMenu name={name} table={table} />
@@ -44,14 +46,10 @@ export function DataTable({ name, main = false, class: kind, testId, children }:
   );
 }
 
-/** With more columns than this a row stands as a card on a narrow screen (tools.css), each number behind its name. */
-const NARROW = 4;
-
 /** Tells the style sheet the names of the columns; words for readers alone, and marks of order, are none. */
 function nameCells(table: HTMLTableElement | null): void {
   const heads = [...(table?.querySelectorAll<HTMLElement>("thead tr:last-child th") ?? [])];
-  if (table === null || heads.length <= NARROW) return;
-  table.dataset.wide = "";
+  if (table === null) return;
   for (const [at, head] of heads.entries()) {
     const name = wordsOf(head);
     if (name !== "") table.style.setProperty(`--head-${at + 1}`, JSON.stringify(name));
@@ -145,7 +143,7 @@ function sortedKeys(table: HTMLTableElement, shown: readonly VNode[], { column, 
 }
 
 function valueIn(cell: HTMLTableCellElement | undefined): ColumnValue {
-  const exact = cell?.dataset.valueUs ?? cell?.dataset.value;
+  const exact = cell?.dataset.valueUs ?? cell?.dataset.valueBytes ?? cell?.dataset.value;
   if (exact !== undefined && exact !== "") return Number(exact);
   const text = wordsOf(cell);
   if (text === "" || text === "–") return undefined;

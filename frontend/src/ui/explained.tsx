@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
+import { Prose } from "./prose";
 import { Tooltip } from "./tooltip";
 
 /** Words with an explanation, as a stop of the Tab key. */
@@ -31,7 +32,9 @@ export function Explanations() {
   return (
     <Tooltip x={shown.value.x} y={shown.value.y}>
       {shown.value.text.split("\n").map((line) => (
-        <p key={line}>{line}</p>
+        <p key={line}>
+          <Prose text={line} />
+        </p>
       ))}
     </Tooltip>
   );

@@ -7,6 +7,7 @@ import { meaningOf } from "../model/words";
 import { Code } from "./code";
 import { Explained } from "./explained";
 import { Exact } from "./numbers";
+import { Prose } from "./prose";
 
 type Props = {
   readonly finding: Finding;
@@ -34,25 +35,33 @@ export function FindingItem({ finding, level, showStage }: Props) {
         </p>
       </div>
       <div class="finding-body">
-        <h3>{finding.title}</h3>
+        <h3>
+          <Prose text={finding.title} />
+        </h3>
         {finding.stage !== "" && <StageLink name={finding.stage} show={showStage} />}
         <dl class="finding-parts">
           {finding.evidence.length > 0 && (
             <Part name="Evidence">
               <ul class="seen">
                 {finding.evidence.map(({ text }) => (
-                  <li key={text}>{text}</li>
+                  <li key={text}>
+                    <Prose text={text} />
+                  </li>
                 ))}
               </ul>
             </Part>
           )}
           <Part name="What to do">
-            <p>{finding.advice}</p>
+            <p>
+              <Prose text={finding.advice} />
+            </p>
             {finding.code !== "" && <Code text={finding.code} testId="finding-code" />}
           </Part>
           {level === "full" && confidence !== "" && (
             <Part name="Confidence">
-              <p data-testid="finding-confidence">{confidence}</p>
+              <p data-testid="finding-confidence">
+                <Prose text={confidence} />
+              </p>
             </Part>
           )}
         </dl>

@@ -1,6 +1,17 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { CAUSES, KEYS, STAGE_KINDS, TERMS } from "../contract/words";
+import {
+  CAUSES,
+  CONFIDENCES,
+  COSTS,
+  KEYS,
+  NO_STAGES,
+  PATTERNS,
+  RANK_CAUSES,
+  SEVERITIES,
+  STAGE_KINDS,
+  TERMS,
+} from "../contract/words";
 
 const DOCS: ReadonlyArray<readonly [file: string, about: string]> = [
   ["docs/capture.md", "ways to capture, and what they cost"],
@@ -74,14 +85,22 @@ function Content({ close, print, urlOf }: HelpProps & { close: () => void }) {
           Print all views
         </button>{" "}
         <span class="muted">
-          of this capture; TensorBoard's own page would print what is in sight. One file to send:{" "}
+          of this capture, one below the other. As one file to send:{" "}
           <code>tb-dataplugin report TRACE --format html -o report.html</code>
         </span>
       </p>
       <h2>Terms</h2>
       <Terms rows={TERMS} />
+      <h2>Findings</h2>
+      <Terms rows={[...SEVERITIES, ...CONFIDENCES]} />
       <h2>Causes of idle time</h2>
       <Terms rows={CAUSES} />
+      <h2>Data wait that no stage caused</h2>
+      <Terms rows={NO_STAGES} />
+      <h2>Cost of a batch</h2>
+      <Terms rows={COSTS} />
+      <h2>Ranks: why one comes last, and when</h2>
+      <Terms rows={[...RANK_CAUSES.filter(({ id }) => !NO_STAGES.some((term) => term.id === id)), ...PATTERNS]} />
       <h2>Kinds of stages</h2>
       <Terms rows={STAGE_KINDS} />
       <h2>{urlOf === null ? "More, in the source of tb-dataplugin" : "More"}</h2>

@@ -1,6 +1,7 @@
 // From section to section of a view by keys, and to its table: pages of many controls are long ways by Tab.
 
-const ELSEWHERE = "input, select, textarea, dialog";
+import { isElsewhere } from "./elsewhere";
+
 const TURNS: Readonly<Record<string, 1 | -1>> = { j: 1, k: -1 };
 /** Of a view below the tabs that stay at the top. */
 const TABS_PX = 64;
@@ -9,8 +10,7 @@ const TABS_PX = 64;
 export function watchSectionKeys(view: () => HTMLElement | null): () => void {
   const onKey = (event: KeyboardEvent): void => {
     const turn = TURNS[event.key];
-    const isElsewhere = event.target instanceof Element && event.target.closest(ELSEWHERE) !== null;
-    if (turn === undefined || isElsewhere || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (turn === undefined || isElsewhere(event)) return;
     event.preventDefault();
     turnSection(view(), turn);
   };

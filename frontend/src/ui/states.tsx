@@ -1,6 +1,7 @@
 import { Component, type ComponentChildren } from "preact";
 import { asSentence } from "../model/sentence";
 import { Code } from "./code";
+import { Prose } from "./prose";
 
 /** Drawn when there is something to wait for. */
 export function LoadingState({
@@ -34,7 +35,9 @@ export function ErrorState({
   return (
     <section class="state" data-testid="error-state" role="alert">
       <p class="sentence">{title}</p>
-      <p class="error-line">{message}</p>
+      <p class="error-line">
+        <Prose text={message} />
+      </p>
       {children}
     </section>
   );
@@ -53,7 +56,9 @@ export function UnavailableState({
   return (
     <section class="state" data-testid="unavailable-state">
       <p class="sentence">{title}</p>
-      <p class="muted reason">{asSentence(reason)}</p>
+      <p class="muted reason">
+        <Prose text={asSentence(reason)} />
+      </p>
       {children}
     </section>
   );
@@ -97,7 +102,9 @@ export function Problems({ problems }: { problems: readonly string[] }) {
   return (
     <ul class="problems" data-testid="problems">
       {problems.map((line) => (
-        <li key={line}>{line}</li>
+        <li key={line}>
+          <Prose text={line} />
+        </li>
       ))}
     </ul>
   );

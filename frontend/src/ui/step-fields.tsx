@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { type StepRange, stepsOfFields } from "../model/step-range";
 
 type Props = {
@@ -10,22 +10,36 @@ type Props = {
   readonly choose: (steps: StepRange) => void;
 };
 
+/** Steps that were chosen by these fields, which are gone until the numbers of those steps are there. */
+let submitted: StepRange | null = null;
+
 /** Two fields for those who know the numbers, or have no pointer. */
 export function StepFields({ shown, recorded, choose }: Props) {
+  const form = useRef<HTMLFormElement>(null);
   const first = useSignal(String(shown.first));
   const last = useSignal(String(shown.last));
   useEffect(() => {
     first.value = String(shown.first);
     last.value = String(shown.last);
   }, [shown.first, shown.last]);
+  useEffect(() => {
+    const isReturn = submitted?.first === shown.first && submitted.last === shown.last;
+    submitted = null;
+    const { activeElement: focused } = document;
+    if (!isReturn || (focused !== null && focused !== document.body)) return;
+    form.current?.querySelector("input")?.focus({ preventScroll: true });
+    form.current?.scrollIntoView({ block: "center" });
+  }, []);
   const problem = problemOf(first.value, last.value, recorded);
   const submit = (event: Event): void => {
     event.preventDefault();
     const steps = stepsOfFields(first.value, last.value);
-    if (steps !== null && problem === null) choose(steps);
+    if (steps === null || problem !== null) return;
+    submitted = steps;
+    choose(steps);
   };
   return (
-    <form class="step-fields" data-testid="step-fields" onSubmit={submit}>
+    <form ref={form} class="step-fields" data-testid="step-fields" onSubmit={submit}>
       <Field label="Steps" name="first" text={first} />
       <Field label="to" name="last" text={last} />
       <button type="submit" disabled={problem !== null}>

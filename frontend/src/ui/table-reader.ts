@@ -20,9 +20,10 @@ function headsOf(table: HTMLTableElement, body: readonly (readonly HTMLTableCell
 }
 
 function cellOf(cell: HTMLTableCellElement | undefined): Cell {
-  const { valueUs, value } = cell?.dataset ?? {};
+  const { valueUs, valueBytes, value } = cell?.dataset ?? {};
   const text = wordsOf(cell);
   if (valueUs !== undefined && valueUs !== "") return { text, exactUs: Number(valueUs) };
+  if (valueBytes !== undefined && valueBytes !== "") return { text, exactBytes: Number(valueBytes) };
   return value === undefined || value === "" || Number.isNaN(Number(value)) ? { text } : { text, exact: Number(value) };
 }
 

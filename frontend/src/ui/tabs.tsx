@@ -18,9 +18,13 @@ export function Tabs<Name extends string>({ names, labels, empty, current, choos
     choose(next);
     document.getElementById(`tab-${next}`)?.focus();
   };
-  // On narrow screens the row of tabs scrolls.
   useEffect(() => {
-    document.getElementById(`tab-${current}`)?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    const tab = document.getElementById(`tab-${current}`);
+    // On narrow screens the row of tabs scrolls.
+    tab?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    // Back and Forward turn to another view under the focus.
+    const focused = document.activeElement;
+    if (focused !== tab && focused?.getAttribute("role") === "tab") tab?.focus({ preventScroll: true });
   }, [current]);
   return (
     <div class="tabs" role="tablist" aria-label="Views" onKeyDown={onKey}>

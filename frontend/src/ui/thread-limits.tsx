@@ -4,6 +4,7 @@ import { formatDuration } from "../model/format";
 import { meaningOfTerm } from "../model/terms";
 import { labelOf } from "../model/words";
 import { Explained } from "./explained";
+import { Prose } from "./prose";
 
 type Row = { readonly name: string; readonly limits: LimitedBy };
 
@@ -21,7 +22,7 @@ export function ThreadLimits({ capture, device }: { capture: Capture; device?: D
       <ul data-testid="thread-limits">
         {rows.map(({ name, limits }) => (
           <li key={name} title={`Time waiting for the GIL: give or take ${formatDuration(limits.gil_error)} (95%)`}>
-            {name}: {limits.text}
+            {name}: <Prose text={limits.text} />
           </li>
         ))}
       </ul>

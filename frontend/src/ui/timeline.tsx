@@ -13,6 +13,7 @@ import { Minimap } from "./minimap";
 import { PictureMenu } from "./picture-menu";
 import { RangeBar } from "./range-bar";
 import { Legend, Swatch } from "./swatch";
+import { watchTimelineKeys } from "./timeline-keys";
 import { Tooltip } from "./tooltip";
 import { useWheelHint, WheelHint, ZOOM_KEY } from "./wheel-hint";
 
@@ -66,6 +67,7 @@ export function Timeline(props: Props) {
   useLayoutEffect(() => {
     viewRef.current?.update({ whole, detail, range, selected, marked, only, link, folded, palette });
   }, [whole, detail, range, selected, marked, only, link, folded, palette]);
+  useEffect(() => watchTimelineKeys((action) => viewRef.current?.act(action)), []);
   useEffect(() => {
     if (marked !== null) viewRef.current?.revealLane(marked.laneId);
   }, [marked]);

@@ -14,10 +14,14 @@ export type Sorting<Row> = {
   };
 };
 
-/** `columns`: what each is sorted by. Without a choice the rows stay in their order; a third press leads back to it. */
+/**
+ * `columns`: what each is sorted by. Without a choice the rows stay in their order; a third press leads back to it.
+ * `given`: the column by which they are in descending order as they come, if there is one.
+ */
 export function useSort<Row>(
   rows: readonly Row[],
   columns: Readonly<Record<string, (row: Row) => ColumnValue>>,
+  given: string | null = null,
 ): Sorting<Row> {
   const sort = useSignal<Sort | null>(null);
   const value = sort.value === null ? undefined : columns[sort.value.column];
@@ -25,10 +29,11 @@ export function useSort<Row>(
     rows: sort.value === null || value === undefined ? rows : sorted(rows, value, sort.value.descending),
     head: (column) => ({
       name: column,
-      active: sort.value?.column === column,
+      active: (sort.value?.column ?? given) === column,
       descending: sort.value?.descending ?? true,
       onSort: () => {
-        sort.value = nextSort(sort.value, column);
+        const shown = sort.value ?? (given === null ? null : { column: given, descending: true });
+        sort.value = nextSort(shown, column);
       },
     }),
   };

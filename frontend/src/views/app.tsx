@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect } from "preact/hooks";
 import type { Capture } from "../contract/report";
 import { routeUrl } from "../data/api";
 import type { CaptureEntry, Runs } from "../data/runs";
@@ -15,6 +15,7 @@ import {
   chosenSteps,
   entry,
   goneId,
+  isReturn,
   printing,
   ranksList,
   report,
@@ -37,6 +38,7 @@ import { Help } from "../ui/help";
 import { skipToTable, watchSectionKeys } from "../ui/sections";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { Tabs } from "../ui/tabs";
+import { useTop } from "../ui/use-top";
 import { Captures } from "./captures/captures";
 import { Compare } from "./compare/compare";
 import { Findings } from "./findings/findings";
@@ -72,7 +74,7 @@ const OF_TABLES: ReadonlySet<View> = new Set<View>(["stages", "flame", "workers"
 
 export function App() {
   useEffect(() => watchSectionKeys(viewElement), []);
-  useTop(`${view.value} ${shownStage.value}`);
+  useTop(`${view.value} ${shownStage.value}`, () => isReturn.peek());
   const known = runs.value;
   const bare = known === null || (known.captures.length === 0 && known.wholeRuns === 0);
   return (
@@ -143,15 +145,6 @@ export function App() {
   );
 }
 
-/** Another view begins at its top: what it is about stands there, and which steps it is of. */
-function useTop(place: string): void {
-  const last = useRef(place);
-  useEffect(() => {
-    if (last.current !== place) window.scrollTo(0, 0);
-    last.current = place;
-  }, [place]);
-}
-
 function Skips({ toTable }: { toTable: boolean }) {
   return (
     <>
@@ -211,7 +204,7 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
   if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
   return (
     <>
-      <CaptureHead capture={state.capture} name={fullName(item)} />
+      {view.value !== "compare" && <CaptureHead capture={state.capture} name={fullName(item)} />}
       <Selection capture={state.capture} view={view.value} live={source().live} />
       {printing.value ? (
         <Printed capture={state.capture} item={item} />

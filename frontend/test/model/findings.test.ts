@@ -5,7 +5,7 @@ import { finding } from "../build";
 it("says how far a finding can be trusted and why no more", () => {
   expect(confidenceWords(finding({ confidence: "measured" }))).toBe("Measured directly.");
   expect(confidenceWords(finding({ confidence: "likely", confidence_reason: "There is no replay." }))).toBe(
-    "It rests on an estimate or an assumption, which is named. There is no replay.",
+    "There is no replay.",
   );
   expect(confidenceWords(finding({ confidence: "" }))).toBe("");
 });

@@ -17,6 +17,11 @@ describe("nested rows", () => {
     const rows = nestedRows(buildTree(stages), { column: "total_us", descending: true }, none);
     expect(names(rows)).toEqual(["0 c", "0 D", "1 B", "2 PIL", "1 A"]);
   });
+  it("put a branch where its largest stage would stand", () => {
+    const wait = stage(["wait::DataLoader"], { self_us: 25 });
+    const rows = nestedRows(buildTree([wait, ...stages]), { column: "self_us", descending: true }, none);
+    expect(names(rows)).toEqual(["0 c", "0 D", "1 B", "2 PIL", "1 A", "0 DataLoader"]);
+  });
   it("turn round", () => {
     const rows = nestedRows(buildTree(stages), { column: "total_us", descending: false }, none);
     expect(names(rows)).toEqual(["0 D", "1 A", "1 B", "2 PIL", "0 c"]);

@@ -26,6 +26,11 @@ it("writes CSV with exact values, microseconds for times, and nothing for what i
   ]);
 });
 
+it("writes sizes in bytes, and says so in the head", () => {
+  const sizes = { heads: ["Stage", "Size, kB"], rows: [[{ text: "a" }, { text: "197", exactBytes: 196_608 }]] };
+  expect(asCsv(sizes)).toBe("Stage,Size (B)\r\na,196608\r\n");
+});
+
 it("names a column that is a unit alone", () => {
   expect(asCsv({ heads: ["What", "ms"], rows: [[{ text: "a" }, { text: "1", exactUs: 1000 }]] })).toContain(
     "What,(µs)",

@@ -46,10 +46,17 @@ beforeEach(() => {
 });
 
 it("keeps a place in an address, whatever is in the names", () => {
+  const compared: Place = { ...PLACE, view: "compare" };
+  expect(placeOfFields(fieldsOfPlace(compared))).toEqual(compared);
   const fields = fieldsOfPlace(PLACE);
-  expect(placeOfFields(fields)).toEqual(PLACE);
-  expect(placeOfFields(fieldsOfOwnHash(ownHash(fields)))).toEqual(PLACE);
-  expect(placeOfFields(fieldsOfHostHash(hostHash("#data_pipeline", fields)))).toEqual(PLACE);
+  expect(placeOfFields(fields), "the compared captures are in Compare's address only").toEqual({
+    ...PLACE,
+    before: null,
+    after: null,
+    anyway: null,
+  });
+  expect(fieldsOfOwnHash(ownHash(fields))).toEqual(fields);
+  expect(fieldsOfHostHash(hostHash("#data_pipeline", fields))).toEqual(fields);
   expect(fieldsOfPlace({ ...START, view: "stages" })).toEqual({ view: "stages" });
 });
 

@@ -134,3 +134,12 @@ it("skips to the table of the view", () => {
   click(find("skip-to-table"));
   expect((document.activeElement as HTMLElement).dataset.testid).toBe("stage-link");
 });
+
+it("has the focus on the tab of the view that Back led to", () => {
+  open({}, "findings");
+  find("tab-findings").focus();
+  act(() => {
+    view.value = "stages";
+  });
+  expect(document.activeElement).toBe(find("tab-stages"));
+});

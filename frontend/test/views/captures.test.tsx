@@ -6,7 +6,7 @@ import { captureId, captureRows, chosenRun, view } from "../../src/state/atoms";
 import { all, choose, click, find, open, plain } from "../page";
 
 const listing = CaptureRows.fromJSON({
-  sentence: "Worst of 3 captures: a/x, device idle 80.0% of the window; best: b/z, 10.0%.",
+  sentence: "Device idle in 3 captures: worst a/x, 80.0% of the window, best b/z, 10.0%.",
   waiting: 1,
   rows: [
     {
@@ -39,7 +39,7 @@ const ids = (): Array<string | undefined> => all("capture-row").map((row) => row
 it("lists every capture in the report's order, with what is known of it", () => {
   open({}, "captures");
   expect(ids()).toEqual(["a/x", "a/y", "b/z", "new", "bad"]);
-  expect(plain(find("all-captures").textContent)).toContain("Worst of 3 captures");
+  expect(plain(find("all-captures").textContent)).toContain("Device idle in 3 captures");
   expect(plain(find("rows-waiting").textContent)).toContain("1 capture not analysed yet");
   const [worst, noDevice, , queued, bad] = all("capture-row");
   expect(worst?.querySelector<HTMLElement>('[data-column="idle"]')?.dataset.value).toBe("0.8");
@@ -121,4 +121,28 @@ it("leads from a row to its capture", () => {
   open({}, "captures");
   click(all("capture-row")[2]?.querySelector("button"));
   expect([captureId.value, view.value]).toEqual(["b/z", "overview"]);
+});
+
+it("marks the column by which the rows are in order as they come, and turns it round at the first press", () => {
+  const rows = [0.9, 0.5, 0.1].map((data_wait_share, at) => ({ id: `${at}`, state: "ready", data_wait_share }));
+  captureRows.value = CaptureRows.fromJSON({ rows });
+  open({}, "captures");
+  const head = (name: string): HTMLElement | null => document.querySelector<HTMLElement>(`[data-head="${name}"]`);
+  expect([head("wait")?.ariaSort ?? head("wait")?.getAttribute("aria-sort"), ids()]).toEqual([
+    "descending",
+    ["0", "1", "2"],
+  ]);
+  click(head("wait")?.querySelector<HTMLElement>("button"));
+  expect(all("row-order")).toEqual([]);
+  expect([head("wait")?.getAttribute("aria-sort"), ids()]).toEqual(["ascending", ["2", "1", "0"]]);
+  captureRows.value = listing;
+  open({}, "captures");
+  expect(head("idle")?.getAttribute("aria-sort"), "of mixed numbers no column has the order").toBe("none");
+  expect(find("row-order").textContent).toContain("where there is no device by data wait");
+});
+
+it("says nothing of all runs above the captures of one", () => {
+  open({}, "captures");
+  choose(find("run-choice"), "a");
+  expect(find("all-captures").textContent).not.toContain("Worst of 3");
 });

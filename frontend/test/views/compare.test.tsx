@@ -2,7 +2,7 @@ import { batch as together } from "@preact/signals";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Comparison } from "../../src/contract/report";
-import type { Answer } from "../../src/data/api";
+import type { Answer, Suggestion } from "../../src/data/api";
 import { httpSource, useSource } from "../../src/data/source";
 import { currentPlace } from "../../src/state/actions";
 import { captureId, reports, runs, view } from "../../src/state/atoms";
@@ -93,7 +93,7 @@ const SLOWER = {
 };
 
 let asked: string[][];
-let suggested: Answer<string | null>;
+let suggested: Answer<Suggestion>;
 
 function answerWith(answer: Answer<Comparison>): void {
   useSource({
@@ -108,7 +108,7 @@ function answerWith(answer: Answer<Comparison>): void {
 
 beforeEach(() => {
   asked = [];
-  suggested = { kind: "ready", value: "old/a" };
+  suggested = { kind: "ready", value: { before: "old/a", after: null } };
   const [after, before] = [
     entry({ id: "new/b", run: "new", name: "b", modified: 2 }),
     entry({ id: "old/a", run: "old", name: "a" }),
@@ -153,12 +153,12 @@ it("compares the selected capture with the one that suggests itself, and shows e
   expect(find("setting-change").textContent).toBe("DataLoader workers24");
 });
 
-it("compares with nothing by itself where no older capture is known to be of the same program", async () => {
-  suggested = { kind: "ready", value: null };
+it("compares with nothing by itself where no other capture is known to be of the same program", async () => {
+  suggested = { kind: "ready", value: { before: null, after: null } };
   answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
   await drawAndWait();
   expect(asked).toEqual([]);
-  expect(find("unavailable-state").textContent).toContain("No older capture");
+  expect(find("unavailable-state").textContent).toContain("No other capture");
   expect((find("side-before") as HTMLSelectElement).value).toBe("");
 });
 
@@ -259,4 +259,30 @@ it("says that captures are identical", async () => {
   await drawAndWait();
   expect(find("compare-sentence").dataset.value).toBe("identical");
   expect(find("number-change").nextElementSibling?.textContent).toBe("identical");
+});
+
+it("puts a newer capture of the same program after the selected one where none is older", async () => {
+  together(() => {
+    captureId.value = "old/a";
+    reports.value = new Map([["old/a", { kind: "ready", capture: capture({}), version: "10:1" }]]);
+  });
+  suggested = { kind: "ready", value: { before: null, after: "new/b" } };
+  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
+  await drawAndWait();
+  expect(asked).toEqual([["old/a"], ["new/b"]]);
+});
+
+it("explains a row whose own interval leaves out 0 and that is not significant all the same", async () => {
+  const rest = { kind: "part", name: "rest", change: 0.31, low: 0.025, high: 0.66, outcome: "not_significant" };
+  answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, parts: [rest] }) });
+  await drawAndWait();
+  expect(find("part-change").querySelector<HTMLElement>(".outcome button")?.title).toContain("all rows");
+  const calm = all("stage-change").find((row) => row.dataset.stage === "transform::Calm");
+  expect(calm?.querySelector(".outcome button")).toBeNull();
+});
+
+it("names no capture above the two that it compares", async () => {
+  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
+  await drawAndWait();
+  expect(all("capture-head")).toEqual([]);
 });

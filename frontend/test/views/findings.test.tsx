@@ -27,7 +27,7 @@ it("says of each finding what was seen, what to do, what it may gain and how far
     "per step, 20.0% of it",
     "1.3x as fast",
     "20.0 µs of the window",
-    "It rests on an estimate or an assumption, which is named. There is no replay.",
+    "There is no replay.",
   ])
     expect(text).toContain(part);
   expect(find("finding-gain").dataset.value).toBe("5");

@@ -105,9 +105,7 @@ it("points out what is searched, with its share", () => {
 it("measures the data wait that frames caused, and idle time where there is a device", () => {
   open({ lines: LINES }, "flame");
   expect(all("flame-idle")).toHaveLength(0);
-  expect(find("flame-sentence").textContent).not.toContain("Of all time");
   click(find("flame-wait"));
-  expect(find("flame-sentence").textContent).toContain("Of all time: ");
   expect(names()).not.toContain("load");
   expect(frame("dilate").style.width).toBe("100%");
   open({ lines: LINES, devices: [device({})] }, "flame");
@@ -228,12 +226,29 @@ it("says of a stage's frame what the table of stages has, and why the two differ
     stage(["transform::Mask"], { total_us: 5, self_us: 5 }),
   ];
   open({ lines: { ...LINES, pipeline: { ...PART, recorder_us: 12 } }, stages }, "flame");
-  expect(plain(find("flame-spans").textContent)).toContain(
-    "12.0 µs belongs to no line and is only in Stages: it is time without a CPU",
-  );
+  expect(plain(find("flame-spans").textContent)).toContain("12.0 µs inside the recorder itself is left out");
   act(() => frame("Whole pipeline").focus());
   for (const key of ["ArrowDown", "ArrowDown"]) press(key);
   expect(plain(frame("transform::Mask").getAttribute("aria-label"))).toContain("total 75.0 µs by spans, as in Stages");
   press("ArrowDown");
   expect(frame("dilate").getAttribute("aria-label")).not.toContain("by spans");
+});
+
+it("says which line caused the data wait, and lists the lines by that, where the picture is of it", () => {
+  const [hottest] = PART.lines ?? [];
+  const lines = [
+    { ...hottest, waited_share: 0.2 },
+    { ...hottest, place: "train.py:9", text: "`open(path)` in load", share: 0.3, waited_share: 0.75 },
+  ];
+  open({ lines: { ...LINES, pipeline: { ...PART, lines } } }, "flame");
+  expect(find("flame-sentence").textContent).toBe(PART.sentence);
+  expect(all("hot-line").map((row) => row.dataset.place)).toEqual(["train.py:41", "train.py:9"]);
+  click(find("flame-wait"));
+  expect(find("flame-sentence").textContent).toBe(
+    "Whole pipeline: of the data wait that it caused, 75.0% is in open(path) in load.",
+  );
+  expect(find("flame-sentence").querySelector("code")?.textContent).toBe("open(path)");
+  expect(all("hot-line").map((row) => row.dataset.place)).toEqual(["train.py:9", "train.py:41"]);
+  expect(find("hot-line").querySelector<HTMLElement>('[data-column="part"]')?.dataset.value).toBe("0.75");
+  expect(find("hot-line").querySelector("button code")?.textContent).toBe("open(path)");
 });

@@ -1,7 +1,7 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import type { Chain } from "../../src/contract/report";
-import { range, selectedBatch, selectedGapUs, view } from "../../src/state/atoms";
+import { chainLink, range, selectedBatch, selectedGapUs, view } from "../../src/state/atoms";
 import { device, gap, lane, type Part } from "../build";
 import { all, choose, click, find, open, withTimeline } from "../page";
 
@@ -189,4 +189,27 @@ it("goes from gap to gap in time by g, from the left edge on, and explains each"
   expect(find("jump-said").textContent).toBe("No idle gap after this one.");
   press("G", true);
   expect(find("gap-detail").dataset.startUs).toBe("60");
+});
+
+it("gives up a chosen gap that the filter leaves out: panel, timeline and address are of the same one", () => {
+  withTimeline([{ ...lane([[0, 90]]), id: "idle", kind: "gaps", device: 0 }]);
+  open({ devices: [idle] }, "gaps");
+  click(find("gap-row").querySelector<HTMLElement>("button"));
+  click(all("chain-link")[1]);
+  expect([selectedGapUs.value, chainLink.value]).not.toContain(null);
+  click(all("cause-filter").find((button) => button.dataset.cause === "launch"));
+  expect([find("gap-detail").dataset.startUs, selectedGapUs.value, chainLink.value]).toEqual(["60", 60, null]);
+  expect(range.value).toEqual({ startUs: 55, endUs: 75 });
+  click(all("cause-filter").find((button) => button.dataset.cause === "launch"));
+  expect([find("gap-detail").dataset.startUs, selectedGapUs.value]).toEqual(["60", 60]);
+});
+
+it("has its timeline among the sections that j goes through", () => {
+  withTimeline([{ ...lane([[0, 90]]), id: "idle", kind: "gaps", device: 0 }]);
+  const root = open({ devices: [idle] }, "gaps");
+  const heading = root.querySelector<HTMLElement>(".cause-bar h2");
+  if (heading !== null) heading.tabIndex = -1;
+  heading?.focus();
+  act(() => void heading?.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true })));
+  expect(document.activeElement?.textContent).toBe("Timeline");
 });

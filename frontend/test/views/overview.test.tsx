@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { view } from "../../src/state/atoms";
+import { causeFilter, view } from "../../src/state/atoms";
 import { device, finding, step } from "../build";
 import { all, click, find, open, plain } from "../page";
 
@@ -116,4 +116,28 @@ it("names settings as everywhere", () => {
   expect(rows).toContain("DataLoader workers4");
   expect(rows).toContain("Pinned memoryyes");
   expect(rows).toContain("Memory25.3 GB");
+});
+
+it("says what recording cost in the report's words, the sampler included", () => {
+  const environment = { recording_cost_us: 132_000, recording_cost_text: "8.49% of one CPU, sampling stacks 131 ms" };
+  open({ environment: { ...environment, recorder_overhead_us: 0, marker_count: 0 } }, "overview");
+  const row = [...find("settings").querySelectorAll("tr")].find((one) => one.textContent?.startsWith("Recording cost"));
+  expect(plain(row?.textContent)).toBe("Recording cost132 ms, 8.49% of one CPU, sampling stacks 131 ms");
+  expect(row?.querySelector("td")?.dataset.value).toBe("132000");
+  open({ environment: {} }, "overview");
+  expect(find("settings").textContent).not.toContain("Recording cost");
+});
+
+it("draws rates that differ a hundredfold so that the small ones can be told apart", () => {
+  open({ throughput: { samples_per_s: 154, read_per_s: 22_400, prepare_per_s: 199 } }, "overview");
+  const widths = [...find("rates").querySelectorAll<HTMLElement>(".bar")].map((bar) =>
+    Number.parseFloat(bar.style.width),
+  );
+  expect(widths.map(Math.round)).toEqual([8, 100, 13]);
+});
+
+it("leads from a cause of idle time to its gaps", () => {
+  open({ devices: [device({})] }, "overview");
+  click(all("cause-filter").find((button) => button.dataset.cause === "data_wait"));
+  expect([view.value, causeFilter.value]).toEqual(["gaps", "data_wait"]);
 });

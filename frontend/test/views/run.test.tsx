@@ -45,6 +45,7 @@ const recorded = WholeRuns.fromJSON({
       growth: [{ what: "/dev/shm", text: "/dev/shm: from 1 GB to 2 GB" }],
       raised: 2,
       measured_samples: 160,
+      other_samples: 720,
       troubles: [{ stage: "read::s3", failures: 6, retries: 4, text: "6 times" }],
       slow_samples: [{ index: 12345, took_us: 1e6, times: 2, text: "epoch 2, batch 3" }],
     },
@@ -105,6 +106,8 @@ it("shows a run's numbers and says what it came to", () => {
 it("shows which stages failed, and which samples were slow", () => {
   open({}, "run");
   expect(plain(find("run-troubles").textContent)).toContain("read::s364");
+  expect(plain(document.body.textContent)).toContain("Failures in 880 samples, retries in the 160 measured ones.");
+  expect(plain(document.body.textContent)).toContain("Of all batches that DataLoader workers made.");
   expect(plain(find("run-slow-samples").textContent)).toContain("123451.00 sepoch 2, batch 3");
 });
 
@@ -185,4 +188,38 @@ it("says how to capture ranks where there are none", () => {
   ranksList.value = RanksList.fromJSON({ hint_text: "Capture all ranks of one run." });
   open({}, "ranks");
   expect(find("unavailable-state").textContent).toContain("all ranks");
+});
+
+it("says so where the run in view is not that of the capture that the list marks", () => {
+  open({}, "run");
+  expect(all("of-another-run")).toEqual([]);
+  runs.value = runsOf({ captures: [entry({ run: "audio" })] });
+  draw();
+  expect(find("of-another-run").textContent).toBe("audio was not recorded by annotate.watch; this is exp1.");
+  act(() => {
+    view.value = "ranks";
+  });
+  expect(find("of-another-run").textContent).toBe("audio has no captures of several ranks; this is exp1.");
+});
+
+it("shows the run of the capture in view where it was recorded", () => {
+  runs.value = runsOf({ captures: [entry({ run: "exp2" })] });
+  captureId.value = "exp1/c";
+  view.value = "run";
+  draw();
+  expect(find("run-sentence").textContent).toBe("1 step.");
+});
+
+it("explains why a rank comes last, and has one unit for what is lost", () => {
+  const owner = { rank: 1, lost_us: 365_000, pattern: "fixed" };
+  const owners = [
+    { ...owner, cause: "host" },
+    { ...owner, cause: "decode::jpeg", lost_us: 900 },
+  ];
+  ranksList.value = RanksList.fromJSON({ ranks: [{ ...ranks.ranks[0], owners }] });
+  open({}, "ranks");
+  const [host, stage] = all("owner-row").map((row) => [...(row as HTMLTableRowElement).cells]);
+  expect(host?.map((cell) => cell.querySelector<HTMLElement>("button")?.title.slice(0, 9))).toContain("The train");
+  expect(stage?.[1]?.querySelector("button")).toBeNull();
+  expect([host?.[2]?.textContent, stage?.[2]?.textContent]).toEqual(["365", "0.900"]);
 });

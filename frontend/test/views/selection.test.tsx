@@ -121,3 +121,23 @@ it("shows the steps that a link names once their report is there", async () => {
   expect(asked).toEqual(["2..3"]);
   expect(find("selection").textContent).toContain("Steps 2 to 3 only");
 });
+
+it("leads the focus back to the fields once the steps that they asked for are there", async () => {
+  let arrive: () => void = () => undefined;
+  const arrived = new Promise<void>((done) => {
+    arrive = done;
+  });
+  useSource({ ...httpSource, report: () => arrived.then(() => answer.next) });
+  open({ steps }, "overview");
+  write("step-first", "2");
+  write("step-last", "3");
+  find("step-last").focus();
+  await submit();
+  expect(all("step-fields")).toEqual([]);
+  await act(async () => {
+    arrive();
+    await arrived;
+    await Promise.resolve();
+  });
+  expect(document.activeElement).toBe(find("step-first"));
+});

@@ -1,8 +1,9 @@
+import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import { stagesFlat } from "../../src/state/atoms";
 import { readTable } from "../../src/ui/table-reader";
 import { stage } from "../build";
-import { all, click, find, open, type as typeIn } from "../page";
+import { all, click, find, open, plain, type as typeIn } from "../page";
 
 const paths = (): string[] => all("stage-row").map((row) => row.dataset.path ?? "");
 
@@ -83,7 +84,9 @@ it("shows evidence of stages only where there is any", () => {
     "mixed",
   ]);
   expect(cells[2]?.querySelector("abbr")?.title).toContain("not recorded");
-  expect(root.querySelector<HTMLElement>('[data-column="bytes_per_call"]')?.dataset.value).toBe("4000");
+  expect(root.querySelector<HTMLElement>('[data-column="bytes_per_call"]')?.dataset.valueBytes, "of one call").toBe(
+    "2000",
+  );
   open({ stages: [stage(["decode::PIL"], {})] }, "stages");
   expect(root.querySelector('[data-head="limited_by"], [data-head="bytes_per_call"]')).toBeNull();
 });
@@ -93,6 +96,8 @@ it("shows what contention costs only where a replay stands beside the run", () =
   const root = open({ stages: [live, stage(["read::open"], {})] }, "stages");
   const cell = root.querySelector<HTMLElement>('[data-column="replay_ratio"]');
   expect([cell?.textContent, cell?.dataset.value]).toEqual(["1.7x", "1.68"]);
+  expect(plain(cell?.title)).toContain("self 4.20 µs per call here, 2.50 µs in the replay");
+  expect(root.querySelector('[data-head="replay_mean_us"]')?.textContent).toContain("per call");
   expect(root.querySelectorAll('[data-column="replay_ratio"] abbr').length).toBe(1);
   open({ stages: [stage(["sample::D"], {})] }, "stages");
   expect(root.querySelector('[data-column="replay_ratio"]')).toBeNull();
@@ -105,4 +110,22 @@ it("says that nothing has the words that are searched, and clears them", () => {
   expect(find("search-count").textContent).toBe("Nothing has these words.");
   click(find("clear-search"));
   expect(paths()).toEqual(["read::open"]);
+});
+
+it("calls a kind of stage in its strip as the timeline does", () => {
+  const root = open(
+    { stages: [stage(["h2d::copy", "read::open"], {})], stage_summary: { self_by_kind_us: { h2d: 5 } } },
+    "stages",
+  );
+  expect(root.querySelector(".strip-figure .legend")?.textContent).toContain("host-to-device copy");
+});
+
+it("keeps what was searched, and the place, while one of the stages is looked at", () => {
+  open({ stages: [stage(["read::open"], {}), stage(["decode::PIL"], {})] }, "stages");
+  typeIn(find("search"), "pil");
+  click(find("stage-link"));
+  act(() => (document.activeElement as HTMLElement | null)?.blur());
+  click(find("all-stages"));
+  expect(paths()).toEqual(["decode::PIL"]);
+  expect(document.activeElement, "the focus comes back to where it left").toBe(find("stage-link"));
 });

@@ -2,6 +2,7 @@ import { act } from "preact/test-utils";
 import { afterEach, expect, it, vi } from "vitest";
 import { httpSource, useSource } from "../../src/data/source";
 import { decodeWhatIf } from "../../src/data/what-if";
+import { selectCapture } from "../../src/state/actions";
 import { whatIfChange } from "../../src/state/atoms";
 import { all, find, open, plain } from "../page";
 
@@ -114,6 +115,25 @@ it("has the predictions that an HTML report carries, and the command for others"
   expect(plain(find("what-if-table").textContent)).toContain("workers=4");
   expect(find("what-if-command").textContent).toContain("tb-dataplugin whatif /me/a.json");
   expect(all("what-if-form")).toEqual([]);
+});
+
+it("says in a report without predictions of this capture that they need the trace, and promises none", async () => {
+  useSource({
+    ...httpSource,
+    live: false,
+    whatIf: () => Promise.resolve({ kind: "failed", message: "", unreachable: false }),
+  });
+  open({ mode: "train", loader: { wait_us: 1 }, file: "/me/a.json" }, "overview");
+  await settle();
+  expect(plain(find("what-if").textContent)).toContain("is predicted from the trace");
+  expect(find("what-if").textContent).not.toContain("90% interval");
+});
+
+it("asks for nothing of another capture that nobody asked for there", () => {
+  whatIfChange.value = "";
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  act(() => selectCapture("exp1/other"));
+  expect(whatIfChange.value).toBeNull();
 });
 
 it("is not there without a training run or a loader", () => {

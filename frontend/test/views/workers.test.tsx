@@ -129,7 +129,7 @@ it("leads to a slow sample also where its batch was never finished, and frames i
   const sample = { index: 5, start_us: 40, duration_us: 20, worker: 0, batch: 3, stage: "decode::PIL", stage_us: 7 };
   open({ ...known, batches: [{ number: 3, started_us: 30, finished_us: undefined }], slow_samples: [sample] });
   const row = find("slow-sample-row");
-  click(row.querySelector<HTMLElement>('[data-column="index"] button'));
+  click(row.querySelector<HTMLElement>('[data-column="duration_us"] button'));
   expect(range.value).toEqual({ startUs: 30, endUs: 70 });
   expect(find("timeline-canvas").dataset.marked).toBe("builder");
   click(row.querySelector<HTMLElement>('[data-column="batch"] button'));

@@ -48,7 +48,7 @@ def check(signals: Signals) -> Finding | None:
         severity="medium" if full and how_severe == "high" else how_severe,
         title=f"{_whose(signals)} has no workers: the training thread builds every batch itself",
         advice=f"{full}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited by "
-        "those processes; `tb-dataplugin whatif` predicts other numbers.",
+        f"those processes{_other_numbers(signals)}.",
         gain_us_per_step=gain,
         evidence=(
             Evidence("settings", "num_workers=0"),
@@ -58,9 +58,16 @@ def check(signals: Signals) -> Finding | None:
             *(busy.evidence if full else ()),
         ),
         code=f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
-        confidence="possible" if full else "measured",
-        confidence_reason="No CPU was free for them." if full else "",
+        confidence="possible" if full else "likely",
+        confidence_reason="No CPU was free for them."
+        if full
+        else "The data wait is measured; how much of it workers take over is estimated.",
     )
+
+
+def _other_numbers(signals: Signals) -> str:
+    """A plain capture has no stages to predict from."""
+    return "; `tb-dataplugin whatif` predicts other numbers" if signals.stages else ""
 
 
 def _workers(signals: Signals, cost_us: float) -> tuple[int, str]:
@@ -73,7 +80,7 @@ def _workers(signals: Signals, cost_us: float) -> tuple[int, str]:
     if cost_us <= most * rest:
         return max(1, ceil(cost_us / rest)), "as many as keep up with the rest of the step"
     cpus = plural(int(signals.cpus), "CPU")
-    return most, f"they mostly wait, so {cpus} carry more" if blocked else f"as many as there are CPUs, {cpus}"
+    return most, f"they mostly wait, so {cpus} carry more" if blocked else "as many as there are CPUs"
 
 
 def _blocked(signals: Signals) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
@@ -23,25 +25,30 @@ def check(signals: Signals) -> Finding | Abstention | None:
         )
     if signals.loader.persistent_workers is None:
         return Abstention("Whether DataLoader workers persist was not recorded.")
-    gain = signals.per_step(repeated)
+    saved = repeated - signals.first_builds_us
+    share = signals.share(saved)
+    if share is None or share < EPOCH_START:
+        return None
+    gain = signals.per_step(saved)
     return Finding(
-        severity=severity(signals, gain, otherwise_us=repeated),
+        severity=severity(signals, gain, otherwise_us=saved),
         title=f"Epochs begin with a wait for new DataLoader workers: {percent(share)} of the window",
-        advice="Keep the workers alive between epochs: they then also prefetch the next epoch's first batches at once, "
-        "and keep what they hold in memory, such as caches and open files.",
-        evidence=(
-            time(
-                "repeated_epoch_starts",
-                repeated,
-                f"{duration(repeated)} after iter(loader) of an epoch after the first",
-            ),
-            *_process_changes(signals),
-        ),
+        advice="Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and "
+        "open files.",
+        evidence=(*_waited(repeated, signals.first_builds_us), *_process_changes(signals)),
         gain_us_per_step=gain,
         code="DataLoader(..., persistent_workers=True)",
         confidence="likely",
-        confidence_reason="Only the start of the processes is saved: the first batch still has to be built.",
+        confidence_reason="The first batch still has to be built: what batches typically take is not counted.",
     )
+
+
+def _waited(repeated: float, building: float) -> Iterator[Evidence]:
+    text = f"{duration(repeated)} after iter(loader) of an epoch after the first"
+    yield time("repeated_epoch_starts", repeated, text)
+    if building:
+        built = f"of it {duration(building)} in which the epoch's first batch was being built"
+        yield time("first_builds", building, built)
 
 
 def _process_changes(signals: Signals) -> tuple[Evidence, ...]:

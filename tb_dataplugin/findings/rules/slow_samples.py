@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -20,7 +22,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
     calls, wait_cost = _samples(signals), signals.wait_cost_us
     if calls is None or not wait_cost or signals.mode != "train":
         return None
-    slow = [sample for sample in signals.slow_samples if sample.duration_us >= SLOW_SAMPLE * calls.p50_us]
+    slow = [
+        sample
+        for sample in signals.slow_samples  # one that does the work of many, to fill a buffer, may take their time
+        if sample.duration_us >= SLOW_SAMPLE * calls.p50_us * max(1.0, sample.work)
+    ]
     excess = sum(sample.duration_us - calls.p50_us for sample in slow)
     cost = min(wait_cost, excess, _built_cost(signals, wait_cost))
     if not slow or cost < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
@@ -33,7 +39,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     text = f"median {duration(calls.p50_us)}; together they take {duration(excess)} more than that"
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"{_how_many(signals, slow)} of {count(calls.count)} samples take {SLOW_SAMPLE:g}x the median or more",
+        title=f"{_how_many(signals, slow)} of {count(calls.count)} samples {_take(slow)}",
         advice=f"Look at these samples: huge or damaged files, long sequences, retries.{_order(signals)}",
         stage=slow[0].stage,
         evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN])),
@@ -46,6 +52,10 @@ def check(signals: Signals) -> Finding | Abstention | None:
 def _how_many(signals: Signals, slow: list[SlowSampleSignal]) -> str:
     """Only the slowest ones are known."""
     return count(len(slow)) if len(slow) < len(signals.slow_samples) else f"{count(len(slow))} or more"
+
+
+def _take(slow: list[SlowSampleSignal]) -> str:
+    return f"{'takes' if len(slow) == 1 else 'take'} {SLOW_SAMPLE:g}x the median or more"
 
 
 def _order(signals: Signals) -> str:
@@ -64,8 +74,17 @@ def _built_cost(signals: Signals, wait_cost: float) -> float:
 
 def _evidence(sample: SlowSampleSignal) -> Evidence:
     inside = f"{percent(sample.stage_us / sample.duration_us)} in {sample.stage}"
-    text = f"index {sample.index}: {duration(sample.duration_us)}, {inside}"
+    text = f"{_name(sample)}: {duration(sample.duration_us)}, {inside}"
     return time("slow_sample", sample.duration_us, text, stage=sample.stage)
+
+
+def _name(sample: SlowSampleSignal) -> str:
+    """An iterable dataset has no index."""
+    if sample.index >= 0:
+        return f"index {sample.index}"
+    if sample.files:
+        return PurePath(sample.files[0]).name
+    return f"in batch {sample.batch}" if sample.batch >= 0 else "one"
 
 
 def _samples(signals: Signals) -> StageCalls | None:

@@ -102,8 +102,8 @@ def test_a_worker_that_starts_late_is_judged_by_its_lifetime() -> None:
 def test_the_lane_of_a_worker_goes_on_through_the_epochs() -> None:
     lanes = [lane for lane in analyse(five_epochs().trace()).timeline.lanes if lane.kind == "worker"]
     assert [(lane.title, [len(row.spans) for row in lane.rows]) for lane in lanes] == [
-        ("DataLoader worker 0", [5, 20, 20]),  # processes, batches, samples
-        ("DataLoader worker 1", [5, 20, 20]),
+        ("DataLoader worker 0", [20, 20, 5]),  # batches, samples, processes
+        ("DataLoader worker 1", [20, 20, 5]),
     ]
 
 

@@ -220,3 +220,27 @@ def test_a_wait_that_received_batches_of_two_workers_is_given_away_once() -> Non
     builder.batch(0, 0, 0, 0, 30, 40, {"sample::Pets": (1, 28)}).batch(1, 1, 0, 0, 80, 85, {"sample::Pets": (1, 78)})
     loader = as_dict(analyse(builder.trace()).capture)["loader"]
     assert sum(loader["wait_by_stage_us"].values()) == loader["wait_us"] == 90
+
+
+def ending(*, iterable: bool) -> TraceBuilder:
+    """Worker 0 is asked for a batch that it no longer has, at 40 us; worker 1 makes batches to the end."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 1, "iterable": iterable}])
+    builder.step(0, 1000).worker(0, ended=600).worker(1).batch(0, 0, 0, 0, 40, 50).batch(2, 0, 10, 40, None, None)
+    for number, start in ((1, 0), (3, 200), (5, 400), (7, 700)):
+        builder.batch(number, 1, start, start, start + 150, start + 160)
+    return builder
+
+
+def test_a_fetch_that_found_an_iterable_dataset_at_its_end_is_no_batch() -> None:
+    capture = capture_of(ending(iterable=True))
+    assert capture["batch_count"] == 5 and [batch["number"] for batch in capture["batches"]] == [0, 1, 3, 5, 7]
+    first = capture["workers"][0]
+    assert (first["busy_us"], first["starved_us"]) == (40, 0)  # nor is anything missing from then on
+    whole = capture_of(ending(iterable=False))
+    assert whole["batch_count"] == 6 and whole["workers"][0]["busy_us"] == 600
+
+
+def test_a_batch_in_work_at_the_end_of_the_window_is_one_whatever_the_dataset() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1, "iterable": True}])
+    builder.step(0, 1000).worker(0).batch(0, 0, 0, 0, 40, 50).batch(1, 0, 10, 100, None, None)
+    assert capture_of(builder)["workers"][0]["busy_us"] == 40 + 900

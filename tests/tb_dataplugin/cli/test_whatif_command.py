@@ -43,7 +43,13 @@ def test_json_has_the_words_of_the_text(capture: Path, capsys: pytest.CaptureFix
 def test_without_a_change_the_usual_ones_are_shown(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["whatif", str(capture)]) == 0
     shown = capsys.readouterr().out
-    for words in ("In its steady state:", "workers=1", "transform::Blur=0.5x", "90% interval", "nothing was run"):
+    for words in (
+        "The loop in its steady state:",
+        "workers=1",
+        "transform::Blur=0.5x",
+        "90% interval",
+        "nothing was run",
+    ):
         assert words in shown
     assert "would be the next stage to make faster" in shown or " limits." in shown
     assert max(map(len, shown.splitlines())) <= WIDEST

@@ -143,6 +143,17 @@ def test_other_programs_explain_no_more_than_they_stretched_the_stages(sharing: 
     assert sentence.startswith("Not certain: 100 → 150 µs per step; other programs used the CPUs") and said in sentence
 
 
+def test_a_change_beyond_what_other_programs_explain_is_likely_where_a_stage_certainly_went_that_way() -> None:
+    total, stages = quantity("time", "too_short", "time"), [quantity("decode::JPEG", "slower")]
+    said = judge(Compared("step", 1, (0.0, math.log(1.2)), False, "", total, (), stages, ())).sentence
+    assert said.startswith(
+        "Likely slower, not certain: 100 → 150 µs per step (1.5x), of which other programs on the CPUs explain 1.2x. "
+        "decode::JPEG takes 50% more self time per call: that is significant. "
+    )
+    explained = judge(Compared("step", 1, (0.1, 0.9), False, "", total, (), stages, ())).sentence
+    assert "Likely" not in explained
+
+
 def test_data_wait_of_which_nothing_is_sure_and_little_there_is_has_no_row() -> None:
     def part(name: str, us: float) -> pb.Quantity:
         kind, text = "data_wait_by_stage", "needs repeated runs"

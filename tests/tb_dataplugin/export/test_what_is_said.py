@@ -36,21 +36,6 @@ def test_the_summary_cuts_long_names_in_the_middle_and_one_folder_is_not_repeate
     assert not any("run/" in row for row in rows)
 
 
-def test_the_recording_cost_of_the_whole_capture_is_not_said_of_some_steps() -> None:
-    cost = pb.Environment(recorder_overhead_us=10, marker_count=5)
-    capture = pb.Capture(mode="train", name="a", window_us=100, environment=cost)
-    assert "recording cost" in as_text(pb.Report(captures=[capture]))
-    capture.selection.sentence = "Step 3 only."
-    assert "recording cost" not in as_text(pb.Report(captures=[capture]))
-
-
-def test_the_recording_cost_is_that_of_all_parts_and_the_sampler_is_one() -> None:
-    cost = pb.Environment(recorder_overhead_us=20, marker_count=5, worker_overhead_us=80, worker_span_count=70)
-    capture = pb.Capture(mode="train", name="a", window_us=50_000, environment=cost, lines=pb.Lines(cost_us=1900))
-    (row,) = [line for line in as_text(pb.Report(captures=[capture])).splitlines() if "recording cost" in line]
-    assert "2.00 ms" in row and "4.00% of one CPU" in row
-
-
 def test_a_stage_that_nothing_limits_for_most_of_its_time_has_all_shares() -> None:
     half = pb.Stage(path=["transform::Blur"], count=2, self_us=2000, cpu_self_us=1100, run_delay_us=900, blocked_us=0)
     short = pb.Stage(path=["read::open"], count=200, self_us=2000, cpu_self_us=1100, run_delay_us=900, blocked_us=0)

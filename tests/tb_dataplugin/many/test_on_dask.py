@@ -17,7 +17,8 @@ from typing import Any, ClassVar
 import pytest
 
 from tb_dataplugin.cli import main
-from tb_dataplugin.many import Scheduler
+from tb_dataplugin.many import parse_cluster
+from tb_dataplugin.many.on_dask import Scheduler
 from tests.rank_traces import Spent, captures, write
 from tests.tb_dataplugin.many.test_mapping import Worker
 
@@ -101,10 +102,10 @@ def run(tmp_path: Path) -> str:
     ],
 )
 def test_how_a_cluster_is_named(text: str, scheduler: Scheduler) -> None:
-    assert Scheduler.parse(text) == scheduler
+    assert parse_cluster(text) == scheduler
 
 
-@pytest.mark.parametrize("text", ["ray", "dask://", "tcp://host:8786", "https://host"])
+@pytest.mark.parametrize("text", ["spark", "dask://", "ray://", "tcp://host:8786", "https://host"])
 def test_what_is_no_cluster_is_refused_with_what_to_write(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["ranks", "x", "--on", text])

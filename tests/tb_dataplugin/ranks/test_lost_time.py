@@ -93,6 +93,25 @@ def test_equal_ranks_lose_nothing(tmp_path: Path) -> None:
     assert verdict_of(run) == "No rank holds up the others: 0% of all rank time is lost in collectives."
 
 
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        (0, {"host": 2_250, "decode::jpeg": 750}),  # ready to run for half of the time
+        (1, {"decode::jpeg": 3_000}),
+        (2, {"host": 3_000}),
+    ],
+)
+def test_what_python_s_lock_and_a_missing_cpu_keep_a_rank_from_is_the_host_s(
+    tmp_path: Path, state: int, expected: dict[str, float]
+) -> None:
+    """Whatever it was about to do: whoever holds the lock, or the CPUs, is why."""
+    builders = captures(slow(1, Spent(decode=4_000)), 2, STEPS)
+    times = range(0, 7_000 * STEPS, 10)
+    builders[1].sampled(times, [state] * len(times), delay_us=5)
+    run = summarise("run", tables(builders, tmp_path))
+    assert {owner.cause: owner.lost_us / COUNTED for owner in run.owners} == pytest.approx(expected, rel=0.02)
+
+
 @pytest.mark.parametrize("seconds", [3, -7])
 def test_a_shifted_trace_changes_nothing_but_its_clock(tmp_path: Path, seconds: int) -> None:
     plan = slow(1, Spent(decode=4_000))

@@ -38,9 +38,8 @@ def test_the_newest_older_capture_of_the_same_program_in_another_run(host: Host)
     written(host, "before/d", MODEL, 30)
     written(host, "long_before/e", MODEL, 40)
     host.work()
-    assert host.get("suggestion?id=now/a") == (200, {"before": "before/d"})
-    assert host.get("suggestion?id=unlike/b") == (200, {"before": None})
-    assert host.get("suggestion?id=long_before/e") == (200, {"before": None})
+    assert host.get("suggestion?id=now/a") == (200, {"before": "before/d", "after": None})
+    assert host.get("suggestion?id=unlike/b") == (200, {"before": None, "after": None})
 
 
 def test_an_earlier_capture_of_the_same_run_where_no_other_run_has_one(host: Host) -> None:
@@ -48,7 +47,17 @@ def test_an_earlier_capture_of_the_same_run_where_no_other_run_has_one(host: Hos
     written(host, "now/earlier", MODEL, 10)
     written(host, "unlike/b", OTHER, 20)
     host.work()
-    assert host.get("suggestion?id=now/a") == (200, {"before": "now/earlier"})
+    assert host.get("suggestion?id=now/a") == (200, {"before": "now/earlier", "after": None})
+
+
+def test_the_oldest_newer_capture_where_none_is_older(host: Host) -> None:
+    written(host, "fast/a", MODEL, 0)
+    written(host, "better/b", MODEL, 10)
+    written(host, "slow/later", MODEL, 20)
+    written(host, "unlike/c", OTHER, 25)
+    written(host, "slow/d", MODEL, 30)
+    host.work()
+    assert host.get("suggestion?id=slow/d") == (200, {"before": None, "after": "better/b"})
 
 
 def test_nothing_is_settled_before_all_older_captures_are_read(host: Host) -> None:
@@ -58,7 +67,7 @@ def test_nothing_is_settled_before_all_older_captures_are_read(host: Host) -> No
     host.library.scan()
     assert host.get("suggestion?id=now/a") == (202, {"state": "loading"})
     host.work()
-    assert host.get("suggestion?id=now/a") == (200, {"before": "before/b"})
+    assert host.get("suggestion?id=now/a") == (200, {"before": "before/b", "after": None})
     assert host.get("suggestion?id=nobody")[0] == 404
 
 
@@ -68,5 +77,5 @@ def test_a_copy_is_as_old_as_its_name_says(host: Host) -> None:
     written(host, first, MODEL, age_s=0)
     written(host, second, MODEL, age_s=50)
     host.work()
-    assert host.get(f"suggestion?id={first}") == (200, {"before": None})
-    assert host.get(f"suggestion?id={second}") == (200, {"before": first})
+    assert host.get(f"suggestion?id={first}") == (200, {"before": None, "after": second})
+    assert host.get(f"suggestion?id={second}") == (200, {"before": first, "after": None})

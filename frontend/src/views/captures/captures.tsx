@@ -5,6 +5,7 @@ import { plural } from "../../model/format";
 import { rowsShown, runOfTrend, runsOfRows, trendOf } from "../../model/rows";
 import { captureRows, chosenRun, entry, rowsError } from "../../state/atoms";
 import { listingKey, loadRows } from "../../state/listing";
+import { Prose } from "../../ui/prose";
 import { SearchField } from "../../ui/search-field";
 import { ErrorState, LoadingState } from "../../ui/states";
 import { RowTable } from "./row-table";
@@ -19,9 +20,15 @@ export function Captures() {
     if (rowsError.value !== null) return <ErrorState title="No list of captures." message={rowsError.value} />;
     return <LoadingState title="Listing captures" />;
   }
+  // The sentence is of all runs.
+  const isOneRun = listing.rows.some(({ run }) => run === chosenRun.value);
   return (
     <div data-testid="all-captures" class="all-captures">
-      {listing.sentence !== "" && <p class="sentence">{listing.sentence}</p>}
+      {listing.sentence !== "" && !isOneRun && (
+        <p class="sentence">
+          <Prose text={listing.sentence} />
+        </p>
+      )}
       {listing.waiting > 0 && (
         <p class="muted" role="status" data-testid="rows-waiting">
           {plural(listing.waiting, "capture")} not analysed yet; they come in as they are.

@@ -11,9 +11,11 @@ import {
   significant,
   type TimeUnit,
 } from "../../model/format";
+import { orderOf } from "../../model/rows";
 import { selectCapture, selectView } from "../../state/actions";
 import { DataTable } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
+import { Prose } from "../../ui/prose";
 import { SortHeader } from "../../ui/sort-header";
 import { useSort } from "../../ui/use-sort";
 
@@ -32,12 +34,19 @@ const COLUMNS = {
 const FIRST_ROWS = 50;
 
 export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]; current: string | null }) {
-  const { rows, head } = useSort(given, COLUMNS);
+  const order = orderOf(given);
+  const { rows, head } = useSort(given, COLUMNS, order);
   const [most, setMost] = useState(FIRST_ROWS);
   const unit = chooseTimeUnit(given.flatMap((row) => row.step_us ?? []));
   if (given.length === 0) return null; // the search says so
+  const isMixed = order === null && hasBoth(given);
   return (
     <>
+      {isMixed && (
+        <p class="muted" data-testid="row-order">
+          By device idle, where there is no device by data wait; replays last.
+        </p>
+      )}
       <div class="scroll-x">
         <DataTable name="All captures" class="rows" testId="row-table" main>
           <thead>
@@ -65,6 +74,14 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
         </button>
       )}
     </>
+  );
+}
+
+/** Captures with a device and without one: they have no number in common by which they would be in order. */
+function hasBoth(rows: readonly CaptureRow[]): boolean {
+  const known = rows.filter(({ state }) => state === "ready");
+  return (
+    known.some(({ idle_share }) => idle_share !== undefined) && known.some(({ idle_share }) => idle_share === undefined)
   );
 }
 
@@ -120,11 +137,13 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
       <td class="words" title={row.verdict}>
         <p>
           {row.doubtful && <strong>Doubtful. </strong>}
-          {row.verdict}
+          <Prose text={row.verdict} />
         </p>
       </td>
       <td class="words" title={row.finding === "" ? "" : `${row.finding}\n${row.gain_text}`}>
-        <p>{row.finding}</p>
+        <p>
+          <Prose text={row.finding} />
+        </p>
         {row.finding !== "" && <p class="muted">{row.gain_text}</p>}
       </td>
     </>
@@ -153,7 +172,7 @@ const STATE_WORDS: Readonly<Record<string, string>> = {
 function NotReady({ row }: { row: CaptureRow }) {
   return (
     <td colSpan={6} class={row.state === "error" ? "error-line" : "muted"}>
-      {row.state === "error" ? row.error : (STATE_WORDS[row.state] ?? row.state)}
+      {row.state === "error" ? <Prose text={row.error} /> : (STATE_WORDS[row.state] ?? row.state)}
     </td>
   );
 }

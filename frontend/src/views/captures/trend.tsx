@@ -4,6 +4,7 @@ import { formatPercent, plural } from "../../model/format";
 import { selectCapture, selectView } from "../../state/actions";
 import { LineKey, lineClass, type Stroke } from "../../ui/line-key";
 import { PictureMenu } from "../../ui/picture-menu";
+import { Prose } from "../../ui/prose";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
 
@@ -173,7 +174,9 @@ function Readout({ row }: { row: CaptureRow }) {
           })}
         </tbody>
       </table>
-      <p>{row.finding}</p>
+      <p>
+        <Prose text={row.finding} />
+      </p>
     </>
   );
 }

@@ -7,6 +7,7 @@ import { chooseSide } from "../../state/actions";
 import { comparesAnyway, comparison, entry, sideAfter, sideBefore, suggestion, versionOf } from "../../state/atoms";
 import { after, before, comparisonKey, sides, watchComparison, watchSuggestion } from "../../state/comparing";
 import { Code } from "../../ui/code";
+import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { FlameDifference } from "../flame/flame-difference";
 import { CompareNumbers } from "./numbers";
@@ -109,11 +110,11 @@ function Result() {
 /** One of the sides is not chosen, and none suggests itself. */
 function Unchosen() {
   if (suggestion.value?.pending === true && before.value === null)
-    return <LoadingState title="Looking for an older capture of the same program" />;
+    return <LoadingState title="Looking for another capture of the same program" />;
   return (
     <UnavailableState
       title="Choose what to compare with."
-      reason="No older capture here is known to be of the same program (the same operators, stages or dataset)."
+      reason="No other capture here is known to be of the same program (the same operators, stages or dataset)."
     />
   );
 }
@@ -125,12 +126,14 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
     <>
       <section>
         <p class="sentence" data-testid="compare-sentence" data-value={outcome}>
-          {sentence}
+          <Prose text={sentence} />
         </p>
         {isComparable && evidence.length > 0 && (
           <ul class="evidence" data-testid="compare-evidence">
             {evidence.map(({ text }) => (
-              <li key={text}>{text}</li>
+              <li key={text}>
+                <Prose text={text} />
+              </li>
             ))}
           </ul>
         )}
@@ -207,7 +210,7 @@ function Sources({ comparison: { diagnostics, before: first, after: second } }: 
         </li>
         {diagnostics.map((item) => (
           <li key={item.code} data-code={item.code}>
-            {item.message}
+            <Prose text={item.message} />
           </li>
         ))}
       </ul>

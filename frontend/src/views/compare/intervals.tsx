@@ -10,7 +10,7 @@ import { fillStyle } from "../../ui/swatch";
 
 /** Why a row may be "not significant" beside an interval without 0 in it. */
 export const JUDGED =
-  "Judged together with all rows of the table: among many rows some leave their own interval by chance. The interval is for this row alone.";
+  "Judged together with all rows of the table: among many rows the intervals of some leave out 0 by chance. The interval is for this row alone.";
 
 const DIRECTIONS = new Set(["faster", "slower", "more", "less"]);
 
@@ -55,11 +55,23 @@ export function IntervalCell({ quantity }: { quantity: Quantity }) {
 
 export function OutcomeCell({ quantity }: { quantity: Quantity }) {
   const { outcome } = quantity;
+  const label = labelOf(OUTCOMES, outcome);
+  if (isChangedAlone(quantity))
+    return (
+      <td class="outcome">
+        <Explained text={JUDGED}>{label}</Explained>
+      </td>
+    );
   return (
     <td class="outcome" title={OUTCOMES.find((term) => term.id === outcome)?.meaning}>
-      {labelOf(OUTCOMES, outcome)}
+      {label}
     </td>
   );
+}
+
+/** Its own interval leaves out 0, and yet it is not significant. */
+function isChangedAlone({ outcome, low, high }: Quantity): boolean {
+  return outcome === "not_significant" && ((low ?? 0) > 0 || (high ?? 0) < 0);
 }
 
 /** Half the width of all pictures as a change: the widest change that has an interval, or an end up to a half. */

@@ -3,6 +3,7 @@ import { findingKey } from "../../model/findings";
 import { formatCount, formatPercent } from "../../model/format";
 import type { Reason } from "../../model/reasons";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
+import { Prose } from "../../ui/prose";
 import { Finding } from "../shared/finding";
 import { MissingData } from "./missing-data";
 
@@ -12,11 +13,11 @@ export function Findings({ capture }: { capture: Capture }) {
   return (
     <>
       <p class="sentence" data-testid={testId}>
-        {capture.findings_sentence}
+        <Prose text={capture.findings_sentence} />
       </p>
       {capture.gains_sentence !== "" && (
         <p class="muted" data-testid="gains-sentence">
-          {capture.gains_sentence}
+          <Prose text={capture.gains_sentence} />
         </p>
       )}
       <FindingNumbers capture={capture} />

@@ -2,6 +2,7 @@ import type { Capture } from "../../contract/report";
 import { formatCount } from "../../model/format";
 import { asSentence } from "../../model/sentence";
 import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Prose } from "../../ui/prose";
 
 /** Data that the trace lacks and warnings about it; then the checks that stayed inconclusive, each with its reason. */
 export function MissingData({ capture: { abstained, diagnostics } }: { capture: Capture }) {
@@ -13,7 +14,7 @@ export function MissingData({ capture: { abstained, diagnostics } }: { capture: 
         <ul class="diagnostics" data-testid="diagnostics">
           {diagnostics.map(({ code, message, count }) => (
             <li key={code} data-testid="diagnostic" data-code={code}>
-              {asSentence(message)}
+              <Prose text={asSentence(message)} />
               {count > 1 && <span class="muted"> ({formatCount(count)} times)</span>}
             </li>
           ))}
@@ -31,8 +32,12 @@ export function MissingData({ capture: { abstained, diagnostics } }: { capture: 
             <Rows>
               {abstained.map(({ rule, title, reason }) => (
                 <tr key={rule} data-testid="abstention" data-rule={rule}>
-                  <th scope="row">{title}</th>
-                  <td>{asSentence(reason)}</td>
+                  <th scope="row">
+                    <Prose text={title} />
+                  </th>
+                  <td>
+                    <Prose text={asSentence(reason)} />
+                  </td>
                 </tr>
               ))}
             </Rows>

@@ -1,8 +1,18 @@
 import type { Capture } from "../../contract/report";
-import { chosenMeasure, chosenPart, type FlamePart, flameParts } from "../../model/flame-parts";
+import {
+  chosenMeasure,
+  chosenPart,
+  type FlamePart,
+  flameParts,
+  linesBy,
+  type Measure,
+  shareOf,
+} from "../../model/flame-parts";
+import { formatPercent } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { showFlame, showStage } from "../../state/actions";
 import { flameMeasure, flameScope } from "../../state/atoms";
+import { Prose } from "../../ui/prose";
 import { UnavailableState } from "../../ui/states";
 import { FlamePanel } from "./flame-panel";
 import { HotLines } from "./hot-lines";
@@ -18,12 +28,11 @@ export function FlameGraph({ capture }: { capture: Capture }) {
       </UnavailableState>
     );
   const { lines } = part;
-  const isOfLess = chosenMeasure(part, flameMeasure.value) !== "all";
+  const measure = chosenMeasure(part, flameMeasure.value);
   return (
     <>
       <p class="sentence" data-testid="flame-sentence">
-        {isOfLess && "Of all time: "}
-        {lines.sentence || `${part.label}: ${lines.text}.`}
+        <Prose text={sentenceOf(part, measure)} />
       </p>
       <div class="actions">
         <PartSelect parts={parts} part={part} />
@@ -34,10 +43,26 @@ export function FlameGraph({ capture }: { capture: Capture }) {
         )}
       </div>
       <FlamePanel part={part} />
-      <HotLines lines={lines} ofAllTime={isOfLess} />
-      <p class="muted">{capture.lines.sentence}</p>
+      <HotLines lines={lines} measure={measure} />
+      <p class="muted">
+        <Prose text={capture.lines.sentence} />
+      </p>
     </>
   );
+}
+
+const OF: Readonly<Record<Exclude<Measure, "all">, string>> = {
+  wait: "the data wait that it caused",
+  idle: "its time while a device was idle",
+};
+
+/** The report's own of all time; of less the line with most of it, as the table below has it. */
+function sentenceOf({ label, lines }: FlamePart, measure: Measure): string {
+  const [line] = linesBy(lines, measure);
+  const share = line === undefined ? undefined : shareOf(line, measure);
+  if (measure === "all" || line === undefined || share === undefined)
+    return lines.sentence || `${label}: ${lines.text}.`;
+  return `${label}: of ${OF[measure]}, ${formatPercent(share)} is in ${line.text}.`;
 }
 
 function PartSelect({ parts, part }: { parts: readonly FlamePart[]; part: FlamePart }) {

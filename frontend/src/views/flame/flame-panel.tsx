@@ -8,6 +8,7 @@ import {
   type Measure,
   PIPELINE,
   samplesOf,
+  spansSelfUs,
   spanUsOf,
   treeOf,
 } from "../../model/flame-parts";
@@ -167,6 +168,15 @@ function Crumbs({ flame, zoomed, zoom }: CrumbProps) {
   );
 }
 
+/** How much of the stages' time stacks stand for: a process that the sampler did not see has none. */
+function covered(part: FlamePart): string {
+  const { time_us, recorder_us } = part.lines;
+  const wholeUs = spansSelfUs(part);
+  return wholeUs > 0
+    ? `, ${formatDuration(Math.min(wholeUs, time_us + recorder_us))} of ${formatDuration(wholeUs)}`
+    : "";
+}
+
 function Notes({ part, order }: { part: FlamePart; order: Order }) {
   const { time_us: timeUs, recorder_us: recorderUs } = part.lines;
   const tree = treeOf(part.lines, order);
@@ -179,16 +189,15 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
       </p>
       {(part.key === PIPELINE || part.spans.has(part.key)) && (
         <p class="flame-note" data-testid="flame-spans">
-          Time here is that of sampled stacks; the time in Stages is that of spans.
-          {recorderUs > 0 &&
-            ` ${formatDuration(recorderUs)} belongs to no line and is only in Stages: it is time without a CPU, which the system took away while the recorder read a clock, as it would have done a moment later. What recording costs is in Overview.`}{" "}
-          The frame of a stage shows both.
+          Time here is that of stack samples{covered(part)}; the time in Stages is that of spans.
+          {recorderUs > 0 && ` ${formatDuration(recorderUs)} inside the recorder itself is left out.`} The frame of a
+          stage shows both.
         </p>
       )}
       {order === "time" && (
         <p class="flame-note" data-testid="flame-in-order">
-          From left to right as time passes, one thread after the other; what lies between two samples of this part has
-          no width.
+          From left to right as time passes, one thread after the other. Time in which a thread was not in this part is
+          left out.
         </p>
       )}
       {leftOut > 0 && (

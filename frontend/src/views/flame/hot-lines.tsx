@@ -1,34 +1,46 @@
 import type { Line, PartLines } from "../../contract/report";
+import { linesBy, type Measure, shareOf } from "../../model/flame-parts";
 import { chooseTimeUnit, formatCount, formatPercent, plural, type TimeUnit } from "../../model/format";
 import { flameSearch } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Prose } from "../../ui/prose";
 
 const INTERVAL = "95% interval of the share, by the number of samples";
 const LINE = "The innermost line of your own code in the sampled stacks, with what it calls";
 
 type Props = {
   readonly lines: PartLines;
-  readonly ofAllTime: boolean;
+  /** What the picture above is of. */
+  readonly measure: Measure;
   /** Not beside times of spans: sampled time is another one, and a line would take longer than its stage. */
   readonly withTime?: boolean;
 };
 
-/** The lines that take the time, most first; `ofAllTime` where the picture above is of less. a click looks for the line in the flame graph. */
-export function HotLines({ lines, ofAllTime, withTime = true }: Props) {
-  const rows = lines.lines.filter(({ share, error }, number) => number === 0 || share > error);
+/** By the time that they take, or by their part in what the picture above is of. */
+const TITLES: Readonly<Record<Measure, string>> = {
+  all: "Hottest lines",
+  wait: "Lines by the data wait they caused",
+  idle: "Lines by their time while a device was idle",
+};
+const OF_LESS: Readonly<Record<Measure, string>> = { all: "", wait: "of data wait", idle: "of idle time" };
+
+/** The lines that take the time, most first; a click looks for the line in the flame graph. */
+export function HotLines({ lines, measure, withTime = true }: Props) {
+  const rows = linesBy(lines, measure).filter(({ share, error }, number) => number === 0 || share > error);
   const others = lines.others + lines.lines.length - rows.length;
   if (rows.length === 0) return null;
   const unit = chooseTimeUnit(rows.map((row) => row.time_us));
   return (
     <section>
-      <h2>Hottest lines{ofAllTime && " of all time"}</h2>
+      <h2>{TITLES[measure]}</h2>
       <div class="scroll-x">
         <DataTable name="Hottest lines" class="hot-lines" testId="hot-lines" main>
           <thead>
             <tr>
               <Th column="line" label="Line" numeric={false} title={LINE} />
-              <Th column="share" label="Share" />
+              {measure !== "all" && <Th column="part" label={OF_LESS[measure]} />}
+              <Th column="share" label={measure === "all" ? "Share" : "of all time"} />
               <Th column="interval" label="95% interval" title={INTERVAL} />
               {withTime && <Th column="time" label="Time" unit={unit} />}
               <Th column="samples" label="Samples" />
@@ -37,7 +49,12 @@ export function HotLines({ lines, ofAllTime, withTime = true }: Props) {
           <tbody>
             <Rows>
               {rows.map((row) => (
-                <HotLine key={`${row.file}:${row.line} ${row.function}`} row={row} unit={withTime ? unit : null} />
+                <HotLine
+                  key={`${row.file}:${row.line} ${row.function}`}
+                  row={row}
+                  measure={measure}
+                  unit={withTime ? unit : null}
+                />
               ))}
             </Rows>
           </tbody>
@@ -50,7 +67,7 @@ export function HotLines({ lines, ofAllTime, withTime = true }: Props) {
   );
 }
 
-function HotLine({ row, unit }: { row: Line; unit: TimeUnit | null }) {
+function HotLine({ row, measure, unit }: { row: Line; measure: Measure; unit: TimeUnit | null }) {
   return (
     <tr data-testid="hot-line" data-place={row.place}>
       <td>
@@ -60,10 +77,15 @@ function HotLine({ row, unit }: { row: Line; unit: TimeUnit | null }) {
           onClick={() => {
             flameSearch.value = row.place;
           }}>
-          {row.text}
+          <Prose text={row.text} />
         </button>
         {row.source !== "" && !row.text.includes(row.source) && <code class="source-line">{row.source}</code>}
       </td>
+      {measure !== "all" && (
+        <td class="num" data-column="part" data-value={shareOf(row, measure)}>
+          {formatPercent(shareOf(row, measure) ?? 0)}
+        </td>
+      )}
       <td class="num" data-value={row.share}>
         {formatPercent(row.share)}
       </td>

@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { batch, useSignal } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
 import type { Capture, Device, Gap } from "../../contract/report";
 import { type Cause, causeToken } from "../../model/causes";
@@ -17,12 +17,14 @@ import {
   deviceIndex,
   FIRST_ROWS,
   gapRows,
+  printing,
   range,
   selectedGapUs,
   timeline,
 } from "../../state/atoms";
 import { CauseBar } from "../../ui/cause-bar";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
+import { Prose } from "../../ui/prose";
 import { ThreadLimits } from "../../ui/thread-limits";
 import { TimelinePanel } from "../shared/timeline-panel";
 import { GapDetail } from "./gap-detail";
@@ -42,10 +44,12 @@ function NoDevice({ capture, id }: { capture: Capture; id: string }) {
     <>
       <section data-testid="unavailable-state">
         <p class="sentence">Idle time is unknown: this capture has no device activity.</p>
-        <p class="muted reason">{asSentence(reasonFor(capture, "device").message)}</p>
-        <p class="muted">The timeline still shows steps, data waits and stages.</p>
+        <p class="muted reason">
+          <Prose text={asSentence(reasonFor(capture, "device").message)} />
+        </p>
+        {!printing.value && <p class="muted">The timeline still shows steps, data waits and stages.</p>}
       </section>
-      <TimelinePanel id={id} label={LABEL} />
+      {!printing.value && <TimelinePanel id={id} label={LABEL} />}
     </>
   );
 }
@@ -78,11 +82,16 @@ function DeviceGaps({ capture, id, device }: DeviceProps) {
   return (
     <>
       <p class="sentence" data-testid="gaps-sentence">
-        {device.sentence}
+        <Prose text={device.sentence} />
       </p>
       {capture.devices.length > 1 && <DeviceSelect devices={capture.devices} />}
       <GapNumbers device={device} windowUs={capture.window_us} />
-      <CauseBar device={device} windowUs={capture.window_us} chosen={cause} choose={chooseCause} />
+      <CauseBar
+        device={device}
+        windowUs={capture.window_us}
+        chosen={cause}
+        choose={(next) => filterBy(next, device.gaps)}
+      />
       <ThreadLimits capture={capture} device={device} />
       <TimelinePanel
         id={id}
@@ -133,6 +142,18 @@ function rangeOf({ start_us, duration_us }: Gap): TimeRange {
 function chooseCause(cause: Cause | null): void {
   causeFilter.value = cause;
   gapRows.value = FIRST_ROWS;
+}
+
+/** A chosen gap that the filter leaves out gives way to the longest that it lets through, in the timeline too. */
+function filterBy(cause: Cause | null, all: readonly Gap[]): void {
+  const gaps = gapsOfCause(all, cause);
+  const [first] = gaps;
+  batch(() => {
+    chooseCause(cause);
+    if (selectedGapUs.value === null || gaps.some(({ start_us }) => start_us === selectedGapUs.value)) return;
+    if (first === undefined) selectedGapUs.value = chainLink.value = null;
+    else showGap(first);
+  });
 }
 
 function DeviceSelect({ devices }: { devices: readonly Device[] }) {

@@ -2,6 +2,7 @@ import type { Capture } from "../../contract/report";
 import { findingKey } from "../../model/findings";
 import { formatCount } from "../../model/format";
 import { selectView } from "../../state/actions";
+import { Prose } from "../../ui/prose";
 import { Finding } from "../shared/finding";
 
 const BEST = 3;
@@ -19,7 +20,7 @@ export function BestFindings({ capture }: { capture: Capture }) {
       </div>
       {findings.length === 0 ? (
         <p class="muted" data-testid="no-findings">
-          {capture.findings_sentence}
+          <Prose text={capture.findings_sentence} />
         </p>
       ) : (
         <ol class="findings">

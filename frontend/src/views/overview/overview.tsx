@@ -1,8 +1,13 @@
+import { batch } from "@preact/signals";
 import type { Capture } from "../../contract/report";
+import type { Cause } from "../../model/causes";
 import { newEvidence, stageParts } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
+import { selectView } from "../../state/actions";
+import { causeFilter, deviceIndex } from "../../state/atoms";
 import { CauseBar } from "../../ui/cause-bar";
 import { PartsTable } from "../../ui/parts-table";
+import { Prose } from "../../ui/prose";
 import { ThreadLimits } from "../../ui/thread-limits";
 import { BestFindings } from "./best-findings";
 import { OverviewNumbers } from "./numbers";
@@ -11,6 +16,15 @@ import { Settings } from "./settings";
 import { StepChart } from "./step-chart";
 import { hasWaitPicture, WaitPicture } from "./wait-picture";
 import { WhatIfPanel } from "./what-if";
+
+/** The gaps that have this cause, each with its chain. */
+function showGapsOf(cause: Cause | null): void {
+  batch(() => {
+    causeFilter.value = cause;
+    deviceIndex.value = 0;
+    selectView("gaps");
+  });
+}
 
 /** Sentence, numbers, what to change; then the pictures that prove it, and tables. */
 export function Overview({ capture }: { capture: Capture }) {
@@ -24,10 +38,10 @@ export function Overview({ capture }: { capture: Capture }) {
       <WaitPicture capture={capture} />
       {wait !== "" && !hasWaitPicture(capture) && (
         <p class="relation muted" data-testid="wait-sentence">
-          {wait}
+          <Prose text={wait} />
         </p>
       )}
-      {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} />}
+      {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} choose={showGapsOf} />}
       <ThreadLimits capture={capture} device={device} />
       <div class="beside">
         <BestFindings capture={capture} />
@@ -48,7 +62,9 @@ function Steps({ capture }: { capture: Capture }) {
   return (
     <section data-testid="steps-unavailable">
       <h2>Steps</h2>
-      <p class="muted reason">{reasonFor(capture, "steps").message}</p>
+      <p class="muted reason">
+        <Prose text={reasonFor(capture, "steps").message} />
+      </p>
     </section>
   );
 }
@@ -62,7 +78,7 @@ function Doubts({ capture: { doubts } }: { capture: Capture }) {
       <ul class="evidence">
         {doubts.map(({ code, sentence }) => (
           <li key={code} data-code={code}>
-            {sentence}
+            <Prose text={sentence} />
           </li>
         ))}
       </ul>
@@ -77,12 +93,14 @@ function Verdict({ capture }: { capture: Capture }) {
   return (
     <section>
       <p class="sentence" data-testid="verdict" data-value={verdict?.bound}>
-        {sentence === "" ? "What limits this run is unknown." : sentence}
+        <Prose text={sentence === "" ? "What limits this run is unknown." : sentence} />
       </p>
       {evidence.length > 0 && (
         <ul class="evidence" data-testid="verdict-evidence">
           {evidence.map(({ text }) => (
-            <li key={text}>{text}</li>
+            <li key={text}>
+              <Prose text={text} />
+            </li>
           ))}
         </ul>
       )}

@@ -3,6 +3,7 @@ import { RATES } from "../../contract/words";
 import { exactNumber, significant } from "../../model/format";
 import { labelOf } from "../../model/words";
 import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Prose } from "../../ui/prose";
 import { fillStyle } from "../../ui/swatch";
 
 type Rate = { readonly name: string; readonly perS: number | undefined; readonly token: string };
@@ -21,7 +22,7 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
   ];
   const known = rates.filter((rate) => rate.perS !== undefined);
   if (known.length < 2) return <NoRates message={diagnostics.find(({ code }) => code === FEW)?.message} />;
-  const largest = Math.max(...known.map((rate) => rate.perS ?? 0), 1e-9);
+  const width = logWidths(known.flatMap(({ perS }) => perS ?? []));
   return (
     <div class="parts-box">
       <DataTable name="What each part could sustain alone" class="parts rates" testId="rates">
@@ -31,9 +32,7 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
             <th scope="col" class="parts-name">
               Part
             </th>
-            <th scope="col">
-              <span class="offscreen">Bar</span>
-            </th>
+            <th scope="col">logarithmic</th>
             <Th column="rate" label="samples/s" />
           </tr>
         </thead>
@@ -45,7 +44,7 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
                   {name}
                 </th>
                 <td class="parts-bar">
-                  <span class="bar fill" style={{ ...fillStyle(token), width: `${(100 * perS) / largest}%` }} />
+                  <span class="bar fill" style={{ ...fillStyle(token), width: `${100 * width(perS)}%` }} />
                 </td>
                 <td class="num" data-value={perS} title={`${exactNumber(perS)} samples per second`}>
                   {significant(perS)}
@@ -64,6 +63,13 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
   );
 }
 
+/** Rates differ a hundredfold: a bar per decade, from the one below the smallest to the largest. */
+function logWidths(rates: readonly number[]): (rate: number) => number {
+  const above = rates.filter((rate) => rate > 0).map(Math.log10);
+  const [low, high] = [Math.ceil(Math.min(...above)) - 1, Math.max(...above)];
+  return (rate) => (rate > 0 ? (Math.log10(rate) - low) / Math.max(1e-9, high - low) : 0);
+}
+
 /** Nothing runs faster than its slowest part, but for what was ready before. */
 function isFromQueue({ samples_per_s: reached, read_per_s, prepare_per_s }: Throughput): boolean {
   return reached !== undefined && Math.min(read_per_s ?? Infinity, prepare_per_s ?? Infinity) < reached;
@@ -72,7 +78,7 @@ function isFromQueue({ samples_per_s: reached, read_per_s, prepare_per_s }: Thro
 function NoRates({ message }: { message: string | undefined }) {
   return message === undefined ? null : (
     <p class="muted" data-testid="no-rates">
-      {message}.
+      <Prose text={message} />.
     </p>
   );
 }

@@ -1,7 +1,6 @@
 import type { Capture } from "../../contract/report";
 import { SETTINGS } from "../../contract/words";
 import { formatBytes, formatCount, formatDuration, plural, significant } from "../../model/format";
-import { shareWords } from "../../model/shares";
 import { labelOf } from "../../model/words";
 import { DataTable } from "../../ui/data-table";
 
@@ -52,40 +51,22 @@ function hostRows(capture: Capture): Row[] {
     ...known(setting("memory_bytes"), environment?.memory_bytes, formatBytes),
     ...known(setting("shm_bytes"), environment?.shm_bytes, formatBytes),
     ...known(setting("torch_threads"), environment?.torch_threads, formatCount),
-    ...(capture.selection === undefined ? recordingRows(capture) : []),
+    ...recordingRows(capture),
   ];
 }
 
-/** Of the whole window: beside some of its steps they would say nothing. */
-function recordingRows(capture: Capture): Row[] {
-  const { environment } = capture;
+/** All that recording took, in the words of the terminal; it is known of the whole window only. */
+function recordingRows({ environment }: Capture): Row[] {
+  const { recording_cost_text: parts = "" } = environment ?? {};
   return [
-    ...known("Recording cost", environment?.recorder_overhead_us, (us) => costWords(us, capture)),
-    ...known("Markers", environment?.marker_count, formatCount),
-    ...known("Recording cost in DataLoader workers", workerCost(capture), formatDuration),
-    ...known(
-      "Spans in DataLoader workers",
-      capture.workers.length === 0 ? undefined : environment?.worker_span_count,
-      formatCount,
-    ),
+    ...known("Recording cost", environment?.recording_cost_us, (us) => `${formatDuration(us)}, ${parts}`),
     ...known("Dropped spans", environment?.dropped_spans, formatCount),
   ];
-}
-
-/** Without DataLoader workers their cost says nothing. */
-function workerCost({ workers, environment }: Capture): number | undefined {
-  return workers.length === 0 ? undefined : environment?.worker_overhead_us;
 }
 
 /** A quota may be a part of a core. */
 function coreWords(cores: number): string {
   return Number.isInteger(cores) ? plural(cores, "core") : `${significant(cores)} cores`;
-}
-
-function costWords(us: number, { window_us: windowUs }: Capture): string {
-  return windowUs === undefined
-    ? formatDuration(us)
-    : `${formatDuration(us)}, ${shareWords(us, windowUs)} of the window`;
 }
 
 function versionRows(capture: Capture): Row[] {

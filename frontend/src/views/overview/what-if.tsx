@@ -20,6 +20,7 @@ import { captureId, entry, versionOf, type WhatIfState, whatIf, whatIfChange } f
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
+import { Prose } from "../../ui/prose";
 import { Scroll } from "../../ui/scroll";
 
 /** What other settings, or a faster stage, would bring. Asked for by hand: the trace is read once more for it. */
@@ -43,6 +44,7 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
   const state: WhatIfState = whatIf.value !== null && whatIf.value.key === key ? whatIf.value.state : { kind: "none" };
   if (capture.mode === "unannotated" && capture.loader !== undefined) return <Unpredicted />;
   if (capture.mode !== "train" || capture.loader === undefined) return null;
+  if (!isLive && state.kind !== "ready") return <NeedsTrace file={capture.file || capture.name} />;
   return (
     <section data-testid="what-if">
       <h2>What if</h2>
@@ -53,8 +55,19 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
         finding is an upper bound instead, with all that its change may set free.
       </p>
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
-      {(isLive || state.kind === "ready") && <Answer state={state} />}
+      <Answer state={state} />
       {!isLive && <Command file={capture.file || capture.name} />}
+    </section>
+  );
+}
+
+/** A report without predictions of this capture. */
+function NeedsTrace({ file }: { file: string }) {
+  return (
+    <section data-testid="what-if">
+      <h2>What if</h2>
+      <p class="muted">What other settings, or a faster stage, would bring is predicted from the trace:</p>
+      <Code text={commandFor(file)} testId="what-if-command" />
     </section>
   );
 }
@@ -65,8 +78,8 @@ function Unpredicted() {
     <section data-testid="what-if-unavailable">
       <h2>What if</h2>
       <p class="muted reason">
-        Predictions need stage data, and a plain capture has none: pass the loader to annotate.loader, or run the
-        program with `tb-dataplugin run`, and capture again.
+        Predictions need stage data, and a plain capture has none: pass the loader to <code>annotate.loader</code>, or
+        run the program with <code>tb-dataplugin run</code>, and capture again.
       </p>
     </section>
   );
@@ -82,9 +95,13 @@ function Command({ file }: { file: string }) {
   return (
     <>
       <p class="muted">Other changes:</p>
-      <Code text={`tb-dataplugin whatif ${file} --workers 0..8 --stage NAME=0.5x`} testId="what-if-command" />
+      <Code text={commandFor(file)} testId="what-if-command" />
     </>
   );
+}
+
+function commandFor(file: string): string {
+  return `tb-dataplugin whatif ${file} --workers 0..8 --stage NAME=0.5x`;
 }
 
 async function ask(id: string, change: string, signal: AbortSignal): Promise<WhatIfState> {
@@ -230,12 +247,7 @@ type TickProps = {
 function Tick({ label, testId, on, set }: TickProps) {
   return (
     <label>
-      <input
-        type="checkbox"
-        data-testid={testId}
-        checked={on}
-        onChange={(event) => set(event.currentTarget.checked)}
-      />{" "}
+      <input type="checkbox" data-testid={testId} checked={on} onChange={(event) => set(event.currentTarget.checked)} />{" "}
       {label}
     </label>
   );
@@ -253,7 +265,7 @@ function Answer({ state }: { state: WhatIfState }) {
   if (state.kind === "failed") {
     return (
       <p class="error-line" role="alert" data-testid="what-if-error">
-        {state.message}
+        <Prose text={state.message} />
       </p>
     );
   }
@@ -275,7 +287,9 @@ function Predictions({ answer: { sentence, limitTexts, basisText, predictions } 
   };
   return (
     <>
-      <p data-testid="what-if-now">{sentence}</p>
+      <p data-testid="what-if-now">
+        <Prose text={sentence} />
+      </p>
       <Scroll label="What if">
         <DataTable name="What if" testId="what-if-table">
           <thead>
@@ -300,7 +314,7 @@ function Predictions({ answer: { sentence, limitTexts, basisText, predictions } 
       </Scroll>
       {notes.map((note) => (
         <p class="muted" key={note} data-testid="what-if-note">
-          {note}
+          <Prose text={note} />
         </p>
       ))}
     </>
@@ -326,7 +340,7 @@ function PredictionLine({ made, unit, bytes, has }: PredictionProps) {
         </td>
       )}
       {has.memory && (
-        <td class="num" data-value={memoryBytes ?? undefined}>
+        <td class="num" data-value-bytes={memoryBytes ?? undefined}>
           {memoryBytes === null ? <Unknown reason={NO_MEMORY} /> : inByteUnit(memoryBytes, bytes)}
         </td>
       )}

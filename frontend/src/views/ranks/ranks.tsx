@@ -1,10 +1,12 @@
 import { useEffect } from "preact/hooks";
 import type { Ranks } from "../../contract/report";
 import { exactNumber, exactUs, formatDuration, formatPercent, plural } from "../../model/format";
-import { chosenRun, ranksError, ranksList, runs } from "../../state/atoms";
+import { chosenRun, entry, ranksError, ranksList, runs } from "../../state/atoms";
 import { loadRanks } from "../../state/run-views";
 import { asShare, BigNumber, NumberRow } from "../../ui/numbers";
+import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
+import { OfAnother } from "../shared/of-another";
 import { RankChart } from "./rank-chart";
 import { Clocks, Owners, RankTable } from "./tables";
 
@@ -17,7 +19,8 @@ export function RanksView() {
     if (ranksError.value !== null) return <ErrorState title="No ranks." message={ranksError.value} />;
     return <LoadingState title="Reading the captures of all ranks" detail="All of them are read once more." />;
   }
-  const ranks = answer.ranks.find((one) => one.run === chosenRun.value) ?? answer.ranks[0];
+  const wanted = chosenRun.value ?? entry.value?.run;
+  const ranks = answer.ranks.find((one) => one.run === wanted) ?? answer.ranks[0];
   return (
     <div data-testid="ranks" class="run-view">
       {ranks === undefined ? (
@@ -25,6 +28,7 @@ export function RanksView() {
       ) : (
         <>
           <Choice all={answer.ranks} ranks={ranks} />
+          <OfAnother runs={answer.ranks} shown={ranks.run} lacks="has no captures of several ranks" />
           <Shown ranks={ranks} />
         </>
       )}
@@ -62,12 +66,12 @@ function Shown({ ranks }: { ranks: Ranks }) {
   return (
     <>
       <p class="sentence" data-testid="ranks-sentence">
-        {ranks.sentence}
+        <Prose text={ranks.sentence} />
       </p>
       {ranks.collectives > 0 && <Numbers ranks={ranks} />}
       {ranks.waste.map((waste) => (
         <p key={waste.sentence} class="error-line" data-testid="rank-waste" data-value={waste.share}>
-          {waste.sentence}
+          <Prose text={waste.sentence} />
         </p>
       ))}
       <RankChart ranks={ranks} />
@@ -78,7 +82,7 @@ function Shown({ ranks }: { ranks: Ranks }) {
       <Clocks ranks={ranks} />
       {notes.map((note) => (
         <p key={note} class="muted run-note" data-testid="rank-note">
-          {note}
+          <Prose text={note} />
         </p>
       ))}
     </>

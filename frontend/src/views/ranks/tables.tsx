@@ -1,4 +1,5 @@
 import type { RankRow, Ranks } from "../../contract/report";
+import { PATTERNS, RANK_CAUSES } from "../../contract/words";
 import {
   chooseTimeUnit,
   exactNumber,
@@ -9,7 +10,9 @@ import {
   inUnit,
   type TimeUnit,
 } from "../../model/format";
+import { labelOf, meaningOf, type Term } from "../../model/words";
 import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
 import { useSort } from "../../ui/use-sort";
@@ -78,7 +81,7 @@ function Row({ row, step, lost }: { row: RankRow; step: TimeUnit; lost: TimeUnit
       <Time us={row.exposed_wait_us} unit={step} why="The capture has no device activity." />
       <Time us={row.inherited_us} unit={lost} why="" />
       <Time us={row.owned_us} unit={lost} why="" />
-      <td class="words">{row.cause}</td>
+      <CauseCell cause={row.cause} />
       <td>
         <CaptureLink id={row.capture} />
       </td>
@@ -105,20 +108,28 @@ function CaptureLink({ id }: { id: string }) {
   );
 }
 
+const TIMES = "How many times as long a call of that stage takes on this rank as in the median of the others";
+const LOST = "What all other ranks together lost waiting for it, for this reason";
+
 export function Owners({ ranks }: { ranks: Ranks }) {
   if (ranks.owners.length === 0) return null;
+  const unit = chooseTimeUnit(ranks.owners.map(({ lost_us }) => lost_us));
   return (
     <section>
       <h2>Who owns the lost time</h2>
+      <p class="muted">
+        Lost: by all other ranks, waiting for this one for that reason. A call, to others: how many times as long that
+        stage's calls take here as in the median of the others.
+      </p>
       <div class="scroll-x">
         <DataTable name="Owners of lost time" testId="owner-table">
           <thead>
             <tr>
               <Th column="rank" label="Rank" />
               <Th column="cause" label="Cause" numeric={false} />
-              <Th column="lost" label="Lost" />
-              <Th column="share" label="of rank time" />
-              <Th column="times" label="Span time, to others" />
+              <Th column="lost" label="Lost" unit={unit} title={LOST} />
+              <Th column="share" label="of rank time" title="Of the time of all ranks together" />
+              <Th column="times" label="A call, to others" title={TIMES} />
               <Th column="pattern" label="Pattern" numeric={false} />
             </tr>
           </thead>
@@ -129,17 +140,23 @@ export function Owners({ ranks }: { ranks: Ranks }) {
                   <th scope="row" class="num" data-value={owner.rank}>
                     {owner.rank}
                   </th>
-                  <td class="words">{owner.cause}</td>
+                  <CauseCell cause={owner.cause} />
                   <td class="num" data-value-us={owner.lost_us} title={exactUs(owner.lost_us)}>
-                    {formatDuration(owner.lost_us)}
+                    {inUnit(owner.lost_us, unit)}
                   </td>
                   <td class="num" data-value={owner.share}>
                     {owner.share === undefined ? "–" : formatPercent(owner.share)}
                   </td>
                   <td class="num" data-value={owner.times_others}>
-                    {owner.times_others === undefined ? "–" : formatRatio(owner.times_others)}
+                    {owner.times_others === undefined ? (
+                      <Unknown reason="It has no calls of its own, or the other ranks have none." />
+                    ) : (
+                      formatRatio(owner.times_others)
+                    )}
                   </td>
-                  <td>{owner.pattern}</td>
+                  <td>
+                    <Word terms={PATTERNS} id={owner.pattern} />
+                  </td>
                 </tr>
               ))}
             </Rows>
@@ -148,6 +165,20 @@ export function Owners({ ranks }: { ranks: Ranks }) {
       </div>
     </section>
   );
+}
+
+/** A stage as it stands; any other cause with what it means. */
+function CauseCell({ cause }: { cause: string }) {
+  return (
+    <td class="words">
+      <Word terms={RANK_CAUSES} id={cause} />
+    </td>
+  );
+}
+
+function Word({ terms, id }: { terms: readonly Term[]; id: string }) {
+  const meaning = meaningOf(terms, id);
+  return meaning === "" ? id : <Explained text={meaning}>{labelOf(terms, id)}</Explained>;
 }
 
 /** Only where one was shifted: clocks of one host are the same. */

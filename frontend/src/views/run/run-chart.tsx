@@ -22,7 +22,8 @@ const LEFT_PX = 76;
 const RIGHT_PX = 8;
 const MARKS_PX = 22;
 const PLOT_PX = 72;
-const GAP_PX = 22;
+/** Between the 0 of one panel and the top of the next, with its title. */
+const GAP_PX = 40;
 const NAMES_PX = 16;
 const AXIS_PX = 22;
 const EPOCHS_PX = 8;

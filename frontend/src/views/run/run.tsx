@@ -3,11 +3,13 @@ import { useEffect } from "preact/hooks";
 import type { RunMark, WholeRun } from "../../contract/report";
 import { exactUs, formatCount, formatDuration, formatPercent, plural, significant } from "../../model/format";
 import { clockOf, runName } from "../../model/whole-run";
-import { chosenRank, chosenRun, runs, wholeRuns, wholeRunsError } from "../../state/atoms";
+import { chosenRank, chosenRun, entry, runs, wholeRuns, wholeRunsError } from "../../state/atoms";
 import { loadWholeRuns } from "../../state/run-views";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { asDuration, BigNumber, NumberRow, Unknown } from "../../ui/numbers";
+import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
+import { OfAnother } from "../shared/of-another";
 import { captureCalled, openCapture } from "../shared/open-capture";
 import { RunChart } from "./run-chart";
 
@@ -20,9 +22,10 @@ export function WholeRunView() {
     if (wholeRunsError.value !== null) return <ErrorState title="No whole run." message={wholeRunsError.value} />;
     return <LoadingState title="Looking for whole runs" />;
   }
+  const wanted = chosenRun.value ?? entry.value?.run;
   const run =
-    answer.runs.find((one) => one.run === chosenRun.value && (one.rank ?? null) === chosenRank.value) ??
-    answer.runs.find((one) => one.run === chosenRun.value) ??
+    answer.runs.find((one) => one.run === wanted && (one.rank ?? null) === chosenRank.value) ??
+    answer.runs.find((one) => one.run === wanted) ??
     answer.runs[0];
   return (
     <div data-testid="whole-run" class="run-view">
@@ -32,6 +35,7 @@ export function WholeRunView() {
       ) : (
         <>
           <Choice all={answer.runs} run={run} />
+          <OfAnother runs={answer.runs} shown={run.run} lacks="was not recorded by annotate.watch" />
           <Shown run={run} />
         </>
       )}
@@ -66,7 +70,7 @@ function Shown({ run }: { run: WholeRun }) {
   return (
     <>
       <p class="sentence" data-testid="run-sentence">
-        {run.sentence}
+        <Prose text={run.sentence} />
       </p>
       <Numbers run={run} />
       <RunChart key={runName(run)} run={run} />
@@ -99,8 +103,17 @@ function Numbers({ run }: { run: WholeRun }) {
         testId="run-rate"
         value={run.samples_per_s}
         text={significant(run.samples_per_s)}
-        note={run.busy_share === undefined ? "" : `DataLoader workers ${formatPercent(run.busy_share)} busy`}
+        note="over the whole run"
       />
+      {run.busy_share !== undefined && (
+        <BigNumber
+          label="DataLoader workers"
+          testId="run-busy"
+          value={run.busy_share}
+          text={formatPercent(run.busy_share)}
+          note="busy, on average"
+        />
+      )}
       <BigNumber
         label="Steps"
         testId="run-steps"
@@ -199,7 +212,9 @@ function MarkRow({ mark, run, lastedS }: MarkProps) {
       <td class="num" data-value-us={mark.took_us} title={exactUs(mark.took_us)}>
         {formatDuration(mark.took_us)}
       </td>
-      <td class="words">{mark.sentence}</td>
+      <td class="words">
+        <Prose text={mark.sentence} />
+      </td>
       <td>{captureCell(run, mark.capture)}</td>
     </tr>
   );
@@ -229,7 +244,7 @@ function More({ run }: { run: WholeRun }) {
     <>
       {notes.map((note) => (
         <p key={note} class="muted run-note" data-testid="run-note">
-          {note}
+          <Prose text={note} />
         </p>
       ))}
       <Troubles run={run} />
@@ -268,12 +283,17 @@ function Stages({ run }: { run: WholeRun }) {
   );
 }
 
+function samplesLooked({ measured_samples: measured, other_samples: others }: WholeRun): string {
+  if (others === 0) return `In ${plural(measured, "measured sample")}.`;
+  return `Failures in ${plural(measured + others, "sample")}, retries in the ${formatCount(measured)} measured ones.`;
+}
+
 function Troubles({ run }: { run: WholeRun }) {
   if (run.troubles.length === 0) return null;
   return (
     <section>
       <h2>Failures and retries</h2>
-      <p class="muted">In {plural(run.measured_samples, "measured sample")}.</p>
+      <p class="muted">{samplesLooked(run)}</p>
       <div class="scroll-x">
         <DataTable name="Failures and retries" testId="run-troubles">
           <thead>
@@ -309,7 +329,9 @@ function SlowSamples({ run }: { run: WholeRun }) {
   return (
     <section>
       <h2>Slowest samples</h2>
-      <p class="muted">Of the batches that were measured.</p>
+      <p class="muted">
+        {run.other_samples > 0 ? "Of all batches that DataLoader workers made." : "Of the batches that were measured."}
+      </p>
       <div class="scroll-x">
         <DataTable name="Slowest samples" testId="run-slow-samples">
           <thead>
@@ -329,7 +351,9 @@ function SlowSamples({ run }: { run: WholeRun }) {
                   <td class="num" data-value-us={sample.took_us} title={exactUs(sample.took_us)}>
                     {formatDuration(sample.took_us)}
                   </td>
-                  <td class="words">{sample.text}</td>
+                  <td class="words">
+                    <Prose text={sample.text} />
+                  </td>
                 </tr>
               ))}
             </Rows>

@@ -4,6 +4,7 @@ import type { Capture } from "../../contract/report";
 import { type StepRange, writtenSteps } from "../../model/step-range";
 import { selectSteps } from "../../state/actions";
 import type { View } from "../../state/atoms";
+import { Prose } from "../../ui/prose";
 
 const OF_WHOLE: Partial<Readonly<Record<View, string>>> = {
   compare: "Compare is about whole captures.",
@@ -19,7 +20,10 @@ export function Selection({ capture: { selection }, view, live }: { capture: Cap
   if (selection === undefined) return null;
   return (
     <p class="selection" data-testid="selection" role="status">
-      <strong>{selection.sentence}</strong> {OF_WHOLE[view] ?? ""} {live && <AllSteps />}
+      <strong>
+        <Prose text={selection.sentence} />
+      </strong>{" "}
+      {OF_WHOLE[view] ?? ""} {live && <AllSteps />}
     </p>
   );
 }

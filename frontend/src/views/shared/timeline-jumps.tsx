@@ -7,6 +7,7 @@ import { plural } from "../../model/format";
 import type { TimelineModel } from "../../model/lanes";
 import { type Asked, isOfKind, type Kind, named, nextSpan, spansOf } from "../../model/spans";
 import type { TimeRange } from "../../model/time-scale";
+import { isElsewhere } from "../../ui/elsewhere";
 import { goTo, turnToTimeline } from "./go-to";
 
 type Props = {
@@ -21,9 +22,6 @@ type Props = {
 
 /** `shown`: what the timeline shows. */
 export type TurnGap = (shown: TimeRange, turn: 1 | -1) => boolean;
-
-/** Where a letter is typed, or nothing behind is to move. */
-const ELSEWHERE = "input, select, textarea, dialog";
 
 const KINDS: Readonly<Record<string, Kind>> = { g: "gap", n: "wait" };
 const WORDS: Readonly<Record<Kind, string>> = { gap: "idle gap", wait: "data wait" };
@@ -40,8 +38,7 @@ export function TimelineJumps({ model, whole, shown, turnGap, children }: Props)
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const kind = KINDS[event.key.toLowerCase()];
-      const isElsewhere = event.target instanceof Element && event.target.closest(ELSEWHERE) !== null;
-      if (isElsewhere || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isElsewhere(event)) return;
       if (event.key === "t") turnToTimeline();
       if (kind === undefined) return;
       event.preventDefault();

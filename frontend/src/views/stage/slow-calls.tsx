@@ -7,6 +7,7 @@ import { markedSpan, timeline } from "../../state/atoms";
 import { FilesCell, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
+import { Prose } from "../../ui/prose";
 import { goTo, goToTimeline } from "../shared/go-to";
 
 const LINE = "The line that most of the stacks sampled in this call were in";
@@ -81,7 +82,9 @@ function CallLine({ call, unit, name, withFiles }: LineProps) {
           <Unknown reason={`${formatCount(call.samples)} stacks were sampled in this call: too few to name a line.`} />
         ) : (
           <>
-            <span class="line-text">{call.line}</span>{" "}
+            <span class="line-text">
+              <Prose text={call.line} />
+            </span>{" "}
             <span class="muted nowrap">
               {formatCount(call.line_samples)} of {formatCount(call.samples)} samples
             </span>

@@ -12,6 +12,7 @@ import { labelOf } from "../../model/words";
 import { showFlame, showStage } from "../../state/actions";
 import { flameMeasure, markedSpan, timeline } from "../../state/atoms";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
+import { Prose } from "../../ui/prose";
 import { FlamePanel } from "../flame/flame-panel";
 import { HotLines } from "../flame/hot-lines";
 import { Finding } from "../shared/finding";
@@ -35,7 +36,7 @@ export function StagePage({ capture, id, name }: Props) {
         <p class="muted">Only the stages with the most time have details.</p>
       ) : (
         <p class="sentence" data-testid="detail-sentence">
-          {detail.sentence}
+          <Prose text={detail.sentence} />
         </p>
       )}
       <StageNumbers capture={capture} rows={rows} detail={detail} />
@@ -63,12 +64,12 @@ export function StagePage({ capture, id, name }: Props) {
           )}
         </div>
         <p class="muted" data-testid="stage-lines">
-          {lines === undefined ? missingLines(capture) : lines.sentence || `${name}: ${lines.text}.`}
+          <Prose text={lines === undefined ? missingLines(capture) : lines.sentence || `${name}: ${lines.text}.`} />
         </p>
         {part !== undefined && <FlamePanel part={part} />}
       </section>
       {part !== undefined && lines !== undefined && (
-        <HotLines lines={lines} ofAllTime={chosenMeasure(part, flameMeasure.value) !== "all"} withTime={false} />
+        <HotLines lines={lines} measure={chosenMeasure(part, flameMeasure.value)} withTime={false} />
       )}
       <StageTimeline id={id} name={name} detail={detail} />
     </>
@@ -86,7 +87,7 @@ function Limits({ rows }: { rows: readonly Stage[] }) {
         <p key={row.path.join(" > ")} data-value={row.limited_by}>
           <strong>{row.limited_by === "" ? "mixed" : labelOf(LIMITS, row.limited_by)}.</strong>{" "}
           {limited.length > 1 && `${whereWords(row)}: `}
-          {row.limited_by_text}
+          <Prose text={row.limited_by_text} />
         </p>
       ))}
     </section>

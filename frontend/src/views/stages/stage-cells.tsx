@@ -1,7 +1,15 @@
 import type { Stage } from "../../contract/report";
 import { LIMITS } from "../../contract/words";
 import { bytesPerCall, selfParts } from "../../model/costs";
-import { type ByteUnit, exactNumber, formatCount, formatRatio, inByteUnit, type TimeUnit } from "../../model/format";
+import {
+  type ByteUnit,
+  exactNumber,
+  formatCount,
+  formatDuration,
+  formatRatio,
+  inByteUnit,
+  type TimeUnit,
+} from "../../model/format";
 import type { StageRow } from "../../model/stage-tree";
 import { labelOf } from "../../model/words";
 import { TimeCell } from "../../ui/cells";
@@ -50,7 +58,7 @@ export function BytesCell({ stage, unit }: { stage: Stage; unit: ByteUnit }) {
     );
   const exact = `${formatCount(bytes)} bytes per call, ${formatCount(stage.bytes ?? 0)} in all`;
   return (
-    <td class="num" data-column="bytes_per_call" data-value={stage.bytes} title={exact}>
+    <td class="num" data-column="bytes_per_call" data-value-bytes={bytes} title={exact}>
       {inByteUnit(bytes, unit)}
     </td>
   );
@@ -66,12 +74,21 @@ export function ReplayCells({ stage, unit }: { stage: Stage; unit: TimeUnit }) {
           <Unknown reason={NOT_REPLAYED} />
         </td>
       ) : (
-        <td class="num" data-column="replay_ratio" data-value={ratio} title={`${exactNumber(ratio)} times as long`}>
+        <td
+          class="num"
+          data-column="replay_ratio"
+          data-value={ratio}
+          title={`${exactNumber(ratio)} times as long: ${liveWords(stage)}`}>
           {formatRatio(ratio)}
         </td>
       )}
     </>
   );
+}
+
+/** What is compared: the self time of one call, here and in the replay. */
+function liveWords({ replay_mean_us: meanUs = 0, replay_ratio: ratio = 0 }: Stage): string {
+  return `self ${formatDuration(meanUs * ratio)} per call here, ${formatDuration(meanUs)} in the replay`;
 }
 
 type NameProps = { readonly row: StageRow; readonly flat: boolean; readonly turn: () => void };

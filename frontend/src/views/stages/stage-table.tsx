@@ -1,4 +1,5 @@
-import { useSignal } from "@preact/signals";
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import type { Capture, Stage } from "../../contract/report";
 import { formatCount } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
@@ -6,7 +7,7 @@ import { containsAll } from "../../model/rows";
 import { shareWords } from "../../model/shares";
 import { buildTree, flatRows, nestedRows, type StageColumn, type StageRow, stageName } from "../../model/stage-tree";
 import { showStage } from "../../state/actions";
-import { stageSort, stagesFlat, stagesFolded } from "../../state/atoms";
+import { stageSearch, stageSort, stagesFlat, stagesFolded } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
 import { DataTable } from "../../ui/data-table";
 import { Explained } from "../../ui/explained";
@@ -26,18 +27,34 @@ import {
   waitTitle,
 } from "./stage-columns";
 
+/** The row that led to the page of its stage: the focus comes back to it. */
+let left: string | null = null;
+
+function useReturn(): RefObject<HTMLElement> {
+  const ref = useRef<HTMLElement>(null);
+  useEffect(() => {
+    const { activeElement: focused } = document;
+    const row = [...(ref.current?.querySelectorAll("tr") ?? [])].find((one) => one.dataset.path === left);
+    if (focused === null || focused === document.body)
+      row?.querySelector<HTMLElement>("[data-testid=stage-link]")?.focus({ preventScroll: true });
+    left = null;
+  }, []);
+  return ref;
+}
+
 export function StageTable({ capture }: { capture: Capture }) {
   const { stages } = capture;
   const [units, known, flat, sort] = [unitsOf(stages), knownOf(stages), stagesFlat.value, stageSort.value];
-  const search = useSignal("");
+  const search = stageSearch;
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const isFlat = flat || words.length > 0;
   const rows = (isFlat ? flatRows(stages, sort) : nestedRows(buildTree(stages), sort, stagesFolded.value)).filter(
     ({ key }) => containsAll(key.toLowerCase(), words),
   );
   const largestUs = Math.max(1e-9, ...stages.map((stage) => stage.total_us));
+  const section = useReturn();
   return (
-    <section>
+    <section ref={section}>
       <div class="table-head">
         <h2>Stages</h2>
         <NestSwitch flat={flat} />
@@ -124,8 +141,10 @@ function StageHead({ units, known, waitTitle: title }: StageHeadProps) {
         <Head column="p50_us" label="p50" unit={units.calls} title="Half of the calls are shorter" />
         <Head column="p95_us" label="p95" unit={units.calls} title="95 of 100 calls are shorter" />
         <Head column="max_us" label="Max" unit={units.calls} title="Longest call" />
-        {known.replay && <Head column="replay_mean_us" label="Replay, self" unit={units.replay} title={REPLAY_TITLE} />}
-        {known.replay && <Head column="replay_ratio" label="Live / replay" title={RATIO_TITLE} />}
+        {known.replay && (
+          <Head column="replay_mean_us" label="Replay, self per call" unit={units.replay} title={REPLAY_TITLE} />
+        )}
+        {known.replay && <Head column="replay_ratio" label="Live / replay, per call" title={RATIO_TITLE} />}
       </tr>
     </thead>
   );
@@ -143,7 +162,10 @@ type LineProps = {
 function StageLine({ row, units, largestUs, capture, flat, known }: LineProps) {
   const { stage } = row;
   const reason = noWaitReason(capture, stage);
-  const show = (): void => showStage(stageName(stage));
+  const show = (): void => {
+    left = row.key;
+    showStage(stageName(stage));
+  };
   return (
     <tr class="choice" data-testid="stage-row" data-path={row.key} onClick={show}>
       <th scope="row" data-text={placeOf(stage)}>

@@ -1,12 +1,15 @@
 import type { Capture } from "../../contract/report";
+import { STAGE_KINDS } from "../../contract/words";
 import { exactUs, formatCount, plural } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { stageName } from "../../model/stage-tree";
+import { labelOf } from "../../model/words";
 import { printing, runs, shownStage } from "../../state/atoms";
 import { Code } from "../../ui/code";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { PictureMenu } from "../../ui/picture-menu";
+import { Prose } from "../../ui/prose";
 import { snippet, UnavailableState } from "../../ui/states";
 import { fillClass, fillStyle, Swatch } from "../../ui/swatch";
 import { StagePage } from "../stage/stage-page";
@@ -32,7 +35,7 @@ export function Stages({ capture, id }: { capture: Capture; id: string }) {
         </p>
       )}
       <p class="sentence" data-testid="stages-sentence">
-        {capture.stage_summary?.sentence}
+        <Prose text={capture.stage_summary?.sentence ?? ""} />
       </p>
       <StageNumbers capture={capture} />
       <KindStrip byKind={capture.stage_summary?.self_by_kind_us ?? {}} />
@@ -73,6 +76,10 @@ function StageNumbers({ capture }: { capture: Capture }) {
   );
 }
 
+function kindLabel(kind: string): string {
+  return labelOf(STAGE_KINDS, kind);
+}
+
 /** Self time by kind as one strip: how the work divides, before the table names names. */
 function KindStrip({ byKind }: { byKind: Readonly<Record<string, number>> }) {
   const kinds = Object.entries(byKind)
@@ -86,13 +93,16 @@ function KindStrip({ byKind }: { byKind: Readonly<Record<string, number>> }) {
         <h2>Self time by stage kind</h2>
         <PictureMenu name="Self time by stage kind" />
       </figcaption>
-      <div class="strip" role="img" aria-label={kinds.map(([kind, us]) => `${kind} ${shareWords(us, sum)}`).join(", ")}>
+      <div
+        class="strip"
+        role="img"
+        aria-label={kinds.map(([kind, us]) => `${kindLabel(kind)} ${shareWords(us, sum)}`).join(", ")}>
         {kinds.map(([kind, us]) => (
           <span
             key={kind}
             class={fillClass(kind)}
             style={{ ...fillStyle(kind), width: `${(100 * us) / sum}%` }}
-            title={`${kind}: ${exactUs(us)}`}
+            title={`${kindLabel(kind)}: ${exactUs(us)}`}
           />
         ))}
       </div>
@@ -100,7 +110,7 @@ function KindStrip({ byKind }: { byKind: Readonly<Record<string, number>> }) {
         {kinds.map(([kind, us]) => (
           <li key={kind}>
             <Swatch token={kind} />
-            {kind} <span class="tabular muted">{shareWords(us, sum)}</span>
+            {kindLabel(kind)} <span class="tabular muted">{shareWords(us, sum)}</span>
           </li>
         ))}
       </ul>

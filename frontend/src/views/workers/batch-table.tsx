@@ -52,7 +52,9 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
     <section>
       <h2>Batches</h2>
       <p class="muted">
-        {coverWords(capture, part)} Choose one to see in the timeline who built it and who waited for it.
+        {coverWords(capture, part)}{" "}
+        {left > 0 && <span class="on-paper">The first {formatCount(rows.length)} of them: </span>}
+        <span class="on-screen">Choose one to see in the timeline who built it and who waited for it.</span>
       </p>
       <div class="scroll-x">
         <DataTable name="Batches" class="gaps batches" testId="batch-table" main>

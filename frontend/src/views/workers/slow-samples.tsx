@@ -1,5 +1,5 @@
 import type { Batch, SlowSample } from "../../contract/report";
-import { chooseTimeUnit, formatDuration, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
 import { stageToken } from "../../model/parts";
 import { shareWords } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
@@ -12,6 +12,9 @@ import { showBatch, showSample } from "./show-batch";
 
 const FILES_TITLE = "The first paths that the sample was read from";
 const NO_FILES = "The recorder saw no file being read for this sample.";
+
+/** Samples' worth of work from which that is said. */
+const OF_MANY = 2;
 
 /** A loader, or a loop without DataLoader workers. */
 type Part = Pick<LoaderPart, "slowSamples" | "batches">;
@@ -78,8 +81,8 @@ export function SlowSamples({ part, replayCommand, replayCode }: Props) {
   );
 }
 
-function sampleWords({ index, duration_us }: SlowSample): string {
-  return index < 0 ? `the sample of ${formatDuration(duration_us)}` : `sample ${index}`;
+function sampleWords({ index }: SlowSample): string {
+  return index < 0 ? "this sample" : `sample ${index}`;
 }
 
 type LineProps = {
@@ -101,16 +104,18 @@ function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
       data-index={index}
       data-start-us={sample.start_us}
       onClick={() => showSample(sample, batch)}>
-      <td class="num" data-column="index" data-value={index}>
+      <td class="num" data-column="index" data-value={index < 0 ? undefined : index}>
+        {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
+      </td>
+      <td class="num" data-column="duration_us" data-value-us={sample.duration_us} title={exactUs(sample.duration_us)}>
         <button
           type="button"
           class="link tabular"
           data-testid="slow-sample-link"
-          aria-label={`Show ${sampleWords(sample)} in the timeline`}>
-          {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
+          aria-label={`${inUnit(sample.duration_us, unit)} ${unit}: show ${sampleWords(sample)} in the timeline`}>
+          {inUnit(sample.duration_us, unit)}
         </button>
       </td>
-      <TimeCell column="duration_us" us={sample.duration_us} unit={unit} reason="" />
       {withBatch && <BatchCells sample={sample} batch={batch} />}
       <td class="mono">
         {stage === "" ? (
@@ -120,6 +125,11 @@ function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
             <Swatch token={stageToken(stage)} />
             {stage}
           </>
+        )}
+        {sample.work >= OF_MANY && (
+          <div class="muted" data-testid="work-of-many">
+            the work of {Math.round(sample.work)} samples, as when a buffer is filled
+          </div>
         )}
       </td>
       <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />

@@ -8,6 +8,7 @@ import { reasonFor } from "../../model/reasons";
 import { type LoaderPart, listedLoaders, loaderPart } from "../../model/workers";
 import { selectView } from "../../state/actions";
 import { batchRows, FIRST_BATCHES, loaderNumber, markedSpan, selectedBatch } from "../../state/atoms";
+import { Prose } from "../../ui/prose";
 import { UnavailableState } from "../../ui/states";
 import { TimelinePanel } from "../shared/timeline-panel";
 import { BatchTable } from "./batch-table";
@@ -36,7 +37,7 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
   return (
     <>
       <p class="sentence" data-testid="workers-sentence">
-        {part.summary.sentence}
+        <Prose text={part.summary.sentence} />
       </p>
       <LoaderSelect numbers={listedLoaders(capture).map(({ loader }) => loader)} chosen={part.summary.loader} />
       <WorkerNumbers capture={capture} part={part} />
@@ -48,7 +49,7 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
           <WorkerTable part={part} />
           {capture.quiet_workers_sentence !== "" && (
             <p class="muted" data-testid="quiet-workers">
-              {capture.quiet_workers_sentence}
+              <Prose text={capture.quiet_workers_sentence} />
             </p>
           )}
           <Costs costs={capture.worker_costs} />

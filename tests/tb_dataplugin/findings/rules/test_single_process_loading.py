@@ -23,7 +23,7 @@ def test_without_workers_there_is_advice_to_start_some() -> None:
 def test_the_gain_is_limited_by_how_fast_those_workers_build_batches() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}], host={"cores": 2}).step(0, 100)
     said = finding_in(builder.wait(0, 90), "single_process_loading")
-    assert "num_workers=2 (as many as there are CPUs, 2 CPUs)" in said.advice
+    assert "num_workers=2 (as many as there are CPUs)" in said.advice
     assert said.gain_us_per_step == pytest.approx(100 - 90 / 2)
 
 

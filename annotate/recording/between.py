@@ -1,0 +1,109 @@
+"""What a DataLoader worker notices of batches that are not measured: exceptions that leave a stage, and slow samples.
+
+A failure costs something only when there is one, a sample two readings of the clock. Told of by `switch.unrecorded` and
+`switch.failed`, which are set where somebody wants to know.
+"""
+
+from __future__ import annotations
+
+from _thread import get_ident
+from collections import Counter
+from collections.abc import Callable
+from time import perf_counter_ns as clock
+from typing import Any, Final, NamedTuple, TypeVar
+
+from annotate.recording import switch
+from annotate.recording.span_recorder import as_number
+
+R = TypeVar("R")
+
+_MOST_STAGES: Final = 32
+_MOST_SLOW: Final = 3
+
+
+class SlowSample(NamedTuple):
+    took: int
+    """Nanoseconds."""
+    item: int
+    """Its index in the dataset."""
+    iteration: int
+    batch: int
+
+
+class Noticed(NamedTuple):
+    """Since it was last asked for."""
+
+    number: int
+    """Samples."""
+    failures: dict[str, int]
+    """Exceptions that left a stage, by stage."""
+    slowest: tuple[SlowSample, ...]
+
+
+_failures: Final[Counter[str]] = Counter()
+_slowest: list[SlowSample] = []
+_least = 0
+"""Nanoseconds; samples that took no longer are none of the slowest."""
+_number = 0
+_is_open = False
+"""A sample is being made; a dataset inside of another makes none of its own."""
+_thread = 0
+_place: Callable[[], tuple[int, int]] = lambda: (-1, -1)  # noqa: E731
+
+
+def begin(place: Callable[[], tuple[int, int]]) -> None:
+    """In the worker's own thread, from now on.
+
+    Args:
+        place: iteration and number of the batch in work.
+    """
+    global _thread, _place
+    _thread, _place = get_ident(), place
+    take()
+    switch.unrecorded, switch.failed = sample, _note_failure
+
+
+def take() -> Noticed:
+    """What has come together."""
+    global _least, _number, _slowest
+    failures: dict[str, int] = {}
+    if _failures:
+        failures = {switch.HANDED_OUT.get(name, name): count for name, count in _failures.most_common(_MOST_STAGES)}
+        _failures.clear()
+    found = Noticed(_number, failures, tuple(_slowest))
+    _slowest, _least, _number = [], 0, 0
+    return found
+
+
+def sample(name: str | None, index: object, function: Callable[..., R], /, *args: Any) -> R:
+    """``function(*args)``, which makes a sample. `name`: its stage; None where it is not followed."""
+    global _is_open, _number
+    if name is None or _is_open or get_ident() != _thread:
+        return function(*args)
+    _is_open = True
+    start = clock()
+    try:
+        value = function(*args)
+    except Exception as error:
+        _note_failure(name, error)
+        raise
+    finally:
+        _is_open = False
+    _number += 1
+    if (took := clock() - start) > _least:
+        _keep(took, as_number(index))
+    return value
+
+
+def _keep(took: int, item: int) -> None:
+    global _least, _slowest
+    if item < 0:  # it has no index
+        return
+    _slowest = sorted([*_slowest, SlowSample(took, item, *_place())], reverse=True)[:_MOST_SLOW]
+    if len(_slowest) == _MOST_SLOW:
+        _least = _slowest[-1].took
+
+
+def _note_failure(name: str, error: BaseException) -> None:
+    if not isinstance(error, (StopIteration, StopAsyncIteration)) and get_ident() == _thread:
+        _failures[name] += 1

@@ -1,0 +1,37 @@
+"""What recording took of a CPU, in one number, and the parts that it is the sum of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.units import duration, percent, plural
+
+
+@dataclass(frozen=True, slots=True)
+class RecordingCost:
+    """CPU time, and the share of one CPU with all parts in words."""
+
+    us: float
+    text: str
+
+
+def recording_cost(results: Results) -> RecordingCost | None:
+    """Of markers, of spans in DataLoader workers, and of the process that samples; None where nothing is known, or of
+    some steps only."""
+    pipeline = results.trace.info.pipeline
+    if pipeline is None or results.selection is not None:
+        return None
+    sampling_ns = results.lines.cost_ns if results.lines else None
+    parts = {
+        plural(pipeline.marker_count or 0, "marker"): pipeline.recorder_overhead_us if pipeline.marker_count else None,
+        f"{plural(pipeline.worker_span_count or 0, 'span')} in DataLoader workers": pipeline.worker_overhead_us,
+        "sampling stacks, by a process beside": (sampling_ns or 0) / 1e3,
+    }
+    known = {name: us for name, us in parts.items() if us}
+    if not known:
+        return None
+    whole = sum(known.values())
+    window_us = results.window.duration_ns / 1e3
+    share = [f"{percent(whole / window_us)} of one CPU"] if window_us else []
+    return RecordingCost(whole, ", ".join((*share, *(f"{name} {duration(us)}" for name, us in known.items()))))
