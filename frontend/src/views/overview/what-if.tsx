@@ -49,9 +49,9 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
     <section data-testid="what-if">
       <h2>What if</h2>
       <p class="muted">
-        What other settings, or a faster stage, would bring: predicted from this capture, with a 90% interval. On 22
-        pipelines that the model was not built with, half of the predicted steps were off by less than 3.6%, one in ten
-        by more than 25%, most of all with more DataLoader workers and without a stage (docs/whatif.md). The gain of a
+        What other settings, or a faster stage, would bring: predicted from this capture, with a 90% interval. On 13
+        pipelines that the model was not built with, half of the predicted steps were off by less than 6.5%, one in ten
+        by more than 22%, most of all with other numbers of DataLoader workers (docs/whatif.md). The gain of a
         finding is an upper bound instead, with all that its change may set free.
       </p>
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
