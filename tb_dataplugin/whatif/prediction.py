@@ -143,7 +143,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
         workers_bytes=_workers_memory(new),
-        notes=(*notes, *crowded, *assumptions(loop, change)),
+        notes=(*notes, *(crowded or _not_enough_cpus(new, loop)), *assumptions(loop, change)),
         crowded=bool(crowded),
     )
     device_us = _device_us(loop, new, change)
@@ -224,6 +224,18 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
         f"*: {loop.cpus:g} CPUs are not enough for what runs already, which could use {demand:.2g} of them "
         f"({loop.other_cpus:.2g} for other threads and programs). More DataLoader workers gain only by taking CPU time "
         "from that; do not count on it.",
+    )
+
+
+def _not_enough_cpus(new: Loop, loop: Loop) -> tuple[str, ...]:
+    """Why the step may get longer, though there is less data wait."""
+    more = (new.settings.workers - loop.settings.workers) * loop.build_cpus
+    demand = loop.other_cpus + new.settings.workers * loop.build_cpus + loop.own_cpus
+    if more < LITTLE * loop.cpus or demand < loop.cpus:
+        return ()
+    return (
+        f"{loop.cpus:g} CPUs are not enough for more DataLoader workers and the training step: what the workers get, "
+        "the rest of the step lacks, and takes longer.",
     )
 
 

@@ -75,6 +75,7 @@ def test_the_keyboard_alone_finds_the_hottest_line_of_the_leading_stage(page: Ta
         page.page.keyboard.press("Tab")
     page.page.keyboard.press("Enter")
     page.find("stage-page", stage=MASK).wait_for(timeout=TIMEOUT_MS)
+    page.find("frame", name="RandomMask.dilate").first.wait_for(timeout=TIMEOUT_MS)
     tab_to(page, "frame")
     page.page.keyboard.press("ArrowDown")
     assert focused(page, "name") == "RandomMask.dilate"

@@ -234,8 +234,8 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
 function printedViews(): View[] {
   const isThere: Partial<Record<View, boolean>> = {
     captures: captureRows.value !== null,
-    run: (wholeRuns.value?.runs.length ?? 0) > 0,
-    ranks: (ranksList.value?.ranks.length ?? 0) > 0,
+    run: wholeRuns.value?.runs.some(({ run }) => run === entry.value?.run) ?? false,
+    ranks: ranksList.value?.ranks.some(({ run }) => run === entry.value?.run) ?? false,
   };
   return viewsFor(false).filter((name) => isThere[name] ?? true);
 }

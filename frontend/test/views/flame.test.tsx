@@ -226,7 +226,9 @@ it("says of a stage's frame what the table of stages has, and why the two differ
     stage(["transform::Mask"], { total_us: 5, self_us: 5 }),
   ];
   open({ lines: { ...LINES, pipeline: { ...PART, recorder_us: 12 } }, stages }, "flame");
-  expect(plain(find("flame-spans").textContent)).toContain("12.0 µs is left out, in which a thread had lost its CPU while it recorded");
+  expect(plain(find("flame-spans").textContent)).toContain(
+    "12.0 µs is left out, in which a thread had lost its CPU while it recorded",
+  );
   act(() => frame("Whole pipeline").focus());
   for (const key of ["ArrowDown", "ArrowDown"]) press(key);
   expect(plain(frame("transform::Mask").getAttribute("aria-label"))).toContain("total 75.0 µs by spans, as in Stages");

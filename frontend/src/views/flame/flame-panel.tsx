@@ -190,8 +190,9 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
       {(part.key === PIPELINE || part.spans.has(part.key)) && (
         <p class="flame-note" data-testid="flame-spans">
           Time here is that of stack samples{covered(part)}; the time in Stages is that of spans.
-          {recorderUs > 0 && ` ${formatDuration(recorderUs)} is left out, in which a thread had lost its CPU while it recorded: no cost of recording.`} The frame of a
-          stage shows both.
+          {recorderUs > 0 &&
+            ` ${formatDuration(recorderUs)} is left out, in which a thread had lost its CPU while it recorded: no cost of recording.`}{" "}
+          The frame of a stage shows both.
         </p>
       )}
       {order === "time" && (

@@ -51,8 +51,8 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       <p class="muted">
         What other settings, or a faster stage, would bring: predicted from this capture, with a 90% interval. On 13
         pipelines that the model was not built with, half of the predicted steps were off by less than 6.5%, one in ten
-        by more than 22%, most of all with other numbers of DataLoader workers (docs/whatif.md). The gain of a
-        finding is an upper bound instead, with all that its change may set free.
+        by more than 22%, most of all with other numbers of DataLoader workers (docs/whatif.md). The gain of a finding
+        is an upper bound instead, with all that its change may set free.
       </p>
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
       <Answer state={state} />
