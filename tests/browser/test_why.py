@@ -70,6 +70,7 @@ def test_the_steps_show_every_cause_and_the_teeth_of_the_workers(tab: Tab, host:
     assert report["steps"]["sawtooth"]["period"] == 4
     assert tab.frame.locator(".wait-point.tooth").count() == len(report["steps"]["sawtooth"]["steps"])
     tab.frame.get_by_text("Steps as a table").click()
+    tab.find("step-row").nth(len(report["steps"]["items"]) - 1).wait_for(timeout=TIMEOUT_MS)
     for row, step in zip(tab.find("step-row").all(), report["steps"]["items"], strict=True):
         cells = {cell.get_attribute("data-column"): cell for cell in row.locator("td").all()}
         shown = {key: float(cell.get_attribute("data-value-us")) for key, cell in cells.items()}

@@ -110,7 +110,7 @@ WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
     ),
     "steps": (
         STEPS,
-        ("capture.session:Session.step_by", "hooks.wrappers:path_to_loaders"),
+        ("capture.session:Session.step_by", "hooks.wrappers:path_to_loaders", "capture.handing_over:cost_of"),
     ),
     "while it records": (
         CAPTURE,
