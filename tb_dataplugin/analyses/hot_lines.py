@@ -43,7 +43,7 @@ from tb_dataplugin.analyses.line_trees import (
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.step_lines import FEWEST_OF_ONE, FEWEST_STEPS, StepLines, find_step_lines
-from tb_dataplugin.analyses.steps import find_steps
+from tb_dataplugin.analyses.steps import StepSelection, find_steps
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.line_samples import Frame, LineSamples, NativeFacts, Stacks
@@ -152,9 +152,9 @@ def find_hot_lines(
     devices: tuple[DeviceIdle, ...],
     attribution: Attribution,
     whole_stacks: bool = False,
-    is_of_some_steps: bool = False,
+    selection: StepSelection | None = None,
 ) -> HotLines | Unavailable:
-    """`whole_stacks`: trees have all of their nodes. `is_of_some_steps`: so is the cost."""
+    """`whole_stacks`: trees have all of their nodes. `selection`: the cost is that of these steps."""
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
     if samples is None:
@@ -177,12 +177,12 @@ def find_hot_lines(
         interval_ns=_interval(samples),
         is_outside=samples.is_outside,
         clock_error_ns=samples.clock_error_ns,
-        cost_ns=_cost(samples, hits) if is_of_some_steps else samples.cost_ns,
+        cost_ns=samples.cost_ns if selection is None else _cost(samples, hits),
         unread=samples.unread,
         unseen=samples.unseen,
         hits=hits,
         stage_samples=int(_in_stages(hits, tree).sum()),
-        of_some_steps=is_of_some_steps,
+        of_some_steps=selection is not None,
         stages_ns=_stages_ns(tree, window),
         native=samples.native,
         pipeline=finder.pipeline(hits, tree),

@@ -91,16 +91,8 @@ def run_analyses(
     fed, ends = find_fed_queue(trace, window, workers), _ends_of_epochs(loader, attribution)
     pairs = zip(devices, attribution.devices, strict=True)
     chains = [ChainFinder(trace, tree, loader, workers, *pair) for pair in pairs]
-    lines = find_hot_lines(
-        trace,
-        with_wrapper_paths(tree, attribution.wrapped),
-        window,
-        loader,
-        devices,
-        attribution,
-        options.whole_stacks,
-        is_of_some_steps=selection is not None,
-    )
+    whole = with_wrapper_paths(tree, attribution.wrapped)
+    lines = find_hot_lines(trace, whole, window, loader, devices, attribution, options.whole_stacks, selection)
     results = Results(
         trace=trace,
         window=window,

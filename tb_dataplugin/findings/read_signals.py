@@ -44,7 +44,7 @@ def read_signals(results: Results) -> Signals:
     info, loader, flow, pipeline = results.trace.info, results.loader, results.flow, results.trace.info.pipeline
     device = results.attribution.devices[0] if results.attribution.devices else None
     causes = _causes(device)
-    wait = None if loader is None else _us(loader.waits.total_ns)
+    wait = _us(loader.waits.total_ns) if loader else None
     cost = wait if device is None else causes.get("data_wait")
     steady = results.steady if results.steady and results.steady.state in ("draining", "filling") else None
     hidden = _hidden_us(results) if steady else 0.0
