@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
+import numpy as np
+
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.results import Results
@@ -130,15 +132,31 @@ def _delayed(results: Results, thread: ThreadCosts, loader: LoaderWait) -> tuple
 
 def delayed_share(results: Results, thread: ThreadCosts) -> float:
     """In which the training thread waited for a CPU, of the time outside the data wait. The kernel's counters are of
-    the whole window, data wait included, so without samples the share is that of all time in which the thread had
-    something to do; a thread that sleeps outside of the data wait did not wait for a CPU for longer than in the window.
+    the whole window, so without samples what falls outside is as much as of its CPU time does. Where that is not known
+    either, the share is that of all time in which the thread had something to do; a thread that sleeps outside of the
+    data wait did not wait for a CPU for longer than in the window.
     """
     outside = results.limits.outside if results.limits else None
     if outside is not None and outside.no_cpu_ns is not None and _is_sampled(results):
         return outside.no_cpu_ns / outside.whole_ns
     outside_ns = results.window.duration_ns - (results.loader.waits.total_ns if results.loader else 0)
+    waiting = waits_cpu_ns(results)
+    if waiting is not None and thread.cpu_ns and outside_ns > 0:
+        part = max(0.0, 1 - waiting / thread.cpu_ns)
+        return min(1.0, part * thread.run_delay_ns / outside_ns)
     wanted = max(thread.cpu_ns + thread.run_delay_ns, outside_ns)
     return thread.run_delay_ns / wanted if wanted else 0.0
+
+
+def waits_cpu_ns(results: Results) -> float | None:
+    """CPU time of the training thread in the data wait; None where it was not recorded."""
+    if results.loader is None:
+        return None
+    tree, cpu = results.tree, results.trace.span_facts.cpu_ns
+    is_wait = [path[-1].kind == "wait" and all(stage.kind != "wait" for stage in path[:-1]) for path in tree.paths]
+    mine = np.array(is_wait, dtype=np.bool_)[tree.node] & (tree.track == results.trace.training_track)
+    rows = np.flatnonzero(mine & results.loader.waits.contains(tree.start_ns))
+    return float(cpu[rows].sum()) if len(rows) and (cpu[rows] >= 0).all() else None
 
 
 def _is_sampled(results: Results) -> bool:

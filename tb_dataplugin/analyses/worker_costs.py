@@ -15,7 +15,8 @@ from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
-from tb_dataplugin.model.trace import BatchTable, Trace
+from tb_dataplugin.model.thread_samples import SampledThread
+from tb_dataplugin.model.trace import BatchCosts, BatchTable, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def find_worker_costs(trace: Trace, tree: StageTree, window: Window) -> WorkerCo
         wall_ns=wall,
         cpu=_main_thread_share(trace, tree, table, rows, wall),
         process_cpu=_share(costs.process_cpu_ns[rows], length) if costs else None,
-        run_delay=_share(costs.run_delay_ns[rows], length) if costs else None,
+        run_delay=_run_delay(trace, table, rows, costs),
         voluntary=_sum(costs.voluntary[rows]) if costs else None,
         involuntary=_sum(costs.involuntary[rows]) if costs else None,
         read_chars=_sum(costs.read_chars[rows]) if costs else None,
@@ -115,6 +116,35 @@ def _main_thread_share(
             return None
         total += int(cpu.sum())
     return min(1.0, total / wall) if total else None
+
+
+def _run_delay(
+    trace: Trace, table: BatchTable, rows: np.ndarray[tuple[int], np.dtype[np.bool_]], costs: BatchCosts | None
+) -> float | None:
+    """Of the samples of worker threads, which are of all batches; else of the few batches that were measured."""
+    pipeline = trace.info.pipeline
+    samples = pipeline.thread_samples if pipeline else None
+    waited = built = 0
+    for thread in samples.threads if samples else ():
+        mine = rows & (table.pid == thread.pid)
+        if thread.is_training or not mine.any():
+            continue
+        more_waited, more_built = _sampled_delay(
+            thread, Intervals.union(table.started_ns[mine], table.finished_ns[mine])
+        )
+        waited, built = waited + more_waited, built + more_built
+    if built:
+        return min(1.0, waited / built)
+    return _share(costs.run_delay_ns[rows], (table.finished_ns - table.started_ns)[rows]) if costs else None
+
+
+def _sampled_delay(thread: SampledThread, building: Intervals) -> tuple[int, int]:
+    """From its first to its last sample, how long the thread waited for a CPU to build, and built. Next to nothing of
+    what it does between two samples is anything else.
+    """
+    before, after = thread.time_ns[:-1], thread.time_ns[1:]
+    built = building.overlap(before, after)
+    return int(thread.delay_ns[1:][built > 0].sum()), int(built.sum())
 
 
 def _share(values: Int64Array, wall: Int64Array) -> float | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.taken_cpus import delayed_share, step_threads, training_costs
+from tb_dataplugin.analyses.taken_cpus import delayed_share, step_threads, training_costs, waits_cpu_ns
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.diagnostics import Unavailable
@@ -29,6 +29,8 @@ TORCHS_PREFETCH: Final = 2
 WORKERS_MEMORY: Final = ("host::processes", "workers_bytes")
 """Counter and series: resident memory of all DataLoader workers together."""
 
+MOST_DELAYED: Final = 0.99
+
 FULL: Final = 0.95
 """Share of the CPUs' time from which on they count as all taken: then only waiting for them says by how much."""
 
@@ -45,6 +47,12 @@ class _Cpus:
         """How much longer what needs a CPU took for waiting."""
         on_cpu = max(1e-3, min(1.0, self.used))
         return 1.0 + self.delayed / ((1.0 - self.delayed) * on_cpu)
+
+    @classmethod
+    def of(cls, cpu_ns: float, time_ns: float, delayed: float) -> _Cpus:
+        """Of a thread that had so much CPU time in that time."""
+        delayed = min(MOST_DELAYED, delayed)
+        return cls(min(1.0, cpu_ns / (time_ns * (1 - delayed))), delayed)
 
 
 def fit_loop(results: Results) -> Loop | Unavailable:
@@ -82,8 +90,8 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     receive, held_ns = find_received(results, workers, taken, ready)
     received = int(((table.consumed_ns >= results.window.start_ns) & (table.loader == loader)).sum())
     assert results.loader is not None
-    waited = results.loader.waits.total_ns - float(receive.total_ns.mean()) * received
-    cpus, thread = _worker_cpus(results), _training_cpus(results, waited)
+    cpus = _worker_cpus(results)
+    receiving, training = _training_cpus(results, busy_ns=float(receive.total_ns.mean()) * received)
     way = np.maximum(0, ready - table.finished_ns)[rows].astype(np.float64)
     send = min(_sending(results), float(way.mean() / built.total_ns.mean()))
     after = float(np.maximum(0, workers.batches.wait_end_ns[taken] - table.consumed_ns[taken]).mean())
@@ -92,13 +100,14 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
         results,
         build=Timed(built.parts, built.ns * (1 - cpus.delayed) * (1 - send)),
         way=way,
-        receive=Timed(receive.parts, receive.ns * (1 - thread.delayed)),
+        receive=Timed(receive.parts, receive.ns * (1 - receiving.delayed)),
         building=cpus,
-        training=thread,
+        training=training,
         batches=received,
     )
     send_ns = float(built.total_ns.mean()) * (1 - cpus.delayed) * send
-    return replace(loop, send_ns=send_ns, held_ns=held_ns, around_ns=around_ns * (1 - thread.delayed))
+    around_ns *= 1 - receiving.delayed
+    return replace(loop, send_ns=send_ns, held_ns=held_ns, around_ns=around_ns, receive_cpus=receiving.used)
 
 
 def _without_around(receive: Timed, after_ns: float) -> tuple[Timed, float]:
@@ -132,32 +141,16 @@ def _without_workers(results: Results) -> Loop | Unavailable:
     waits = results.loader.waits
     build = parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
     build = _with_wrappers(build, results, waits)
-    thread = _training_cpus(results, waited_ns=0)
-    building, training = _building_and_training(results, thread, waits)
+    building, training = _training_cpus(results, busy_ns=waits.total_ns)
     return _loop(
         results,
-        build=Timed(build.parts, build.ns * (1 - thread.delayed)),
+        build=Timed(build.parts, build.ns * (1 - building.delayed)),
         way=np.zeros(1),
         receive=Timed((NO_STAGE,), np.zeros((1, 1))),
         building=building,
         training=training,
         batches=len(waits),
     )
-
-
-def _building_and_training(results: Results, thread: _Cpus, waits: Intervals) -> tuple[_Cpus, _Cpus]:
-    """What a thread that does both keeps busy in either: the same where the CPU time of its waits was not recorded."""
-    tree, cpu, costs = results.tree, results.trace.span_facts.cpu_ns, training_costs(results)
-    is_wait = [path[-1].kind == "wait" and all(stage.kind != "wait" for stage in path[:-1]) for path in tree.paths]
-    mine = np.array(is_wait, dtype=np.bool_)[tree.node] & (tree.track == results.trace.training_track)
-    rows = np.flatnonzero(mine & waits.contains(tree.start_ns))
-    outside_ns = results.window.duration_ns - waits.total_ns
-    if costs is None or not len(rows) or (cpu[rows] < 0).any() or not waits.total_ns or outside_ns <= 0:
-        return thread, thread
-    inside = float(cpu[rows].sum())
-    shares = inside / waits.total_ns, max(0.0, costs.cpu_ns - inside) / outside_ns
-    building, training = (_Cpus(min(1.0, share / (1 - thread.delayed)), thread.delayed) for share in shares)
-    return building, training
 
 
 def _with_wrappers(build: Timed, results: Results, waits: Intervals) -> Timed:
@@ -248,17 +241,24 @@ def _worker_cpus(results: Results) -> _Cpus:
     costs = results.worker_costs
     delayed = costs.run_delay if costs and costs.run_delay is not None else 0.0
     used = (costs.process_cpu if costs.process_cpu is not None else costs.cpu) if costs else None
-    return _Cpus(1.0 if used is None else used / max(1e-3, 1 - delayed), min(delayed, 0.99))
+    return _Cpus(1.0 if used is None else used / max(1e-3, 1 - delayed), min(delayed, MOST_DELAYED))
 
 
-def _training_cpus(results: Results, waited_ns: float) -> _Cpus:
-    """Of the training thread outside of `waited_ns`; a whole CPU where it was not recorded."""
-    thread = training_costs(results)
-    busy_ns = results.window.duration_ns - waited_ns
-    if thread is None or busy_ns <= 0:
-        return _Cpus(1.0, 0.0)
-    delayed = min(0.99, delayed_share(results, thread))
-    return _Cpus(min(1.0, thread.cpu_ns / (busy_ns * (1 - delayed))), delayed)
+def _training_cpus(results: Results, busy_ns: float) -> tuple[_Cpus, _Cpus]:
+    """Of the training thread, in the `busy_ns` of the data wait in which it does something itself, and outside of it; a
+    whole CPU where it was not recorded.
+    """
+    thread, waiting = training_costs(results), waits_cpu_ns(results)
+    own_ns = results.window.duration_ns - (results.loader.waits.total_ns if results.loader else 0)
+    if thread is None or busy_ns + own_ns <= 0:
+        return _Cpus(1.0, 0.0), _Cpus(1.0, 0.0)
+    delayed = min(MOST_DELAYED, delayed_share(results, thread))
+    if waiting is None or not busy_ns or not own_ns:
+        both = _Cpus.of(thread.cpu_ns, busy_ns + own_ns, delayed)
+        return both, both
+    left = max(0.0, thread.run_delay_ns - delayed * own_ns)  # of a wait that something else fills, too
+    inside = min(left, max(0.0, busy_ns - waiting)) / busy_ns
+    return _Cpus.of(waiting, busy_ns, inside), _Cpus.of(max(0.0, thread.cpu_ns - waiting), own_ns, delayed)
 
 
 def _cpus(results: Results) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,28 @@ class Settings:
     workers: int
     prefetch: int
     in_order: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """CPUs that each of its threads keeps busy, on average; `power`: see `Loop.power`."""
+
+    cpus: float
+    threads: float = 1.0
+    power: float = 1.0
+
+    @property
+    def demand(self) -> float:
+        """CPUs that all of its threads want."""
+        return self.cpus * self.threads
+
+    def slowed(self, short: float) -> float:
+        """How much longer it takes where CPUs are `short` by that factor; never shorter."""
+        on_cpu = min(1.0, self.cpus)
+        return 1.0 - on_cpu + on_cpu * float(max(1.0, short) ** self.power)
+
+
+NOTHING: Final = Work(0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +103,8 @@ class Loop:
     """
     around_ns: float = 0.0
     """Of ``next()``, once the next index is drawn: code around the loader that is no stage. Not in `receive`."""
+    receive_cpus: float = 1.0
+    """CPUs that receiving keeps busy, and code around the loader."""
     own_threads: float = 1.0
     own_delayed: float = 0.0
     device_ns: float | None = None
@@ -103,3 +128,18 @@ class Loop:
         (independently).
         """
         return (1 + self.own_threads) / 2 if self.own_power is None else self.own_power
+
+    @property
+    def building(self) -> Work:
+        """Of one DataLoader worker."""
+        return Work(self.build_cpus)
+
+    @property
+    def step(self) -> Work:
+        """What the training thread does between two batches."""
+        return Work(self.own_cpus, self.own_threads, self.power)
+
+    @property
+    def receiving(self) -> Work:
+        """What it does itself inside of ``next()``."""
+        return Work(self.receive_cpus)

@@ -63,11 +63,10 @@ def _sending(new: Loop, batch: HandedOver) -> Loop:
     send_ns, take_ns = batch.serialise_ns + pipe_ns, batch.deserialise_ns + pipe_ns
     received_ns = RECEIVE_NS + TENSOR_NS * max(0, batch.tensors - FEW_TENSORS) + take_ns
     build_ns = max(1.0, float(new.build.total_ns.mean()))
-    own_ns = float(new.own_ns.mean()) / new.batches_per_step
     return replace(
         _receiving(new, received_ns),
         way_ns=np.full(1, send_ns),
         send_ns=batch.serialise_ns * min(1.0, new.build_cpus),
         build_cpus=new.build_cpus + send_ns / build_ns,
-        own_cpus=(new.own_cpus * own_ns + received_ns) / (own_ns + received_ns),
+        receive_cpus=1.0,
     )

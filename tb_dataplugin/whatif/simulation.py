@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tb_dataplugin.whatif.loop import Floats, Loop, Rows
+from tb_dataplugin.whatif.loop import NOTHING, Floats, Loop, Rows, Work
 
 _NEVER = float("inf")
 
@@ -77,11 +77,13 @@ def simulate(loop: Loop, orders: Orders) -> Simulated:
 
 
 def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
-    building = _slowed(loop.build_cpus, max(1.0, (loop.build_cpus + loop.other_cpus) / loop.cpus))
-    step_cpus = loop.own_cpus * loop.own_threads
-    training = _slowed(loop.own_cpus, max(1.0, (step_cpus + loop.other_cpus) / loop.cpus), loop.power)
-    wait = np.array(batches.build) * building + (np.array(batches.receive) + loop.around_ns) * training
-    return Simulated((wait + np.array(batches.own) * training) * loop.batches_per_step, wait * loop.batches_per_step)
+    def slowed(work: Work) -> float:
+        return work.slowed((work.demand + loop.other_cpus) / loop.cpus)
+
+    receive = (np.array(batches.receive) + loop.around_ns) * slowed(loop.receiving)
+    wait = np.array(batches.build) * slowed(loop.building) + receive
+    own = np.array(batches.own) * slowed(loop.step)
+    return Simulated((wait + own) * loop.batches_per_step, wait * loop.batches_per_step)
 
 
 class _Run:
@@ -89,6 +91,8 @@ class _Run:
 
     def __init__(self, loop: Loop, batches: _Batches) -> None:
         self.loop, self.batches = loop, batches
+        self.receiving, self.step = loop.receiving, loop.step
+        self.building = loop.building
         self.workers = [_Worker() for _ in range(loop.settings.workers)]
         self.now = 0.0
         self.drawn = 0
@@ -104,9 +108,9 @@ class _Run:
             asked.append(self.now)
             self._next(number)
             self._draw()
-            self._train(self.loop.around_ns)
+            self._train(self.loop.around_ns, self.receiving)
             handed.append(self.now)
-            self._train(self.batches.own[number])
+            self._train(self.batches.own[number], self.step)
         return handed, asked
 
     def _next(self, number: int) -> None:
@@ -120,19 +124,20 @@ class _Run:
                 self._receive(batch)
                 self.received.append(batch)
             else:
-                self._advance(_NEVER, at)
+                self._advance(at)
         self.received.remove(number if in_order else self.received[0])
 
     def _receive(self, batch: int) -> None:
-        self._train(self.batches.receive[batch])
+        self._train(self.batches.receive[batch], self.receiving)
         sender, until = self.workers[batch % len(self.workers)], self.now + self.batches.held[batch]
         building = sender.batch
         while self.now < until and building >= 0 and sender.batch == building:
-            self._advance(_NEVER, until)
+            self._advance(until)
 
-    def _train(self, work: float) -> None:
-        while work > 0:
-            work = self._advance(work, _NEVER)
+    def _train(self, ns: float, work: Work) -> None:
+        """Of the training thread; so long without contention."""
+        while ns > 0:
+            ns = self._advance(_NEVER, ns, work)
 
     def _draw(self) -> None:
         """An index for the next worker in turn."""
@@ -164,29 +169,20 @@ class _Run:
         self.ready[worker.batch] = worker.sent_at
         self._begin(worker)
 
-    def _advance(self, work: float, until: float) -> float:
-        """To the next event: the training thread has done `work`, it is `until`, or a worker has finished a batch.
-        What is left of `work`.
+    def _advance(self, until: float, ns: float = _NEVER, work: Work = NOTHING) -> float:
+        """To the next event: it is `until`, the training thread has done `ns` of `work`, or a worker has finished a
+        batch. What is left of `ns`.
         """
         loop = self.loop
         busy = [worker for worker in self.workers if worker.batch >= 0]
-        demand = (
-            loop.other_cpus + len(busy) * loop.build_cpus + (loop.own_cpus * loop.own_threads if work < _NEVER else 0.0)
-        )
-        short = max(1.0, demand / loop.cpus)
-        building, training = _slowed(loop.build_cpus, short), _slowed(loop.own_cpus, short, loop.power)
+        short = (loop.other_cpus + len(busy) * loop.build_cpus + work.demand) / loop.cpus
+        building, training = self.building.slowed(short), work.slowed(short)
         least = min((worker.left for worker in busy), default=_NEVER)
-        passed = min(least * building, work * training, until - self.now)
+        passed = min(least * building, ns * training, until - self.now)
         self.now = until if passed == until - self.now else self.now + passed
         for worker in busy:
             worker.left -= passed / building
             if worker.left <= 1e-6 * building:
                 self._finish(worker)
-        left = work - passed / training if work < _NEVER else _NEVER
+        left = ns - passed / training
         return left if left > 1e-6 * training else 0.0
-
-
-def _slowed(cpus: float, short: float, power: float = 1.0) -> float:
-    """How much longer work takes that keeps so many CPUs busy, where they are `short` by that factor."""
-    on_cpu = min(1.0, cpus)
-    return 1.0 - on_cpu + on_cpu * float(short**power)

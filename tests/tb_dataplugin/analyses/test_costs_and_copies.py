@@ -90,6 +90,16 @@ def test_time_without_a_core_is_shared_out_by_cpu_time() -> None:
     assert stages["sample::Pets"]["cpu_self_us"] == 20
 
 
+def test_samples_of_a_worker_say_how_long_it_waited_for_a_cpu_though_no_batch_was_measured() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).step(0, 1000)
+    builder.wait(0, 400).wait(450, 400).worker(0)
+    for number, start in enumerate((0, 450)):
+        builder.batch(number, 0, start, start, start + 400, start + 400, {"sample::Pets": (start, 400, 150)})
+    assert "run_delay_share" not in capture_of(builder)["worker_costs"]
+    builder.sampled([0, 100, 200, 300, 400, 500, 600, 700, 800, 900], [0] * 10, pid=100, delay_us=40)
+    assert capture_of(builder)["worker_costs"]["run_delay_share"] == pytest.approx(9 * 40 / 800)
+
+
 def sample_stage(builder: TraceBuilder) -> dict[str, Any]:
     return next(stage for stage in capture_of(builder)["stages"] if stage["kind"] == "sample")
 

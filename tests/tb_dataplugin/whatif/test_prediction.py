@@ -68,9 +68,11 @@ def test_an_iterator_around_a_loader_without_workers_can_be_changed(tmp_path: Pa
 def in_one_thread(folder: Path, **cpu: float) -> Loop:
     """Steps of 20 ms without DataLoader workers: 3 ms of drawing indices, 12 of building, 5 of the loop's own.
 
-    `cpu`: of the training thread in the window, and in each wait, in ms.
+    `cpu`: of the training thread in the window, and in each wait, in ms; `delay`: waiting for one, in the window.
     """
-    spent: dict[str, Any] = {"training_thread": {"cpu_us": 1e3 * cpu["thread"], "run_delay_us": 0}} if cpu else {}
+    spent: dict[str, Any] = (
+        {"training_thread": {"cpu_us": 1e3 * cpu["thread"], "run_delay_us": 1e3 * cpu.get("delay", 0)}} if cpu else {}
+    )
     loaders, host = [{"name": "DataLoader", "num_workers": 0, "batch_size": 1}], {"cores": 64}
     builder = TraceBuilder().annotated(loaders=loaders, host=host, **spent)
     told: dict[str, Any] = {"cpu_us": 1e3 * cpu["wait"]} if cpu else {}
@@ -93,6 +95,12 @@ def test_without_workers_the_cpu_time_of_waits_is_that_of_building(tmp_path: Pat
     assert loop.build_cpus == pytest.approx(1.0) and loop.own_cpus == pytest.approx(0.1)
     unknown = in_one_thread(tmp_path)
     assert unknown.build_cpus == unknown.own_cpus == 1.0
+
+
+def test_waiting_for_a_cpu_is_divided_as_the_cpu_time_is(tmp_path: Path) -> None:
+    loop = in_one_thread(tmp_path, thread=8 * 13.5, wait=13.0, delay=8 * 1.35)
+    assert loop.own_delayed == pytest.approx(0.05 / 5)
+    assert loop.build.total_ns.mean() / 1e6 == pytest.approx(15 - 1.3)
 
 
 def test_a_step_is_not_shorter_than_what_the_device_computes_for_it(tmp_path: Path) -> None:

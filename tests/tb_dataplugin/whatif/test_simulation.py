@@ -66,6 +66,13 @@ def test_the_training_process_receives_one_batch_after_the_other() -> None:
     assert step_ms(loop(8, receive=receiving)) == pytest.approx(22, rel=1e-6)
 
 
+def test_receiving_lacks_a_cpu_as_far_as_it_needs_one_whatever_the_step_needs() -> None:
+    receiving = Timed(((),), np.array([[12e6]]))
+    asleep = loop(0, build_ms=0, receive=receiving, cpus=1, other_cpus=1.0, own_cpus=0.0)
+    assert step_ms(asleep) == pytest.approx(2 * 12 + 10, rel=1e-6)
+    assert step_ms(replace(asleep, receive_cpus=0.0)) == pytest.approx(22, rel=1e-6)
+
+
 def test_a_slow_batch_holds_up_those_behind_it_only_in_order() -> None:
     slow = Timed(((BLUR,),), np.array([[5e6]] * 7 + [[95e6]]))
     in_order = loop(2, own_ms=8, build=slow)
