@@ -29,8 +29,10 @@ class WhatIf:
         differ = {name for name in {*new, *old} if new.get(name) != old.get(name)}
         if not differ.intersection(KNOWN):
             return None
-        after, before = self.prediction(changes).step_us, self.prediction(beside).step_us.value
-        return Forecast(after.value / before, after.low / before, after.high / before)
+        made, before = self.prediction(changes), self.prediction(beside).step_us.value
+        after = made.step_us
+        least = 1.0 if made.crowded else 0.0  # a gain that other programs would pay for is none
+        return Forecast(max(least, after.value / before), after.low / before, after.high / before)
 
     def prediction(self, changes: Changes) -> Prediction:
         """Of the loop with these settings; those that it does not know are left out."""

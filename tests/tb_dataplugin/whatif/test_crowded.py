@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
+from tb_dataplugin.tune.model import WhatIf
+from tb_dataplugin.tune.setting import Changes, with_change
 from tb_dataplugin.whatif import Change, predict
 from tb_dataplugin.whatif.loop import Loop, Settings, Timed
 
@@ -45,6 +48,14 @@ def test_a_loop_that_has_all_cpus_to_itself_takes_them_from_nobody() -> None:
         "the step lacks, and takes longer.",
     )
     assert not predict(replace(loop(other_cpus=0.02), cpus=8.0), Change(workers=4)).notes
+
+
+def test_tune_is_promised_nothing_that_other_programs_would_lose() -> None:
+    made = {"num_workers": 2, "prefetch_factor": 2}
+    more = with_change(Changes(), "num_workers", 12, made)
+    crowded, alone = (WhatIf(loop(other_cpus=busy), made).forecast(more, Changes()) for busy in (2.0, 0.02))
+    assert crowded is not None and crowded.value >= 1.0 > crowded.low
+    assert alone is not None and alone.value == pytest.approx(1.0, abs=0.1)
 
 
 def test_workers_that_mostly_wait_need_no_free_cpu() -> None:
