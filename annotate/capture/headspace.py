@@ -31,9 +31,12 @@ _Phase = Literal["off", "own", "copying", "serving", "read_clock"]
 
 
 class Clock:
-    """When steps ended: of the host, and where CUDA is in use also of the device, which is never waited for."""
+    """Moments of the host, and where CUDA is in use also of the device, which is never waited for. Two of them are a
+    step: one and the next, or one and the next of each pair.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_pairs: bool = False) -> None:
+        self._apart = 2 if in_pairs else 1
         self._times: list[float] = []
         self._events: list[Any] = []
         torch = sys.modules.get("torch")
@@ -48,7 +51,7 @@ class Clock:
 
     def __len__(self) -> int:
         """Steps."""
-        return max(0, len(self._times) - 1)
+        return len(self._times) // 2 if self._apart == 2 else max(0, len(self._times) - 1)
 
     @property
     def which(self) -> Literal["host", "device"]:
@@ -60,9 +63,10 @@ class Clock:
     def steps_us(self) -> list[float]:
         """Raises RuntimeError where the device has not come so far."""
         if self._events:
-            pairs = zip(self._events, self._events[1:], strict=False)
-            return [round(before.elapsed_time(after) * 1e3, 3) for before, after in pairs]
-        return [round((after - before) * 1e6, 3) for before, after in zip(self._times, self._times[1:], strict=False)]
+            events = zip(self._events[:: self._apart], self._events[1 :: self._apart], strict=False)
+            return [round(before.elapsed_time(after) * 1e3, 3) for before, after in events]
+        times = zip(self._times[:: self._apart], self._times[1 :: self._apart], strict=False)
+        return [round((after - before) * 1e6, 3) for before, after in times]
 
 
 class Headspace:
@@ -75,7 +79,7 @@ class Headspace:
         self._loader: object = None
         self._ahead = 0
         self._left_out = 0
-        self._own, self._served = Clock(), Clock()
+        self._own, self._served = Clock(), Clock(in_pairs=True)
         self._copies: deque[Any] = deque()
         self._bytes = 0
         self._most_bytes = 0
@@ -123,13 +127,19 @@ class Headspace:
         elif self._phase == "copying" and len(self._copies) >= self._asked:
             self._begin_serving()
         if self._phase == "serving":
-            self._served.mark()
             if self._copies:
                 return self._copies.popleft()
             self._finish()
         if self._phase == "read_clock" and self._served.is_known():
             self._read_clock()
         return NO_BATCH
+
+    def mark(self, loader: object) -> None:
+        """The loop over `loader` is about to get a batch, or asks for the next one. What lies between is its own time;
+        what follows, once it gets copies, is ours.
+        """
+        if self._phase == "serving" and loader is self._loader:
+            self._served.mark()
 
     def took(self, loader: object, batch: object) -> None:
         """The loader's own batch, which the loop gets next."""

@@ -48,6 +48,12 @@ class Serving:
             self._write()
         return batch
 
+    def mark(self, loader: object) -> None:
+        """The loop over `loader` is about to get a batch, or asks for the next one."""
+        if self._headspace.is_on:
+            with guard(_FAULT):
+                self._headspace.mark(loader)
+
     def took(self, loader: object, batch: object) -> None:
         """`loader` gave a batch, which the loop is about to get."""
         if self._headspace.is_on:

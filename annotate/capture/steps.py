@@ -68,8 +68,10 @@ class Steps(Generic[B]):
             prof.weighing.look(self._loader, batch)
             prof.loops += 1
             prof.own_time.begin()
+            prof.headspace.mark(self._loader)
             try:
                 yield batch
+                prof.headspace.mark(self._loader)
                 prof.own_time.end()
             except GeneratorExit:
                 prof.is_broken_off = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import warnings
 from collections.abc import Iterator
@@ -28,8 +29,10 @@ def drive(headspace: Headspace, loader: list[list[int]], seen: list[list[int]], 
     real = iter(loader)
     batch: Any = next(real, None)
     while batch is not None and len(seen) < stop_after:
+        headspace.mark(loader)
         seen.append(list(batch))
         batch.clear()
+        headspace.mark(loader)
         batch = headspace.step(loader)
         if batch is NO_BATCH:
             batch = next(real, None)
@@ -56,6 +59,17 @@ def test_copies_come_once_each_and_the_loaders_batches_stay_in_order() -> None:
     assert seen[:17] + seen[25:] == numbered(30)
     assert headspace.record is not None
     assert len(headspace.record["own_us"]) == ASKED
+    assert len(headspace.record["step_us"]) == ASKED - WARM_UP
+
+
+def test_what_lies_between_two_bodies_is_none_of_the_loops_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = itertools.count()
+    monkeypatch.setattr("annotate.capture.headspace.perf_counter", lambda: float(next(now)) ** 2)
+    headspace = started()
+    drive(headspace, numbered(30), [])
+    assert headspace.record is not None
+    first = ASKED + 1 + 2 * WARM_UP  # readings before it: one for each step of its own, two for each body
+    assert headspace.record["step_us"][0] == 1e6 * ((first + 1) ** 2 - first**2)
     assert len(headspace.record["step_us"]) == ASKED - WARM_UP
 
 
@@ -206,6 +220,22 @@ def test_an_error_of_the_loop_among_copies_is_the_loops(tmp_path: Path) -> None:
                 taken += 1
                 if taken == 25:
                     raise KeyError("mine")
+
+
+@pytest.mark.parametrize("name", ["step", "mark", "took"])
+def test_a_fault_of_ours_is_one_warning_and_the_loop_has_all_its_batches(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(Headspace, name, broken)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with annotate.profile(tmp_path, wait=0, warmup=1, active=3, headspace=ASKED, lines=False) as prof:
+            seen = [int(batch) for batch in batches(prof)]
+    assert sorted(set(seen)) == list(range(34))
+    assert len([one for one in said if "planted" in str(one.message)]) == 1
 
 
 def test_a_loop_that_is_too_short_is_said_so_once(tmp_path: Path) -> None:
