@@ -42,8 +42,9 @@ class Clock:
         torch = sys.modules.get("torch")
         self._cuda: Any = torch.cuda if torch is not None and torch.cuda.is_initialized() else None
 
-    def mark(self) -> None:
-        self._times.append(perf_counter())
+    def mark(self, at: float | None = None) -> None:
+        """Now, or `at` that time: after a sleep of the loop's, a CPU may take 0.1 ms for what comes before this."""
+        self._times.append(perf_counter() if at is None else at)
         if self._cuda is not None:
             event = self._cuda.Event(enable_timing=True)
             event.record()
@@ -134,12 +135,12 @@ class Headspace:
             self._read_clock()
         return NO_BATCH
 
-    def mark(self, loader: object) -> None:
-        """The loop over `loader` is about to get a batch, or asks for the next one. What lies between is its own time;
-        what follows, once it gets copies, is ours.
+    def mark(self, loader: object, at: float | None = None) -> None:
+        """The loop over `loader` is about to get a batch, or asked for the next one, `at` that time. What lies between
+        is its own time; what follows, once it gets copies, is ours.
         """
         if self._phase == "serving" and loader is self._loader:
-            self._served.mark()
+            self._served.mark(at)
 
     def took(self, loader: object, batch: object) -> None:
         """The loader's own batch, which the loop gets next."""

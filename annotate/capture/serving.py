@@ -48,11 +48,11 @@ class Serving:
             self._write()
         return batch
 
-    def mark(self, loader: object) -> None:
-        """The loop over `loader` is about to get a batch, or asks for the next one."""
+    def mark(self, loader: object, at: float | None = None) -> None:
+        """The loop over `loader` is about to get a batch, or asked for the next one, by `perf_counter`."""
         if self._headspace.is_on:
             with guard(_FAULT):
-                self._headspace.mark(loader)
+                self._headspace.mark(loader, at)
 
     def took(self, loader: object, batch: object) -> None:
         """`loader` gave a batch, which the loop is about to get."""

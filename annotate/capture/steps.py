@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sized
 from contextlib import AbstractContextManager
+from time import perf_counter
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from annotate.capture.handing_over import Weighing
@@ -58,6 +59,7 @@ class Steps(Generic[B]):
     def __iter__(self) -> Generator[B, None, None]:
         prof, label = self._prof, label_of(self._loader)
         first, later = switch.hand_out("wait", label + FIRST_BATCH), switch.hand_out("wait", label)
+        mark = prof.headspace.mark
         if prof.is_broken_off:
             prof.advance()
         prof.headspace.loop_begins(self._loader)
@@ -68,10 +70,10 @@ class Steps(Generic[B]):
             prof.weighing.look(self._loader, batch)
             prof.loops += 1
             prof.own_time.begin()
-            prof.headspace.mark(self._loader)
+            mark(self._loader)
             try:
                 yield batch
-                prof.headspace.mark(self._loader)
+                mark(self._loader, perf_counter())
                 prof.own_time.end()
             except GeneratorExit:
                 prof.is_broken_off = True
