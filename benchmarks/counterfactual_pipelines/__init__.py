@@ -15,6 +15,8 @@ from benchmarks.counterfactual_pipelines import (
     of_records,
     street_images,
     street_signals,
+    street_stores,
+    street_words,
     unseen_data,
     unseen_loops,
 )
@@ -32,6 +34,8 @@ PIPELINES: dict[str, Pipeline] = {
         unseen_loops,
         street_images,
         street_signals,
+        street_words,
+        street_stores,
     )
     for pipeline in module.PIPELINES
 }

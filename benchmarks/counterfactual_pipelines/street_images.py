@@ -79,7 +79,7 @@ class Photos(Endless):
 
 def _photos(removed: Removed) -> Loop:
     transform = chain(removed, RandomResizedCrop(112, 2), RandomFlip(1), ToTensor(1))
-    return Loop(loading(removed, Photos(transform, removed), num_workers=4, persistent_workers=True), 6)
+    return Loop(loading(removed, Photos(transform, removed), batch_size=16, num_workers=4, persistent_workers=True), 6)
 
 
 class PairedCrop(Real):
@@ -252,7 +252,7 @@ def _records() -> bytes:
 def _of_records(removed: Removed) -> Loop:
     transform = chain(removed, RandomResizedCrop(160, 2), RandomFlip(1), ToTensor(2))
     dataset = Records(transform, removed)
-    return Loop(loading(removed, dataset, batch_size=12, num_workers=3, persistent_workers=True), 9)
+    return Loop(loading(removed, dataset, batch_size=12, num_workers=3, persistent_workers=True), 8)
 
 
 PIPELINES: Final = (

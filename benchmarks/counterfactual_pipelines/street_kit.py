@@ -28,14 +28,16 @@ class Real(Work):
     """Work done `ms` times over: half of two is one, and after none the result is one that was made before."""
 
     def __init__(self, times: int = 2) -> None:
-        self.ms, self.made = times, None
+        self.ms = times
+        self.made: dict[int, Any] = {}
 
     def __call__(self, x: Any) -> Any:
         if not self.ms:
             self.left_out(x)
-            if self.made is None:
-                self.made = self.once(x)
-            return self.made
+            size = self.size(x)
+            if size not in self.made:
+                self.made[size] = self.once(x)
+            return self.made[size]
         for _ in range(max(1, round(self.ms))):
             made = self.once(x)
         return made
@@ -45,6 +47,17 @@ class Real(Work):
 
     def left_out(self, x: Any) -> None:
         """What is not this work's own, and happens all the same."""
+
+    def size(self, x: Any) -> int:
+        """What the size of the result depends on."""
+        return 0
+
+
+class Lengthwise(Real):
+    """The result is longer where what it is made of is longer."""
+
+    def size(self, x: Any) -> int:
+        return len(x)
 
 
 class Endless(Dataset[Any]):

@@ -16,17 +16,25 @@ import torch
 
 import annotate
 from benchmarks.counterfactual_pipelines.kit import Loop, Pipeline, Removed, chain, loading
-from benchmarks.counterfactual_pipelines.street_kit import Endless, Real, Trained, cached, collating, packed_arrays
+from benchmarks.counterfactual_pipelines.street_kit import (
+    Endless,
+    Lengthwise,
+    Real,
+    Trained,
+    cached,
+    collating,
+    packed_arrays,
+)
 
 
-class Resample(Real):
+class Resample(Lengthwise):
     """From 44.1 to 16 kHz."""
 
     def once(self, sound: Any) -> Any:
         return scipy.signal.resample_poly(sound, 160, 441).astype(np.float32)
 
 
-class Spectrogram(Real):
+class Spectrogram(Lengthwise):
     def __init__(self, times: int = 2) -> None:
         super().__init__(times)
         self.window, self.bands = torch.hann_window(400), torch.rand(64, 201)
@@ -117,7 +125,7 @@ class Speakers(Endless):
 
 def _reverbs(removed: Removed) -> Loop:
     dataset = Speakers(chain(removed, Reverb(2), Equaliser(2)), removed)
-    return Loop(loading(removed, dataset, num_workers=3, in_order=False), 6)
+    return Loop(loading(removed, dataset, batch_size=16, num_workers=3, in_order=False), 6)
 
 
 class CropVolume(Real):
@@ -157,12 +165,20 @@ class Scans(Endless):
 
 def _unet3d(removed: Removed) -> Loop:
     dataset = Scans(chain(removed, CropVolume(1), Smooth(2), Noise(2)), removed)
-    return Loop(loading(removed, dataset, batch_size=1, num_workers=1, prefetch_factor=1), 14)
+    return Loop(loading(removed, dataset, batch_size=1, num_workers=1, prefetch_factor=1), 7)
 
 
 class LogCounts(Real):
     def once(self, values: Any) -> Any:
         return np.log1p(values.astype(np.float32))
+
+
+class Turn(Real):
+    """By a quarter, around any axis."""
+
+    def once(self, values: Any) -> Any:
+        axes = random.choice(((1, 2), (2, 3), (1, 3)))
+        return np.ascontiguousarray(np.rot90(values, random.randrange(1, 4), axes))
 
 
 class Universes(Endless):
@@ -189,8 +205,8 @@ class Universes(Endless):
 
 
 def _universes(removed: Removed) -> Loop:
-    dataset = Universes(chain(removed, LogCounts(2)), removed)
-    return Loop(loading(removed, dataset, batch_size=4, num_workers=4, prefetch_factor=2), 7)
+    dataset = Universes(chain(removed, LogCounts(2), Turn(2)), removed)
+    return Loop(loading(removed, dataset, batch_size=12, num_workers=4, prefetch_factor=2), 6)
 
 
 class Voxels(Real):
@@ -262,7 +278,7 @@ class Windows(Endless):
 
 def _windows(removed: Removed) -> Loop:
     dataset = Windows(chain(removed, Detrend(2), Smoothing(2)), removed)
-    return Trained(loading(removed, dataset, batch_size=32, num_workers=0), 8)
+    return Trained(loading(removed, dataset, batch_size=16, num_workers=0), 8)
 
 
 PIPELINES: Final = (
@@ -271,7 +287,7 @@ PIPELINES: Final = (
     ),
     Pipeline("reverbs_3", "fourth", ("transform::Reverb", "transform::Equaliser", "transfer"), _reverbs),
     Pipeline("unet3d_1", "fourth", ("decode::numpy.NpzFile", "transform::Smooth", "transform::Noise"), _unet3d),
-    Pipeline("universes_4", "fourth", ("decode::record", "transform::LogCounts", "transfer"), _universes),
+    Pipeline("universes_4", "fourth", ("decode::record", "transform::LogCounts", "transform::Turn"), _universes),
     Pipeline(
         "points_2", "fourth", ("decode::numpy.NpzFile", "transform::Voxels", "transform::FarthestPoints"), _points
     ),
