@@ -157,10 +157,9 @@ class Scans(Endless):
         ]
 
     def __getitem__(self, i: int) -> Any:
-        if "decode::numpy.NpzFile" in self.removed:
-            return torch.from_numpy(self.transform(self.volume))
         with np.load(self.files[i % 6]) as file:
-            return torch.from_numpy(self.transform(file["x"]))
+            volume = self.volume if "decode::numpy.NpzFile" in self.removed else file["x"]
+        return torch.from_numpy(self.transform(volume))
 
 
 def _unet3d(removed: Removed) -> Loop:
@@ -242,9 +241,9 @@ class Points(Endless):
 
     def __getitem__(self, i: int) -> Any:
         names = sorted(os.listdir(self.folder))  # noqa: PTH208 -- as users write it
-        if "decode::numpy.NpzFile" in self.removed:
-            return torch.from_numpy(self.transform(self.points)), 1
         with np.load(self.folder / names[i % 64]) as file:
+            if "decode::numpy.NpzFile" in self.removed:
+                return torch.from_numpy(self.transform(self.points)), 1
             return torch.from_numpy(self.transform(file["points"])), int(file["label"])
 
 

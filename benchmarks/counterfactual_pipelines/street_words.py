@@ -131,11 +131,11 @@ class Lines(IterableDataset[Any]):
                 yield self.transform(buffer.pop())
 
     def _lines(self, number: int) -> Iterator[str]:
-        while "read::gzip" in self.removed:
-            yield from self.kept
         while True:
-            with annotate.stage("read", "gzip"):
-                lines = gzip.decompress(self.files[number % 4].read_bytes()).decode().splitlines()
+            lines, data = self.kept, self.files[number % 4].read_bytes()
+            if "decode::gzip" not in self.removed:
+                with annotate.stage("decode", "gzip"):
+                    lines = gzip.decompress(data).decode().splitlines()
             yield from lines
             number += 1
 
@@ -339,7 +339,7 @@ PIPELINES: Final = (
         _wordpieces,
     ),
     Pipeline("chats_0", "fourth", ("decode::json.line", "transform::WordPieces"), _chats),
-    Pipeline("lines_2", "fourth", ("read::gzip", "transform::Clean", "transform::WordPieces"), _lines),
+    Pipeline("lines_2", "fourth", ("decode::gzip", "transform::Clean", "transform::WordPieces"), _lines),
     Pipeline("clicks_3", "fourth", ("transform::Negatives", "transform::HashFeatures", "transfer"), _clicks),
     Pipeline(
         "columns_2", "fourth", ("sampler::ByUser", "transform::EncodeColumns", "transform::Standardise"), _columns
