@@ -1,8 +1,8 @@
 """Data pipelines whose parts can be taken away one at a time, in the manner of real users.
 
-`kit` has what they are made of; `in_workers`, `in_loop`, `of_files`, `of_records`, `in_python` and `unseen_*` the
-pipelines. Which of them rules may be tuned on was fixed before the first run: `group` is "tune" or "judge"; "third"
-came when the model had been mended in view of "judge".
+`kit` has what they are made of; `in_workers`, `in_loop`, `of_files`, `of_records`, `in_python`, `unseen_*` and
+`street_*` the pipelines. Which of them rules may be tuned on was fixed before the first run: `group` is "tune" or
+"judge"; "third" came when the model had been mended in view of "judge", "fourth" in view of "third".
 """
 
 from __future__ import annotations
@@ -13,6 +13,10 @@ from benchmarks.counterfactual_pipelines import (
     in_workers,
     of_files,
     of_records,
+    street_images,
+    street_signals,
+    street_stores,
+    street_words,
     unseen_data,
     unseen_loops,
 )
@@ -20,6 +24,18 @@ from benchmarks.counterfactual_pipelines.kit import Pipeline
 
 PIPELINES: dict[str, Pipeline] = {
     pipeline.name: pipeline
-    for module in (in_workers, in_loop, of_files, of_records, in_python, unseen_data, unseen_loops)
+    for module in (
+        in_workers,
+        in_loop,
+        of_files,
+        of_records,
+        in_python,
+        unseen_data,
+        unseen_loops,
+        street_images,
+        street_signals,
+        street_words,
+        street_stores,
+    )
     for pipeline in module.PIPELINES
 }

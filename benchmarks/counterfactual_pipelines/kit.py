@@ -38,7 +38,7 @@ class Pipeline:
     """`parts`: what can be taken away, by the name that the report has for it."""
 
     name: str
-    group: Literal["tune", "judge", "third"]
+    group: Literal["tune", "judge", "third", "fourth"]
     parts: tuple[str, ...]
     build: Callable[[Removed], Loop] = field(repr=False)
     about: str = ""
@@ -205,6 +205,7 @@ def loading(
     own |= settings
     if own.get("num_workers") == 0:
         own.pop("prefetch_factor", None)
+        own.pop("persistent_workers", None)
     return DataLoader(dataset, collate_fn=collate, **own)
 
 
