@@ -78,12 +78,24 @@ def simulate(loop: Loop, orders: Orders) -> Simulated:
 
 def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
     def slowed(work: Work) -> float:
-        return work.slowed((work.demand + loop.other_cpus) / loop.cpus)
+        return work.slowed(_longer(loop.cpus, loop.other_cpus, work)[0])
 
     receive = (np.array(batches.receive) + loop.around_ns) * slowed(loop.receiving)
     wait = np.array(batches.build) * slowed(loop.building) + receive
     own = np.array(batches.own) * slowed(loop.step)
     return Simulated((wait + own) * loop.batches_per_step, wait * loop.batches_per_step)
+
+
+def _longer(cpus: float, others: float, work: Work) -> tuple[float, float]:
+    """How much longer the training thread takes for what needs a CPU, and how much longer all others do, which want
+    `others` CPUs.
+
+    It wakes up time and again, on a CPU that another thread has where none is free, and gets its share of that one CPU:
+    half of it beside one thread, though all CPUs together would have more. The others get what it leaves.
+    """
+    taken = min(1.0, max(0.0, others - (cpus - 1))) * max(1.0, others / cpus)
+    own = max(1.0, (others + work.demand) / cpus, 1.0 + taken)
+    return own, max(1.0, others / (cpus - work.demand / own)) if others else 1.0
 
 
 class _Run:
@@ -175,8 +187,8 @@ class _Run:
         """
         loop = self.loop
         busy = [worker for worker in self.workers if worker.batch >= 0]
-        short = (loop.other_cpus + len(busy) * loop.build_cpus + work.demand) / loop.cpus
-        building, training = self.building.slowed(short), work.slowed(short)
+        own, others = _longer(loop.cpus, loop.other_cpus + len(busy) * loop.build_cpus, work)
+        building, training = self.building.slowed(others), work.slowed(own)
         least = min((worker.left for worker in busy), default=_NEVER)
         passed = min(least * building, ns * training, until - self.now)
         self.now = until if passed == until - self.now else self.now + passed

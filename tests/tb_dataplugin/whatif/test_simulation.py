@@ -66,6 +66,11 @@ def test_the_training_process_receives_one_batch_after_the_other() -> None:
     assert step_ms(loop(8, receive=receiving)) == pytest.approx(22, rel=1e-6)
 
 
+def test_a_thread_that_wakes_up_shares_one_cpu_where_none_is_free() -> None:
+    beside = [loop(0, build_ms=0, own_ms=10, cpus=2, other_cpus=float(others)) for others in (0, 1, 1.5, 2, 3)]
+    assert [step_ms(one) for one in beside] == pytest.approx([10, 10, 15, 20, 25], rel=1e-6)
+
+
 def test_receiving_lacks_a_cpu_as_far_as_it_needs_one_whatever_the_step_needs() -> None:
     receiving = Timed(((),), np.array([[12e6]]))
     asleep = loop(0, build_ms=0, receive=receiving, cpus=1, other_cpus=1.0, own_cpus=0.0)
