@@ -127,7 +127,7 @@ def _run_delay(
     waited = built = 0
     for thread in samples.threads if samples else ():
         mine = rows & (table.pid == thread.pid)
-        if thread.is_training or not mine.any():
+        if thread.is_training or not mine.any() or not thread.cpu_ns.any():  # no CPU time: a kernel that does not count
             continue
         more_waited, more_built = _sampled_delay(
             thread, Intervals.union(table.started_ns[mine], table.finished_ns[mine])

@@ -96,7 +96,10 @@ def test_samples_of_a_worker_say_how_long_it_waited_for_a_cpu_though_no_batch_wa
     for number, start in enumerate((0, 450)):
         builder.batch(number, 0, start, start, start + 400, start + 400, {"sample::Pets": (start, 400, 150)})
     assert "run_delay_share" not in capture_of(builder)["worker_costs"]
-    builder.sampled([0, 100, 200, 300, 400, 500, 600, 700, 800, 900], [0] * 10, pid=100, delay_us=40)
+    times = [0, 100, 200, 300, 400, 500, 600, 700, 800, 900]
+    builder.sampled(times, [0] * 10, pid=100)  # a kernel that does not count
+    assert "run_delay_share" not in capture_of(builder)["worker_costs"]
+    builder.sampled(times, [0] * 10, pid=100, delay_us=40)
     assert capture_of(builder)["worker_costs"]["run_delay_share"] == pytest.approx(9 * 40 / 800)
 
 
