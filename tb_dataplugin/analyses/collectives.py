@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import Category
-from tb_dataplugin.model.intervals import Int64Array, int64
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import Trace
 
 Rows = npt.NDArray[np.intp]
@@ -92,6 +92,14 @@ def find_collectives(trace: Trace, steps: Steps | None) -> Collectives | Unavail
         arrival_ns=arrival,
         end_ns=found.end_ns[order],
     )
+
+
+def share_in_collectives(trace: Trace, window: Window) -> float | None:
+    """Of the window, waiting for other ranks included; None where no collective was recorded."""
+    found = find_collectives(trace, None)
+    if isinstance(found, Unavailable) or not len(found) or not window.duration_ns:
+        return None
+    return Intervals.union(found.arrival_ns, found.end_ns).clip(window).total_ns / window.duration_ns
 
 
 def _operations(trace: Trace) -> Int64Array:

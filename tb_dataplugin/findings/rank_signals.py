@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tb_dataplugin.analyses.collectives import find_collectives
+from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.findings.evidence import Evidence, share
-from tb_dataplugin.model.intervals import Intervals
 from tb_dataplugin.units import percent
 
 
@@ -37,12 +35,6 @@ class RankSignals:
 
 def read_ranks(results: Results) -> RankSignals | None:
     """None for a run of one process."""
-    info, window = results.trace.info, results.window
+    info = results.trace.info
     count = info.world_size or 1
-    if count < 2:
-        return None
-    found = find_collectives(results.trace, None)
-    if isinstance(found, Unavailable) or not len(found) or not window.duration_ns:
-        return RankSignals(info.rank, count, None)
-    inside = Intervals.union(found.arrival_ns, found.end_ns).clip(window)
-    return RankSignals(info.rank, count, inside.total_ns / window.duration_ns)
+    return None if count < 2 else RankSignals(info.rank, count, share_in_collectives(results.trace, results.window))

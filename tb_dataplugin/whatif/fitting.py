@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.taken_cpus import delayed_share, step_threads, training_costs, waits_cpu_ns
@@ -196,12 +197,18 @@ def _loop(
         own_delayed=training.delayed,
         device_ns=_device_ns(results),
         batch_size=size,
+        in_collectives=_in_collectives(results),
         is_pinned=bool(results.settings.pin_memory),
         pageable_ns=_pageable_ns(results),
         worker_bytes=_worker_bytes(results),
         handed_over=results.trace.info.pipeline.handed_over if results.trace.info.pipeline else None,
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
+
+
+def _in_collectives(results: Results) -> float:
+    several = (results.trace.info.world_size or 1) > 1
+    return (share_in_collectives(results.trace, results.window) or 0.0) if several else 0.0
 
 
 def _device_ns(results: Results) -> float | None:

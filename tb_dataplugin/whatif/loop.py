@@ -119,6 +119,8 @@ class Loop:
     """
     handed_over: HandedOver | None = None
     """A batch in pickle, where there are no DataLoader workers and that was measured."""
+    in_collectives: float = 0.0
+    """Share of the window, waiting for other ranks included."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

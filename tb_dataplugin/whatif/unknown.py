@@ -13,11 +13,15 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.errors import BadRequest
+from tb_dataplugin.units import percent
 from tb_dataplugin.whatif.change import Change, changed, is_of, scaled
 from tb_dataplugin.whatif.loop import Loop, Timed
 
 HALFWAY: Final = 0.5
 MOST_SAMPLES: Final = 1_000_000
+
+MUCH: Final = 0.1
+"""Share of the window in collectives from which on other ranks may decide how long a step takes."""
 
 
 def has_two_ends(change: Change) -> bool:
@@ -81,6 +85,12 @@ def moved_ns(loop: Loop, change: Change) -> float:
 
 def assumptions(loop: Loop, change: Change) -> Iterator[str]:
     """What such a prediction rests on."""
+    if loop.in_collectives >= MUCH:
+        yield (
+            f"This rank is in collectives for {percent(loop.in_collectives)} of the window, waiting for other ranks "
+            "included: they may keep it waiting whatever its own loader does. Predict the rank that others wait for "
+            "(tb-dataplugin ranks)."
+        )
     if change.batch is not None and change.batch != loop.batch_size:
         yield (
             f"batch={change.batch}: building a batch is taken to grow with its samples. How the step, the device and "

@@ -50,6 +50,12 @@ def test_a_loop_that_has_all_cpus_to_itself_takes_them_from_nobody() -> None:
     assert not predict(replace(loop(other_cpus=0.02), cpus=8.0), Change(workers=4)).notes
 
 
+def test_a_rank_that_others_keep_waiting_is_said_to_be_one() -> None:
+    waiting = predict(replace(loop(other_cpus=0.02), in_collectives=0.775), Change(prefetch=4))
+    assert waiting.notes[-1].startswith("This rank is in collectives for 77.5% of the window, waiting for other ranks")
+    assert not predict(replace(loop(other_cpus=0.02), in_collectives=0.04), Change(prefetch=4)).notes
+
+
 def test_tune_is_promised_nothing_that_other_programs_would_lose() -> None:
     made = {"num_workers": 2, "prefetch_factor": 2}
     more = with_change(Changes(), "num_workers", 12, made)
