@@ -50,10 +50,13 @@ class Event(NamedTuple):
     loader: int
     epoch: int
     batch: int
-    took: int
+    took: float
+    """A stall: of the step; slow: on average."""
     usual: float
     length: int | None = None
     """Batches of an epoch, where it is known."""
+    mean: float | None = None
+    """Of the slow time that is over, where the change is that to usual."""
 
 
 class Owner(Protocol):
@@ -141,7 +144,12 @@ class Series:
     def _happened(self, change: str, what: str, epoch: int, batch: int, took: int, usual: Usual) -> None:
         self.tally.stalls += change == "stall"
         middle = 0.0 if usual.range is None else usual.range.usual
-        self.owner.happened(Event(change, what, self.number, epoch, batch, took, middle, self.length))
+        event = Event(change, what, self.number, epoch, batch, took, middle, self.length)
+        if change == "slow":
+            event = event._replace(took=usual.slow.mean)
+        elif change == "usual":
+            event = event._replace(mean=usual.slow.mean)
+        self.owner.happened(event)
 
     def built(self, facts: Facts) -> None:
         """A worker's batch that is measured has come in; perhaps in torch's pinning thread."""

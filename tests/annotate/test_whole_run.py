@@ -122,10 +122,24 @@ def test_slow_begins_when_most_steps_are_and_ends_when_few_are() -> None:
     assert usual.range is not None and usual.range.usual < 21 * MS, "what was slow was not learnt"
 
 
-def test_every_second_step_slow_does_not_make_events_come_and_go() -> None:
-    usual = Usual()
-    steady(usual, 100)
-    assert {usual.add(60 * MS if turn % 2 else 20 * MS) for turn in range(300)} == {None}
+@pytest.mark.parametrize("workers", [0, 2, 16])
+def test_batches_that_come_in_turns_hide_no_slow_time(workers: int) -> None:
+    """One step in so many waits for all DataLoader workers, and is all that slow data makes longer."""
+    usual, turn = Usual(workers), max(2, workers)
+    steady(usual, 40 * turn)
+    assert usual.add(25_000 * MS) == "stall", "a stall before changes nothing"
+    steady(usual, 40 * turn - 1)
+    slow = [usual.add((20 + 40 * turn) * MS if step % turn == 0 else 20 * MS) for step in range(20 * turn)]
+    assert [change for change in slow if change] == ["slow"]
+    assert usual.slow.mean == pytest.approx(60 * MS, rel=0.01)
+    assert [change for change in steady(usual, 20 * turn) if change] == ["usual"]
+
+
+def test_stalls_here_and_there_are_no_slow_time() -> None:
+    usual, numbers = Usual(8), random.Random(2)
+    steady(usual, 400)
+    changes = {usual.add(400 * MS if numbers.random() < 0.02 else 20 * MS) for _ in range(20_000)}
+    assert changes <= {"stall", None}
 
 
 def test_slow_for_very_long_is_what_is_usual_then() -> None:
@@ -317,8 +331,10 @@ def test_a_disk_that_is_full_later_is_one_warning_at_the_loop(tmp_path: Path, mo
     assert len(warned) == 1 and warned[0].filename == __file__
 
 
-def alarm(recorder: Recorder, what: str = "data wait", length: int | None = None) -> None:
-    recorder.loaders.happened(Event("slow", what, 0, 0, 9, 60 * MS, 20.0 * MS, length))
+def alarm(
+    recorder: Recorder, what: str = "data wait", length: int | None = None, change: str = "slow"
+) -> None:
+    recorder.loaders.happened(Event(change, what, 0, 0, 9, 60 * MS, 20.0 * MS, length))
 
 
 def test_an_event_is_followed_by_a_window_that_the_file_names(tmp_path: Path) -> None:
@@ -333,6 +349,31 @@ def test_an_event_is_followed_by_a_window_that_the_file_names(tmp_path: Path) ->
     first, second = (line for line in lines_of(tmp_path) if line["kind"] == "capture")
     assert (first["event"], first["capture"]) == (1, trace.name)
     assert second["event"] == 2 and "less than 300 s ago" in second["missed"]
+
+
+def test_a_slow_time_is_recorded_whatever_stalls_were_recorded_before(tmp_path: Path) -> None:
+    loader = DataLoader(Numbers(), batch_size=1)
+    annotate.watch(loader, logdir=tmp_path)
+    for change in ("stall", "stall", "slow", "slow"):
+        alarm(running(), change=change)
+        list(loader)
+    annotate.off()
+    said = {line["event"]: line for line in lines_of(tmp_path) if line["kind"] == "capture"}
+    assert "capture" in said[1] and "capture" in said[3] and said[3]["from"] > said[1]["from"]
+    assert "less than 300 s ago" in said[2]["missed"] and "less than 300 s ago" in said[4]["missed"]
+
+
+def test_the_last_window_is_kept_for_a_slow_time(tmp_path: Path) -> None:
+    loader = DataLoader(Numbers(), batch_size=1)
+    annotate.watch(loader, logdir=tmp_path)
+    running().windows = on_alarm.AlarmWindows(running(), most=2, between_s=0)
+    for change in ("stall", "stall", "slow"):
+        alarm(running(), change=change)
+        list(loader)
+    annotate.off()
+    said = {line["event"]: line for line in lines_of(tmp_path) if line["kind"] == "capture"}
+    assert "kept for a slow time" in said[2]["missed"]
+    assert "capture" in said[1] and "capture" in said[3]
 
 
 def test_no_window_is_recorded_beside_the_programs_profiler(tmp_path: Path) -> None:
