@@ -27,7 +27,7 @@ _NEW_USUAL, _NEW_USUAL_TURNS = 400, 40
 _SIGMA: Final = 1.4826
 _SLOW_SIGMAS, _SLOW_SHARE, _SLOW_NS = 4, 0.5, 2_000_000
 _ROUND: Final = 20
-"""Steps of a round, or as many as there are DataLoader workers: the longest step of a turn is as usual as the others."""
+"""Steps of a round, or as many as there are DataLoader workers: the longest of a turn is as usual as the others."""
 _ROUNDS, _FEWEST_ROUNDS = 15, 3
 _STALL_TIMES, _STALL_NS = 3, 250_000_000
 

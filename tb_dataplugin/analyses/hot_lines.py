@@ -53,6 +53,12 @@ LEAST_SAMPLES: Final = 100
 """In a stage, or a cause of idle time: with fewer, the share of a line has a 95% interval of more than 10 points to
 either side."""
 
+FEWEST_SAMPLES: Final = 20
+"""The same where one line has nearly all of them."""
+
+MOST_OF_IT: Final = 0.5
+"""Part of the time that a line has at the lower end of its interval, from which few samples name it."""
+
 LEAST_TO_CHECK: Final = 500
 """Samples in stages: with fewer, shares of stages differ by more than 3 points for no reason."""
 
@@ -74,8 +80,9 @@ TRAINING_CAUSES: Final = ("host", "launch", "sync", "h2d")
 class PartLines:
     """The lines of a stage, or of a part of the training thread's time, the hottest first.
 
-    `recorder_ns` is time in the recorder's own code, which is not in `time_ns`. Empty rows: there are fewer than
-    `LEAST_SAMPLES` samples, too few for a guess. `others`: lines beyond those.
+    `recorder_ns` is time in the recorder's own code, which is not in `time_ns`. Empty rows: too few samples for a
+    guess; of fewer than `LEAST_SAMPLES` only a line is named that has most of the time for certain. `others`: lines
+    beyond.
     """
 
     samples: int
@@ -282,8 +289,9 @@ class _Finder:
         in_recorder = self.in_recorder(hits)
         recorder, hits = float(hits.weight_ns[in_recorder].sum()), hits.where(~in_recorder)
         total = float(hits.weight_ns.sum())
-        if len(hits) < LEAST_SAMPLES or not total:
-            return PartLines(len(hits), round(total), round(recorder), (), 0, None)
+        none = PartLines(len(hits), round(total), round(recorder), (), 0, None)
+        if len(hits) < FEWEST_SAMPLES or not total:
+            return none
         nodes = hits.node if above is not None else np.zeros_like(hits.node)
         (nodes, stacks), place = np.unique(np.stack((nodes, hits.stack)), axis=1, return_inverse=True)
         place = place.ravel()
@@ -300,12 +308,15 @@ class _Finder:
             has_device=self._has_device,
             called_from=[calling_place(frames, inside) for frames, inside in zip(whole, cut, strict=True)],
         )
+        most = MOST_ROWS if len(hits) >= LEAST_SAMPLES else 1
+        if most == 1 and not (rows and rows[0].share - rows[0].error >= MOST_OF_IT):
+            return none
         return PartLines(
             len(hits),
             round(total),
             round(recorder),
-            rows[:MOST_ROWS],
-            max(0, len(rows) - MOST_ROWS),
+            rows[:most],
+            max(0, len(rows) - most),
             grow(hits, hung, place, self._most(MOST_NODES_OF_ALL if above else MOST_NODES)),
             grow_in_order(
                 hits, hung, place, self._threads, self._most(MOST_IN_ORDER_OF_ALL if above else MOST_IN_ORDER)

@@ -10,7 +10,7 @@ from typing import Final
 
 from tb_dataplugin.findings import rules
 from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
-from tb_dataplugin.findings.gain import gain_of
+from tb_dataplugin.findings.gain import NO_GAIN, gain_of
 from tb_dataplugin.findings.leading import in_order
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
@@ -51,7 +51,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
             known = _doubted(_no_higher(_estimated(found)), signals)
             known = _of_one_rank(known, signals) if rule.is_about_wait else known
-            gain = gain_of(known.gain_us_per_step, signals, of_wait=rule.is_about_wait)
+            gain = gain_of(known.gain_us_per_step, signals, of_wait=rule.is_about_wait) if known.saves else NO_GAIN
             findings.append(NamedFinding(rule.name, known, gain))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
 

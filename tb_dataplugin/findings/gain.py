@@ -38,6 +38,10 @@ class Gain:
     """What it saves is data wait of steps."""
 
 
+NO_GAIN: Final = Gain(None, None, None, None, None, None, "nothing to gain")
+"""Of a finding that says what would not help."""
+
+
 def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = False) -> Gain:
     """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait."""
     if us_per_step is None:

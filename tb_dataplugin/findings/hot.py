@@ -72,4 +72,8 @@ def feeder_line(signals: Signals) -> tuple[Evidence, ...]:
 def _evidence(line: HotLine | None, whole: str, stage: str = "", more: str = "") -> tuple[Evidence, ...]:
     if line is None or line.share < HOT_LINE:
         return ()
-    return (share("hot_line", line.share, whole, f"{line.text}: {percent(line.share)} of {whole}{more}", stage),)
+    return (
+        share(
+            "hot_line", line.share, whole, f"{line.text}: {percent(line.share)} of {whole}{line.between}{more}", stage
+        ),
+    )

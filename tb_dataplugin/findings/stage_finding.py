@@ -20,7 +20,7 @@ from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU, ONE_CALL
-from tb_dataplugin.units import duration, percent, plural, significant
+from tb_dataplugin.units import count, duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
     "read": "Read fewer, larger files (packed records), keep them on a local disk, or cache what is read again.",
@@ -109,6 +109,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
         evidence=(
             _waited(signals, place),
             *_calls_evidence(signals, calls, place),
+            *_one_file(signals, stage),
             *stage_line(signals, place.name),
             *_parents(stage, rows),
             *(_use_of_time(most) if most is not None else ()),
@@ -277,6 +278,16 @@ def _calls_evidence(signals: Signals, calls: _AllCalls | None, place: StageWait)
     each = f" ({significant(often)} per sample: are all of them needed?)" if often >= OFTEN else ""
     spread = f"p50 {duration(calls.median_us)}, longest {duration(calls.longest_us)}"
     return (number("calls", calls.count, "count", f"{plural(calls.count, 'call')}{each}, {spread}", stage=place.name),)
+
+
+def _one_file(signals: Signals, stage: Stage) -> tuple[Evidence, ...]:
+    """A file that each of the slow samples read, besides files of their own."""
+    files = [set(sample.files) for sample in signals.slow_samples if sample.files]
+    shared = sorted(set.intersection(*files)) if len(files) >= FEW_SAMPLES else []
+    if stage.kind not in ("read", "decode", "sample") or not shared or len(set.union(*files)) == len(shared):
+        return ()
+    text = f"each of the {count(len(files))} slowest samples whose files are known read {shared[0]}"
+    return (Evidence("one_file", f"{text}: once per sample, and always the same file", stage=stage.name),)
 
 
 def _is_sample(stage: Stage) -> bool:

@@ -12,6 +12,7 @@ from tb_dataplugin.cli import main
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.watchfile.reading import read_part, runs_of
+from tb_dataplugin.watchfile.sentences import event_sentence, run_sentence
 from tb_dataplugin.watchfile.summary import Summary, percentile, summary_of
 
 BEGIN = 1_700_000_000.0
@@ -121,6 +122,21 @@ def test_step_time_and_data_wait_that_are_slow_at_once_are_one_event(tmp_path: P
     assert alone.until is None and not alone.also
     text = " ".join(runs_text(runs_of([read_part(path)])).split())
     assert "slow for 30.0 s: data wait 25.0 s, usually 20.0 ms; step time 25.0 s, usually 20.0 ms; recorded in" in text
+
+
+def test_a_slow_time_is_said_with_when_how_long_and_what_grew(tmp_path: Path) -> None:
+    steps = event(3, "slow", 60, "step time"), event(3, "usual", 65, "step time")
+    waits = event(1, "slow", 4), {**event(1, "usual", 30), "mean_us": 6e4}
+    path = write(tmp_path / "a.watch.jsonl", RUN, interval(0), *waits, *steps)
+    (run,) = runs_of([read_part(path)])
+    found = summary_of(run)
+    assert found is not None
+    assert "slow 2 times, the longest time after 4.00 s, for 26.0 s (data wait 60.0 ms, usually 20.0 ms)" in (
+        run_sentence(found)
+    )
+    wait, step = found.happenings
+    assert event_sentence(wait).endswith("slow after 4.00 s, for 26.0 s: data wait 60.0 ms, usually 20.0 ms.")
+    assert event_sentence(step).endswith("step time 25.0 s, usually 20.0 ms; the data wait is as usual.")
 
 
 def test_memory_that_grows_is_named_and_memory_that_does_not_is_not(tmp_path: Path) -> None:

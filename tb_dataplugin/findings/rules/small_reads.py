@@ -55,5 +55,8 @@ def _cached(signals: Signals) -> tuple[Evidence, ...]:
     cached = signals.costs.cached if signals.costs else None
     if cached is None:
         return ()
-    text = f"{percent(cached)} of the bytes came from the page cache, the rest from storage"
+    part = percent(cached)
+    text = f"{part} of the bytes came from the page cache, the rest from storage"
+    if part == percent(1.0):
+        text = "all bytes came from the page cache"
     return (share("cached", cached, "bytes read", text),)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from annotate.trace_format import METADATA_KEY, THREAD_STATES
 from tb_dataplugin.findings import rules
 from tb_dataplugin.findings.engine import all_rules, run_rules
 from tb_dataplugin.findings.rank_signals import RankSignals
@@ -24,8 +25,10 @@ from tests.tb_dataplugin.findings.cases import (
     launching,
     signals_of,
 )
+from tests.tb_dataplugin.findings.step_cases import MODEL, run
 from tests.trace_builder import TraceBuilder
 
+RUNNING, BLOCKED = THREAD_STATES.index("running"), THREAD_STATES.index("blocked")
 FOLDER = Path(rules.__path__[0])
 MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 
@@ -113,6 +116,35 @@ def test_a_gain_of_one_of_several_ranks_is_not_measured() -> None:
         if named.gain.of_wait and named.gain.us_per_step:
             assert named.finding.confidence != "measured"
             assert "one of 2 ranks" in named.finding.confidence_reason
+
+
+def in_step_with_others(state: int) -> TraceBuilder:
+    """Steps of 10 ms; in most of each the backward pass waits for an all-reduce, `state` by stack samples."""
+    builder = run([(MODEL, 100)], states=[RUNNING if number % 10 < 2 else state for number in range(100)])
+    builder.top_level["distributedInfo"] = {"rank": 1, "world_size": 4}
+    for step in range(10):
+        builder.operator(10_000 * step + 2_100, 20, "c10d::allreduce_")
+        builder.operator(10_000 * step + 2_100, 7_800, "gloo:all_reduce", tid=9)
+    return builder
+
+
+def test_waiting_for_other_ranks_is_not_the_models_own_work() -> None:
+    verdict = capture_of(in_step_with_others(BLOCKED)).verdict
+    assert verdict.bound == "comm" and "own work" not in verdict.sentence
+    assert verdict.sentence.startswith("The training thread waits for other ranks, in collectives, for 7")
+    assert "and for data for 4.00%" in verdict.sentence and "`tb-dataplugin ranks`" in verdict.sentence
+
+
+def test_an_all_reduce_that_runs_beside_the_backward_pass_is_no_waiting() -> None:
+    sentence = capture_of(in_step_with_others(RUNNING)).verdict.sentence
+    assert "own work" in sentence and "other ranks" not in sentence
+
+
+def test_where_states_are_unknown_work_is_not_told_from_waiting() -> None:
+    builder = in_step_with_others(-1)
+    (thread,) = builder.top_level[METADATA_KEY]["lines"]["threads"]
+    thread["state"] = [-1] * len(thread["state"])
+    assert "own work" not in capture_of(builder).verdict.sentence
 
 
 def test_a_rank_says_how_much_of_the_window_it_is_in_collectives() -> None:

@@ -236,9 +236,10 @@ def test_a_stage_without_a_line_says_why() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 9000, "wait::DataLoader")
     builder.stage("sample::Pets", 0, 9000)
     line = ("Pets.__getitem__", "/home/me/train.py", 41)
-    said = finding_in(builder.stacks([200.0 * n for n in range(1, 41)], [[line]] * 40), "leading_stage")
+    other = ("Pets.crop", "/home/me/train.py", 60)
+    said = finding_in(builder.stacks([200.0 * n for n in range(1, 41)], [[line], [other]] * 20), "leading_stage")
     (text,) = (one.text for one in said.evidence if one.kind == "no_line")
-    assert text == "no line is named: too few stack samples, 40 of 100"
+    assert text == "no line is named: too few stack samples: 40, 100 are needed"
 
 
 def test_a_stage_whose_time_is_spread_says_that_no_line_leads() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.rules.workers_read_the_same import check
 from tb_dataplugin.findings.waste import Twins, WasteSignals
 from tb_dataplugin.model.trace import LoaderInfo
@@ -19,6 +19,14 @@ def test_workers_that_read_all_of_an_iterable_get_their_own_part() -> None:
     found = said(WasteSignals(twins=Twins(3, 2 / 3)))
     assert found is not None and "3 DataLoader workers read the same items" in found.title
     assert "get_worker_info" in found.code and found.evidence[0].value == 2 / 3
+
+
+def test_items_that_cannot_be_compared_are_an_inconclusive_check() -> None:
+    found = check(replace(signals_of(input_bound()), waste=WasteSignals(twins_unknown="All items are of one size")))
+    assert isinstance(found, Abstention)
+    assert (
+        found.reason.startswith("All items are of one size, so it is not known") and "get_worker_info" in found.reason
+    )
 
 
 def test_workers_with_parts_of_their_own_are_in_order() -> None:
