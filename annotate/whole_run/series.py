@@ -89,6 +89,8 @@ class Series:
         """Workers that sent a batch since they were last taken."""
         self._wait: Final = Usual(workers)
         self._step: Final = Usual(workers)
+        self._step_is_slow = False
+        """And it has been said, since that of the data wait was not."""
         self.recent: list[Step] = []
         """The latest steps that nothing is to be said of: one tuple each, until they are summed up."""
         self.to_learn: Final[deque[list[Step]]] = deque()
@@ -126,8 +128,13 @@ class Series:
         change_of_step = self._step.add(step)
         if change is not None:
             self._happened(change, "data wait", epoch, batch, wait, self._wait)
-        elif change_of_step is not None and not self._wait.is_slow:
-            self._happened(change_of_step, "step time", epoch, batch, step, self._step)
+        is_said = change is not None or self._wait.is_slow
+        if change_of_step == "usual":
+            is_said, self._step_is_slow = not self._step_is_slow, False
+        if change_of_step is None or is_said:
+            return
+        self._step_is_slow = change_of_step == "slow"
+        self._happened(change_of_step, "step time", epoch, batch, step, self._step)
 
     def _usual_step(self) -> float:
         known = self._step.range

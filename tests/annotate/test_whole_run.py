@@ -208,6 +208,36 @@ def test_each_step_is_summed_up_and_learnt_once_however_long_intervals_are(steps
     assert [(event.change, event.what, event.batch) for event in loaders.events] == [("stall", "step time", 600)]
 
 
+def test_slow_data_is_one_event_of_the_data_wait_whatever_was_before() -> None:
+    """Two DataLoader workers; a stall, and later slow data, which make every second step six times as long."""
+    loaders = Loaders()
+    iterator = RunIterator(Series(0, loaders, 8, None, workers=2), None, nullcontext, 0)
+    now = 0
+    for turn in range(900):
+        wait = 80 * MS if 600 <= turn < 700 and turn % 2 else 3_000 * MS if turn == 500 else MS
+        now += 14 * MS + wait
+        iterator._came(now - wait, now)
+    assert [(event.change, event.what) for event in loaders.events] == [
+        ("stall", "data wait"),
+        ("slow", "data wait"),
+        ("usual", "data wait"),
+    ]
+    _, slow, usual = loaders.events
+    assert 600 < slow.batch < 620 and slow.took == pytest.approx(40.5 * MS) and slow.usual == pytest.approx(MS)
+    assert usual.mean == pytest.approx(39 * MS, rel=0.1)
+
+
+def test_a_slow_step_that_was_said_ends_also_while_the_data_wait_is_slow() -> None:
+    loaders = Loaders()
+    series = Series(0, loaders, 8, None)
+    for step, wait, count in ((20, 1, 200), (60, 1, 40), (60, 41, 40), (20, 15, 40), (20, 1, 40)):
+        for _ in range(count):
+            series.stepped(0, 0, step * MS, wait * MS)
+    said = [(event.change, event.what) for event in loaders.events]
+    assert said[:2] == [("slow", "step time"), ("slow", "data wait")]
+    assert sorted(said[2:]) == [("usual", "data wait"), ("usual", "step time")]
+
+
 def test_a_time_is_in_the_bucket_whose_upper_edge_is_next() -> None:
     for time in (0, 1, 1000, 1001, 1189, 1190, 10**6, 25 * 10**9):
         bucket = bucket_of(time)
