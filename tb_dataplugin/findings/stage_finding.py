@@ -208,7 +208,7 @@ def _line_advice(signals: Signals, stage: Stage) -> str:
     known = callee_advice(line.calls)
     if line.share < ONE_LINE:
         return known
-    return f"{percent(line.share)} of it is {line.text}: begin there. {known or OF_PYTHON}"
+    return f"{line.share_of('it')} is {line.text}: begin there. {known or OF_PYTHON}"
 
 
 def has_pictures(signals: Signals) -> bool:
@@ -238,7 +238,7 @@ def _where(signals: Signals, stage: Stage) -> str:
     line = signals.stage_lines.get(stage.name)
     if line is None or line.share < HOT_LINE:
         return MARK
-    return f". {percent(line.share)} of it is {line.text}: begin there."
+    return f". {line.share_of('it')} is {line.text}: begin there."
 
 
 def _per_step(signals: Signals, gain: float | None, saving: Saving) -> float | None:

@@ -75,10 +75,10 @@ def test_too_few_samples_are_no_guess() -> None:
     part = lines_of(results_of(step().stacks(every(80, few), [HOT] * few))).stages[MASKING]
     assert (part.samples, part.rows, part.tree) == (few, (), None)
     fewer = capture_of(step().stacks(every(160, 50), [HOT] * 50)).lines
-    assert fewer.stages[0].text == "too few stack samples, 50 of 100"
+    assert fewer.stages[0].text == "too few stack samples to name a line (50 of 100 needed)"
     assert f"To see lines of {MASKING.name}, record about 3 steps (active=3; under run: --active 3)." in fewer.sentence
     assert (
-        capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0].text == "too few stack samples, 5 of 100"
+        capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0].text == "too few stack samples to name a line (5 of 100 needed)"
     )
 
 
@@ -178,7 +178,7 @@ def test_library_code_is_shown_with_the_line_that_calls_it() -> None:
 def test_the_training_threads_lines_do_not_vanish_below_a_hundred_samples() -> None:
     capture = capture_of(step().stacks(every(200, 10, 8000), [(MAIN, LOG)] * 10))
     text = as_text(Report(captures=[capture]))
-    assert "training thread outside the data wait: too few stack samples, 10 of 100" in text
+    assert "training thread outside the data wait: too few stack samples to name a line (10 of 100 needed)" in text
 
 
 def test_the_report_has_what_the_step_is_spent_on() -> None:
