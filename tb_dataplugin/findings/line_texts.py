@@ -164,7 +164,8 @@ def part_sentence(hottest: Sequence[Together]) -> str:
 
 def part_text(part: PartLines) -> str:
     """Why no line is named; "" where lines are."""
-    return "" if part.rows else f"too few stack samples to name a line ({count(part.samples)} of {LEAST_SAMPLES} needed)"
+    enough = f"{count(part.samples)} of {LEAST_SAMPLES} needed"
+    return "" if part.rows else f"too few stack samples to name a line ({enough})"
 
 
 def _more_steps(lines: HotLines, window: Window, steps: int | None) -> str:

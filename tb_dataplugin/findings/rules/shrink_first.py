@@ -17,7 +17,8 @@ from tb_dataplugin.findings.thresholds import EARLIER_WORTH
 from tb_dataplugin.units import duration, percent
 
 _LISTED: Final = Evidence(
-    "no_line", "the line to change is where your transforms are listed; it does not run in the loop, so none is named here"
+    "no_line",
+    "the line to change is where your transforms are listed; it does not run in the loop, so none is named here",
 )
 
 

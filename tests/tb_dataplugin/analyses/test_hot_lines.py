@@ -78,7 +78,8 @@ def test_too_few_samples_are_no_guess() -> None:
     assert fewer.stages[0].text == "too few stack samples to name a line (50 of 100 needed)"
     assert f"To see lines of {MASKING.name}, record about 3 steps (active=3; under run: --active 3)." in fewer.sentence
     assert (
-        capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0].text == "too few stack samples to name a line (5 of 100 needed)"
+        capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0].text
+        == "too few stack samples to name a line (5 of 100 needed)"
     )
 
 

@@ -250,7 +250,9 @@ def test_a_stage_whose_time_is_spread_says_that_no_line_leads() -> None:
     stacks = [[("Pets.__getitem__", "/home/me/train.py", 10 * (number % 10))] for number in range(110)]
     said = finding_in(builder.stacks([80.0 * n for n in range(1, 111)], stacks), "leading_stage")
     (text,) = (one.text for one in said.evidence if one.kind == "no_line")
-    assert text.startswith("its time is spread over many lines; the hottest has 10.1% of Pets: Pets.__getitem__ at train.py:10")
+    assert text.startswith(
+        "its time is spread over many lines; the hottest has 10.1% of Pets: Pets.__getitem__ at train.py:10"
+    )
 
 
 def test_a_transform_that_shrinks_texts_is_not_told_to_decode_a_part() -> None:
@@ -294,5 +296,6 @@ def test_steps_that_have_too_few_samples_name_the_line_that_the_whole_capture_ha
     few = said(1)
     assert ". 100% of it in the whole capture is Pets.__getitem__ at train.py:41: begin there." in few.advice
     assert [one.text for one in few.evidence if one.kind in ("hot_line", "no_line")] == [
-        "Pets.__getitem__ at train.py:41: 100% of Pets in the whole capture; these steps alone have too few stack samples"
+        "Pets.__getitem__ at train.py:41: 100% of Pets in the whole capture; "
+        "these steps alone have too few stack samples"
     ]
