@@ -182,6 +182,7 @@ class Recorder:
                 "batch": event.batch,
                 "took_us": round(event.took / 1000, 1),
                 "usual_us": round(event.usual / 1000, 1),
+                "usual_steps": event.usual_steps,
             }
         )
         if self.windows is not None and event.change != "usual":

@@ -1,7 +1,8 @@
 """The usual range of a loop's step time and data wait, and when they leave it.
 
 Robust: the range is about the median of the latest steps, as wide as their median absolute deviation says. What is
-outside of it is not taken for usual, until it has gone on for so long that it is.
+outside of it is not taken for usual, until it has gone on for so long that it is: twice as long as what the range is made
+of, so that an odd start soon counts for nothing.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ _EACH: Final = 50
 _RECENT: Final = 20
 _SLOW_FROM, _SLOW_UNTIL = 14, 6
 """Of `_RECENT` steps that are above the range: from so many on the loop is slow, until so few."""
-_NEW_USUAL: Final = 400
-"""Steps after which slow is what is usual."""
+_NEW_USUAL: Final = 2
+"""Slow steps, for each that the range is made of, after which slow is what is usual."""
 _SIGMA: Final = 1.4826
 _SLOW_SIGMAS, _SLOW_SHARE, _SLOW_NS = 4, 0.5, 2_000_000
 _ROUND: Final = 20
@@ -42,6 +43,8 @@ class Range(NamedTuple):
     """Above it, a step is slow."""
     stall: float
     """Above it, one step is an event of its own; infinite while too few rounds are known."""
+    steps: int
+    """That it is made of."""
 
 
 class Rounds:
@@ -142,7 +145,7 @@ class Usual:
             return "slow"
         if self.is_slow:
             self._slow_steps += 1
-            is_new_usual = self._slow_steps >= _NEW_USUAL
+            is_new_usual = self._slow_steps >= _NEW_USUAL * len(self._values)
             if above <= _SLOW_UNTIL or is_new_usual:
                 self._begin_again(is_new_usual)
                 return "usual"
@@ -176,7 +179,8 @@ def range_of(values: list[int], longest: float, scale: float = 0.0) -> Range:
     sigma = _SIGMA * _median([abs(value - middle) for value in values])
     by = max(middle, scale)
     slow = middle + max(_SLOW_SIGMAS * sigma, _SLOW_SHARE * by, _SLOW_NS)
-    return Range(middle, slow, max(slow, middle + _STALL_NS, _STALL_TIMES * max(longest, scale)))
+    stall = max(slow, middle + _STALL_NS, _STALL_TIMES * max(longest, scale))
+    return Range(middle, slow, stall, len(values))
 
 
 def _median(values: Iterable[float]) -> float:

@@ -39,6 +39,8 @@ class SlowSample(msgspec.Struct, frozen=True):
     epoch: Count = 0
     batch: Count = 0
     worker: Count | None = None
+    files: list[Name] = []
+    """The first ones that it opened."""
 
 
 class LoaderNumbers(msgspec.Struct, frozen=True):
@@ -93,6 +95,8 @@ class EventLine(msgspec.Struct, frozen=True, tag_field="kind", tag="event"):
     batch: Count = 0
     took_us: Amount = 0
     usual_us: Amount = 0
+    usual_steps: Count | None = None
+    """Whose median `usual_us` is; runs of earlier versions lack it."""
 
 
 class CaptureLine(msgspec.Struct, frozen=True, tag_field="kind", tag="capture"):

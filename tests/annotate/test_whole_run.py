@@ -135,6 +135,15 @@ def test_slow_for_very_long_is_what_is_usual_then() -> None:
     assert usual.range is not None and usual.range.usual > 59 * MS
 
 
+def test_an_odd_start_is_usual_for_no_longer_than_twice_its_steps() -> None:
+    usual = Usual()
+    steady(usual, 50, 5 * MS)
+    changes = steady(usual, 130)
+    assert changes.index("slow") < 20 and changes.index("usual") == changes.index("slow") + 100
+    steady(usual, 50)
+    assert usual.range is not None and usual.range.usual >= 20 * MS and usual.range.steps == 50
+
+
 def test_calm_steps_told_together_leave_the_range_as_each_by_itself() -> None:
     numbers = random.Random(1)
     values = [20 * MS + numbers.randrange(MS) for _ in range(600)]
@@ -191,7 +200,8 @@ def test_each_step_is_summed_up_and_learnt_once_however_long_intervals_are(steps
     assert (series.batches, sum(tally.samples for tally in taken)) == (700, 2800)
     assert sum(tally.steps for tally in taken) == 699
     assert sum(sum(tally.step_times.values()) for tally in taken) == 699
-    assert [(event.change, event.what, event.batch) for event in loaders.events] == [("stall", "step time", 600)]
+    found = [(event.change, event.what, event.batch, event.usual_steps) for event in loaders.events]
+    assert found == [("stall", "step time", 600, 200)]
 
 
 def test_a_time_is_in_the_bucket_whose_upper_edge_is_next() -> None:
@@ -318,7 +328,7 @@ def test_a_disk_that_is_full_later_is_one_warning_at_the_loop(tmp_path: Path, mo
 
 
 def alarm(recorder: Recorder, what: str = "data wait", length: int | None = None) -> None:
-    recorder.loaders.happened(Event("slow", what, 0, 0, 9, 60 * MS, 20.0 * MS, length))
+    recorder.loaders.happened(Event("slow", what, 0, 0, 9, 60 * MS, 20.0 * MS, 200, length))
 
 
 def test_an_event_is_followed_by_a_window_that_the_file_names(tmp_path: Path) -> None:
