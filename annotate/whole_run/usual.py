@@ -1,8 +1,8 @@
 """The usual range of a loop's step time and data wait, and when they leave it.
 
 Robust: the range is about the median of the latest steps, as wide as their median absolute deviation says. What is
-outside of it is not taken for usual, until it has gone on for so long that it is: twice as long as what the range is made
-of, so that an odd start soon counts for nothing.
+outside of it is not taken for usual, until it has gone on for so long that it is: for twice the steps that the range is
+made of, so that an odd start soon counts for nothing.
 """
 
 from __future__ import annotations

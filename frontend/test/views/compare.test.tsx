@@ -231,7 +231,13 @@ it("prints the intervals that the report has words for, and draws none without i
 });
 
 it("prints no interval and no limit where the captures are too short", async () => {
-  const time = { before_us: 1, after_us: 2, change: 1, interval_text: "too uncertain to compare", outcome: "too_short" };
+  const time = {
+    before_us: 1,
+    after_us: 2,
+    change: 1,
+    interval_text: "too uncertain to compare",
+    outcome: "too_short",
+  };
   answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, outcome: "too_short", time }) });
   await drawAndWait();
   expect(find("number-change").nextElementSibling?.textContent).toBe("too uncertain to compare");
