@@ -124,9 +124,11 @@ class Series:
         change = self._wait.add(wait, self._usual_step())
         change_of_step = self._step.add(step)
         if change is not None:
-            self._happened(change, "data wait", epoch, batch, wait, self._wait)
+            took = wait if change == "stall" else round(self._wait.latest)
+            self._happened(change, "data wait", epoch, batch, took, self._wait)
         elif change_of_step is not None and not self._wait.is_slow:
-            self._happened(change_of_step, "step time", epoch, batch, step, self._step)
+            took = step if change_of_step == "stall" else round(self._step.latest)
+            self._happened(change_of_step, "step time", epoch, batch, took, self._step)
 
     def _usual_step(self) -> float:
         known = self._step.range

@@ -16,7 +16,10 @@ from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import count, duration, percent, plural
 
 MOSTLY: Final = 0.5
-"""Part of a line's time in one function that it calls, from which the line is named by that function."""
+"""Part of a line's time in one function that it calls, from which that function is named."""
+
+NEARLY_ALL: Final = 0.9
+"""The same, from which the line is named by that function."""
 
 
 SEVERAL: Final = 0.15
@@ -36,20 +39,24 @@ BLIND: Final = " Code in C counts for the line of Python that calls it."
 def line_text(row: LineRow) -> str:
     """``scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41``; where the line itself is what runs,
     or calls no Python code, its text: ```total += loss.item()` in train at train.py:88``; where it calls several, both.
-    Where only library code runs, also the user's line that calls it.
+    Where only library code runs, also the user's line that calls it. A call that has a part of the line's time has its
+    share beside it, for the share that follows is the line's.
     """
     where = f"{row.place.function} at {row.place.short}"
     source = row.place.source
+    written = f"`{source}` in {where}" if source else where
     several = [callee for callee in row.callees if callee.share >= SEVERAL and not _is_internal(callee.name, source)]
     if source and (len(several) > 1 or any(not is_written(callee.name, source) for callee in several)):
         parts = ", ".join(f"{callee.name} {percent(callee.share)}" for callee in several)
-        text = f"`{source}` in {where} ({parts})"
+        text = f"{written} ({parts})"
     elif source and not several:
-        text = f"`{source}` in {where}"
-    elif row.calls and row.calls_share >= MOSTLY:
+        text = written
+    elif row.calls and row.calls_share >= NEARLY_ALL:
         text = f"{row.calls}, called in {where}"
+    elif row.calls and row.calls_share >= MOSTLY:
+        text = f"{written} ({row.calls} {percent(row.calls_share)})"
     else:
-        text = f"`{source}` in {where}" if source else where
+        text = written
     text += _below(row)
     return text if row.called_from is None else f"{text}, called from {_caller(row.called_from)}"
 

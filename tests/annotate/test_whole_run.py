@@ -135,6 +135,30 @@ def test_slow_for_very_long_is_what_is_usual_then() -> None:
     assert usual.range is not None and usual.range.usual > 59 * MS
 
 
+@pytest.mark.parametrize("workers", [2, 3, 8, 32])
+def test_a_slow_time_is_seen_though_the_batches_of_several_workers_come_together(workers: int) -> None:
+    def sawtooth(rounds: int, peak: int) -> list[int]:
+        return [peak if turn % workers == 0 else MS for turn in range(rounds * workers)]
+
+    usual = Usual(workers)
+    before, slow, after = sawtooth(60, 15 * workers * MS), sawtooth(12, 30 * workers * MS), sawtooth(12, 15 * MS)
+    assert {usual.add(value) for value in before} == {None}
+    assert usual.calm_until >= 15 * workers * MS, "the rhythm itself is calm"
+    changes = [usual.add(value) for value in slow]
+    assert [change for change in changes if change] == ["slow"] and "slow" in changes[: max(3, 20 // workers) * workers]
+    assert usual.latest == pytest.approx(30 * MS + (workers - 1) / workers * MS)
+    assert "usual" in [usual.add(value) for value in after]
+
+
+def test_a_slow_time_of_steps_that_are_calm_each_by_itself_is_seen() -> None:
+    usual = Usual(2)
+    for value in [40 * MS, 0] * 60:
+        usual.add(value)
+    usual.add_calm([39 * MS] * 14)
+    assert usual.calm_until == -1
+    assert usual.add(39 * MS) is None and usual.add(39 * MS) == "slow"
+
+
 def test_an_odd_start_is_usual_for_no_longer_than_twice_its_steps() -> None:
     usual = Usual()
     steady(usual, 50, 5 * MS)

@@ -147,6 +147,12 @@ def test_calls_of_one_line_are_told_apart() -> None:
     assert line.text.endswith("(np.percentile 60.1%, np.median 39.9%)")
 
 
+def test_a_call_that_has_only_a_part_of_its_line_is_not_said_to_have_all_of_it() -> None:
+    line = called("out = np.percentile(scale(row), 95)", (PERCENTILE, 70), (CROP, 30))
+    assert line.text == "`out = np.percentile(scale(row), 95)` in RandomMask.crop at train.py:52 (np.percentile 70.1%)"
+    assert called("out = np.percentile(row, 95)", (PERCENTILE, 95), (CROP, 5)).text.startswith("np.percentile, called")
+
+
 def test_what_the_line_before_calls_is_not_said_of_the_next_one() -> None:
     """A sampler may read a frame's line a moment after the stack above it."""
     later: Frame = (CROP[0], CROP[1], CROP[2] + 1)
