@@ -56,8 +56,11 @@ def around_sentence(signals: Signals, around: AroundSignal, cost: float) -> str:
 
 
 def step_sentence(signals: Signals) -> str:
-    """Where the time goes that is no data wait, with a space before it; "" where there is nothing to say."""
-    return next(_sentences(signals), "")
+    """Where the time goes that is no data wait, with a space before it; "" where there is nothing to say. Stack samples
+    cannot tell the model's own work from waiting for other ranks in it.
+    """
+    ranks = signals.ranks.sentence if signals.ranks is not None and not signals.has_device else ""
+    return ranks or next(_sentences(signals), "")
 
 
 def _sentences(signals: Signals) -> Iterator[str]:
