@@ -89,8 +89,8 @@ def _doubted(finding: Finding, signals: Signals) -> Finding:
 
 
 def _of_one_rank(finding: Finding, signals: Signals) -> Finding:
-    """A rank that waits for another one at each collective gains nothing by a shorter data wait: where it is in them for
-    longer than it waits for data, the gain is unknown.
+    """A rank that waits for another one at each collective gains nothing by a shorter data wait: where it is in
+    collectives for longer than it waits for data, the gain is unknown.
     """
     if signals.ranks is None or finding.gain_us_per_step is None:
         return finding
