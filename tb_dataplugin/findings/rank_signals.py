@@ -28,9 +28,8 @@ class RankSignals:
         """What the training thread does besides waiting for data, with a space before it; "" where that is not this."""
         if self.in_collectives is None or self.in_collectives < INPUT_BOUND:
             return ""
-        return (
-            f" For {percent(self.in_collectives)} of the window it is in collectives, where it waits for other ranks."
-        )
+        part = percent(self.in_collectives)
+        return f" For {part} of the window it is in collectives, where it waits for other ranks."
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
