@@ -95,7 +95,7 @@ MODES: Final = (
 )
 
 CONFIDENCES: Final = (
-    Term("measured", "measured", "Measured directly."),
+    Term("measured", "measured", "The numbers under Evidence are the finding itself: none is estimated."),
     Term("likely", "likely", "It rests on an estimate or an assumption, which is named."),
     Term("possible", "possible", "A different cause could give the same numbers: check before changing anything."),
 )
@@ -112,7 +112,7 @@ OUTCOMES: Final = (
     Term("more", "more"),
     Term("less", "less"),
     Term("not_significant", "not significant", "No significant difference, all rows taken into account."),
-    Term("too_short", "too short to compare", "The noise is unknown, or larger than anything worth saying."),
+    Term("too_short", "too uncertain to compare", "Its interval is unknown, or wider than ±100%."),
     Term("identical", "identical", "The same number on both sides."),
     Term("new", "new", "Only in the captures after the change."),
     Term("gone", "gone", "Only in the captures before the change."),

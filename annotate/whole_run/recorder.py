@@ -181,6 +181,7 @@ class Recorder:
             "batch": event.batch,
             "took_us": round(event.took / 1000, 1),
             "usual_us": round(event.usual / 1000, 1),
+            "usual_steps": event.usual_steps,
         }
         if event.mean is not None:
             facts["mean_us"] = round(event.mean / 1000, 1)

@@ -53,6 +53,8 @@ class Event(NamedTuple):
     took: float
     """A stall: of the step; slow: on average."""
     usual: float
+    usual_steps: int
+    """Whose median `usual` is."""
     length: int | None = None
     """Batches of an epoch, where it is known."""
     mean: float | None = None
@@ -150,8 +152,8 @@ class Series:
 
     def _happened(self, change: str, what: str, epoch: int, batch: int, took: int, usual: Usual) -> None:
         self.tally.stalls += change == "stall"
-        middle = 0.0 if usual.range is None else usual.range.usual
-        event = Event(change, what, self.number, epoch, batch, took, middle, self.length)
+        middle, steps = (0.0, 0) if usual.range is None else (usual.range.usual, usual.range.steps)
+        event = Event(change, what, self.number, epoch, batch, took, middle, steps, self.length)
         if change == "slow":
             event = event._replace(took=usual.slow.mean)
         elif change == "usual":
@@ -179,11 +181,7 @@ class Series:
         tally.failures.update(attempts.failures)
         tally.retries.update(attempts.retries)
         tally.add_slow_samples(
-            [
-                {"took_us": round(took / 1000, 1), "index": index, **where}
-                for took, index in samples.slowest
-                if index >= 0
-            ]
+            [_slow_sample(took, index, files, **where) for took, index, files in samples.slowest if index >= 0]
         )
 
     def noticed(self, noticed: Noticed, iteration: int, epoch: int, worker: int) -> None:
@@ -193,17 +191,28 @@ class Series:
         tally.other_failures.update(noticed.failures)
         tally.add_slow_samples(
             [
-                {
-                    "took_us": round(slow.took / 1000, 1),
-                    "index": slow.item,
-                    "epoch": epoch - (slow.iteration != iteration),
-                    "batch": slow.batch,
-                    "worker": worker,
-                }
+                _slow_sample(
+                    slow.took,
+                    slow.item,
+                    slow.files,
+                    epoch=epoch - (slow.iteration != iteration),
+                    batch=slow.batch,
+                    worker=worker,
+                )
                 for slow in noticed.slowest
                 if slow.batch >= 0 and epoch >= (slow.iteration != iteration)
             ]
         )
+
+
+def _slow_sample(took: int, index: int, files: tuple[str, ...], **where: int) -> dict[str, Any]:
+    """As it stands in the file.
+
+    Args:
+        where: epoch, batch, and worker where there is one.
+    """
+    opened = {"files": list(files)} if files else {}
+    return {"took_us": round(took / 1000, 1), "index": index, **where, **opened}
 
 
 class RunEpoch:

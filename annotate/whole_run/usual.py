@@ -1,14 +1,14 @@
 """The usual range of a loop's step time and data wait, and when they leave it.
 
 Robust: the range is about the median of the latest steps, as wide as their median absolute deviation says. What is
-outside of it is not taken for usual, until it has gone on for so long that it is.
+outside of it is not taken for usual, until it has gone on for so long that it is: for twice the steps that the range is
+made of, so that an odd start soon counts for nothing.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 from math import inf
 from typing import Final, Literal, NamedTuple
 
@@ -22,8 +22,8 @@ makes that one longer and leaves the others as they were. So what is usual or sl
 _RECENT: Final = 10
 _SLOW_FROM, _SLOW_UNTIL = 7, 3
 """Of `_RECENT` turns that are above the range: from so many on the loop is slow, until so few."""
-_NEW_USUAL, _NEW_USUAL_TURNS = 400, 40
-"""Steps, and turns, after which slow is what is usual."""
+_NEW_USUAL: Final = 2
+"""Slow turns, for each that the range is made of, after which slow is what is usual."""
 _SIGMA: Final = 1.4826
 _SLOW_SIGMAS, _SLOW_SHARE, _SLOW_NS = 4, 0.5, 2_000_000
 _ROUND: Final = 20
@@ -43,6 +43,8 @@ class Range(NamedTuple):
     """Above it, a turn is slow."""
     stall: float
     """Above it, one step is an event of its own; infinite while too few rounds are known."""
+    steps: int
+    """That it is made of."""
 
 
 class Rounds:
@@ -127,6 +129,7 @@ class Usual:
         self.slow = SlowTime()
         """The one that goes on, or the latest."""
         self._turns: Final = Turns(max(_TURN, workers))
+        self._is_of_workers: Final = workers > 1
         self._values: Final[deque[float]] = deque(maxlen=self._in_turns(_KEPT, _KEPT_TURNS))
         self._recent: Final[deque[float]] = deque(maxlen=_RECENT)
         """Of the latest turns: those above the range; 0 for any other."""
@@ -149,21 +152,26 @@ class Usual:
             if turn is not None:
                 self._learn(turn, scale)
             return None
-        change = None if turn is None else self._turned(turn, known, scale)
+        change = None
+        if turn is not None:
+            self._note(turn, known, scale)
+            change = self._change(turn)
         self._look_for_calm()
         is_stall = self._is_stall(value, known)
         return "stall" if is_stall and change is None and not self.is_slow else change
 
-    def _turned(self, turn: float, known: Range, scale: float) -> Change | None:
+    def _note(self, turn: float, known: Range, scale: float) -> None:
         """A turn has ended."""
         is_above = turn > known.slow
         self._recent.append(turn if is_above else 0.0)
         if not self.is_slow and not is_above:
             self._learn(turn, scale)
+
+    def _change(self, turn: float) -> Change | None:
         above = sum(map(bool, self._recent))
         if self.is_slow:
             self.slow.add(turn)
-            is_new_usual = self.slow.turns >= self._in_turns(_NEW_USUAL, _NEW_USUAL_TURNS)
+            is_new_usual = self.slow.turns >= _NEW_USUAL * len(self._values)
             if above <= _SLOW_UNTIL or is_new_usual:
                 self._begin_again(is_new_usual)
                 return "usual"
@@ -184,16 +192,23 @@ class Usual:
         """As `add` for each of some values, none of which is above `calm_until`."""
         self._rounds.add(values)
         self._quiet += len(values)
-        turns = [turn for turn in map(self._turns.add, values) if turn is not None]
-        self._recent.extend(repeat(0.0, len(turns)))
-        self._values.extend(turns)
-        self._since_look += len(turns)
-        self._look(scale)
+        for value in values:
+            turn = self._turns.add(value)
+            if turn is not None and self.range is not None:
+                self._note(turn, self.range, scale)
+        self._look_for_calm()
 
     def _look_for_calm(self) -> None:
+        """The longest step of a usual turn is calm; a turn of several such steps is slow, which the next step says."""
         known = self.range
-        is_calm = known is not None and not self.is_slow and not any(self._recent) and self._turns.longest <= known.slow
-        self.calm_until = int(known.slow) if known is not None and is_calm else -1
+        if known is None or self.is_slow or any(self._recent) or self._turns.longest > self._calm_most(known):
+            self.calm_until = -1
+        else:
+            self.calm_until = self._calm_most(known)
+
+    def _calm_most(self, known: Range) -> int:
+        longest = self._rounds.usual_longest() if self._is_of_workers else inf
+        return int(known.slow if longest == inf else max(known.slow, longest))
 
     def _begin_again(self, forgets: bool) -> None:
         self.is_slow = False
@@ -214,7 +229,8 @@ class Usual:
         is_full = count == self._values.maxlen
         if self._since_look >= (2 * fewest if is_full else fewest) and count >= fewest:
             self._since_look = 0
-            self.range = range_of(list(self._values), self._rounds.usual_longest(), scale)
+            found = range_of(list(self._values), self._rounds.usual_longest(), scale)
+            self.range = found._replace(steps=count * self._turns.steps)
             self._look_for_calm()
 
     def _in_turns(self, steps: int, fewest: int) -> int:
@@ -227,7 +243,8 @@ def range_of(values: Sequence[float], longest: float, scale: float = 0.0) -> Ran
     sigma = _SIGMA * _median([abs(value - middle) for value in values])
     by = max(middle, scale)
     slow = middle + max(_SLOW_SIGMAS * sigma, _SLOW_SHARE * by, _SLOW_NS)
-    return Range(middle, slow, max(slow, middle + _STALL_NS, _STALL_TIMES * max(longest, scale)))
+    stall = max(slow, middle + _STALL_NS, _STALL_TIMES * max(longest, scale))
+    return Range(middle, slow, stall, len(values))
 
 
 def _median(values: Iterable[float]) -> float:

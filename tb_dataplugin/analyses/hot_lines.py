@@ -7,6 +7,7 @@ it has the time. Of each stack the line to change is the deepest one of the user
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -119,6 +120,7 @@ class HotLines:
     """`stages`: by stage, wherever it is called, most time first. `training`: the training thread's, by cause of idle
     time of the first device, and "gil" for its waiting for Python's lock outside the data wait; without a device "host"
     is all of that. `step`: the same time by what it is spent on. `patterns`: what lines inside stages are about.
+    `whole_stages`: of the whole capture, those stages that have too few samples in the steps that somebody chose.
 
     `pipeline`: all stages on all threads, `training_thread`: all of it outside the data wait; None where no sample is.
     `interval_ns` is the mean time between two samples of a thread; `check` None: too few of `stage_samples`, those in
@@ -126,6 +128,7 @@ class HotLines:
     """
 
     stages: Mapping[Stage, PartLines]
+    whole_stages: Mapping[Stage, PartLines]
     training: Mapping[str, PartLines]
     check: ShareCheck | None
     step: StepLines | None
@@ -161,7 +164,7 @@ def find_hot_lines(
     whole_stacks: bool = False,
     selection: StepSelection | None = None,
 ) -> HotLines | Unavailable:
-    """`whole_stacks`: trees have all of their nodes. `selection`: the cost is that of these steps."""
+    """`whole_stacks`: trees have all of their nodes. `selection`: the steps of `window`, where somebody chose them."""
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
     if samples is None:
@@ -171,8 +174,15 @@ def find_hot_lines(
     idle = devices[0].gaps if devices else EMPTY
     hits, spans = find_hits(trace, samples, tree, attribution, idle, window)
     finder = _Finder(trace, samples.stacks, bool(devices), whole_stacks)
+    stages = dict(sorted(finder.stages(hits, tree), key=lambda item: (-item[1].time_ns, item[0])))
+    whole_stages: dict[Stage, PartLines] = {}
+    if selection is not None:
+        named = {stage for stage, part in stages.items() if part.rows}
+        of_all, _ = find_hits(trace, samples, tree, attribution, idle, selection.whole)
+        whole_stages = dict(finder.stages(of_all, tree, named))
     return HotLines(
-        stages=dict(sorted(finder.stages(hits, tree), key=lambda item: (-item[1].time_ns, item[0]))),
+        stages=stages,
+        whole_stages=whole_stages,
         training=dict(finder.training(hits, loader, attribution, window)),
         check=_check(hits, spans, tree),
         step=find_step_lines(
@@ -238,9 +248,13 @@ class _Finder:
         """Which samples are the recorder's own time."""
         return np.array([self.is_recorder(stack) for stack in hits.stack.tolist()], dtype=np.bool_)
 
-    def stages(self, hits: Hits, tree: StageTree) -> Iterator[tuple[Stage, PartLines]]:
+    def stages(
+        self, hits: Hits, tree: StageTree, without: AbstractSet[Stage] = frozenset()
+    ) -> Iterator[tuple[Stage, PartLines]]:
         last = [path[-1] for path in tree.paths]
         for stage in dict.fromkeys(last):
+            if stage in without:
+                continue
             nodes = [number for number, each in enumerate(last) if each == stage]
             part = hits.where(np.isin(hits.node, nodes))
             if stage.kind != "wait" and len(part):

@@ -33,6 +33,12 @@ class HotLine:
     """``scipy.signal.convolve2d``, where most of the line's time is in it; else ""."""
     between: str = ""
     """`` (95% interval 90.1% to 99.1%)``, where few samples say so; else ""."""
+    in_whole_capture: bool = False
+    """The share is that of the whole capture: the steps that somebody chose have too few stack samples of the stage."""
+
+    def share_of(self, whole: str) -> str:
+        """``84.0% of RandomMask``, ``84.0% of RandomMask in the whole capture``."""
+        return f"{percent(self.share)} of {whole}{' in the whole capture' if self.in_whole_capture else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,12 +42,13 @@ def line_text(row: LineRow) -> str:
     """
     where = f"{row.place.function} at {row.place.short}"
     source = row.place.source
+    written = f"`{source}` in {where}" if source else where
     several = [callee for callee in row.callees if callee.share >= SEVERAL and not _is_internal(callee.name, source)]
     if len(several) == 1 and several[0].share >= WHOLE and (not source or is_written(several[0].name, source)):
         text = f"{several[0].name}, called in {where}"
     else:
         parts = ", ".join(f"{callee.name} {percent(callee.share)}" for callee in several)
-        text = f"{f'`{source}` in ' if source else ''}{where}{f' ({parts})' if parts else ''}"
+        text = f"{written} ({parts})" if parts else written
     text += _below(row)
     return text if row.called_from is None else f"{text}, called from {_caller(row.called_from)}"
 
@@ -162,7 +163,8 @@ def part_sentence(hottest: Sequence[Together]) -> str:
 
 def part_text(part: PartLines) -> str:
     """Why no line is named; "" where lines are."""
-    return "" if part.rows else f"too few stack samples: {count(part.samples)}, {LEAST_SAMPLES} are needed"
+    enough = f"{count(part.samples)} of {LEAST_SAMPLES} needed"
+    return "" if part.rows else f"too few stack samples to name a line ({enough})"
 
 
 def _more_steps(lines: HotLines, window: Window, steps: int | None) -> str:

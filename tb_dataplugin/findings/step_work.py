@@ -73,8 +73,11 @@ def around_sentence(signals: Signals, around: AroundSignal, cost: float) -> str:
 
 
 def step_sentence(signals: Signals) -> str:
-    """Where the time goes that is no data wait, with a space before it; "" where there is nothing to say."""
-    return next(_sentences(signals), "")
+    """Where the time goes that is no data wait, with a space before it; "" where there is nothing to say. Where
+    states of threads are unknown, the model's own work is not told from waiting for other ranks in it.
+    """
+    ranks = signals.ranks.sentence if signals.ranks and not signals.has_device and _may_wait_for_ranks(signals) else ""
+    return ranks or next(_sentences(signals), "")
 
 
 def _sentences(signals: Signals) -> Iterator[str]:
@@ -85,7 +88,7 @@ def _sentences(signals: Signals) -> Iterator[str]:
         elif line.idle_share is not None and line.idle_share >= HOT_LINE:
             yield f" {percent(line.idle_share)} of the idle time goes to {line.text}."
     step = signals.step
-    if signals.has_device or _may_wait_for_ranks(signals):
+    if signals.has_device:
         return
     if step and step.samples >= FEWEST_SAMPLES and step.compute.low >= MODELS_WORK:
         own = 1 - (signals.share(signals.data_wait_us) or 0.0)  # samples may say a little more than there is

@@ -50,6 +50,9 @@ ON_ITS_WAY: Final = "on its way"
 NAMED_SHARE: Final = 0.02
 """Share of the data wait below which a stage is not named beside the leading one: nothing follows from it."""
 
+MOSTLY_STARTS: Final = 0.5
+"""Part of the data wait that starts of epochs have, from which the verdict says so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -67,8 +70,16 @@ def judge_run(signals: Signals) -> Verdict:
         verdict = _judge_host_run(signals)
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
-    verdict = replace(verdict, sentence=verdict.sentence + lock_sentence(signals))
+    verdict = replace(verdict, sentence=verdict.sentence + _starts_sentence(signals) + lock_sentence(signals))
     return replace(verdict, evidence=(*_marked(verdict), *(signals.ranks.evidence if signals.ranks else ())))
+
+
+def _starts_sentence(signals: Signals) -> str:
+    """Where most of a data wait that matters lies at starts of epochs, of which a window may have one by chance."""
+    wait, measured = signals.measured_cost_us or 0.0, signals.share(signals.measured_cost_us) or 0.0
+    if measured < INPUT_BOUND or signals.epoch_starts_us < MOSTLY_STARTS * wait:
+        return ""
+    return f" {percent(min(1.0, signals.epoch_starts_us / wait))} of that wait is for the first batches of epochs."
 
 
 def _marked(verdict: Verdict) -> Iterator[Evidence]:

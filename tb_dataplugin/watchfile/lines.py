@@ -39,6 +39,8 @@ class SlowSample(msgspec.Struct, frozen=True):
     epoch: Count = 0
     batch: Count = 0
     worker: Count | None = None
+    files: list[Name] = []
+    """The first ones that it opened."""
 
 
 class LoaderNumbers(msgspec.Struct, frozen=True):
@@ -95,6 +97,8 @@ class EventLine(msgspec.Struct, frozen=True, tag_field="kind", tag="event"):
     usual_us: Amount = 0
     mean_us: Amount | None = None
     """Of a step, in the slow time that is over."""
+    usual_steps: Count | None = None
+    """Whose median `usual_us` is; runs of earlier versions lack it."""
 
 
 class CaptureLine(msgspec.Struct, frozen=True, tag_field="kind", tag="capture", rename={"begin": "from"}):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from tb_dataplugin.units import count, data_size, duration, percent, plural
+from tb_dataplugin.watchfile.lines import EventLine
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary
 from tb_dataplugin.watchfile.trouble import Slow, Trouble
+
+MOST_USUAL: Final = 200
+"""Steps that the usual time is the median of, once a run has made so many, as in annotate's `usual`."""
 
 
 def run_sentence(summary: Summary) -> str:
@@ -87,10 +92,18 @@ def event_sentence(happening: Happening) -> str:
 def times_text(happening: Happening) -> str:
     """``step time 33.6 ms, usually 9.69 ms; data wait 25.1 ms, usually 1.18 ms``; of a slow time the means."""
     several = (happening.event, *happening.also)
-    texts = [f"{one.what} {duration(one.took_us)}, usually {duration(one.usual_us)}" for one in several]
+    texts = [f"{one.what} {duration(one.took_us)}, {_usual(one)}" for one in several]
     if happening.event.change == "slow" and all(one.what == "step time" for one in several):
         texts.append("the data wait is as usual")
     return "; ".join(texts)
+
+
+def _usual(event: EventLine) -> str:
+    """``usually 9.69 ms``; early in a run ``usually 9.69 ms (median of 50 steps so far)``."""
+    few = event.usual_steps is not None and event.usual_steps < MOST_USUAL
+    so_far = f" (median of {count(event.usual_steps or 0)} steps so far)" if few else ""
+    who = "a step usually takes " if event.what == "first batch" else "usually "
+    return f"{who}{duration(event.usual_us)}{so_far}"
 
 
 def growth_text(growth: Growth) -> str:

@@ -149,6 +149,38 @@ def test_slow_for_very_long_is_what_is_usual_then() -> None:
     assert usual.range is not None and usual.range.usual > 59 * MS
 
 
+@pytest.mark.parametrize("workers", [2, 3, 8, 32])
+def test_a_slow_time_is_seen_though_the_rhythm_of_several_workers_is_calm(workers: int) -> None:
+    def sawtooth(turns: int, peak: int) -> list[int]:
+        return [peak if step % workers == 0 else MS for step in range(turns * workers)]
+
+    usual = Usual(workers)
+    before, slow, after = sawtooth(60, 15 * workers * MS), sawtooth(12, 30 * workers * MS), sawtooth(12, 15 * MS)
+    assert {usual.add(value) for value in before} == {None}
+    assert usual.calm_until >= 15 * workers * MS, "the rhythm itself is calm"
+    assert [change for change in map(usual.add, slow) if change] == ["slow"]
+    assert usual.slow.mean == pytest.approx(30 * MS + (workers - 1) / workers * MS)
+    assert "usual" in [usual.add(value) for value in after]
+
+
+def test_a_slow_time_of_steps_that_are_calm_each_by_itself_is_seen() -> None:
+    usual = Usual(2)
+    for value in [40 * MS, 0] * 60:
+        usual.add(value)
+    usual.add_calm([39 * MS] * 14)
+    assert usual.calm_until == -1
+    assert usual.add(39 * MS) is None and usual.add(39 * MS) == "slow"
+
+
+def test_an_odd_start_is_usual_for_no_longer_than_twice_its_steps() -> None:
+    usual = Usual()
+    steady(usual, 50, 5 * MS)
+    changes = steady(usual, 130)
+    assert changes.index("slow") < 20 and changes.index("usual") == changes.index("slow") + 100
+    steady(usual, 50)
+    assert usual.range is not None and usual.range.usual >= 20 * MS and usual.range.steps == 50
+
+
 def test_calm_steps_told_together_leave_the_range_as_each_by_itself() -> None:
     numbers = random.Random(1)
     values = [20 * MS + numbers.randrange(MS) for _ in range(600)]
@@ -205,7 +237,8 @@ def test_each_step_is_summed_up_and_learnt_once_however_long_intervals_are(steps
     assert (series.batches, sum(tally.samples for tally in taken)) == (700, 2800)
     assert sum(tally.steps for tally in taken) == 699
     assert sum(sum(tally.step_times.values()) for tally in taken) == 699
-    assert [(event.change, event.what, event.batch) for event in loaders.events] == [("stall", "step time", 600)]
+    found = [(event.change, event.what, event.batch, event.usual_steps) for event in loaders.events]
+    assert found == [("stall", "step time", 600, 200)]
 
 
 def test_slow_data_is_one_event_of_the_data_wait_whatever_was_before() -> None:
@@ -362,7 +395,7 @@ def test_a_disk_that_is_full_later_is_one_warning_at_the_loop(tmp_path: Path, mo
 
 
 def alarm(recorder: Recorder, what: str = "data wait", length: int | None = None, change: str = "slow") -> None:
-    recorder.loaders.happened(Event(change, what, 0, 0, 9, 60 * MS, 20.0 * MS, length))
+    recorder.loaders.happened(Event(change, what, 0, 0, 9, 60 * MS, 20.0 * MS, 200, length))
 
 
 def test_an_event_is_followed_by_a_window_that_the_file_names(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ export const MODES = [
 ] as const;
 
 export const CONFIDENCES = [
-  {"id": "measured", "label": "measured", "meaning": "Measured directly."},
+  {"id": "measured", "label": "measured", "meaning": "The numbers under Evidence are the finding itself: none is estimated."},
   {"id": "likely", "label": "likely", "meaning": "It rests on an estimate or an assumption, which is named."},
   {"id": "possible", "label": "possible", "meaning": "A different cause could give the same numbers: check before changing anything."},
 ] as const;
@@ -63,7 +63,7 @@ export const OUTCOMES = [
   {"id": "more", "label": "more", "meaning": ""},
   {"id": "less", "label": "less", "meaning": ""},
   {"id": "not_significant", "label": "not significant", "meaning": "No significant difference, all rows taken into account."},
-  {"id": "too_short", "label": "too short to compare", "meaning": "The noise is unknown, or larger than anything worth saying."},
+  {"id": "too_short", "label": "too uncertain to compare", "meaning": "Its interval is unknown, or wider than ±100%."},
   {"id": "identical", "label": "identical", "meaning": "The same number on both sides."},
   {"id": "new", "label": "new", "meaning": "Only in the captures after the change."},
   {"id": "gone", "label": "gone", "meaning": "Only in the captures before the change."},

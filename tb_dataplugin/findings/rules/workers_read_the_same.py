@@ -31,5 +31,5 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=(share("items_again", twins.share, "items", f"{text}: {percent(twins.share)} of them are repeats"),),
         code=CODE,
         confidence="likely",
-        confidence_reason="By the sizes of the items: different items may have the same sizes.",
+        confidence_reason="That they are repeats is inferred from their sizes; different items may have equal sizes.",
     )

@@ -75,10 +75,10 @@ def test_too_few_samples_are_no_guess() -> None:
     part = lines_of(results_of(step().stacks(every(80, few), [HOT, WARM] * (few // 2) + [HOT]))).stages[MASKING]
     assert (part.samples, part.rows, part.tree) == (few, (), None)
     fewer = capture_of(step().stacks(every(160, 50), [HOT, WARM] * 25)).lines
-    assert fewer.stages[0].text == "too few stack samples: 50, 100 are needed"
+    assert fewer.stages[0].text == "too few stack samples to name a line (50 of 100 needed)"
     assert f"To see lines of {MASKING.name}, record about 3 steps (active=3; under run: --active 3)." in fewer.sentence
     five = capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0]
-    assert five.text == "too few stack samples: 5, 100 are needed"
+    assert five.text == "too few stack samples to name a line (5 of 100 needed)"
 
 
 def test_a_line_that_has_nearly_all_of_few_samples_is_named_and_only_that() -> None:
@@ -163,6 +163,12 @@ def test_what_a_line_calls_is_not_said_to_take_all_of_it() -> None:
     assert line.text == f"{where} (torch.Tensor.backward 70.1%)"
 
 
+def test_a_call_that_has_only_a_part_of_its_line_is_not_said_to_have_all_of_it() -> None:
+    line = called("out = np.percentile(scale(row), 95)", (PERCENTILE, 70), (CROP, 30))
+    assert line.text == "`out = np.percentile(scale(row), 95)` in RandomMask.crop at train.py:52 (np.percentile 70.1%)"
+    assert called("out = np.percentile(row, 95)", (PERCENTILE, 95), (CROP, 5)).text.startswith("np.percentile, called")
+
+
 def test_what_the_line_before_calls_is_not_said_of_the_next_one() -> None:
     """A sampler may read a frame's line a moment after the stack above it."""
     later: Frame = (CROP[0], CROP[1], CROP[2] + 1)
@@ -195,7 +201,7 @@ def test_library_code_is_shown_with_the_line_that_calls_it() -> None:
 def test_the_training_threads_lines_do_not_vanish_below_a_hundred_samples() -> None:
     capture = capture_of(step().stacks(every(200, 10, 8000), [(MAIN, LOG)] * 10))
     text = as_text(Report(captures=[capture]))
-    assert "training thread outside the data wait: too few stack samples: 10, 100 are needed" in text
+    assert "training thread outside the data wait: too few stack samples to name a line (10 of 100 needed)" in text
 
 
 def test_the_report_has_what_the_step_is_spent_on() -> None:

@@ -14,6 +14,7 @@ from tb_dataplugin.findings.engine import all_rules, run_rules
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.step_work import step_sentence
 from tests.tb_dataplugin.findings.cases import (
     CHAIN,
     PINNED,
@@ -145,6 +146,22 @@ def test_where_states_are_unknown_work_is_not_told_from_waiting() -> None:
     (thread,) = builder.top_level[METADATA_KEY]["lines"]["threads"]
     thread["state"] = [-1] * len(thread["state"])
     assert "own work" not in capture_of(builder).verdict.sentence
+
+
+def test_a_rank_that_waits_for_others_for_longer_than_for_data_has_no_gain() -> None:
+    alone = signals_of(input_bound(steps=8))
+    for share, is_known in ((0.5, True), (0.9, False)):
+        findings = run_rules(replace(alone, ranks=RankSignals(0, 2, share)))[0]
+        found = [named for named in findings if "one of 2 ranks" in named.finding.confidence_reason]
+        assert found and all((named.gain.us_per_step is not None) == is_known for named in found)
+        assert is_known != ("90.0% of the window" in found[0].finding.confidence_reason)
+
+
+def test_a_rank_in_collectives_is_not_said_to_be_in_the_models_work() -> None:
+    alone = replace(signals_of(input_bound(steps=8)), device_idle_us=None)
+    assert step_sentence(replace(alone, ranks=RankSignals(0, 2, 0.01))) == ""
+    said = step_sentence(replace(alone, ranks=RankSignals(0, 2, 0.775)))
+    assert said == " For 77.5% of the window it is in collectives, where it waits for other ranks."
 
 
 def test_a_rank_says_how_much_of_the_window_it_is_in_collectives() -> None:

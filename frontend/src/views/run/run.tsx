@@ -5,6 +5,7 @@ import { exactUs, formatCount, formatDuration, formatPercent, plural, significan
 import { clockOf, runName } from "../../model/whole-run";
 import { chosenRank, chosenRun, entry, runs, wholeRuns, wholeRunsError } from "../../state/atoms";
 import { loadWholeRuns } from "../../state/run-views";
+import { FilesCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { asDuration, BigNumber, NumberRow, Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
@@ -170,6 +171,7 @@ function Marks({ run }: { run: WholeRun }) {
   return (
     <section>
       <h2>Stalls and slow times</h2>
+      <p class="muted">Usually: the median of the latest 200 steps that were not slow, or of those so far.</p>
       {run.mark_count > run.marks.length && (
         <p class="muted">
           The first {formatCount(run.marks.length)} of {formatCount(run.mark_count)}.
@@ -348,8 +350,12 @@ function Troubles({ run }: { run: WholeRun }) {
   );
 }
 
+const FILES = "The first paths that the sample was read from";
+const NO_FILES = "No file was seen being read for this sample.";
+
 function SlowSamples({ run }: { run: WholeRun }) {
   if (run.slow_samples.length === 0) return null;
+  const withFiles = run.slow_samples.some(({ files }) => files.length > 0);
   return (
     <section>
       <h2>Slowest samples</h2>
@@ -363,6 +369,7 @@ function SlowSamples({ run }: { run: WholeRun }) {
               <Th column="index" label="Index" />
               <Th column="took" label="Took" />
               <Th column="where" label="Where" numeric={false} />
+              {withFiles && <Th column="files" label="Files" numeric={false} title={FILES} />}
             </tr>
           </thead>
           <tbody>
@@ -378,6 +385,7 @@ function SlowSamples({ run }: { run: WholeRun }) {
                   <td class="words">
                     <Prose text={sample.text} />
                   </td>
+                  {withFiles && <FilesCell files={sample.files} reason={NO_FILES} />}
                 </tr>
               ))}
             </Rows>
