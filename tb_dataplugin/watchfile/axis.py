@@ -13,6 +13,9 @@ from tb_dataplugin.watchfile.summary import Happening, main_loader, percentile, 
 MOST_POINTS: Final = 300
 """More than a screen has room for."""
 
+Recorded = tuple[CaptureLine, float]
+"""A window that the run recorded by itself, and when that began."""
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -54,8 +57,8 @@ def points_of(run: Run, most: int = MOST_POINTS) -> list[Point]:
     return found
 
 
-def _recorded(part: Part) -> Iterator[tuple[CaptureLine, float]]:
-    """Windows that the run recorded by itself, and when that began."""
+def _recorded(part: Part) -> Iterator[Recorded]:
+    """Each window once, whatever it is of."""
     events = {event.number: event.t for event in part.events if event.change != "usual"}
     seen = set()
     for line in part.captures:
@@ -70,14 +73,10 @@ def _groups(part: Part, together: int) -> Iterator[Sequence[IntervalLine]]:
         yield part.intervals[start : start + together]
 
 
-def _point(
-    intervals: Sequence[IntervalLine], loader: int, begin: float, recorded: Sequence[tuple[CaptureLine, float]]
-) -> Point:
+def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorded: Sequence[Recorded]) -> Point:
     numbers = [each for interval in intervals for each in interval.loaders if each.loader == loader]
     steps, time = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
     asked, worked = sum(each.asked for each in numbers), sum(each.build_us + each.starved_us for each in numbers)
-    from_t, to_t = intervals[0].begin, intervals[-1].end
-    is_recorded = any(since < to_t and line.t > from_t for line, since in recorded)
     times = total_times(each.step_times for each in numbers)
     return Point(
         from_s=max(0.0, intervals[0].begin - begin),
@@ -86,7 +85,7 @@ def _point(
         step_us=time / steps if steps else None,
         p95_us=percentile(times, 0.95) if times else None,
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time) if time else None,
-        samples_per_s=_timed_rate(numbers) if is_recorded else _rate(intervals),
+        samples_per_s=_rate(intervals, loader, recorded),
         epochs=sum(each.epochs for each in numbers),
         ready=sum(each.ready for each in numbers) / asked if asked else None,
         busy_share=_busy(numbers) / worked if worked and asked else None,
@@ -94,19 +93,20 @@ def _point(
     )
 
 
-def _rate(intervals: Sequence[IntervalLine]) -> float | None:
-    """By the clock, of all loaders."""
-    seconds = sum(interval.end - interval.begin for interval in intervals)
-    samples = sum(each.samples for interval in intervals for each in interval.loaders)
+def _rate(intervals: Sequence[IntervalLine], loader: int, recorded: Sequence[Recorded]) -> float | None:
+    """By the clock, of all loaders; where a window was recorded of the steps that were timed: what recording takes is
+    none of the loop's time.
+    """
+    samples = seconds = 0.0
+    for interval in intervals:
+        if any(since < interval.end and line.t > interval.begin for line, since in recorded):
+            for each in (each for each in interval.loaders if each.loader == loader):
+                samples += each.samples * each.steps / max(1, each.steps + each.unused_steps)
+                seconds += (each.step_us + each.first_wait_us) / 1e6
+        else:
+            samples += sum(each.samples for each in interval.loaders)
+            seconds += interval.end - interval.begin
     return samples / seconds if samples and seconds > 0 else None
-
-
-def _timed_rate(numbers: Sequence[LoaderNumbers]) -> float | None:
-    """Of the steps that were timed: what recording takes is none of the loop's time."""
-    steps, unused = sum(each.steps for each in numbers), sum(each.unused_steps for each in numbers)
-    timed_us = sum(each.step_us + each.first_wait_us for each in numbers)
-    samples = sum(each.samples for each in numbers) * steps / max(1, steps + unused)
-    return 1e6 * samples / timed_us if samples and timed_us else None
 
 
 def _busy(numbers: Iterable[LoaderNumbers]) -> float:

@@ -57,6 +57,7 @@ def test_what_was_recorded_is_a_phase_and_no_fall_of_the_rate(tmp_path: Path) ->
     lines = (interval(0), stopped, interval(2), event(1, "stall", 11), recorded, {**recorded, "event": 2})
     run = run_of(write(tmp_path / "a.watch.jsonl", RUN, *lines))
     assert [point.samples_per_s for point in points_of(run)] == [80, 80, 80]
+    assert [point.samples_per_s for point in points_of(run, most=1)] == [80], "of all intervals together, too"
     assert [(phase.kind, phase.from_s, phase.to_s) for phase in phases_of(run, ())] == [("recorded", 12, 19)]
 
 
