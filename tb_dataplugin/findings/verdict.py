@@ -43,6 +43,9 @@ SHOWN: Final = 3
 NAMED_SHARE: Final = 0.02
 """Share of the data wait below which a stage is not named beside the leading one: nothing follows from it."""
 
+NEARLY_ALL: Final = 0.995
+"""Part of the data wait from which a stage has "all of it": it is written as 100%, or nearly."""
+
 MOSTLY_STARTS: Final = 0.5
 """Part of the data wait that starts of epochs have, from which the verdict says so."""
 
@@ -190,6 +193,7 @@ def _mostly(signals: Signals) -> str:
     if leader is None or largest is None:
         return "; the trace does not show for which stage"
     part = "most of it" if leader.share > 0.5 else "the largest part" if leader == largest else "part of it"
+    part = "all of it" if leader.share >= NEARLY_ALL else part
     return f", {part} for {leader.name} ({percent(leader.share)} of the data wait)"
 
 

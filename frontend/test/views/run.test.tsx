@@ -195,11 +195,11 @@ it("says so where the run in view is not that of the capture that the list marks
   expect(all("of-another-run")).toEqual([]);
   runs.value = runsOf({ captures: [entry({ run: "audio" })] });
   draw();
-  expect(find("of-another-run").textContent).toBe("audio was not recorded by annotate.watch; this is exp1.");
+  expect(find("of-another-run").textContent).toBe("audio was not recorded by annotate.watch. What follows is of another run: exp1.");
   act(() => {
     view.value = "ranks";
   });
-  expect(find("of-another-run").textContent).toBe("audio has no captures of several ranks; this is exp1.");
+  expect(find("of-another-run").textContent).toBe("audio has no captures of several ranks. What follows is of another run: exp1.");
 });
 
 it("shows the run of the capture in view where it was recorded", () => {

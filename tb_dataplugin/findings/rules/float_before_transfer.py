@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -15,6 +17,16 @@ from tb_dataplugin.units import duration, ratio
 
 CODE = """# the DataLoader worker hands over uint8
 x = x.to(device, non_blocking=True).float().div_(255)"""
+
+CODE_IN_LOOP = """# the DataLoader worker hands over uint8
+x = x.float().div_(255)"""
+
+_AFTER: Final = " Transforms behind it that need floats, such as Normalize, go along."
+_ON_DEVICE: Final = f"Keep the original dtype until the batch is on the device, and convert it there.{_AFTER}"
+_IN_LOOP: Final = (
+    "Keep the original dtype until the training loop has the batch, and convert it there, at once for all samples: "
+    f"that takes time of the loop instead.{_AFTER}"
+)
 
 
 @rule(title="Conversion to float before the transfer", about="samples")
@@ -38,11 +50,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=saved),
         title=f"{step.calls.stage.label} returns {ratio(factor)} the bytes it gets, before the batch is sent",
-        advice="Keep the original dtype until the batch is on the device, and convert it there.",
+        advice=_ON_DEVICE if signals.has_device else _IN_LOOP,
         stage=step.calls.stage.name,
         evidence=_evidence(signals, moved, copied),
         gain_us_per_step=gain,
-        code=CODE,
+        code=CODE if signals.has_device else CODE_IN_LOOP,
         confidence="possible" if no_cpu else "likely",
         confidence_reason="No CPU is free, so part of that time may be waiting for one."
         if no_cpu

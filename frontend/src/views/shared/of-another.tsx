@@ -13,7 +13,7 @@ export function OfAnother({ runs, shown, lacks }: Props) {
   if (own === undefined || runs.some(({ run }) => run === own)) return null;
   return (
     <p class="muted" role="status" data-testid="of-another-run">
-      {nameOf(own)} {lacks}; this is {nameOf(shown)}.
+      {nameOf(own)} {lacks}. What follows is of another run: {nameOf(shown)}.
     </p>
   );
 }
