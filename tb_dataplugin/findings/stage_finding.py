@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Final
 
 from annotate.trace_format import Stage, StageKind
@@ -20,7 +21,7 @@ from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU
-from tb_dataplugin.units import duration, percent, plural, significant
+from tb_dataplugin.units import count, duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
     "read": "Read fewer, larger files (packed records), keep them on a local disk, or cache what is read again.",
@@ -112,6 +113,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
             *_calls_evidence(signals, calls, place),
             *stage_line(signals, place.name),
             *_parents(stage, rows),
+            *_same_file(signals, stage),
             *(_use_of_time(most) if most is not None else ()),
             *(() if gain is None else saving.why),
         ),
@@ -270,6 +272,19 @@ def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
     if stage.kind != "decode" or not parents:
         return ()
     return (Evidence("inside", f"called inside {', '.join(sorted(parents))}", stage=stage.name),)
+
+
+def _same_file(signals: Signals, stage: Stage) -> tuple[Evidence, ...]:
+    """That every slow sample opens one file: it could be read once."""
+    opened = [set(sample.files) for sample in signals.slow_samples if sample.files]
+    if stage.kind not in ("read", "decode") or len(opened) < FEW_SAMPLES:
+        return ()
+    shared = set.intersection(*opened)
+    if not shared:
+        return ()
+    names = ", ".join(sorted(PurePath(path).name for path in shared))
+    text = f"each of the {count(len(opened))} slowest samples whose files are known opens {names}"
+    return (Evidence("same_file", text, stage=stage.name),)
 
 
 def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:
