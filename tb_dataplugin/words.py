@@ -225,7 +225,9 @@ COUNTERS: Final = (
 
 TERMS: Final = (
     Term("window", "window", "The recorded part of a training loop: first step's start to last step's end."),
-    Term("step", "step", "One iteration of the training loop, from prof.step() to prof.step()."),
+    Term(
+        "step", "step", "One iteration of the training loop: from batch to batch, or from prof.step() to prof.step()."
+    ),
     Term("device_idle", "device idle", "Time of the window in which the device runs no kernel and no copy."),
     Term("gap", "idle gap", "A stretch of the window without any activity on the device."),
     Term("data_wait", "data wait", "Time that the training thread spends in the loader's next()."),

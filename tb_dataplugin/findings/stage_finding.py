@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Final
 
 from annotate.trace_format import Stage, StageKind
@@ -110,9 +111,9 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
         evidence=(
             _waited(signals, place),
             *_calls_evidence(signals, calls, place),
-            *_one_file(signals, stage),
             *stage_line(signals, place.name),
             *_parents(stage, rows),
+            *_same_file(signals, stage),
             *(_use_of_time(most) if most is not None else ()),
             *(() if gain is None else saving.why),
         ),
@@ -262,16 +263,6 @@ def _calls_evidence(signals: Signals, calls: AllCalls | None, place: StageWait) 
     return (number("calls", calls.count, "count", f"{plural(calls.count, 'call')}{each}, {spread}", stage=place.name),)
 
 
-def _one_file(signals: Signals, stage: Stage) -> tuple[Evidence, ...]:
-    """A file that each of the slow samples read, besides files of their own."""
-    files = [set(sample.files) for sample in signals.slow_samples if sample.files]
-    shared = sorted(set.intersection(*files)) if len(files) >= FEW_SAMPLES else []
-    if stage.kind not in ("read", "decode", "sample") or not shared or len(set.union(*files)) == len(shared):
-        return ()
-    text = f"each of the {count(len(files))} slowest samples whose files are known read {shared[0]}"
-    return (Evidence("one_file", f"{text}: once per sample, and always the same file", stage=stage.name),)
-
-
 def _is_sample(stage: Stage) -> bool:
     return stage.kind == "sample" and not stage.label.endswith(".__getitems__")
 
@@ -281,6 +272,19 @@ def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
     if stage.kind != "decode" or not parents:
         return ()
     return (Evidence("inside", f"called inside {', '.join(sorted(parents))}", stage=stage.name),)
+
+
+def _same_file(signals: Signals, stage: Stage) -> tuple[Evidence, ...]:
+    """That every slow sample opens one file: it could be read once."""
+    opened = [set(sample.files) for sample in signals.slow_samples if sample.files]
+    if stage.kind not in ("read", "decode") or len(opened) < FEW_SAMPLES:
+        return ()
+    shared = set.intersection(*opened)
+    if not shared:
+        return ()
+    names = ", ".join(sorted(PurePath(path).name for path in shared))
+    text = f"each of the {count(len(opened))} slowest samples whose files are known opens {names}"
+    return (Evidence("same_file", text, stage=stage.name),)
 
 
 def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:

@@ -93,4 +93,13 @@ def _sentences(signals: Signals) -> Iterator[str]:
     if step and step.samples >= FEWEST_SAMPLES and step.compute.low >= MODELS_WORK:
         own = 1 - (signals.share(signals.data_wait_us) or 0.0)  # samples may say a little more than there is
         share = percent(min(step.compute.share, own))
-        yield f" The model's own work (forward, backward, optimizer) takes {share} of the window, by stack samples."
+        work = f" The model's own work (forward, backward, optimizer) takes {share} of the window, by stack samples"
+        yield f"{work}{_without_cpu(signals)}."
+
+
+def _without_cpu(signals: Signals) -> str:
+    """That much of the model's work is waiting, where it is."""
+    taken = signals.taken
+    if taken is None or taken.delayed < INPUT_BOUND:
+        return ""
+    return f"; for {percent(taken.delayed)} of the time outside the data wait its thread only waited for a CPU"

@@ -42,13 +42,14 @@ NOT_DATA: Final = "the DataLoader is not the bottleneck"
 SHOWN: Final = 3
 """Stages that the evidence names."""
 
-ALL_OF_IT: Final = "all of it for"
-
 ON_ITS_WAY: Final = "on its way"
 """Of the transfer, what is none of its parts: through the pipe, and threads that wake up."""
 
 NAMED_SHARE: Final = 0.02
 """Share of the data wait below which a stage is not named beside the leading one: nothing follows from it."""
+
+NEARLY_ALL: Final = 0.995
+"""Part of the data wait from which a stage has "all of it": it is written as 100%, or nearly."""
 
 MOSTLY_STARTS: Final = 0.5
 """Part of the data wait that starts of epochs have, from which the verdict says so."""
@@ -85,10 +86,7 @@ def _starts_sentence(signals: Signals) -> str:
 def _marked(verdict: Verdict) -> Iterator[Evidence]:
     """Evidence with whatever the sentence says already marked."""
     for fact in verdict.evidence:
-        is_named = fact.stage != "" and fact.stage in verdict.sentence
-        is_said = is_named and (
-            percent(fact.value) in verdict.sentence or f"{ALL_OF_IT} {fact.stage}" in verdict.sentence
-        )
+        is_said = fact.stage != "" and fact.stage in verdict.sentence and percent(fact.value) in verdict.sentence
         yield replace(fact, in_sentence=is_said)
 
 
@@ -216,9 +214,8 @@ def _mostly(signals: Signals) -> str:
         return f"; no stage caused more than {percent(largest.share)} of the data wait"
     if leader is None or largest is None:
         return "; the trace does not show for which stage"
-    if percent(leader.share) == percent(1.0):
-        return f", {ALL_OF_IT} {leader.name}"
     part = "most of it" if leader.share > 0.5 else "the largest part" if leader == largest else "part of it"
+    part = "all of it" if leader.share >= NEARLY_ALL else part
     return f", {part} for {leader.name} ({percent(leader.share)} of the data wait)"
 
 

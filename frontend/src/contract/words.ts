@@ -154,7 +154,7 @@ export const COUNTERS = [
 
 export const TERMS = [
   {"id": "window", "label": "window", "meaning": "The recorded part of a training loop: first step's start to last step's end."},
-  {"id": "step", "label": "step", "meaning": "One iteration of the training loop, from prof.step() to prof.step()."},
+  {"id": "step", "label": "step", "meaning": "One iteration of the training loop: from batch to batch, or from prof.step() to prof.step()."},
   {"id": "device_idle", "label": "device idle", "meaning": "Time of the window in which the device runs no kernel and no copy."},
   {"id": "gap", "label": "idle gap", "meaning": "A stretch of the window without any activity on the device."},
   {"id": "data_wait", "label": "data wait", "meaning": "Time that the training thread spends in the loader's next()."},

@@ -229,7 +229,7 @@ it("says of a stage's frame what the table of stages has, and why the two differ
   ];
   open({ lines: { ...LINES, pipeline: { ...PART, recorder_us: 12 } }, stages }, "flame");
   expect(plain(find("flame-spans").textContent)).toContain(
-    "12.0 µs is left out, in which a thread had lost its CPU while it recorded",
+    "Shares are of the 100 µs of stack samples in this graph; Stages has times by spans, 25.0 µs, and the frame of a stage shows both. Left out: samples for 12.0 µs that met the recorder's own code",
   );
   act(() => frame("Whole pipeline").focus());
   for (const key of ["ArrowDown", "ArrowDown"]) press(key);
@@ -278,4 +278,14 @@ it("is restored by a link with its list, the order of its tables and the words s
   expect((find("flame-search") as HTMLInputElement).value).toBe("dilate");
   expect(find("frame-list").dataset.sorted).toBe("self");
   expect(plain(find("frame-list").querySelector("tbody th")?.textContent)).toContain("dilate");
+});
+
+it("leads from chosen steps with too few samples to the graph of all", () => {
+  open({ lines: { ...LINES, pipeline: FEW, stages: [] } }, "flame");
+  expect(all("all-steps")).toEqual([]);
+  act(() => {
+    atoms.chosenSteps.value = "1..2";
+  });
+  open({ lines: { ...LINES, pipeline: { ...FEW, sentence: "Few." }, stages: [] } }, "flame");
+  expect(all("all-steps").length).toBeGreaterThan(0);
 });

@@ -93,6 +93,20 @@ def test_what_to_do_about_reads_goes_by_what_is_read(files: tuple[int, ...], fro
     assert words in read_advice(replace(signals, slow_samples=samples))
 
 
+def test_a_file_that_every_slow_sample_opens_is_named() -> None:
+    def said(*files: str) -> list[str]:
+        samples = tuple(SlowSampleSignal(0, 1.0, "decode::json.load", 1.0, ("/d/labels.json", name)) for name in files)
+        signals = signals_of(input_bound(stages={"decode::json.load": (0.0, 1.0, 1.0)}))
+        found = check(replace(signals, slow_samples=samples))
+        assert isinstance(found, Finding)
+        return [one.text for one in found.evidence if one.kind == "same_file"]
+
+    assert said("/d/1.png", "/d/2.png", "/d/3.png") == [
+        "each of the 3 slowest samples whose files are known opens labels.json"
+    ]
+    assert said("/d/1.png", "/d/2.png") == [], "two are no evidence"
+
+
 def test_a_stage_that_is_called_several_times_for_each_sample_is_asked_about() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}])
     for number in range(8):
