@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import numpy as np
 
@@ -83,6 +83,8 @@ class WasteSignals:
 
     again: Again | None = None
     twins: Twins | None = None
+    twins_unknown: bool = False
+    """Several DataLoader workers iterate an iterable dataset, and sizes do not show whether they read the same."""
     unused: Unused | None = None
     tail: Tail | None = None
     same_order: float | None = None
@@ -95,9 +97,11 @@ def read_waste(results: Results) -> WasteSignals:
     settings, indices = results.settings, read_indices(results)
     if settings is None or results.trace.info.mode == "replay":
         return WasteSignals()
+    twins = _twins(results, settings)
     return WasteSignals(
         again=None if indices is None else find_again(indices),
-        twins=_twins(results, settings),
+        twins=twins if isinstance(twins, Twins) else None,
+        twins_unknown=twins == "unknown",
         unused=_unused(results, settings),
         tail=find_tail(settings),
         same_order=None if indices is None or not settings.shuffle else find_same_order(indices),
@@ -138,11 +142,12 @@ def find_tail(settings: LoaderInfo) -> Tail | None:
     return Tail(samples % size, samples, not settings.shuffle)
 
 
-def _twins(results: Results, settings: LoaderInfo) -> Twins | None:
+def _twins(results: Results, settings: LoaderInfo) -> Twins | Literal["unknown"] | None:
     """By the sizes of what each worker's stages return, one after the other."""
     if not settings.iterable or not settings.num_workers or settings.num_workers < 2:
         return None
-    return find_twins([sizes for sizes in _sizes(results) if _shows(sizes)])
+    shown = [sizes for sizes in _sizes(results) if _shows(sizes)]
+    return find_twins(shown) if len(shown) > 1 else "unknown"
 
 
 def _sizes(results: Results) -> Iterator[Int64Array]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import share
-from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WASTED
@@ -14,8 +14,13 @@ files = self.files if info is None else self.files[info.id :: info.num_workers]"
 
 
 @rule(title="DataLoader workers that read the same", about="workers", workers=True)
-def check(signals: Signals) -> Finding | None:
+def check(signals: Signals) -> Finding | Abstention | None:
     twins = signals.waste.twins
+    if signals.waste.twins_unknown:
+        return Abstention(
+            "Whether each DataLoader worker of the iterable dataset has a part of its own is unknown: their items are "
+            "of one size, or too few. Look whether its __iter__ asks get_worker_info()."
+        )
     if twins is None or twins.share < WASTED:
         return None
     text = f"{twins.workers} DataLoader workers read items of the same sizes in the same order"
