@@ -303,7 +303,7 @@ function Predictions({ answer: { sentence, limitTexts, basisText, predictions } 
               <Th column="rate" label="Samples/s" />
               <Th column="wait" label="Data wait" />
               {has.idle && <Th column="idle" label="Device idle" />}
-              {has.memory && <Th column="ahead" label="Ahead" unit={bytes.name} title={AHEAD} />}
+              {has.memory && <Th column="ahead" label="Memory ahead" unit={bytes.name} title={AHEAD} />}
             </tr>
           </thead>
           <tbody>

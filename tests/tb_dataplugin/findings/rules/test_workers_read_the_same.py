@@ -6,7 +6,7 @@ from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.rules.workers_read_the_same import check
 from tb_dataplugin.findings.waste import Twins, WasteSignals
 from tb_dataplugin.model.trace import LoaderInfo
-from tests.tb_dataplugin.findings.cases import input_bound, signals_of
+from tests.tb_dataplugin.findings.cases import abstentions, input_bound, signals_of
 
 
 def said(waste: WasteSignals, **settings: object) -> Finding | None:
@@ -31,3 +31,11 @@ def test_items_that_cannot_be_compared_are_an_inconclusive_check() -> None:
 
 def test_workers_with_parts_of_their_own_are_in_order() -> None:
     assert said(WasteSignals()) is None
+
+
+def test_where_sizes_show_nothing_it_is_an_inconclusive_check_with_what_to_look_at() -> None:
+    found = check(replace(signals_of(input_bound()), waste=WasteSignals(twins_unknown=True)))
+    assert isinstance(found, Abstention) and "get_worker_info()" in found.reason
+    alike = input_bound(loader={"iterable": True}, stages={"sample::Stream": (0.0, 1.0, 1.0, 4096)})
+    assert "workers_read_the_same" in abstentions(alike)
+    assert "workers_read_the_same" not in abstentions(input_bound(stages={"sample::Stream": (0.0, 1.0, 1.0, 4096)}))
