@@ -12,7 +12,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
 UNKNOWN: Final = "–"
-TOO_WIDE: Final = "too short to compare"
+TOO_WIDE: Final = "too uncertain to compare"
 
 DIGITS: Final = 3
 MOST_DECIMALS: Final = 4

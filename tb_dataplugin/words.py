@@ -95,7 +95,7 @@ MODES: Final = (
 )
 
 CONFIDENCES: Final = (
-    Term("measured", "measured", "Measured directly."),
+    Term("measured", "measured", "The numbers under Evidence are the finding itself: none is estimated."),
     Term("likely", "likely", "It rests on an estimate or an assumption, which is named."),
     Term("possible", "possible", "A different cause could give the same numbers: check before changing anything."),
 )
@@ -112,7 +112,7 @@ OUTCOMES: Final = (
     Term("more", "more"),
     Term("less", "less"),
     Term("not_significant", "not significant", "No significant difference, all rows taken into account."),
-    Term("too_short", "too short to compare", "The noise is unknown, or larger than anything worth saying."),
+    Term("too_short", "too uncertain to compare", "Its interval is unknown, or wider than ±100%."),
     Term("identical", "identical", "The same number on both sides."),
     Term("new", "new", "Only in the captures after the change."),
     Term("gone", "gone", "Only in the captures before the change."),
@@ -225,7 +225,9 @@ COUNTERS: Final = (
 
 TERMS: Final = (
     Term("window", "window", "The recorded part of a training loop: first step's start to last step's end."),
-    Term("step", "step", "One iteration of the training loop, from prof.step() to prof.step()."),
+    Term(
+        "step", "step", "One iteration of the training loop: from batch to batch, or from prof.step() to prof.step()."
+    ),
     Term("device_idle", "device idle", "Time of the window in which the device runs no kernel and no copy."),
     Term("gap", "idle gap", "A stretch of the window without any activity on the device."),
     Term("data_wait", "data wait", "Time that the training thread spends in the loader's next()."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 from typing import Final
 
 from annotate.capture import guest, session, standing
@@ -15,6 +15,7 @@ from annotate.launch.recording import Recording
 from annotate.launch.waiting import LEAD, longest_warm_up
 from annotate.whole_run.recorder import Recorder
 from annotate.whole_run.series import Event
+from annotate.whole_run.tally import Facts
 
 MOST: Final = 3
 """Windows of one run."""
@@ -31,6 +32,12 @@ class AlarmRecording(Recording):
     ) -> None:
         super().__init__(order, standing, Notes(None))
         self._ended: Final = ended
+        self.began: float | None = None
+        """Seconds since 1970: from then on the loop also does what recording takes."""
+
+    def _prepare(self, warm_up: int) -> None:
+        self.began = time()
+        super()._prepare(warm_up)
 
     def give_up(self, why: str) -> None:
         """Harmless when it is over."""
@@ -54,26 +61,36 @@ class AlarmRecording(Recording):
 
 
 class AlarmWindows:
-    """At most `most` in a run, `between_s` apart, never beside another profiler; a `recorder.Windows`."""
+    """At most `most` in a run, `between_s` apart, never beside another profiler; a `recorder.Windows`.
+
+    A stall is over before its window opens, a slow time is not: the last window is kept for one, and it waits for none
+    that a stall has had.
+    """
 
     def __init__(self, recorder: Recorder, most: int = MOST, between_s: float = BETWEEN_S) -> None:
         self._recorder: Final = recorder
         self._left = most
+        self._kept = 1 if most > 1 else 0
+        """Windows that no stall may have."""
         self._between_s = between_s
-        self._not_before = 0.0
+        self._not_before = {"stall": 0.0, "slow": 0.0}
         self._recording: AlarmRecording | None = None
-        self._number = 0
+        self._events: dict[int, str] = {}
+        """What the window is of: number and change."""
 
     def happened(self, number: int, event: Event) -> None:
         """Begin to record, or say in the file why not."""
-        why = self._why_not()
+        if event.change == "slow" and self._is_recorded_now():
+            self._events[number] = event.change
+            return
+        why = self._why_not(event.change)
         if why:
             self._note(number, missed=why)
             return
         stands = standing.install()
         if stands is None:
             return
-        self._number = number
+        self._events = {number: event.change}
         order = Order(logdir=self._recorder.logdir, wait=self._batches_until(event, stands), active=ACTIVE)
         self._recording = AlarmRecording(order, stands, self._ended)
         self._recording.begin()
@@ -83,13 +100,19 @@ class AlarmWindows:
         if recording is not None:
             recording.close()
 
-    def _why_not(self) -> str:
+    def _is_recorded_now(self) -> bool:
+        """Whether a window of what was a stall at first shows the slow time that follows."""
+        return self._recording is not None and self._recording.began is not None
+
+    def _why_not(self, change: str) -> str:
         stands = standing.current()
         if not self._left:
             return "the run has recorded all the windows that it may"
+        if change == "stall" and self._left <= self._kept:
+            return "the run's last window is kept for a slow time"
         if self._recording is not None:
             return "another window is being recorded"
-        if monotonic() < self._not_before:
+        if monotonic() < self._not_before[change]:
             return f"the latest window is less than {self._between_s:.0f} s ago"
         if session.is_on() or another_is_open():
             return "the program's own profiler was at work"
@@ -111,10 +134,14 @@ class AlarmWindows:
         files = recording.notes.files
         if files:
             self._left -= 1
-            self._not_before = monotonic() + self._between_s
-            self._note(self._number, capture=Path(files[-1]).name)
+            self._not_before.update(dict.fromkeys({"stall", *self._events.values()}, monotonic() + self._between_s))
+            facts: Facts = {"capture": Path(files[-1]).name}
+            if recording.began is not None:
+                facts["from"] = round(recording.began, 3)
         else:
-            self._note(self._number, missed=reason or "the run ended before the window was recorded")
+            facts = {"missed": reason or "the run ended before the window was recorded"}
+        for number in self._events:
+            self._note(number, **facts)
 
-    def _note(self, number: int, **what: str) -> None:
-        self._recorder.note({"kind": "capture", "event": number, **what})
+    def _note(self, number: int, **facts: object) -> None:
+        self._recorder.note({"kind": "capture", "event": number, **facts})

@@ -13,6 +13,7 @@ from time import perf_counter_ns as clock
 from typing import Any, Final, NamedTuple, TypeVar
 
 from annotate.recording import switch
+from annotate.recording.file_names import names
 from annotate.recording.span_recorder import as_number
 
 R = TypeVar("R")
@@ -28,6 +29,8 @@ class SlowSample(NamedTuple):
     """Its index in the dataset."""
     iteration: int
     batch: int
+    files: tuple[str, ...] = ()
+    """The first ones that it opened."""
 
 
 class Noticed(NamedTuple):
@@ -45,8 +48,6 @@ _slowest: list[SlowSample] = []
 _least = 0
 """Nanoseconds; samples that took no longer are none of the slowest."""
 _number = 0
-_is_open = False
-"""A sample is being made; a dataset inside of another makes none of its own."""
 _thread = 0
 _place: Callable[[], tuple[int, int]] = lambda: (-1, -1)  # noqa: E731
 
@@ -76,11 +77,15 @@ def take() -> Noticed:
 
 
 def sample(name: str | None, index: object, function: Callable[..., R], /, *args: Any) -> R:
-    """``function(*args)``, which makes a sample. `name`: its stage; None where it is not followed."""
-    global _is_open, _number
-    if name is None or _is_open or get_ident() != _thread:
+    """``function(*args)``, which makes a sample. `name`: its stage; None where it is not followed.
+
+    A dataset inside of another makes none of its own.
+    """
+    global _number
+    if name is None or get_ident() != _thread or (here := switch.thread.open).noticed:
         return function(*args)
-    _is_open = True
+    here.noticed = True
+    here.files.clear()
     start = clock()
     try:
         value = function(*args)
@@ -88,18 +93,18 @@ def sample(name: str | None, index: object, function: Callable[..., R], /, *args
         _note_failure(name, error)
         raise
     finally:
-        _is_open = False
+        here.noticed = False
     _number += 1
     if (took := clock() - start) > _least:
-        _keep(took, as_number(index))
+        _keep(took, as_number(index), here.files)
     return value
 
 
-def _keep(took: int, item: int) -> None:
+def _keep(took: int, item: int, files: list[Any]) -> None:
     global _least, _slowest
     if item < 0:  # it has no index
         return
-    _slowest = sorted([*_slowest, SlowSample(took, item, *_place())], reverse=True)[:_MOST_SLOW]
+    _slowest = sorted([*_slowest, SlowSample(took, item, *_place(), names(files))], reverse=True)[:_MOST_SLOW]
     if len(_slowest) == _MOST_SLOW:
         _least = _slowest[-1].took
 

@@ -22,6 +22,8 @@ LONGEST: Final = 1024
 _MOST: Final = 4096
 """Entries of a window at most, if each sample should be slower than the one before."""
 
+_LOST: Final = "annotate does not know the files of a sample"
+
 
 class SampleFiles(NamedTuple):
     """A slow sample: when its span began (``perf_counter_ns``), and the files that it opened, each once."""
@@ -49,9 +51,14 @@ def take() -> list[SampleFiles]:
 
 
 def saw(path: Any) -> None:
-    """A reading function was given a path, while something records. Outside of a sample nobody asks for it."""
+    """A reading function was given a path, while something records, or `switch.unrecorded` looks at samples. Outside of
+    a sample nobody asks for it."""
     thread = switch.thread.open
-    if thread.sample and len(thread.files) < FILES and (type(path) is str or hasattr(type(path), "__fspath__")):
+    if (
+        (thread.sample or thread.noticed)
+        and len(thread.files) < FILES
+        and (type(path) is str or hasattr(type(path), "__fspath__"))
+    ):
         thread.files.append(path)
 
 
@@ -64,11 +71,17 @@ def ended(files: list[Any], start: int, end: int) -> None:
         heapq.heapreplace(_slowest, length)
     else:
         return
-    if len(kept) < _MOST:
-        try:
-            kept.append(SampleFiles(start, list(dict.fromkeys(map(_text, files)))))
-        except Exception as error:  # the __fspath__ of a class of the user's
-            report_error("annotate does not know the files of a sample", error)
+    if len(kept) < _MOST and (found := names(files)):
+        kept.append(SampleFiles(start, list(found)))
+
+
+def names(files: list[Any]) -> tuple[str, ...]:
+    """As text, each once; none where the ``__fspath__`` of a class of the user's fails."""
+    try:
+        return tuple(dict.fromkeys(map(_text, files)))
+    except Exception as error:
+        report_error(_LOST, error)
+        return ()
 
 
 def _text(path: Any) -> str:

@@ -14,6 +14,7 @@ from time import perf_counter_ns as clock
 from typing import Any, Final, NamedTuple
 
 from annotate.recording import switch
+from annotate.recording.file_names import names
 from annotate.recording.span_recorder import as_number
 
 KINDS: Final = ("read", "decode", "transform", "collate")
@@ -40,6 +41,8 @@ class Sample(NamedTuple):
     """Nanoseconds."""
     item: int
     """Its index in the dataset; -1 where it has none that is a number."""
+    files: tuple[str, ...] = ()
+    """The first ones that it opened."""
 
 
 class Samples(NamedTuple):
@@ -53,8 +56,8 @@ _failures: Final[Counter[str]] = Counter()
 _retries: Final[Counter[str]] = Counter()
 _failed: Final[set[str]] = set()
 """Stages that have failed in the sample in work."""
-_samples: Final[list[tuple[int, object]]] = []
-"""Time and index of each sample so far."""
+_samples: Final[list[tuple[int, object, list[Any]]]] = []
+"""Time, index and files of each sample so far."""
 
 _sums: Final[defaultdict[str, int]] = defaultdict(int)
 """Self time by marker name."""
@@ -89,13 +92,15 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
     if get_ident() != _thread:
         return function(*args)
     _failed.clear()
+    files = switch.thread.open.files
+    files.clear()
     outer, _inner = _inner, 0
     start = clock()
     took = 0
     try:
         value = function(*args)
         took = clock() - start
-        _samples.append((took, index))
+        _samples.append((took, index, files.copy()))
         return value
     except Exception as error:
         _note_failure(name, error)
@@ -207,7 +212,7 @@ def together(several: Sequence[Attempts]) -> Attempts:
 
 
 def samples() -> Samples:
-    """Of the batch that `stop` ended; asked for once, since indices may be objects of the user's."""
+    """Of the batch that `stop` ended; asked for once, since indices and paths may be objects of the user's."""
     count, slowest = len(_samples), sorted(_samples, key=itemgetter(0), reverse=True)[:_MOST_SLOW]
     _samples.clear()
-    return Samples(count, tuple(Sample(took, as_number(index)) for took, index in slowest))
+    return Samples(count, tuple(Sample(took, as_number(index), names(files)) for took, index, files in slowest))

@@ -159,7 +159,7 @@ _UNSAFE: Final = frozenset('"\\')
 class Open:
     """What is open on a thread while recording."""
 
-    __slots__ = ("batch_sample", "elsewhere", "files", "items", "reading", "sample", "stages", "waiting")
+    __slots__ = ("batch_sample", "elsewhere", "files", "items", "noticed", "reading", "sample", "stages", "waiting")
 
     def __init__(self) -> None:
         self.sample = ""
@@ -172,6 +172,8 @@ class Open:
         """Paths that the open sample was read from, as reading functions were given them; few."""
         self.items = 0
         """Items fetched since the enclosing ``__getitems__`` began."""
+        self.noticed = False
+        """`unrecorded` makes a sample, and is told what it opens."""
         self.reading = ""
         """Kind of the library's reading function that is open; empty outside of one."""
         self.stages: list[tuple[object, AbstractContextManager[object]]] = []

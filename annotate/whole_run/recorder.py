@@ -171,19 +171,21 @@ class Recorder:
         """A loop has left its usual range, or is in it again."""
         if event.change != "usual":
             self._events += 1
-        self.note(
-            {
-                "kind": "event",
-                "number": self._events,
-                "change": event.change,
-                "what": event.what,
-                "loader": event.loader,
-                "epoch": event.epoch,
-                "batch": event.batch,
-                "took_us": round(event.took / 1000, 1),
-                "usual_us": round(event.usual / 1000, 1),
-            }
-        )
+        facts: Facts = {
+            "kind": "event",
+            "number": self._events,
+            "change": event.change,
+            "what": event.what,
+            "loader": event.loader,
+            "epoch": event.epoch,
+            "batch": event.batch,
+            "took_us": round(event.took / 1000, 1),
+            "usual_us": round(event.usual / 1000, 1),
+            "usual_steps": event.usual_steps,
+        }
+        if event.mean is not None:
+            facts["mean_us"] = round(event.mean / 1000, 1)
+        self.note(facts)
         if self.windows is not None and event.change != "usual":
             self.windows.happened(self._events, event)
 

@@ -50,10 +50,15 @@ class Event(NamedTuple):
     loader: int
     epoch: int
     batch: int
-    took: int
+    took: float
+    """A stall: of the step; slow: on average."""
     usual: float
+    usual_steps: int
+    """Whose median `usual` is."""
     length: int | None = None
     """Batches of an epoch, where it is known."""
+    mean: float | None = None
+    """Of the slow time that is over, where the change is that to usual."""
 
 
 class Owner(Protocol):
@@ -86,6 +91,8 @@ class Series:
         """Workers that sent a batch since they were last taken."""
         self._wait: Final = Usual(workers)
         self._step: Final = Usual(workers)
+        self._step_is_slow = False
+        """And it has been said, since that of the data wait was not."""
         self.recent: list[Step] = []
         """The latest steps that nothing is to be said of: one tuple each, until they are summed up."""
         self.to_learn: Final[deque[list[Step]]] = deque()
@@ -123,8 +130,13 @@ class Series:
         change_of_step = self._step.add(step)
         if change is not None:
             self._happened(change, "data wait", epoch, batch, wait, self._wait)
-        elif change_of_step is not None and not self._wait.is_slow:
-            self._happened(change_of_step, "step time", epoch, batch, step, self._step)
+        is_said = change is not None or self._wait.is_slow
+        if change_of_step == "usual":
+            is_said, self._step_is_slow = not self._step_is_slow, False
+        if change_of_step is None or is_said:
+            return
+        self._step_is_slow = change_of_step == "slow"
+        self._happened(change_of_step, "step time", epoch, batch, step, self._step)
 
     def _usual_step(self) -> float:
         known = self._step.range
@@ -140,8 +152,13 @@ class Series:
 
     def _happened(self, change: str, what: str, epoch: int, batch: int, took: int, usual: Usual) -> None:
         self.tally.stalls += change == "stall"
-        middle = 0.0 if usual.range is None else usual.range.usual
-        self.owner.happened(Event(change, what, self.number, epoch, batch, took, middle, self.length))
+        middle, steps = (0.0, 0) if usual.range is None else (usual.range.usual, usual.range.steps)
+        event = Event(change, what, self.number, epoch, batch, took, middle, steps, self.length)
+        if change == "slow":
+            event = event._replace(took=usual.slow.mean)
+        elif change == "usual":
+            event = event._replace(mean=usual.slow.mean)
+        self.owner.happened(event)
 
     def built(self, facts: Facts) -> None:
         """A worker's batch that is measured has come in; perhaps in torch's pinning thread."""
@@ -164,11 +181,7 @@ class Series:
         tally.failures.update(attempts.failures)
         tally.retries.update(attempts.retries)
         tally.add_slow_samples(
-            [
-                {"took_us": round(took / 1000, 1), "index": index, **where}
-                for took, index in samples.slowest
-                if index >= 0
-            ]
+            [_slow_sample(took, index, files, **where) for took, index, files in samples.slowest if index >= 0]
         )
 
     def noticed(self, noticed: Noticed, iteration: int, epoch: int, worker: int) -> None:
@@ -178,17 +191,28 @@ class Series:
         tally.other_failures.update(noticed.failures)
         tally.add_slow_samples(
             [
-                {
-                    "took_us": round(slow.took / 1000, 1),
-                    "index": slow.item,
-                    "epoch": epoch - (slow.iteration != iteration),
-                    "batch": slow.batch,
-                    "worker": worker,
-                }
+                _slow_sample(
+                    slow.took,
+                    slow.item,
+                    slow.files,
+                    epoch=epoch - (slow.iteration != iteration),
+                    batch=slow.batch,
+                    worker=worker,
+                )
                 for slow in noticed.slowest
                 if slow.batch >= 0 and epoch >= (slow.iteration != iteration)
             ]
         )
+
+
+def _slow_sample(took: int, index: int, files: tuple[str, ...], **where: int) -> dict[str, Any]:
+    """As it stands in the file.
+
+    Args:
+        where: epoch, batch, and worker where there is one.
+    """
+    opened = {"files": list(files)} if files else {}
+    return {"took_us": round(took / 1000, 1), "index": index, **where, **opened}
 
 
 class RunEpoch:

@@ -1,37 +1,38 @@
 """The usual range of a loop's step time and data wait, and when they leave it.
 
 Robust: the range is about the median of the latest steps, as wide as their median absolute deviation says. What is
-outside of it is not taken for usual, until it has gone on for so long that it is.
+outside of it is not taken for usual, until it has gone on for so long that it is: for twice the steps that the range is
+made of, so that an odd start soon counts for nothing.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from itertools import repeat
 from math import inf
 from typing import Final, Literal, NamedTuple
 
-KEPT: Final = 200
-"""Steps that the range is made of."""
-FEWEST: Final = 50
-_EACH: Final = 50
-"""Steps between two looks at the range, twice as many once it is made of `KEPT`: the two medians take some 20 us."""
-_RECENT: Final = 20
-_SLOW_FROM, _SLOW_UNTIL = 14, 6
-"""Of `_RECENT` steps that are above the range: from so many on the loop is slow, until so few."""
-_NEW_USUAL: Final = 400
-"""Steps after which slow is what is usual."""
+_KEPT, _FEWEST = 200, 50
+"""Steps that the range is made of, at most and at least."""
+_KEPT_TURNS, _FEWEST_TURNS = 25, 10
+"""The same in turns, where those are long."""
+_TURN: Final = 2
+"""Steps of a turn, or as many as there are DataLoader workers: one step in so many waits for all of them, and slow data
+makes that one longer and leaves the others as they were. So what is usual or slow is a turn, by its mean step."""
+_RECENT: Final = 10
+_SLOW_FROM, _SLOW_UNTIL = 7, 3
+"""Of `_RECENT` turns that are above the range: from so many on the loop is slow, until so few."""
+_NEW_USUAL: Final = 2
+"""Slow turns, for each that the range is made of, after which slow is what is usual."""
 _SIGMA: Final = 1.4826
 _SLOW_SIGMAS, _SLOW_SHARE, _SLOW_NS = 4, 0.5, 2_000_000
 _ROUND: Final = 20
-"""Steps of a round, or as many as there are DataLoader workers: those hand out their batches in turns, so that one step
-in so many waits for all of them, and is as usual as the others."""
+"""Steps of a round, or as many as there are DataLoader workers: the longest of a turn is as usual as the others."""
 _ROUNDS, _FEWEST_ROUNDS = 15, 3
 _STALL_TIMES, _STALL_NS = 3, 250_000_000
 
 Change = Literal["stall", "slow", "usual"]
-"""One step took very long; most of the latest steps are above the range; they no longer are."""
+"""One step took very long; most of the latest turns are above the range; they no longer are."""
 
 
 class Range(NamedTuple):
@@ -39,9 +40,11 @@ class Range(NamedTuple):
 
     usual: float
     slow: float
-    """Above it, a step is slow."""
+    """Above it, a turn is slow."""
     stall: float
     """Above it, one step is an event of its own; infinite while too few rounds are known."""
+    steps: int
+    """That it is made of."""
 
 
 class Rounds:
@@ -73,6 +76,47 @@ class Rounds:
         self._latest = self._count = 0
 
 
+class Turns:
+    """Steps as they come, to means of `steps` of them."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps: Final = steps
+        self.longest = self._sum = self._count = 0
+        """Of the turn that goes on."""
+
+    def add(self, value: int) -> float | None:
+        """The mean of the turn that ends with this step."""
+        self.longest = max(self.longest, value)
+        self._sum += value
+        self._count += 1
+        if self._count < self.steps:
+            return None
+        mean = self._sum / self.steps
+        self.longest = self._sum = self._count = 0
+        return mean
+
+
+class SlowTime:
+    """The turns since the loop has become slow."""
+
+    def __init__(self, turns: Iterable[float] = ()) -> None:
+        """`turns`: those that made it so."""
+        known = list(turns)
+        self.turns = 0
+        """After those."""
+        self._sum, self._count = sum(known), len(known)
+
+    def add(self, turn: float) -> None:
+        self.turns += 1
+        self._sum += turn
+        self._count += 1
+
+    @property
+    def mean(self) -> float:
+        """Of a step."""
+        return self._sum / self._count if self._count else 0.0
+
+
 class Usual:
     """Of one quantity."""
 
@@ -82,12 +126,14 @@ class Usual:
         self.calm_until = -1
         """Values up to this are usual, and nothing else was of late: they may be told together, by `add_calm`."""
         self.is_slow = False
-        self._values: Final[deque[int]] = deque(maxlen=KEPT)
-        self._above: Final[deque[bool]] = deque(maxlen=_RECENT)
-        self._count = 0
-        """Of those, above the range."""
+        self.slow = SlowTime()
+        """The one that goes on, or the latest."""
+        self._turns: Final = Turns(max(_TURN, workers))
+        self._is_of_workers: Final = workers > 1
+        self._values: Final[deque[float]] = deque(maxlen=self._in_turns(_KEPT, _KEPT_TURNS))
+        self._recent: Final[deque[float]] = deque(maxlen=_RECENT)
+        """Of the latest turns: those above the range; 0 for any other."""
         self._since_look = 0
-        self._slow_steps = 0
         self._rounds: Final = Rounds(max(_ROUND, workers))
         self._quiet = self._rounds.steps
         """Steps since one was as long as a stall: one event for a round of them."""
@@ -101,18 +147,38 @@ class Usual:
         """
         known = self.range
         self._rounds.add((value,))
+        turn = self._turns.add(value)
         if known is None:
-            self._learn(value, scale)
+            if turn is not None:
+                self._learn(turn, scale)
             return None
-        is_above = value > known.slow
-        self._count += is_above - (self._above[0] if len(self._above) == _RECENT else False)
-        self._above.append(is_above)
-        if not self.is_slow and not is_above:
-            self._learn(value, scale)
-        change = self._change()
+        change = None
+        if turn is not None:
+            self._note(turn, known, scale)
+            change = self._change(turn)
         self._look_for_calm()
         is_stall = self._is_stall(value, known)
         return "stall" if is_stall and change is None and not self.is_slow else change
+
+    def _note(self, turn: float, known: Range, scale: float) -> None:
+        """A turn has ended."""
+        is_above = turn > known.slow
+        self._recent.append(turn if is_above else 0.0)
+        if not self.is_slow and not is_above:
+            self._learn(turn, scale)
+
+    def _change(self, turn: float) -> Change | None:
+        above = sum(map(bool, self._recent))
+        if self.is_slow:
+            self.slow.add(turn)
+            is_new_usual = self.slow.turns >= _NEW_USUAL * len(self._values)
+            if above <= _SLOW_UNTIL or is_new_usual:
+                self._begin_again(is_new_usual)
+                return "usual"
+        elif above >= _SLOW_FROM:
+            self.is_slow, self.slow = True, SlowTime(filter(None, self._recent))
+            return "slow"
+        return None
 
     def _is_stall(self, value: int, known: Range) -> bool:
         """Whether a stall begins here: a whole round must have passed since the last that was as long."""
@@ -126,57 +192,59 @@ class Usual:
         """As `add` for each of some values, none of which is above `calm_until`."""
         self._rounds.add(values)
         self._quiet += len(values)
-        self._above.extend(repeat(False, len(values)))
-        self._values.extend(values)
-        self._since_look += len(values)
-        self._look(scale)
+        for value in values:
+            turn = self._turns.add(value)
+            if turn is not None and self.range is not None:
+                self._note(turn, self.range, scale)
+        self._look_for_calm()
 
     def _look_for_calm(self) -> None:
+        """The longest step of a usual turn is calm; a turn of several such steps is slow, which the next step says."""
         known = self.range
-        self.calm_until = -1 if known is None or self.is_slow or self._count else int(known.slow)
+        if known is None or self.is_slow or any(self._recent) or self._turns.longest > self._calm_most(known):
+            self.calm_until = -1
+        else:
+            self.calm_until = self._calm_most(known)
 
-    def _change(self) -> Change | None:
-        above = self._count
-        if not self.is_slow and above >= _SLOW_FROM:
-            self.is_slow, self._slow_steps = True, 0
-            return "slow"
-        if self.is_slow:
-            self._slow_steps += 1
-            is_new_usual = self._slow_steps >= _NEW_USUAL
-            if above <= _SLOW_UNTIL or is_new_usual:
-                self._begin_again(is_new_usual)
-                return "usual"
-        return None
+    def _calm_most(self, known: Range) -> int:
+        longest = self._rounds.usual_longest() if self._is_of_workers else inf
+        return int(known.slow if longest == inf else max(known.slow, longest))
 
     def _begin_again(self, forgets: bool) -> None:
         self.is_slow = False
-        self._above.clear()
-        self._count = 0
+        self._recent.clear()
         if forgets:
             self._values.clear()
             self._rounds.clear()
             self.range = None
 
-    def _learn(self, value: int, scale: float) -> None:
-        self._values.append(value)
+    def _learn(self, turn: float, scale: float) -> None:
+        self._values.append(turn)
         self._since_look += 1
         self._look(scale)
 
     def _look(self, scale: float) -> None:
-        count = len(self._values)
-        if self._since_look >= (_EACH if count < KEPT else 2 * _EACH) and count >= FEWEST:
+        """Two medians take some 20 us: after 50 steps, after 100 once the range is made of all that is kept."""
+        count, fewest = len(self._values), self._in_turns(_FEWEST, _FEWEST_TURNS)
+        is_full = count == self._values.maxlen
+        if self._since_look >= (2 * fewest if is_full else fewest) and count >= fewest:
             self._since_look = 0
-            self.range = range_of(list(self._values), self._rounds.usual_longest(), scale)
+            found = range_of(list(self._values), self._rounds.usual_longest(), scale)
+            self.range = found._replace(steps=count * self._turns.steps)
             self._look_for_calm()
 
+    def _in_turns(self, steps: int, fewest: int) -> int:
+        return max(fewest, steps // self._turns.steps)
 
-def range_of(values: list[int], longest: float, scale: float = 0.0) -> Range:
-    """The usual range of some values, see `Usual.add`; `longest`: the longest value of a usual round."""
+
+def range_of(values: Sequence[float], longest: float, scale: float = 0.0) -> Range:
+    """The usual range of some turns, see `Usual.add`; `longest`: the longest step of a usual round."""
     middle = _median(values)
     sigma = _SIGMA * _median([abs(value - middle) for value in values])
     by = max(middle, scale)
     slow = middle + max(_SLOW_SIGMAS * sigma, _SLOW_SHARE * by, _SLOW_NS)
-    return Range(middle, slow, max(slow, middle + _STALL_NS, _STALL_TIMES * max(longest, scale)))
+    stall = max(slow, middle + _STALL_NS, _STALL_TIMES * max(longest, scale))
+    return Range(middle, slow, stall, len(values))
 
 
 def _median(values: Iterable[float]) -> float:

@@ -8,6 +8,7 @@ import type { Capture } from "../src/contract/report";
 import type { CaptureEntry } from "../src/data/runs";
 import { buildTimeline } from "../src/model/lanes";
 import * as atoms from "../src/state/atoms";
+import { showSorts } from "../src/state/sorts";
 import { App } from "../src/views/app";
 import { capture, entry, type Part, runsOf, timeline } from "./build";
 
@@ -60,6 +61,8 @@ function reset(): void {
   atoms.sideBefore.value = null;
   atoms.sideAfter.value = null;
   atoms.comparesAnyway.value = false;
+  atoms.flameListed.value = false;
+  showSorts("overview", null, null);
 }
 
 beforeEach(() => {

@@ -7,6 +7,7 @@ it has the time. Of each stack the line to change is the deepest one of the user
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -53,6 +54,12 @@ LEAST_SAMPLES: Final = 100
 """In a stage, or a cause of idle time: with fewer, the share of a line has a 95% interval of more than 10 points to
 either side."""
 
+FEWEST_SAMPLES: Final = 20
+"""The same where one line has nearly all of them."""
+
+MOST_OF_IT: Final = 0.5
+"""Part of the time that a line has at the lower end of its interval, from which few samples name it."""
+
 LEAST_TO_CHECK: Final = 500
 """Samples in stages: with fewer, shares of stages differ by more than 3 points for no reason."""
 
@@ -74,8 +81,9 @@ TRAINING_CAUSES: Final = ("host", "launch", "sync", "h2d")
 class PartLines:
     """The lines of a stage, or of a part of the training thread's time, the hottest first.
 
-    `recorder_ns` is time in the recorder's own code, which is not in `time_ns`. Empty rows: there are fewer than
-    `LEAST_SAMPLES` samples, too few for a guess. `others`: lines beyond those.
+    `recorder_ns` is time in the recorder's own code, which is not in `time_ns`. Empty rows: too few samples for a
+    guess; of fewer than `LEAST_SAMPLES` only a line is named that has most of the time for certain. `others`: lines
+    beyond.
     """
 
     samples: int
@@ -112,6 +120,7 @@ class HotLines:
     """`stages`: by stage, wherever it is called, most time first. `training`: the training thread's, by cause of idle
     time of the first device, and "gil" for its waiting for Python's lock outside the data wait; without a device "host"
     is all of that. `step`: the same time by what it is spent on. `patterns`: what lines inside stages are about.
+    `whole_stages`: of the whole capture, those stages that have too few samples in the steps that somebody chose.
 
     `pipeline`: all stages on all threads, `training_thread`: all of it outside the data wait; None where no sample is.
     `interval_ns` is the mean time between two samples of a thread; `check` None: too few of `stage_samples`, those in
@@ -119,6 +128,7 @@ class HotLines:
     """
 
     stages: Mapping[Stage, PartLines]
+    whole_stages: Mapping[Stage, PartLines]
     training: Mapping[str, PartLines]
     check: ShareCheck | None
     step: StepLines | None
@@ -154,7 +164,7 @@ def find_hot_lines(
     whole_stacks: bool = False,
     selection: StepSelection | None = None,
 ) -> HotLines | Unavailable:
-    """`whole_stacks`: trees have all of their nodes. `selection`: the cost is that of these steps."""
+    """`whole_stacks`: trees have all of their nodes. `selection`: the steps of `window`, where somebody chose them."""
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
     if samples is None:
@@ -164,8 +174,15 @@ def find_hot_lines(
     idle = devices[0].gaps if devices else EMPTY
     hits, spans = find_hits(trace, samples, tree, attribution, idle, window)
     finder = _Finder(trace, samples.stacks, bool(devices), whole_stacks)
+    stages = dict(sorted(finder.stages(hits, tree), key=lambda item: (-item[1].time_ns, item[0])))
+    whole_stages: dict[Stage, PartLines] = {}
+    if selection is not None:
+        named = {stage for stage, part in stages.items() if part.rows}
+        of_all, _ = find_hits(trace, samples, tree, attribution, idle, selection.whole)
+        whole_stages = dict(finder.stages(of_all, tree, named))
     return HotLines(
-        stages=dict(sorted(finder.stages(hits, tree), key=lambda item: (-item[1].time_ns, item[0]))),
+        stages=stages,
+        whole_stages=whole_stages,
         training=dict(finder.training(hits, loader, attribution, window)),
         check=_check(hits, spans, tree),
         step=find_step_lines(
@@ -231,9 +248,13 @@ class _Finder:
         """Which samples are the recorder's own time."""
         return np.array([self.is_recorder(stack) for stack in hits.stack.tolist()], dtype=np.bool_)
 
-    def stages(self, hits: Hits, tree: StageTree) -> Iterator[tuple[Stage, PartLines]]:
+    def stages(
+        self, hits: Hits, tree: StageTree, without: AbstractSet[Stage] = frozenset()
+    ) -> Iterator[tuple[Stage, PartLines]]:
         last = [path[-1] for path in tree.paths]
         for stage in dict.fromkeys(last):
+            if stage in without:
+                continue
             nodes = [number for number, each in enumerate(last) if each == stage]
             part = hits.where(np.isin(hits.node, nodes))
             if stage.kind != "wait" and len(part):
@@ -282,8 +303,9 @@ class _Finder:
         in_recorder = self.in_recorder(hits)
         recorder, hits = float(hits.weight_ns[in_recorder].sum()), hits.where(~in_recorder)
         total = float(hits.weight_ns.sum())
-        if len(hits) < LEAST_SAMPLES or not total:
-            return PartLines(len(hits), round(total), round(recorder), (), 0, None)
+        none = PartLines(len(hits), round(total), round(recorder), (), 0, None)
+        if len(hits) < FEWEST_SAMPLES or not total:
+            return none
         nodes = hits.node if above is not None else np.zeros_like(hits.node)
         (nodes, stacks), place = np.unique(np.stack((nodes, hits.stack)), axis=1, return_inverse=True)
         place = place.ravel()
@@ -300,12 +322,15 @@ class _Finder:
             has_device=self._has_device,
             called_from=[calling_place(frames, inside) for frames, inside in zip(whole, cut, strict=True)],
         )
+        most = MOST_ROWS if len(hits) >= LEAST_SAMPLES else 1
+        if most == 1 and not (rows and rows[0].share - rows[0].error >= MOST_OF_IT):
+            return none
         return PartLines(
             len(hits),
             round(total),
             round(recorder),
-            rows[:MOST_ROWS],
-            max(0, len(rows) - MOST_ROWS),
+            rows[:most],
+            max(0, len(rows) - most),
             grow(hits, hung, place, self._most(MOST_NODES_OF_ALL if above else MOST_NODES)),
             grow_in_order(
                 hits, hung, place, self._threads, self._most(MOST_IN_ORDER_OF_ALL if above else MOST_IN_ORDER)

@@ -31,7 +31,7 @@ class Callee(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LineRow:
-    """One line. Shares are of the samples' time in the part; `error` is half of the 95% interval of `share`.
+    """One line. Shares are of the samples' time in the part; `error` is the longer side of the 95% interval of `share`.
 
     `waited_share`: of the data wait that the stage caused; `idle_share`: of its time while a device was idle; None
     where there is none. `calls`: what the line mostly calls, and `calls_share` that part of the line's time; `callees`:
@@ -163,15 +163,15 @@ def _row(
     has_device: bool,
 ) -> LineRow:
     time, whole = float(hits.weight_ns[mine].sum()), float(hits.weight_ns.sum())
+    known = estimate(hits.weight_ns, hits.weight_ns * mine)
     share = time / whole
-    effective = whole**2 / float((hits.weight_ns**2).sum())
     return LineRow(
         place=place,
         is_user=is_user,
         samples=int(mine.sum()),
         time_ns=round(time),
         share=share,
-        error=Z_95 * float(np.sqrt(share * (1 - share) / effective)),
+        error=max(share - known.low, known.high - share),
         waited_share=_share(hits.waited_ns, mine),
         idle_share=_share(hits.idle_ns, mine) if has_device else None,
         calls=callees[0].name if callees else "",

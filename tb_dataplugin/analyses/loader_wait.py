@@ -68,7 +68,7 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
         return Unavailable("loader", "fed_by_thread", message)
     if trace.training_track is None:
         message = (
-            "No thread carries steps or loader spans, so the data wait is unknown: "
+            "No thread has spans of steps or of a DataLoader, so the data wait is unknown: "
             "iterate a DataLoader while the profiler records"
         )
         return Unavailable("loader", "no_training_thread", message)

@@ -30,13 +30,13 @@ from tb_dataplugin.analyses.queue_wait import find_queue_wait
 from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_slow_samples
-from tb_dataplugin.analyses.sawtooth import find_sawtooth
+from tb_dataplugin.analyses.sawtooth import Sawtooth, find_sawtooth
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
 from tb_dataplugin.analyses.stage_summary import summarise_stages
 from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.steady_state import find_steady_state
-from tb_dataplugin.analyses.step_table import tabulate_steps
+from tb_dataplugin.analyses.step_table import StepTable, tabulate_steps
 from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
 from tb_dataplugin.analyses.syncs import find_syncs
 from tb_dataplugin.analyses.thread_limits import find_thread_limits
@@ -47,7 +47,7 @@ from tb_dataplugin.analyses.workers import find_workers
 from tb_dataplugin.analyses.wrapper_rows import with_wrapper_paths, with_wrappers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Intervals, Window
-from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.model.trace import LoaderInfo, Trace
 from tb_dataplugin.options import AnalysisOptions
 
 Known = TypeVar("Known")
@@ -97,7 +97,7 @@ def run_analyses(
         trace=trace,
         window=window,
         steps=table,
-        sawtooth=None if table is None else find_sawtooth(table, settings.num_workers if settings else None),
+        sawtooth=None if table is None else _sawtooth(table, settings, loader),
         devices=devices,
         gaps=list_all_gaps(chains, steps, options.max_gaps),
         copies=find_copies(trace, window, devices),
@@ -131,6 +131,11 @@ def run_analyses(
         lines=reasons.known("lines", lines),
     )
     return _completed(results, reasons.missing)
+
+
+def _sawtooth(table: StepTable, settings: LoaderInfo | None, loader: LoaderWait | None) -> Sawtooth | None:
+    workers = settings.num_workers if settings else None
+    return find_sawtooth(table, workers, loader.first_batches if loader else None)
 
 
 def _ends_of_epochs(loader: LoaderWait | None, attribution: Attribution) -> Intervals:

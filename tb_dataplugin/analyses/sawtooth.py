@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from tb_dataplugin.analyses.step_table import StepTable
+from tb_dataplugin.model.intervals import Intervals
 
 LEAST_TEETH: Final = 3
 """Fewer steps that stand out may be chance."""
@@ -30,15 +33,22 @@ class Sawtooth:
     data_wait_ns: int
     share: float
     steps: tuple[int, ...]
+    without_starts: bool = False
+    """Data wait for first batches of epochs is left out of all of it."""
 
 
-def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
-    """None where one step in `num_workers` does not stand out."""
+def find_sawtooth(table: StepTable, num_workers: int | None, first_batches: Intervals | None = None) -> Sawtooth | None:
+    """None where one step in `num_workers` does not stand out. What steps wait for first batches of epochs is no part
+    of the pattern.
+    """
     period = num_workers or 0
     rows = table.rows
     if period < 2 or len(rows) < LEAST_TEETH * period:
         return None
-    waits = [row.data_wait_ns or 0 for row in rows]
+    start = np.array([row.start_ns for row in rows], dtype=np.int64)
+    end = start + np.array([row.duration_ns for row in rows], dtype=np.int64)
+    first = [0] * len(rows) if first_batches is None else first_batches.overlap(start, end).tolist()
+    waits = [max(0, (row.data_wait_ns or 0) - apart) for row, apart in zip(rows, first, strict=True)]
     whole = sum(waits)
     if not whole or whole < LEAST_WAIT * sum(row.duration_ns for row in rows):
         return None
@@ -49,4 +59,4 @@ def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
     mean = whole / len(rows)
     places = range(phases.index(most), len(rows), period)
     teeth = tuple(rows[place].number for place in places if waits[place] > mean)
-    return Sawtooth(period, most, most / whole, teeth) if len(teeth) >= LEAST_TEETH else None
+    return Sawtooth(period, most, most / whole, teeth, any(first)) if len(teeth) >= LEAST_TEETH else None

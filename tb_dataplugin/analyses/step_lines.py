@@ -3,6 +3,7 @@ work, and lines of the step that are neither.
 
 *around*: a generator or ``__next__`` that calls the loader's ``next()`` is on the stack. No step ends in it: else it is
 the training loop itself.
+*ranks*: it waits, blocked, while a collective goes on that other ranks have to join.
 *compute*: forward, backward, optimizer, and operators that lines of the step call: the work itself.
 The rest is by line. A line that computes as well, or calls what does (a trainer's ``fit``), is in no row.
 """
@@ -17,8 +18,9 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from annotate.trace_format import THREAD_WAITS_FOR_LOCK
+from annotate.trace_format import THREAD_STATES, THREAD_WAITS_FOR_LOCK
 from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of, place_of, plain, python_part
+from tb_dataplugin.analyses.collectives import find_collectives
 from tb_dataplugin.analyses.host_activity import matching, synchronising_calls
 from tb_dataplugin.analyses.line_hits import Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
@@ -27,7 +29,7 @@ from tb_dataplugin.analyses.spread_lines import Together, is_plain, spread
 from tb_dataplugin.analyses.steps import find_steps
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import Category
-from tb_dataplugin.model.intervals import Intervals
+from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.line_samples import Caller, Frame
 from tb_dataplugin.model.trace import Trace
 
@@ -42,6 +44,7 @@ FEWEST_OF_ONE: Final = 5
 """Samples of a line, for the same."""
 
 READBACK: Final = re.compile(r"aten::(item|_local_scalar_dense|is_nonzero)")
+_BLOCKED: Final = THREAD_STATES.index("blocked")
 _COMPUTING: Final = 1 / 3
 """Part of a line's time in operators, from which the line is the model's work."""
 
@@ -119,10 +122,13 @@ class StepLine:
 
 @dataclass(frozen=True, slots=True)
 class StepLines:
-    """`samples`: of the training thread in the window. `lines`: the hottest first."""
+    """`samples`: of the training thread in the window. `lines`: the hottest first. `ranks`: None where the sampler
+    could not see whether the thread was blocked.
+    """
 
     samples: int
     compute: Estimate
+    ranks: Estimate | None
     around: tuple[AroundLoader, ...]
     lines: tuple[StepLine, ...]
 
@@ -143,6 +149,7 @@ def find_step_lines(
     return StepLines(
         samples=len(hits),
         compute=estimate(hits.weight_ns, hits.weight_ns * sorted_out.compute),
+        ranks=estimate(hits.weight_ns, hits.weight_ns * sorted_out.ranks) if (hits.state >= 0).any() else None,
         around=tuple(sorted_out.around()),
         lines=tuple(sorted_out.lines())[:MOST_LINES],
     )
@@ -181,9 +188,10 @@ class _SortedOut:
         loops = np.array([_loops_over_a_tensor(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         read_here = (reads & users) | loops
         elements = self._loops_over_elements(trace, operates & users & ~by_stack)
-        self.compute: Mask = step & ~read_here & ~copies & ~elements & (by_stack | operates)
+        self.ranks: Mask = step & (hits.state == _BLOCKED) & _collectives(trace).contains(hits.time_ns)
+        self.compute: Mask = step & ~self.ranks & ~read_here & ~copies & ~elements & (by_stack | operates)
         self.reads = read_here
-        self.rest: Mask = step & ~self.compute & (hits.state != THREAD_WAITS_FOR_LOCK)
+        self.rest: Mask = step & ~self.ranks & ~self.compute & (hits.state != THREAD_WAITS_FOR_LOCK)
 
     def _loops_over_elements(self, trace: Trace, operates: Mask) -> Mask:
         """Operators that a line of the user's calls one by one, for each element: hundreds per step. A sample in one of
@@ -310,6 +318,12 @@ def _during(trace: Trace, rows: npt.NDArray[np.bool_], hits: Hits) -> Mask:
     """Which samples lie in those events of the training thread."""
     inside: Mask = _intervals(trace, rows).contains(hits.time_ns)
     return inside
+
+
+def _collectives(trace: Trace) -> Intervals:
+    """When one was under way that this rank had joined."""
+    found = find_collectives(trace, None)
+    return EMPTY if isinstance(found, Unavailable) else Intervals.union(found.arrival_ns, found.end_ns)
 
 
 def _intervals(trace: Trace, rows: npt.NDArray[np.bool_]) -> Intervals:

@@ -60,7 +60,7 @@ def find_steps(trace: Trace) -> Steps | Unavailable:
     if not len(rows):
         message = (
             "The trace has no ProfilerStep spans: figures per step are unknown and the window is the whole trace; "
-            "call prof.step() after each iteration"
+            "give the profiler a schedule, and call prof.step() after each iteration"
         )
         return Unavailable("steps", "no_steps", message)
     return Steps(trace.steps.number, trace.events.start_ns[rows], trace.events.end_ns[rows])

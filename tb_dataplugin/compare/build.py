@@ -81,11 +81,15 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
 def _notes(
     before: Sequence[Run], after: Sequence[Run], sides: Sequence[float], outcome: Outcome
 ) -> Iterator[Diagnostic]:
-    """`sides`: how much other programs shared the machine (`sharing`), before and after."""
+    """What the intervals rest on, but for what the sentence has said already.
+
+    Args:
+        sides: how much other programs shared the machine (`sharing`), before and after.
+    """
     if outcome == "identical":
         return
     shared = max(sides)
-    if min(len(before), len(after)) < 3:
+    if min(len(before), len(after)) < 3 and outcome != "too_short" and not _is_shared(shared):
         message = (
             "How much equal runs of this pipeline differ is mostly assumed (3% of the time per sample, 4% "
             "of a stage's): give at least three captures, each of a separate run, on each side"

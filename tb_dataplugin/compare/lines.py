@@ -23,6 +23,9 @@ would be by chance at least."""
 LEAST_SHARE: Final = 0.03
 """Of the stage's time, on one side at least, from which a line is in the table."""
 
+LEAST_SAMPLES: Final = 100
+"""Of a part in each run: of fewer the report names no line, or the hottest one alone."""
+
 MOST_ROWS: Final = 10
 """Functions, and lines, of one stage."""
 
@@ -76,7 +79,7 @@ class _Side:
 
     @property
     def is_known(self) -> bool:
-        return bool(self.runs) and all(any(part.lines for part in run) for run in self.runs)
+        return bool(self.runs) and all(any(_has_all_lines(part) for part in run) for run in self.runs)
 
     def shares(self, key: Callable[[pb.Line], Key]) -> dict[Key, _Share]:
         keys = {key(line): line for run in self.runs for part in run for line in part.lines}
@@ -90,6 +93,10 @@ class _Side:
 
     def absent(self) -> _Share:
         return _Share(0.0, _sampling(0.0, self.samples), "", "")
+
+
+def _has_all_lines(part: pb.PartLines) -> bool:
+    return bool(part.lines) and part.samples >= LEAST_SAMPLES
 
 
 def compare_lines(before: Sequence[Run], after: Sequence[Run]) -> tuple[LinesChange, ...]:

@@ -12,7 +12,7 @@ from tb_dataplugin.compare.settings import NOT_KNOWN, SettingChange
 from tb_dataplugin.compare.sides import Unit
 from tb_dataplugin.compare.stages import MEASURE_NAMES
 from tb_dataplugin.findings.evidence import Evidence, share, time
-from tb_dataplugin.units import TOO_WIDE, UNKNOWN, change, duration, in_unit, magnitude, ratio, unit_for
+from tb_dataplugin.units import UNKNOWN, change, duration, in_unit, magnitude, ratio, unit_for
 from tb_dataplugin.words import SETTINGS, label_of
 
 Outcome = Literal["faster", "slower", "not_significant", "too_short", "identical", "not_comparable", "unknown"]
@@ -27,6 +27,8 @@ OF_THREAD: Final = ("data_wait", "rest")
 """Parts of the time that add up to all of it."""
 
 MORE: Final = ("more", "slower")
+
+BY_OTHERS: Final = "other programs used the CPUs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def _differs(compared: Compared, total: Quantity) -> str:
     """``Faster: 175 → 140 ms per step; the data wait fell by 98% (one run each, so the total is uncertain by ±17%)``"""
     single = compared.runs == 1
     known = "" if single else f" ({_with_interval(total)})"
-    doubt = f" ({_of_single_runs(total)})" if single else ""
+    doubt = f" ({_doubt(compared, total)})" if single else ""
     because = f"; {' and '.join(_reasons(compared, total))}"
     against = _against(compared, total)
     moved = _setting_words(compared.settings)
@@ -116,11 +118,13 @@ def _against(compared: Compared, total: Quantity) -> str:
     return ""
 
 
-def _of_single_runs(total: Quantity) -> str:
+def _doubt(compared: Compared, total: Quantity) -> str:
+    """Why the total of single runs is uncertain, by its one main reason."""
+    why = BY_OTHERS if compared.sharing else "one run each"
     half = total.interval.half_width if total.interval else None
     if half is not None:
-        return f"one run each, so the total is uncertain by ±{magnitude(half)}"
-    return f"one run each; 95% interval: {total.interval_text}"
+        return f"{why}, so the total is uncertain by ±{magnitude(half)}"
+    return f"{why}; 95% interval: {total.interval_text}"
 
 
 def _with_interval(quantity: Quantity) -> str:
@@ -217,7 +221,7 @@ def _too_short(compared: Compared, total: Quantity) -> str:
         advice = f"Capture on a quieter machine, or {runs} on each side."
         return f"Not certain: {_times(total, compared.unit)}; {_by_others(compared.sharing, total)}. {advice}"
     advice = f"Record more steps (at least four for each DataLoader worker), or {runs} on each side."
-    return f"{TOO_WIDE.capitalize()}: {_times(total, compared.unit)}. {advice}"
+    return f"Too short to compare: {_times(total, compared.unit)}. {advice}"
 
 
 def _likely(compared: Compared, total: Quantity) -> str:
@@ -244,14 +248,13 @@ def _likely(compared: Compared, total: Quantity) -> str:
 def _by_others(sharing: tuple[float, float], total: Quantity) -> str:
     """How much of the change the difference explains that other programs made to what the stages took."""
     before, after = sharing
-    used = "other programs used the CPUs"
     changed = log(total.after_us / total.before_us) if total.before_us and total.after_us else 0.0
     explained = (after - before) * (1 if changed > 0 else -1)
     if abs(changed) <= explained:
-        return f"{used}, so two captures of the same program may differ by as much"
-    stretched = f"{used}: stages took {ratio(exp(before))} their CPU time before and {ratio(exp(after))} after"
+        return f"{BY_OTHERS}, so two captures of the same program may differ by as much"
+    stretched = f"{BY_OTHERS}: stages took {ratio(exp(before))} their CPU time before and {ratio(exp(after))} after"
     if ratio(exp(explained)) == ratio(1.0) or explained < 0:
-        return f"{stretched}, which does not explain it"
+        return f"{stretched}, which explains none of the change but makes it uncertain"
     return f"{stretched}, which explains {ratio(exp(explained))} of the {ratio(exp(abs(changed)))}"
 
 

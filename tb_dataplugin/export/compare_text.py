@@ -13,7 +13,7 @@ from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
-from tb_dataplugin.units import UNKNOWN, TimeUnit, change, in_unit, percent, plural, unit_for
+from tb_dataplugin.units import TOO_WIDE, UNKNOWN, TimeUnit, change, in_unit, percent, plural, unit_for
 
 MAX_STAGES, MAX_PARTS, MAX_LINES = 20, 12, 3
 NAMES = 36
@@ -88,7 +88,7 @@ def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:
             large = [row for row in rows if max(row.before_us, row.after_us) >= SMALL * whole]
         if large:
             yield from heading(f"{title}   {unit.name} per {comparison.unit}", style)
-            yield from _table(large[:MAX_PARTS], unit, style, _is_shared(comparison))
+            yield from _table(large[:MAX_PARTS], unit, style)
             if len(large) < len(rows):
                 yield f"  and {len(rows) - len(large)} below {percent(SMALL)} of the time; --format json has them all"
 
@@ -101,7 +101,7 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     yield from heading(
         f"Stages   {unit.name} per call in a typical batch; CPU: thread CPU time, wall: self time", style
     )
-    yield from _table(rows, unit, style, _is_shared(comparison))
+    yield from _table(rows, unit, style)
     if any(row.calls.speed_adjusted for row in rows):
         yield "  ~: after, less what the machine's speed explains, by the other stages' times"
     more = len(comparison.stages) - len(rows)
@@ -109,15 +109,11 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
         yield f"  and {more} more stages; --format json has them all"
 
 
-def _is_shared(comparison: pb.Comparison) -> bool:
-    return any(note.code == "shared_machine" for note in comparison.diagnostics)
-
-
-def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style, shared: bool) -> Iterator[str]:
+def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterator[str]:
     """One line per quantity; a star where the change is significant."""
     unsure = all(row.interval_text == NEEDS_RUNS for row in rows)
     if unsure:
-        yield "  one run on a side: how much of a change is chance needs repeated runs"
+        yield "  a run has only the sum of each: an interval needs repeated runs"
     yield f"  {'':<{NAMES}}{'before':>9}{'after':>9}{'change':>10}{'' if unsure else '   95% interval'}"
     for row in rows:
         before = in_unit(row.before_us if row.HasField("before_us") else None, unit)
@@ -132,8 +128,7 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style, shared: bo
     if any(row.outcome in SIGNIFICANT for row in rows):
         yield "  *: significant, all rows taken into account; an interval is for its row alone"
     if any(row.outcome == "too_short" for row in rows):
-        why = ": other programs used the CPUs" if shared else ""
-        yield f"  too short to compare: the interval is wider than ±100%{why}"
+        yield f"  {TOO_WIDE}: the interval is wider than ±100%"
 
 
 def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:

@@ -22,8 +22,7 @@ def finding_lines(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from (f"      {line}" for line in finding.code.splitlines())
         gains = finding.HasField("gain_us_per_step")
         why = [fact.text for fact in finding.evidence if gains and fact.kind.startswith(GAIN_BOUND)]
-        if gains:
-            yield from wrap(" ".join(as_sentence(text) for text in (finding.gain_text, *why)), "    ")
+        yield from wrap(" ".join(as_sentence(text) for text in (finding.gain_text, *why)), "    ")
         facts = [fact.text for fact in finding.evidence if fact.text not in why]
         yield from wrap("Evidence: " + "; ".join(facts) + ".", "    ")
         if finding.confidence_reason:

@@ -77,7 +77,8 @@ def _troubles(summary: Summary) -> Iterator[str]:
         yield f"  {'failures':<22}{shown(trouble.stage)} {trouble_text(trouble, summary)}"
     for slow in summary.slow_samples[:_SLOW]:
         took = duration(slow.sample.took_us)
-        yield f"  {'slow sample':<22}index {slow.sample.index}: {took} ({slow_text(slow)})"
+        files = f": {shown(', '.join(slow.sample.files))}" if slow.sample.files else ""
+        yield f"  {'slow sample':<22}index {slow.sample.index}: {took} ({slow_text(slow)}){files}"
 
 
 def _line(name: str, value: str, *notes: str) -> str:

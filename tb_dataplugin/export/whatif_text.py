@@ -70,7 +70,10 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     share = percent(loop.measured_wait_ns / loop.measured_step_ns)
     settings = plural(loop.settings.workers, "DataLoader worker")
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
-    return f"The loop in its steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}."
+    return (
+        f"The loop in its steady state, without starts of epochs, which the report's data wait and samples/s include: "
+        f"{step} {unit.name} per step{rate}, data wait {share}; {settings}."
+    )
 
 
 def _name(prediction: Prediction) -> str:

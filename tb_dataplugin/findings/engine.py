@@ -10,12 +10,13 @@ from typing import Final
 
 from tb_dataplugin.findings import rules
 from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
-from tb_dataplugin.findings.gain import gain_of
+from tb_dataplugin.findings.gain import NO_GAIN, gain_of
 from tb_dataplugin.findings.leading import in_order
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
 from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.units import percent
 from tb_dataplugin.words import GAIN_BOUND
 
 WHY: Final[dict[str, str]] = {
@@ -51,7 +52,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
             known = _doubted(_no_higher(_estimated(found)), signals)
             known = _of_one_rank(known, signals) if rule.is_about_wait else known
-            gain = gain_of(known.gain_us_per_step, signals, of_wait=rule.is_about_wait)
+            gain = gain_of(known.gain_us_per_step, signals, of_wait=rule.is_about_wait) if known.saves else NO_GAIN
             findings.append(NamedFinding(rule.name, known, gain))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
 
@@ -88,11 +89,20 @@ def _doubted(finding: Finding, signals: Signals) -> Finding:
 
 
 def _of_one_rank(finding: Finding, signals: Signals) -> Finding:
-    """A rank that waits for another one at each collective gains nothing by a shorter data wait."""
+    """A rank that waits for another one at each collective gains nothing by a shorter data wait: where it is in
+    collectives for longer than it waits for data, the gain is unknown.
+    """
     if signals.ranks is None or finding.gain_us_per_step is None:
         return finding
     who = f"This is one of {signals.ranks.count} ranks"
     reason = f"{who}: it gains only if the others do not hold it up (see `tb-dataplugin ranks`)."
+    collectives = signals.ranks.in_collectives or 0.0
+    if collectives > (signals.loop_share(signals.wait_cost_us) or 0.0):
+        finding = replace(finding, gain_us_per_step=None)
+        reason = (
+            f"{who}, and waits for the others for longer than for data (up to {percent(collectives)} of the window, in "
+            "collectives): what it gains by faster data is unknown (see `tb-dataplugin ranks`)."
+        )
     if finding.confidence == "measured":
         return replace(finding, confidence="likely", confidence_reason=reason)
     return replace(finding, confidence_reason=f"{finding.confidence_reason} {reason}")

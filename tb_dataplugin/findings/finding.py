@@ -30,6 +30,8 @@ class Finding:
     code: str = ""
     confidence: Confidence = "measured"
     confidence_reason: str = ""
+    saves: bool = True
+    """False: it says what would not help."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ WORTH_A_WORD: Final = 1.05
 SAME: Final = 0.01
 """Part of a bound below which its interval is not mentioned."""
 
+UNKNOWN: Final = "gain unknown"
+UNKNOWN_IN_REPLAY: Final = "gain unknown: a replay has no training loop that could become faster"
+
 
 @dataclass(frozen=True, slots=True)
 class Gain:
@@ -38,10 +41,14 @@ class Gain:
     """What it saves is data wait of steps."""
 
 
+NO_GAIN: Final = Gain(None, None, None, None, None, None, "nothing to gain")
+"""Of a finding that says what would not help."""
+
+
 def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = False) -> Gain:
     """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait."""
     if us_per_step is None:
-        return Gain(None, None, None, None, None, None, "gain unknown")
+        return Gain(None, None, None, None, None, None, UNKNOWN_IN_REPLAY if signals.mode == "replay" else UNKNOWN)
     step_us = _step_us(signals)
     more = us_per_step * signals.wait_may_exceed if of_wait else 0.0
     if step_us and us_per_step + more >= step_us:  # all of the step may go: that is no interval

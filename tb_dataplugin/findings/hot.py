@@ -27,8 +27,8 @@ def _no_line(signals: Signals, line: HotLine | None, stage: str) -> tuple[Eviden
     """Why none is named; empty where stacks were not sampled."""
     why = signals.stages_without_lines.get(stage, "")
     if line is not None:
-        why = f"none leads, the hottest has {percent(line.share)}: {line.text}"
-    return (Evidence("no_line", f"no line is named: {why}", stage=stage),) if why else ()
+        why = f"its time is spread over many lines; the hottest has {line.share_of(_label(stage))}: {line.text}"
+    return (Evidence("no_line", why, stage=stage),) if why else ()
 
 
 def definition(signals: Signals, stage: str) -> tuple[Evidence, ...]:
@@ -66,10 +66,12 @@ def feeder_line(signals: Signals) -> tuple[Evidence, ...]:
     """What the thread that takes the batches runs besides, or why that is not named."""
     found = _evidence(signals.training_lines.get(FEEDER), "what the thread that takes the batches runs besides loading")
     why = signals.stages_without_lines.get(FEEDER, "")
-    return found or ((Evidence("no_line", f"what that thread runs is not named: {why}"),) if why else ())
+    return found or ((Evidence("no_line", f"of what that thread runs: {why}"),) if why else ())
 
 
 def _evidence(line: HotLine | None, whole: str, stage: str = "", more: str = "") -> tuple[Evidence, ...]:
     if line is None or line.share < HOT_LINE:
         return ()
-    return (share("hot_line", line.share, whole, f"{line.text}: {percent(line.share)} of {whole}{more}", stage),)
+    few = "; these steps alone have too few stack samples" if line.in_whole_capture else ""
+    text = f"{line.text}: {line.share_of(whole)}{line.between}{more}{few}"
+    return (share("hot_line", line.share, whole, text, stage),)

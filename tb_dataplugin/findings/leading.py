@@ -52,6 +52,8 @@ def most_waited_for(signals: Signals, rows: Iterable[StageCalls]) -> str:
 ALIKE: Final = 1.05
 """Gains that differ by a smaller factor are alike: windows differ by more."""
 
+MUCH: Final = 0.5
+"""Part of the largest gain from which a finding may stand before it."""
 
 BLOCKED: Final = "blocked"
 """Evidence of this kind: more workers could wait at the same time. That hides the slow place, and does not mend it."""
@@ -64,13 +66,12 @@ def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedF
 
     The order bends in one case: a finding about another stage never stands before the first one about the leading
     place, which the verdict names; nor does one about no stage that gains about as much, or about a setting
-    that only hides that place.
+    that only hides that place. It does not bend where the leading place's finding saves far less than the first one.
     """
     ordered = _ranked(sorted(findings, key=_urgency), signals)
     leader = leading_place(signals)
     names = [named.finding.stage for named in ordered]
-    if leader is not None and leader.name in names:
-        own = names.index(leader.name)
+    if leader is not None and leader.name in names and _leads(ordered, own := names.index(leader.name)):
         least = ALIKE * (ordered[own].finding.gain_us_per_step or 0.0)
         after = [
             bool(named.finding.stage)
@@ -81,6 +82,12 @@ def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedF
         first = after.index(True)
         ordered.insert(min(first, own), ordered.pop(own))
     return tuple(ordered)
+
+
+def _leads(ordered: Sequence[NamedFinding], own: int) -> bool:
+    """Whether what the finding at `own` saves is unknown, or much beside the first one's gain."""
+    gain = ordered[own].finding.gain_us_per_step
+    return gain is None or gain >= MUCH * (ordered[0].finding.gain_us_per_step or 0.0)
 
 
 def _urgency(named: NamedFinding) -> tuple[bool, bool, float, int, bool]:

@@ -13,18 +13,19 @@ from tb_dataplugin.units import percent, plural
 
 NAMES: Final = {
     "gil": "waiting for Python's lock (GIL)",
-    "gc": "in the garbage collector",
+    "gc": "in Python's garbage collector",
     "no_cpu": "waiting for a CPU",
     "blocked": "blocked",
 }
 
 
-DELAY_SHARED_OUT: Final = "estimated: what its threads waited in all, shared out by CPU time"
+DELAY_SHARED_OUT: Final = "an estimate: what its threads waited for a CPU, divided among their stages by CPU time"
 """Where a stage's waiting for a CPU comes from: `occupancy`."""
 
 
 def limit_text(limits: Limits) -> str:
-    """The limits worth a word, the largest first, what of it ran, and what they are estimated from; "" without any.
+    """Who was held up by what in a part of the time, the largest limit first, what of it ran, and what the shares are
+    estimated from; "" without any.
 
     Samples are few beside CPU times, which the stages have: the first share says how far off it may be.
     """
@@ -35,14 +36,16 @@ def limit_text(limits: Limits) -> str:
         return ""
     parts.sort(key=lambda part: -part[1])
     words = ", ".join(
-        f"{NAMES[name]} {percent(time / whole)}{_interval(limits, time) if not place else ''}"
+        f"{NAMES[name]} for {percent(time / whole)}{' of it' + _interval(limits, time) if not place else ''}"
         for place, (name, time) in enumerate(parts)
     )
     ran = limits.whole_ns - sum(time or 0 for time in known.values())
     if None not in known.values() and ran >= LIMIT_WORTH_A_WORD * whole:
-        words += f", running {percent(ran / whole)}"
-    whose = "its DataLoader workers are " if limits.with_workers else ""
-    return f"{whose}{words}; by {plural(limits.samples, 'thread sample')}"
+        words += f", running for {percent(ran / whole)}"
+    who = "the DataLoader workers were" if limits.with_workers else "the training thread was"
+    return (
+        f"{who} {words}, from {plural(limits.samples, 'sample')} of {'their' if limits.with_workers else 'its'} state"
+    )
 
 
 def _interval(limits: Limits, time_ns: int) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from annotate.trace_format import span_name
-from tb_dataplugin.analyses.hot_lines import HotLines, PartLines
+from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, PartLines
 from tb_dataplugin.analyses.line_patterns import Pattern
 from tb_dataplugin.analyses.line_rows import Estimate
-from tb_dataplugin.analyses.spread_lines import Together, share_of, spread, spread_in_step
+from tb_dataplugin.analyses.spread_lines import Together, error_of, share_of, spread, spread_in_step
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines, Work
 from tb_dataplugin.findings.line_texts import MOSTLY, line_text, lines_place, lines_text, row_name
 from tb_dataplugin.units import percent
@@ -31,6 +31,14 @@ class HotLine:
     """The hottest line as it is written; "" where that was not recorded."""
     calls: str = ""
     """``scipy.signal.convolve2d``, where most of the line's time is in it; else ""."""
+    between: str = ""
+    """`` (95% interval 90.1% to 99.1%)``, where few samples say so; else ""."""
+    in_whole_capture: bool = False
+    """The share is that of the whole capture: the steps that somebody chose have too few stack samples of the stage."""
+
+    def share_of(self, whole: str) -> str:
+        """``84.0% of RandomMask``, ``84.0% of RandomMask in the whole capture``."""
+        return f"{percent(self.share)} of {whole}{' in the whole capture' if self.in_whole_capture else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +71,15 @@ class StepLineSignal:
 
 @dataclass(frozen=True, slots=True)
 class StepSignals:
-    """What the training thread does outside the data wait. `compute`: the model's work, of the window.
+    """What the training thread does outside the data wait. `compute`: the model's work, of the window; `ranks`: waiting
+    for other ranks in collectives, None where that was not seen.
 
     `around` has only what is certain not to be the training loop itself.
     """
 
     samples: int
     compute: Estimate
+    ranks: Estimate | None
     around: tuple[AroundSignal, ...]
     lines: tuple[StepLineSignal, ...]
 
@@ -100,10 +110,11 @@ def hottest(parts: Iterable[tuple[str, PartLines]], *, in_step: bool = False) ->
     for name, part in parts:
         found = joined(row for row in part.rows if row.place not in part.one_off)
         if found:
-            yield name, _hot_line(found[0])
+            yield name, _hot_line(found[0], is_of_few=part.samples < LEAST_SAMPLES)
 
 
-def _hot_line(lines: Together) -> HotLine:
+def _hot_line(lines: Together, *, is_of_few: bool) -> HotLine:
+    low, high = max(0.0, share_of(lines) - error_of(lines)), min(1.0, share_of(lines) + error_of(lines))
     calls = {row.calls if row.calls_share >= MOSTLY else "" for row in lines}
     return HotLine(
         text=lines_text(lines),
@@ -111,6 +122,7 @@ def _hot_line(lines: Together) -> HotLine:
         share=share_of(lines),
         source=lines[0].place.source,
         calls=calls.pop() if len(calls) == 1 else "",
+        between=f" (95% interval {percent(low)} to {percent(high)})" if is_of_few else "",
     )
 
 
@@ -121,6 +133,7 @@ def read_step(lines: HotLines | None) -> StepSignals | None:
     return StepSignals(
         samples=step.samples,
         compute=step.compute,
+        ranks=step.ranks,
         around=tuple(_around(each) for each in step.around if each.is_certain),
         lines=tuple(map(_line, _by_cost(step))),
     )

@@ -16,8 +16,10 @@ from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import count, duration, percent, plural
 
 MOSTLY: Final = 0.5
-"""Part of a line's time in one function that it calls, from which the line is named by that function."""
+"""Part of a line's time in one function that it calls, from which advice goes by that function."""
 
+WHOLE: Final = 0.95
+"""The same, from which the line is named by that function: what is said of the line is true of the call."""
 
 SEVERAL: Final = 0.15
 """Part of a line's time that each of several calls has, from which all of them are named, with their parts."""
@@ -35,21 +37,18 @@ BLIND: Final = " Code in C counts for the line of Python that calls it."
 
 def line_text(row: LineRow) -> str:
     """``scipy.signal.convolve2d, called in RandomMask.dilate_mask at train.py:41``; where the line itself is what runs,
-    or calls no Python code, its text: ```total += loss.item()` in train at train.py:88``; where it calls several, both.
-    Where only library code runs, also the user's line that calls it.
+    or calls no Python code, its text: ```total += loss.item()` in train at train.py:88``; where what it calls has only
+    a part of its time, both, with that part. Where only library code runs, also the user's line that calls it.
     """
     where = f"{row.place.function} at {row.place.short}"
     source = row.place.source
+    written = f"`{source}` in {where}" if source else where
     several = [callee for callee in row.callees if callee.share >= SEVERAL and not _is_internal(callee.name, source)]
-    if source and (len(several) > 1 or any(not is_written(callee.name, source) for callee in several)):
-        parts = ", ".join(f"{callee.name} {percent(callee.share)}" for callee in several)
-        text = f"`{source}` in {where} ({parts})"
-    elif source and not several:
-        text = f"`{source}` in {where}"
-    elif row.calls and row.calls_share >= MOSTLY:
-        text = f"{row.calls}, called in {where}"
+    if len(several) == 1 and several[0].share >= WHOLE and (not source or is_written(several[0].name, source)):
+        text = f"{several[0].name}, called in {where}"
     else:
-        text = f"`{source}` in {where}" if source else where
+        parts = ", ".join(f"{callee.name} {percent(callee.share)}" for callee in several)
+        text = f"{written} ({parts})" if parts else written
     text += _below(row)
     return text if row.called_from is None else f"{text}, called from {_caller(row.called_from)}"
 
@@ -164,7 +163,8 @@ def part_sentence(hottest: Sequence[Together]) -> str:
 
 def part_text(part: PartLines) -> str:
     """Why no line is named; "" where lines are."""
-    return "" if part.rows else f"too few stack samples, {count(part.samples)} of {LEAST_SAMPLES}"
+    enough = f"{count(part.samples)} of {LEAST_SAMPLES} needed"
+    return "" if part.rows else f"too few stack samples to name a line ({enough})"
 
 
 def _more_steps(lines: HotLines, window: Window, steps: int | None) -> str:

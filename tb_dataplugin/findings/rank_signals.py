@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.findings.evidence import Evidence, share
+from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import percent
 
 
@@ -21,6 +22,14 @@ class RankSignals:
     in_collectives: float | None
 
     @property
+    def sentence(self) -> str:
+        """What the training thread does besides waiting for data, with a space before it; "" where that is not this."""
+        if self.in_collectives is None or self.in_collectives < INPUT_BOUND:
+            return ""
+        part = percent(self.in_collectives)
+        return f" For {part} of the window it is in collectives, where it waits for other ranks."
+
+    @property
     def evidence(self) -> tuple[Evidence, ...]:
         """For the verdict; empty where nothing is known."""
         if self.in_collectives is None or self.rank is None:
@@ -28,7 +37,7 @@ class RankSignals:
         part = percent(self.in_collectives)
         text = (
             f"rank {self.rank} of {self.count}: in collectives, waiting for other ranks included, for {part} of the "
-            "window; `tb-dataplugin ranks` shows which rank is waited for"
+            "window; Ranks, or `tb-dataplugin ranks`, shows which rank is waited for"
         )
         return (share("collectives", self.in_collectives, "window", text),)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.attribution import DeviceAttribution
@@ -103,8 +104,14 @@ def read_signals(results: Results) -> Signals:
     )
 
 
-def _stage_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
-    return hottest((stage.name, part) for stage, part in results.lines.stages.items()) if results.lines else ()
+def _stage_lines(results: Results) -> Iterator[tuple[str, HotLine]]:
+    """Of the chosen steps, where these have enough samples of a stage; else of the whole capture."""
+    lines = results.lines
+    if lines is None:
+        return
+    for name, line in hottest((stage.name, part) for stage, part in lines.whole_stages.items()):
+        yield name, replace(line, in_whole_capture=True)
+    yield from hottest((stage.name, part) for stage, part in lines.stages.items())
 
 
 def _without_lines(results: Results) -> Iterable[tuple[str, str]]:

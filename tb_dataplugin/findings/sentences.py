@@ -198,8 +198,9 @@ def _limit(row: StageRow, spent: Occupancy) -> str:
 
 
 def _sawtooth(sawtooth: Sawtooth) -> str:
+    whole = "the data wait, first batches of epochs left out" if sawtooth.without_starts else "the data wait"
     return (
-        f"1 step in {sawtooth.period} has {percent(sawtooth.share)} of the data wait: the "
+        f"1 step in {sawtooth.period} has {percent(sawtooth.share)} of {whole}: the "
         f"{plural(sawtooth.period, 'DataLoader worker')} finish their batches at about the same time."
     )
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Final
 
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.findings.callee_advice import callee_advice
+from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code, decodes_pictures
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
@@ -19,8 +20,8 @@ from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU, ONE_CALL
-from tb_dataplugin.units import duration, percent, plural, significant
+from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU
+from tb_dataplugin.units import count, duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
     "read": "Read fewer, larger files (packed records), keep them on a local disk, or cache what is read again.",
@@ -63,8 +64,9 @@ MARK: Final = ": mark its parts with annotate.stage to see which part is slow."
 """Ends the advice where no line of the code is known."""
 
 OUTLIER_ADVICE: Final = (
-    "One call dominates: the first call of a stage often pays for imports, compilation or a cold cache. Capture more "
-    "steps before changing anything."
+    "The first call of a stage in a process often pays for imports, compilation or a cold cache. Where DataLoader "
+    "workers start anew in each epoch, keep them (persistent_workers=True), or make that call once before the loop; "
+    "capture more steps to see what remains."
 )
 
 LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
@@ -93,9 +95,9 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
     stage = place.stage
     assert stage is not None
     rows = [calls for calls in signals.stages if calls.stage == stage]
-    calls, most = _AllCalls.of(rows), _most_known(rows)
+    calls, most = AllCalls.of(rows), _most_known(rows)
     hint = "" if signals.lock_limits_wait or most is None else _hint(most)
-    outlier = calls is not None and calls.longest_us >= ONE_CALL * calls.total_us and calls.count > 1
+    outlier = calls is not None and calls.are_few(signals)
     saving = saved_without(signals, rows, place.cost_us)
     gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
     return Finding(
@@ -111,6 +113,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
             *_calls_evidence(signals, calls, place),
             *stage_line(signals, place.name),
             *_parents(stage, rows),
+            *_same_file(signals, stage),
             *(_use_of_time(most) if most is not None else ()),
             *(() if gain is None else saving.why),
         ),
@@ -122,27 +125,6 @@ def _code(signals: Signals, stage: Stage) -> str:
     if stage.kind == "sample" and is_in_memory(signals):
         return code_for(signals)
     return decoder_code(stage.label) if stage.kind == "decode" else ""
-
-
-@dataclass(frozen=True, slots=True)
-class _AllCalls:
-    """All calls of a stage, anywhere in the tree."""
-
-    count: int
-    total_us: float  # of the calls, with nested stages
-    median_us: float  # of the row with most calls
-    longest_us: float
-
-    @staticmethod
-    def of(rows: list[StageCalls]) -> _AllCalls | None:
-        if not rows:
-            return None
-        return _AllCalls(
-            count=sum(calls.count for calls in rows),
-            total_us=sum(calls.total_us for calls in rows),
-            median_us=max(rows, key=lambda calls: calls.count).p50_us,
-            longest_us=max(calls.max_us for calls in rows),
-        )
 
 
 def _most_known(rows: list[StageCalls]) -> StageCalls | None:
@@ -208,7 +190,7 @@ def _line_advice(signals: Signals, stage: Stage) -> str:
     known = callee_advice(line.calls)
     if line.share < ONE_LINE:
         return known
-    return f"{percent(line.share)} of it is {line.text}: begin there. {known or OF_PYTHON}"
+    return f"{line.share_of('it')} is {line.text}: begin there. {known or OF_PYTHON}"
 
 
 def has_pictures(signals: Signals) -> bool:
@@ -238,7 +220,7 @@ def _where(signals: Signals, stage: Stage) -> str:
     line = signals.stage_lines.get(stage.name)
     if line is None or line.share < HOT_LINE:
         return MARK
-    return f". {percent(line.share)} of it is {line.text}: begin there."
+    return f". {line.share_of('it')} is {line.text}: begin there."
 
 
 def _per_step(signals: Signals, gain: float | None, saving: Saving) -> float | None:
@@ -252,10 +234,12 @@ def _severity(signals: Signals, outlier: bool) -> Severity:
     return "high" if signals.is_input_bound(HIGHLY_INPUT_BOUND) and signals.mode != "replay" else "medium"
 
 
-def _title(signals: Signals, place: StageWait, outlier: _AllCalls | None) -> str:
+def _title(signals: Signals, place: StageWait, outlier: AllCalls | None) -> str:
     part = f"{percent(place.share)} of the {_whole(signals)}"
     if outlier is not None:
-        return f"One call of {place.name} took {duration(outlier.longest_us)}; the stage caused {part}"
+        how_many = "One call" if outlier.is_one else "A few calls"
+        up_to = "" if outlier.is_one else "up to "
+        return f"{how_many} of {place.name} took {up_to}{duration(outlier.longest_us)}; the stage caused {part}"
     return f"{place.name} takes {part}" if signals.mode == "replay" else f"{place.name} caused {part}"
 
 
@@ -269,7 +253,7 @@ def _waited(signals: Signals, place: StageWait) -> Evidence:
     return time("wait_by_stage", place.data_wait_us, text, stage=place.name)
 
 
-def _calls_evidence(signals: Signals, calls: _AllCalls | None, place: StageWait) -> tuple[Evidence, ...]:
+def _calls_evidence(signals: Signals, calls: AllCalls | None, place: StageWait) -> tuple[Evidence, ...]:
     if calls is None:
         return ()
     samples = sum(row.count for row in signals.stages if _is_sample(row.stage))
@@ -288,6 +272,19 @@ def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
     if stage.kind != "decode" or not parents:
         return ()
     return (Evidence("inside", f"called inside {', '.join(sorted(parents))}", stage=stage.name),)
+
+
+def _same_file(signals: Signals, stage: Stage) -> tuple[Evidence, ...]:
+    """That every slow sample opens one file: it could be read once."""
+    opened = [set(sample.files) for sample in signals.slow_samples if sample.files]
+    if stage.kind not in ("read", "decode") or len(opened) < FEW_SAMPLES:
+        return ()
+    shared = set.intersection(*opened)
+    if not shared:
+        return ()
+    names = ", ".join(sorted(PurePath(path).name for path in shared))
+    text = f"each of the {count(len(opened))} slowest samples whose files are known opens {names}"
+    return (Evidence("same_file", text, stage=stage.name),)
 
 
 def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:

@@ -34,6 +34,23 @@ def slow_lines(signals: Signals) -> tuple[StepLineSignal, ...]:
     return tuple(line for line in lines if (line.idle_share or 0.0) * idle >= INPUT_BOUND)
 
 
+def waits_for_ranks(signals: Signals) -> Estimate | None:
+    """In collectives, outside the data wait; None where that is not known to be worth a word."""
+    step, ranks = signals.step, signals.ranks
+    if ranks is None or step is None or step.ranks is None or step.samples < FEWEST_SAMPLES:
+        return None
+    known = step.ranks
+    most = min(1 - (signals.share(signals.data_wait_us) or 0.0), ranks.in_collectives or 0.0)
+    known = replace(known, share=min(known.share, most), low=min(known.low, most), high=min(known.high, most))
+    return known if known.low >= INPUT_BOUND else None
+
+
+def _may_wait_for_ranks(signals: Signals) -> bool:
+    """Whether work and waiting in a collective look the same: stacks were sampled that have no states of threads."""
+    seen = signals.step is not None and signals.step.ranks is not None
+    return not seen and signals.ranks is not None and (signals.ranks.in_collectives or 0.0) >= INPUT_BOUND
+
+
 def in_step(signals: Signals, part: Estimate) -> Estimate:
     """A part of the window as one of the step: of the steady state where the window is not steady, as gains are."""
     factor = signals.window_us / signals.loop_us if signals.loop_us else 1.0
@@ -56,8 +73,11 @@ def around_sentence(signals: Signals, around: AroundSignal, cost: float) -> str:
 
 
 def step_sentence(signals: Signals) -> str:
-    """Where the time goes that is no data wait, with a space before it; "" where there is nothing to say."""
-    return next(_sentences(signals), "")
+    """Where the time goes that is no data wait, with a space before it; "" where there is nothing to say. Where
+    states of threads are unknown, the model's own work is not told from waiting for other ranks in it.
+    """
+    ranks = signals.ranks.sentence if signals.ranks and not signals.has_device and _may_wait_for_ranks(signals) else ""
+    return ranks or next(_sentences(signals), "")
 
 
 def _sentences(signals: Signals) -> Iterator[str]:
@@ -68,7 +88,18 @@ def _sentences(signals: Signals) -> Iterator[str]:
         elif line.idle_share is not None and line.idle_share >= HOT_LINE:
             yield f" {percent(line.idle_share)} of the idle time goes to {line.text}."
     step = signals.step
-    if step and not signals.has_device and step.samples >= FEWEST_SAMPLES and step.compute.low >= MODELS_WORK:
+    if signals.has_device:
+        return
+    if step and step.samples >= FEWEST_SAMPLES and step.compute.low >= MODELS_WORK:
         own = 1 - (signals.share(signals.data_wait_us) or 0.0)  # samples may say a little more than there is
         share = percent(min(step.compute.share, own))
-        yield f" The model's own work (forward, backward, optimizer) takes {share} of the window, by stack samples."
+        work = f" The model's own work (forward, backward, optimizer) takes {share} of the window, by stack samples"
+        yield f"{work}{_without_cpu(signals)}."
+
+
+def _without_cpu(signals: Signals) -> str:
+    """That much of the model's work is waiting, where it is."""
+    taken = signals.taken
+    if taken is None or taken.delayed < INPUT_BOUND:
+        return ""
+    return f"; for {percent(taken.delayed)} of the time outside the data wait its thread only waited for a CPU"

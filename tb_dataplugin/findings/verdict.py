@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from annotate.trace_format import StageKind
+from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import fed_sentence
 from tb_dataplugin.findings.leading import NAMED, leading_place
+from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import Signals, StageWait
-from tb_dataplugin.findings.step_work import around_loader, around_sentence, step_sentence
+from tb_dataplugin.findings.step_work import around_loader, around_sentence, step_sentence, waits_for_ranks
 from tb_dataplugin.findings.thresholds import (
     DEVICE_BUSY,
     HIGHLY_INPUT_BOUND,
@@ -40,8 +42,17 @@ NOT_DATA: Final = "the DataLoader is not the bottleneck"
 SHOWN: Final = 3
 """Stages that the evidence names."""
 
+ON_ITS_WAY: Final = "on its way"
+"""Of the transfer, what is none of its parts: through the pipe, and threads that wake up."""
+
 NAMED_SHARE: Final = 0.02
 """Share of the data wait below which a stage is not named beside the leading one: nothing follows from it."""
+
+NEARLY_ALL: Final = 0.995
+"""Part of the data wait from which a stage has "all of it": it is written as 100%, or nearly."""
+
+MOSTLY_STARTS: Final = 0.5
+"""Part of the data wait that starts of epochs have, from which the verdict says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +71,16 @@ def judge_run(signals: Signals) -> Verdict:
         verdict = _judge_host_run(signals)
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
-    verdict = replace(verdict, sentence=verdict.sentence + lock_sentence(signals))
+    verdict = replace(verdict, sentence=verdict.sentence + _starts_sentence(signals) + lock_sentence(signals))
     return replace(verdict, evidence=(*_marked(verdict), *(signals.ranks.evidence if signals.ranks else ())))
+
+
+def _starts_sentence(signals: Signals) -> str:
+    """Where most of a data wait that matters lies at starts of epochs, of which a window may have one by chance."""
+    wait, measured = signals.measured_cost_us or 0.0, signals.share(signals.measured_cost_us) or 0.0
+    if measured < INPUT_BOUND or signals.epoch_starts_us < MOSTLY_STARTS * wait:
+        return ""
+    return f" {percent(min(1.0, signals.epoch_starts_us / wait))} of that wait is for the first batches of epochs."
 
 
 def _marked(verdict: Verdict) -> Iterator[Evidence]:
@@ -151,6 +170,9 @@ def _judge_host_run(signals: Signals) -> Verdict:
     if signals.unsteady is not None and signals.wait_cost_us is not None:
         steady_cost = signals.loop_share(signals.wait_cost_us) or 0.0
         return _judge_unsteady(signals, signals.unsteady, steady_cost, "", _wait_evidence(signals))
+    ranks = waits_for_ranks(signals)
+    if ranks is not None:
+        return _judge_rank(signals, ranks, cost)
     opening = f"The training thread waits for data for {percent(cost)} of the window"
     if cost < INPUT_BOUND:
         return Verdict("host", f"{opening}: {not_data(signals, NOT_DATA)}.", _wait_evidence(signals))
@@ -159,6 +181,20 @@ def _judge_host_run(signals: Signals) -> Verdict:
         sentence = f"{own}, and waits for data for {percent(cost)}{_mostly(signals)}."
         return Verdict("host", sentence, _wait_evidence(signals))
     return Verdict(_input_bound(signals), f"{opening}{_mostly(signals)}.", _wait_evidence(signals))
+
+
+def _judge_rank(signals: Signals, ranks: Estimate, cost: float) -> Verdict:
+    """One of several ranks without a device, which waits for the others outside its data wait."""
+    others = f"for other ranks, in collectives, for {percent(ranks.share)}"
+    seen = f"{interval(ranks)}, by stack samples"
+    which = "`tb-dataplugin ranks` shows which rank it waits for."
+    mostly = _mostly(signals) if cost >= INPUT_BOUND else ""
+    if cost >= ranks.share:
+        bound = _input_bound(signals) if cost >= HIGHLY_INPUT_BOUND else "host"
+        sentence = f"The training thread waits for data for {percent(cost)} of the window{mostly}; it waits {others}"
+        return Verdict(bound, f"{sentence} ({seen}). {which}", _wait_evidence(signals))
+    sentence = f"The training thread waits {others} of the window ({seen}), and for data for {percent(cost)}{mostly}"
+    return Verdict("comm", f"{sentence}. {which}", _wait_evidence(signals))
 
 
 def _judge_replay(signals: Signals) -> Verdict:
@@ -179,6 +215,7 @@ def _mostly(signals: Signals) -> str:
     if leader is None or largest is None:
         return "; the trace does not show for which stage"
     part = "most of it" if leader.share > 0.5 else "the largest part" if leader == largest else "part of it"
+    part = "all of it" if leader.share >= NEARLY_ALL else part
     return f", {part} for {leader.name} ({percent(leader.share)} of the data wait)"
 
 
@@ -207,6 +244,10 @@ def _with_parts(leader: StageWait, others: Iterable[StageWait]) -> Iterator[Stag
     rest = [stage for stage in others if stage.name != leader.name]
     parts = [stage for stage in rest if is_part_of(leader, stage) and stage.data_wait_us < leader.data_wait_us]
     yield from (leader, *parts)
+    if parts:  # what is left has no name: the batch was on its way
+        left_us, left = (leader.data_wait_us - sum(part.data_wait_us for part in parts)), leader.share
+        left -= sum(part.share for part in parts)
+        yield replace(leader, name=f"{leader.name}::{ON_ITS_WAY}", data_wait_us=max(0.0, left_us), share=max(0.0, left))
     yield from (stage for stage in rest if not is_part_of(leader, stage))
 
 
@@ -225,6 +266,8 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
             continue
         part = "of it " if stage != leader and is_part_of(leader, stage) else ""
         name = "unrecorded (no record of who built the batch)" if stage.name == UNRECORDED else stage.name
+        if stage.name.endswith(f"::{ON_ITS_WAY}"):
+            name = "the rest, while the batch was on its way"
         text = f"{part}{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)

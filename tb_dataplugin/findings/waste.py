@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.model.intervals import Int64Array
@@ -21,6 +22,9 @@ LEAST_SAMPLES: Final = 16
 
 LEAST_SIZES: Final = 6
 """Different sizes that a worker's results have at least: equal ones show nothing where all are of one size."""
+
+USUAL_SIZE: Final = 0.5
+"""Share of results of one size, from which those show nothing either."""
 
 LEAST_RESULTS: Final = 12
 SAME: Final = 0.98
@@ -83,6 +87,8 @@ class WasteSignals:
 
     again: Again | None = None
     twins: Twins | None = None
+    twins_unknown: str = ""
+    """Why the DataLoader workers of an iterable dataset cannot be compared; else ""."""
     unused: Unused | None = None
     tail: Tail | None = None
     same_order: float | None = None
@@ -95,9 +101,11 @@ def read_waste(results: Results) -> WasteSignals:
     settings, indices = results.settings, read_indices(results)
     if settings is None or results.trace.info.mode == "replay":
         return WasteSignals()
+    read = _read_by_workers(results, settings)
     return WasteSignals(
         again=None if indices is None else find_again(indices),
-        twins=_twins(results, settings),
+        twins=None if read is None else find_twins(list(filter(_shows, read))),
+        twins_unknown="" if read is None else _why_unknown(read),
         unused=_unused(results, settings),
         tail=find_tail(settings),
         same_order=None if indices is None or not settings.shuffle else find_same_order(indices),
@@ -138,15 +146,19 @@ def find_tail(settings: LoaderInfo) -> Tail | None:
     return Tail(samples % size, samples, not settings.shuffle)
 
 
-def _twins(results: Results, settings: LoaderInfo) -> Twins | None:
-    """By the sizes of what each worker's stages return, one after the other."""
+def _read_by_workers(results: Results, settings: LoaderInfo) -> list[Int64Array] | None:
+    """By DataLoader worker of an iterable dataset, the sizes of what its stages return, in their order, in those of
+    its batches that the capture has of each worker. None where there are no such workers.
+    """
     if not settings.iterable or not settings.num_workers or settings.num_workers < 2:
         return None
-    return find_twins([sizes for sizes in _sizes(results) if _shows(sizes)])
+    found = list(_sizes(results, settings.num_workers))
+    common = set.intersection(*(set(batches.tolist()) for batches, _ in found)) if found else set()
+    return [sizes[np.isin(batches, list(common))] for batches, sizes in found]
 
 
-def _sizes(results: Results) -> Iterator[Int64Array]:
-    """Of each DataLoader worker of the main loader, in its first epoch."""
+def _sizes(results: Results, workers: int) -> Iterator[tuple[Int64Array, Int64Array]]:
+    """Of each DataLoader worker of the main loader, in its first epoch: which of its own batches, and the size."""
     tree, facts = results.tree, results.trace.span_facts
     number = _main_loader(results)
     for track, worker in results.trace.worker_tracks().items():
@@ -154,7 +166,18 @@ def _sizes(results: Results) -> Iterator[Int64Array]:
         if worker.loader != number or not len(rows):
             continue
         rows = rows[facts.epoch[rows] == facts.epoch[rows].min()]
-        yield facts.bytes[rows[np.argsort(tree.start_ns[rows], kind="stable")]]
+        rows = rows[np.argsort(tree.start_ns[rows], kind="stable")]
+        yield facts.batch[rows] // workers, facts.bytes[rows]
+
+
+def _why_unknown(read: Sequence[Int64Array]) -> str:
+    if sum(map(_shows, read)) > 1:
+        return ""
+    if sum(len(sizes) > 0 for sizes in read) < 2:
+        return "What several DataLoader workers read was not recorded"
+    if min(map(len, read)) < LEAST_RESULTS:
+        return "Too few items of each DataLoader worker have a recorded size to compare them by it"
+    return "The items that DataLoader workers read are nearly all of one size, and cannot be compared by it"
 
 
 def _main_loader(results: Results) -> int:
@@ -164,7 +187,15 @@ def _main_loader(results: Results) -> int:
 
 
 def _shows(sizes: Int64Array) -> bool:
-    return len(sizes) >= LEAST_RESULTS and len(np.unique(sizes)) >= LEAST_SIZES
+    telling = sizes[~_is_usual(sizes)]
+    return len(telling) >= LEAST_RESULTS and len(np.unique(telling)) >= LEAST_SIZES
+
+
+def _is_usual(sizes: Int64Array) -> npt.NDArray[np.bool_]:
+    """Of the size that most of them have, where there is one."""
+    values, counts = np.unique(sizes, return_counts=True)
+    has_usual = len(sizes) > 0 and counts.max() >= USUAL_SIZE * len(sizes)
+    return sizes == values[counts.argmax()] if has_usual else np.zeros(len(sizes), dtype=np.bool_)
 
 
 def find_twins(sizes: Sequence[Int64Array]) -> Twins | None:
@@ -186,7 +217,9 @@ def find_twins(sizes: Sequence[Int64Array]) -> Twins | None:
 
 def _same(mine: Int64Array, other: Int64Array) -> bool:
     count = min(len(mine), len(other))
-    return float((mine[:count] == other[:count]).mean()) >= SAME
+    mine, other = mine[:count], other[:count]
+    telling = ~(_is_usual(mine) & _is_usual(other))
+    return bool(telling.any()) and float((mine == other)[telling].mean()) >= SAME
 
 
 def _unused(results: Results, settings: LoaderInfo) -> Unused | None:

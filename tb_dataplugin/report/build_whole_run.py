@@ -128,7 +128,9 @@ def _trouble(trouble: Trouble, summary: Summary) -> pb.StageTrouble:
 
 
 def _slow(slow: Slow) -> pb.RunSample:
-    return pb.RunSample(index=slow.sample.index, took_us=slow.sample.took_us, times=slow.times, text=slow_text(slow))
+    sample = slow.sample
+    files = map(encodable, sample.files)
+    return pb.RunSample(index=sample.index, took_us=sample.took_us, times=slow.times, text=slow_text(slow), files=files)
 
 
 def whole_runs_report(runs: Iterable[tuple[Run, str]], problems: Iterable[str] = ()) -> pb.WholeRuns:

@@ -4798,6 +4798,7 @@ class RunSample(_message.Message):
     TOOK_US_FIELD_NUMBER: _builtins.int
     TIMES_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    FILES_FIELD_NUMBER: _builtins.int
     index: _builtins.float
     """in the dataset, a whole number"""
     took_us: _builtins.float
@@ -4806,6 +4807,10 @@ class RunSample(_message.Message):
     """intervals in which it was among the slowest"""
     text: _builtins.str
     """"epoch 2, batch 9, DataLoader worker 1" """
+    @_builtins.property
+    def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """the first ones that it opened there, at most 4"""
+
     def __init__(
         self,
         *,
@@ -4813,10 +4818,11 @@ class RunSample(_message.Message):
         took_us: _builtins.float = ...,
         times: _builtins.int = ...,
         text: _builtins.str = ...,
+        files: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["index", b"index", "text", b"text", "times", b"times", "took_us", b"took_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["files", b"files", "index", b"index", "text", b"text", "times", b"times", "took_us", b"took_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

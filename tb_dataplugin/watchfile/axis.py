@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tb_dataplugin.watchfile.lines import IntervalLine, LoaderNumbers
+from tb_dataplugin.watchfile.lines import CaptureLine, IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.summary import Happening, main_loader, percentile, total_times
 
 MOST_POINTS: Final = 300
 """More than a screen has room for."""
+
+Recorded = tuple[CaptureLine, float]
+"""A window that the run recorded by itself, and when that began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """`kind`: process, or slow."""
+    """`kind`: process, slow, or recorded."""
 
     from_s: float
     to_s: float
@@ -47,7 +50,22 @@ def points_of(run: Run, most: int = MOST_POINTS) -> list[Point]:
     """In the order of time; each is of one process, and there are not many more than `most`."""
     begin = run.parts[0].head.t
     together = max(1, -(-len(run.intervals) // most))
-    return [_point(group, main_loader(part), begin) for part in run.parts for group in _groups(part, together)]
+    found = []
+    for part in run.parts:
+        loader, recorded = main_loader(part), list(_recorded(part))
+        found += [_point(group, loader, begin, recorded) for group in _groups(part, together)]
+    return found
+
+
+def _recorded(part: Part) -> Iterator[Recorded]:
+    """Each window once, whatever it is of."""
+    events = {event.number: event.t for event in part.events if event.change != "usual"}
+    seen = set()
+    for line in part.captures:
+        begin = events.get(line.event) if line.begin is None else line.begin
+        if line.capture and line.capture not in seen and begin is not None:
+            seen.add(line.capture)
+            yield line, begin
 
 
 def _groups(part: Part, together: int) -> Iterator[Sequence[IntervalLine]]:
@@ -55,12 +73,10 @@ def _groups(part: Part, together: int) -> Iterator[Sequence[IntervalLine]]:
         yield part.intervals[start : start + together]
 
 
-def _point(intervals: Sequence[IntervalLine], loader: int, begin: float) -> Point:
+def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorded: Sequence[Recorded]) -> Point:
     numbers = [each for interval in intervals for each in interval.loaders if each.loader == loader]
     steps, time = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
     asked, worked = sum(each.asked for each in numbers), sum(each.build_us + each.starved_us for each in numbers)
-    seconds = sum(interval.end - interval.begin for interval in intervals)
-    samples = sum(each.samples for interval in intervals for each in interval.loaders)
     times = total_times(each.step_times for each in numbers)
     return Point(
         from_s=max(0.0, intervals[0].begin - begin),
@@ -69,12 +85,28 @@ def _point(intervals: Sequence[IntervalLine], loader: int, begin: float) -> Poin
         step_us=time / steps if steps else None,
         p95_us=percentile(times, 0.95) if times else None,
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time) if time else None,
-        samples_per_s=samples / seconds if samples and seconds > 0 else None,
+        samples_per_s=_rate(intervals, loader, recorded),
         epochs=sum(each.epochs for each in numbers),
         ready=sum(each.ready for each in numbers) / asked if asked else None,
         busy_share=_busy(numbers) / worked if worked and asked else None,
         machine=_means(intervals),
     )
+
+
+def _rate(intervals: Sequence[IntervalLine], loader: int, recorded: Sequence[Recorded]) -> float | None:
+    """By the clock, of all loaders; where a window was recorded of the steps that were timed: what recording takes is
+    none of the loop's time.
+    """
+    samples = seconds = 0.0
+    for interval in intervals:
+        if any(since < interval.end and line.t > interval.begin for line, since in recorded):
+            for each in (each for each in interval.loaders if each.loader == loader):
+                samples += each.samples * each.steps / max(1, each.steps + each.unused_steps)
+                seconds += (each.step_us + each.first_wait_us) / 1e6
+        else:
+            samples += sum(each.samples for each in interval.loaders)
+            seconds += interval.end - interval.begin
+    return samples / seconds if samples and seconds > 0 else None
 
 
 def _busy(numbers: Iterable[LoaderNumbers]) -> float:
@@ -90,10 +122,16 @@ def _means(intervals: Iterable[IntervalLine]) -> dict[str, float]:
 
 
 def phases_of(run: Run, happenings: Sequence[Happening]) -> list[Phase]:
-    """Processes where there are several, and times in which the loop was slow: with a process such a time ends."""
+    """Processes where there are several, what was recorded, and times in which the loop was slow: with a process such a
+    time ends.
+    """
     begin = run.parts[0].head.t
     processes = [_process(part, number, begin) for number, part in enumerate(run.parts)]
     found = processes.copy() if len(processes) > 1 else []
+    for part in run.parts:
+        for line, since in _recorded(part):
+            text = f"recorded: {line.capture}, which slows the loop"
+            found.append(Phase(max(0.0, since - begin), max(0.0, line.t - begin), "recorded", text))
     for happening in happenings:
         if happening.event.change == "slow":
             ended = next((one.to_s for one in reversed(processes) if one.from_s <= happening.after_s), 0.0)

@@ -39,6 +39,8 @@ class SlowSample(msgspec.Struct, frozen=True):
     epoch: Count = 0
     batch: Count = 0
     worker: Count | None = None
+    files: list[Name] = []
+    """The first ones that it opened."""
 
 
 class LoaderNumbers(msgspec.Struct, frozen=True):
@@ -93,15 +95,21 @@ class EventLine(msgspec.Struct, frozen=True, tag_field="kind", tag="event"):
     batch: Count = 0
     took_us: Amount = 0
     usual_us: Amount = 0
+    mean_us: Amount | None = None
+    """Of a step, in the slow time that is over."""
+    usual_steps: Count | None = None
+    """Whose median `usual_us` is; runs of earlier versions lack it."""
 
 
-class CaptureLine(msgspec.Struct, frozen=True, tag_field="kind", tag="capture"):
+class CaptureLine(msgspec.Struct, frozen=True, tag_field="kind", tag="capture", rename={"begin": "from"}):
     """What was recorded of an event: a file, or why there is none."""
 
     t: Moment
     event: Count
     capture: Name = ""
     missed: Name = ""
+    begin: Moment | None = None
+    """From then on the loop also did what recording takes, until `t`."""
 
 
 class EndLine(msgspec.Struct, frozen=True, tag_field="kind", tag="end"):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from tb_dataplugin.units import count, data_size, duration, percent, plural
+from tb_dataplugin.watchfile.lines import EventLine
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary
 from tb_dataplugin.watchfile.trouble import Slow, Trouble
+
+MOST_USUAL: Final = 200
+"""Steps that the usual time is the median of, once a run has made so many, as in annotate's `usual`."""
 
 
 def run_sentence(summary: Summary) -> str:
@@ -28,11 +33,19 @@ def _untimed(summary: Summary) -> str:
 
 def _events(happenings: Sequence[Happening]) -> Iterator[str]:
     stalls = [one.event for one in happenings if one.event.change == "stall"]
-    slow = sum(one.event.change == "slow" for one in happenings)
+    slow = [one for one in happenings if one.event.change == "slow"]
     if stalls:
         yield f"{plural(len(stalls), 'stall')}, the longest {duration(max(event.took_us for event in stalls))}"
     if slow:
-        yield f"slow {count(slow)} times" if slow > 1 else "slow once"
+        longest = max(slow, key=lambda one: (one.lasted_s or 0.0, one.event.took_us))
+        which = ", the longest time" if len(slow) > 1 else ""
+        yield f"slow {_times(len(slow))}{which} {_when(longest)} ({times_text(longest)})"
+
+
+def _when(happening: Happening) -> str:
+    after = f"after {duration(1e6 * happening.after_s)}"
+    lasted = happening.lasted_s
+    return f"{after}, to the end" if lasted is None else f"{after}, for {duration(1e6 * lasted)}"
 
 
 def _troubles(summary: Summary) -> Iterator[str]:
@@ -70,14 +83,27 @@ def event_sentence(happening: Happening) -> str:
     event, capture = happening.event, happening.capture
     place = "" if event.what == "first batch" else f", batch {event.batch}"
     took = times_text(happening)
+    if event.change == "slow":
+        took = f"slow {_when(happening)}: {took}"
     missed = f"; not recorded: {capture.missed}" if capture and capture.missed else ""
     return f"Epoch {event.epoch}{place}: {took}{missed}."
 
 
 def times_text(happening: Happening) -> str:
-    """``step time 33.6 ms, usually 9.69 ms; data wait 25.1 ms, usually 1.18 ms``."""
+    """``step time 33.6 ms, usually 9.69 ms; data wait 25.1 ms, usually 1.18 ms``; of a slow time the means."""
     several = (happening.event, *happening.also)
-    return "; ".join(f"{one.what} {duration(one.took_us)}, usually {duration(one.usual_us)}" for one in several)
+    texts = [f"{one.what} {duration(one.took_us)}, {_usual(one)}" for one in several]
+    if happening.event.change == "slow" and all(one.what == "step time" for one in several):
+        texts.append("the data wait is as usual")
+    return "; ".join(texts)
+
+
+def _usual(event: EventLine) -> str:
+    """``usually 9.69 ms``; early in a run ``usually 9.69 ms (median of 50 steps so far)``."""
+    few = event.usual_steps is not None and event.usual_steps < MOST_USUAL
+    so_far = f" (median of {count(event.usual_steps or 0)} steps so far)" if few else ""
+    who = "a step usually takes " if event.what == "first batch" else "usually "
+    return f"{who}{duration(event.usual_us)}{so_far}"
 
 
 def growth_text(growth: Growth) -> str:

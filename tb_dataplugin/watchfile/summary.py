@@ -9,6 +9,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Final
 
+from msgspec import structs
+
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
@@ -41,6 +43,10 @@ class Happening:
     capture: CaptureLine | None
     also: tuple[EventLine, ...] = ()
     """Other numbers of the same loader that left their usual range while this one was out of it."""
+
+    @property
+    def lasted_s(self) -> float | None:
+        return None if self.until is None else self.until - self.time
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,9 +210,12 @@ def happenings(part: Part, begin: float) -> list[Happening]:
     for number, event in enumerate(part.events):
         if event.change == "usual":
             continue
-        until = None
+        end = None
         if event.change == "slow":
-            until = next((later.t for later in part.events[number:] if _ends(event, later)), None)
+            end = next((later for later in part.events[number:] if _ends(event, later)), None)
+        if end is not None and end.mean_us is not None:
+            event = structs.replace(event, took_us=end.mean_us)
+        until = None if end is None else end.t
         one = Happening(event.t, max(0.0, event.t - begin), event, until, captures.get(event.number))
         same = next((place for place, earlier in enumerate(found) if _is_of(one, earlier)), None)
         if same is None:

@@ -122,10 +122,24 @@ def test_slow_begins_when_most_steps_are_and_ends_when_few_are() -> None:
     assert usual.range is not None and usual.range.usual < 21 * MS, "what was slow was not learnt"
 
 
-def test_every_second_step_slow_does_not_make_events_come_and_go() -> None:
-    usual = Usual()
-    steady(usual, 100)
-    assert {usual.add(60 * MS if turn % 2 else 20 * MS) for turn in range(300)} == {None}
+@pytest.mark.parametrize("workers", [0, 2, 16])
+def test_batches_that_come_in_turns_hide_no_slow_time(workers: int) -> None:
+    """One step in so many waits for all DataLoader workers, and is all that slow data makes longer."""
+    usual, turn = Usual(workers), max(2, workers)
+    steady(usual, 50 * turn)
+    assert usual.add(25_000 * MS) == "stall", "a stall before changes nothing"
+    steady(usual, 50 * turn - 1)
+    slow = [usual.add((20 + 40 * turn) * MS if step % turn == 0 else 20 * MS) for step in range(20 * turn)]
+    assert [change for change in slow if change not in (None, "stall")] == ["slow"]
+    assert usual.slow.mean == pytest.approx(60 * MS, rel=0.01)
+    assert [change for change in steady(usual, 20 * turn) if change] == ["usual"]
+
+
+def test_stalls_here_and_there_are_no_slow_time() -> None:
+    usual, numbers = Usual(8), random.Random(2)
+    steady(usual, 400)
+    changes = {usual.add(400 * MS if numbers.random() < 0.02 else 20 * MS) for _ in range(20_000)}
+    assert changes <= {"stall", None}
 
 
 def test_slow_for_very_long_is_what_is_usual_then() -> None:
@@ -133,6 +147,38 @@ def test_slow_for_very_long_is_what_is_usual_then() -> None:
     steady(usual, 100)
     assert [change for change in steady(usual, 1000, 60 * MS) if change] == ["slow", "usual"]
     assert usual.range is not None and usual.range.usual > 59 * MS
+
+
+@pytest.mark.parametrize("workers", [2, 3, 8, 32])
+def test_a_slow_time_is_seen_though_the_rhythm_of_several_workers_is_calm(workers: int) -> None:
+    def sawtooth(turns: int, peak: int) -> list[int]:
+        return [peak if step % workers == 0 else MS for step in range(turns * workers)]
+
+    usual = Usual(workers)
+    before, slow, after = sawtooth(60, 15 * workers * MS), sawtooth(12, 30 * workers * MS), sawtooth(12, 15 * MS)
+    assert {usual.add(value) for value in before} == {None}
+    assert usual.calm_until >= 15 * workers * MS, "the rhythm itself is calm"
+    assert [change for change in map(usual.add, slow) if change] == ["slow"]
+    assert usual.slow.mean == pytest.approx(30 * MS + (workers - 1) / workers * MS)
+    assert "usual" in [usual.add(value) for value in after]
+
+
+def test_a_slow_time_of_steps_that_are_calm_each_by_itself_is_seen() -> None:
+    usual = Usual(2)
+    for value in [40 * MS, 0] * 60:
+        usual.add(value)
+    usual.add_calm([39 * MS] * 14)
+    assert usual.calm_until == -1
+    assert usual.add(39 * MS) is None and usual.add(39 * MS) == "slow"
+
+
+def test_an_odd_start_is_usual_for_no_longer_than_twice_its_steps() -> None:
+    usual = Usual()
+    steady(usual, 50, 5 * MS)
+    changes = steady(usual, 130)
+    assert changes.index("slow") < 20 and changes.index("usual") == changes.index("slow") + 100
+    steady(usual, 50)
+    assert usual.range is not None and usual.range.usual >= 20 * MS and usual.range.steps == 50
 
 
 def test_calm_steps_told_together_leave_the_range_as_each_by_itself() -> None:
@@ -155,8 +201,8 @@ def test_steps_are_calm_only_while_none_of_the_latest_was_unusual() -> None:
     assert usual.calm_until > 0
     usual.add(60 * MS)
     assert usual.calm_until == -1
-    steady(usual, 20)
-    assert usual.calm_until > 0
+    steady(usual, 22)
+    assert usual.calm_until > 0, "ten turns later"
 
 
 class Loaders:
@@ -191,7 +237,38 @@ def test_each_step_is_summed_up_and_learnt_once_however_long_intervals_are(steps
     assert (series.batches, sum(tally.samples for tally in taken)) == (700, 2800)
     assert sum(tally.steps for tally in taken) == 699
     assert sum(sum(tally.step_times.values()) for tally in taken) == 699
-    assert [(event.change, event.what, event.batch) for event in loaders.events] == [("stall", "step time", 600)]
+    found = [(event.change, event.what, event.batch, event.usual_steps) for event in loaders.events]
+    assert found == [("stall", "step time", 600, 200)]
+
+
+def test_slow_data_is_one_event_of_the_data_wait_whatever_was_before() -> None:
+    """Two DataLoader workers; a stall, and later slow data, which make every second step six times as long."""
+    loaders = Loaders()
+    iterator = RunIterator(Series(0, loaders, 8, None, workers=2), None, nullcontext, 0)
+    now = 0
+    for turn in range(900):
+        wait = 80 * MS if 600 <= turn < 700 and turn % 2 else 3_000 * MS if turn == 500 else MS
+        now += 14 * MS + wait
+        iterator._came(now - wait, now)
+    assert [(event.change, event.what) for event in loaders.events] == [
+        ("stall", "data wait"),
+        ("slow", "data wait"),
+        ("usual", "data wait"),
+    ]
+    _, slow, usual = loaders.events
+    assert 600 < slow.batch < 620 and slow.took == pytest.approx(40.5 * MS) and slow.usual == pytest.approx(MS)
+    assert usual.mean == pytest.approx(39 * MS, rel=0.1)
+
+
+def test_a_slow_step_that_was_said_ends_also_while_the_data_wait_is_slow() -> None:
+    loaders = Loaders()
+    series = Series(0, loaders, 8, None)
+    for step, wait, count in ((20, 1, 200), (60, 1, 40), (60, 41, 40), (20, 15, 40), (20, 1, 40)):
+        for _ in range(count):
+            series.stepped(0, 0, step * MS, wait * MS)
+    said = [(event.change, event.what) for event in loaders.events]
+    assert said[:2] == [("slow", "step time"), ("slow", "data wait")]
+    assert sorted(said[2:]) == [("usual", "data wait"), ("usual", "step time")]
 
 
 def test_a_time_is_in_the_bucket_whose_upper_edge_is_next() -> None:
@@ -317,8 +394,8 @@ def test_a_disk_that_is_full_later_is_one_warning_at_the_loop(tmp_path: Path, mo
     assert len(warned) == 1 and warned[0].filename == __file__
 
 
-def alarm(recorder: Recorder, what: str = "data wait", length: int | None = None) -> None:
-    recorder.loaders.happened(Event("slow", what, 0, 0, 9, 60 * MS, 20.0 * MS, length))
+def alarm(recorder: Recorder, what: str = "data wait", length: int | None = None, change: str = "slow") -> None:
+    recorder.loaders.happened(Event(change, what, 0, 0, 9, 60 * MS, 20.0 * MS, 200, length))
 
 
 def test_an_event_is_followed_by_a_window_that_the_file_names(tmp_path: Path) -> None:
@@ -333,6 +410,31 @@ def test_an_event_is_followed_by_a_window_that_the_file_names(tmp_path: Path) ->
     first, second = (line for line in lines_of(tmp_path) if line["kind"] == "capture")
     assert (first["event"], first["capture"]) == (1, trace.name)
     assert second["event"] == 2 and "less than 300 s ago" in second["missed"]
+
+
+def test_a_slow_time_is_recorded_whatever_stalls_were_recorded_before(tmp_path: Path) -> None:
+    loader = DataLoader(Numbers(), batch_size=1)
+    annotate.watch(loader, logdir=tmp_path)
+    for change in ("stall", "stall", "slow", "slow"):
+        alarm(running(), change=change)
+        list(loader)
+    annotate.off()
+    said = {line["event"]: line for line in lines_of(tmp_path) if line["kind"] == "capture"}
+    assert "capture" in said[1] and "capture" in said[3] and said[3]["from"] > said[1]["from"]
+    assert "less than 300 s ago" in said[2]["missed"] and "less than 300 s ago" in said[4]["missed"]
+
+
+def test_the_last_window_is_kept_for_a_slow_time(tmp_path: Path) -> None:
+    loader = DataLoader(Numbers(), batch_size=1)
+    annotate.watch(loader, logdir=tmp_path)
+    running().windows = on_alarm.AlarmWindows(running(), most=2, between_s=0)
+    for change in ("stall", "stall", "slow"):
+        alarm(running(), change=change)
+        list(loader)
+    annotate.off()
+    said = {line["event"]: line for line in lines_of(tmp_path) if line["kind"] == "capture"}
+    assert "kept for a slow time" in said[2]["missed"]
+    assert "capture" in said[1] and "capture" in said[3]
 
 
 def test_no_window_is_recorded_beside_the_programs_profiler(tmp_path: Path) -> None:

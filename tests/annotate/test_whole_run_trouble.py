@@ -52,6 +52,22 @@ class Flaky(Dataset[torch.Tensor]):
         raise AssertionError
 
 
+class Files(Dataset[torch.Tensor]):
+    """A file each, opened in another way by every second item."""
+
+    def __init__(self, folder: Path) -> None:
+        self.paths = [folder / f"{index}.txt" for index in range(24)]
+        for path in self.paths:
+            path.write_text("1")
+
+    def __len__(self) -> int:
+        return 24
+
+    def __getitem__(self, index: int) -> torch.Tensor:
+        with open(self.paths[index]) if index % 2 else open(str(self.paths[index]), "rb") as file:
+            return torch.tensor([int(file.read())])
+
+
 class Stream(IterableDataset[int]):
     def __iter__(self) -> Iterator[int]:
         return iter(range(8))
@@ -105,6 +121,21 @@ def test_the_slowest_samples_are_named_by_index_batch_and_worker(tmp_path: Path,
     for sample in samples:
         assert sample["batch"] == sample["index"] // 4 and sample["epoch"] in (0, 1)
         assert sample.get("worker") == (sample["batch"] % 2 if workers else None)
+
+
+@pytest.mark.parametrize(("workers", "every"), [(0, 1), (2, 1), (2, 3)])
+def test_the_slowest_samples_are_named_by_their_files_measured_or_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, every: int
+) -> None:
+    monkeypatch.setattr(series, "_EVERY", every)
+    dataset = Files(tmp_path)
+    loader = DataLoader(dataset, batch_size=2, num_workers=workers)
+    annotate.watch(loader, logdir=tmp_path / "run", interval_s=3600)
+    assert len([batch for _ in range(2) for batch in loader]) == 24
+    annotate.off()
+    samples = interval_of(tmp_path / "run")["slow_samples"]
+    assert len(samples) == MOST_SLOW
+    assert [sample["files"] for sample in samples] == [[str(dataset.paths[sample["index"]])] for sample in samples]
 
 
 def test_the_end_of_an_iterable_dataset_is_no_failure(tmp_path: Path) -> None:

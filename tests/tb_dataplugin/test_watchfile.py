@@ -12,6 +12,7 @@ from tb_dataplugin.cli import main
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.watchfile.reading import read_part, runs_of
+from tb_dataplugin.watchfile.sentences import event_sentence, run_sentence, times_text
 from tb_dataplugin.watchfile.summary import Summary, percentile, summary_of
 
 BEGIN = 1_700_000_000.0
@@ -123,6 +124,32 @@ def test_step_time_and_data_wait_that_are_slow_at_once_are_one_event(tmp_path: P
     assert "slow for 30.0 s: data wait 25.0 s, usually 20.0 ms; step time 25.0 s, usually 20.0 ms; recorded in" in text
 
 
+def test_a_slow_time_is_said_with_when_how_long_and_what_grew(tmp_path: Path) -> None:
+    steps = event(3, "slow", 60, "step time"), event(3, "usual", 65, "step time")
+    waits = event(1, "slow", 4), {**event(1, "usual", 30), "mean_us": 6e4}
+    path = write(tmp_path / "a.watch.jsonl", RUN, interval(0), *waits, *steps)
+    (run,) = runs_of([read_part(path)])
+    found = summary_of(run)
+    assert found is not None
+    assert "slow 2 times, the longest time after 4.00 s, for 26.0 s (data wait 60.0 ms, usually 20.0 ms)" in (
+        run_sentence(found)
+    )
+    wait, step = found.happenings
+    assert event_sentence(wait).endswith("slow after 4.00 s, for 26.0 s: data wait 60.0 ms, usually 20.0 ms.")
+    assert event_sentence(step).endswith("step time 25.0 s, usually 20.0 ms; the data wait is as usual.")
+
+
+def test_what_is_usual_says_how_few_steps_it_is_of_and_what_a_first_batch_is_held_against(tmp_path: Path) -> None:
+    early, late = ({**event(number, "stall", 4), "usual_steps": steps} for number, steps in ((1, 50), (2, 200)))
+    first = event(3, "stall", 9, "first batch")
+    found = summary(write(tmp_path / "a.watch.jsonl", RUN, interval(0), early, late, first)).happenings
+    assert [times_text(one) for one in found] == [
+        "data wait 25.0 s, usually 20.0 ms (median of 50 steps so far)",
+        "data wait 25.0 s, usually 20.0 ms",
+        "first batch 25.0 s, a step usually takes 20.0 ms",
+    ]
+
+
 def test_memory_that_grows_is_named_and_memory_that_does_not_is_not(tmp_path: Path) -> None:
     lines = [
         interval(number, rss_bytes=2e9 + 5e7 * number, workers_rss_bytes=1e9 + 4e8 * (number % 2), shm_bytes=1e8)
@@ -161,7 +188,7 @@ def troubled(number: int) -> dict[str, Any]:
     line["loaders"][0] |= {
         "raised": 1, "measured_samples": 80, "failures": {"read::s3": 3, "decode::b": 1}, "retries": {"read::s3": 2},
         "slow_samples": [
-            {"took_us": 1e6 + number, "index": 7, "epoch": number, "batch": 3, "worker": 1},
+            {"took_us": 1e6 + number, "index": 7, "epoch": number, "batch": 3, "worker": 1, "files": ["/a/x.png"]},
             {"took_us": 2e5 + number, "index": 40 + number, "epoch": number, "batch": 5},
         ],
     }  # fmt: skip
@@ -184,7 +211,8 @@ def test_failures_slow_samples_and_waits_for_the_lock_are_those_of_all_intervals
     assert "exceptions 2 came to the loop in place of a batch" in text
     assert "failures read::s3 6 times in 160 measured samples, called again 4 times" in text
     assert (
-        "slow sample index 7: 1.00 s (epoch 2, batch 3, DataLoader worker 1; among the slowest in 2 intervals)" in text
+        "slow sample index 7: 1.00 s (epoch 2, batch 3, DataLoader worker 1; among the slowest in 2 intervals): "
+        "/a/x.png slow" in text
     )
 
 

@@ -90,10 +90,10 @@ class _TimedOpen(TimedGlobal):
         opener: Callable[[str, int], int] | None = None,
     ) -> Any:
         original = self.target
+        if (switch.RECORDING or switch.unrecorded is not None) and type(mode) is str and "r" in mode:
+            saw(file)
         if not switch.RECORDING or not switch.in_sample() or isinstance(file, int) or opener is not None:
             return original(file, mode, buffering, encoding, errors, newline, closefd, opener)
-        if type(mode) is str and "r" in mode:
-            saw(file)
         if mode not in ("r", "rb", "rt", "br", "tr") or buffering != -1:
             arguments = (file, mode, buffering, encoding, errors, newline, closefd, opener)
             return read("read", _OPEN, original, arguments, {})

@@ -47,7 +47,7 @@ class _TimedImageOpen(TimedGlobal):
         self._opened = opened
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if switch.RECORDING:
+        if switch.RECORDING or switch.unrecorded is not None:
             saw(args[0] if args else kwargs.get("fp"))
         image = super().__call__(*args, **kwargs)
         if switch.RECORDING:

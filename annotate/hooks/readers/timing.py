@@ -52,6 +52,8 @@ class TimedFunction(TimedGlobal):
         self._path_at = hook.path_at
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._path_at is not None and (switch.RECORDING or switch.unrecorded is not None):
+            saw(given_path(self._path_at, args, kwargs))
         if not switch.RECORDING or (self._when is not None and not is_worth(self._when, args, kwargs)):
             try:
                 return self.target(*args, **kwargs)
@@ -59,8 +61,6 @@ class TimedFunction(TimedGlobal):
                 if not switch.RECORDING and (self._when is None or is_worth(self._when, args, kwargs)):
                     switch.left(self._name, error)
                 raise
-        if self._path_at is not None:
-            saw(given_path(self._path_at, args, kwargs))
         return read(self._kind, self._name, self.target, args, kwargs)
 
 
@@ -70,6 +70,8 @@ def timed(function: Method, hook: Hook, name: str) -> Method:
 
     @wraps(function)
     def timed(*args: Any, **kwargs: Any) -> Any:
+        if path_at is not None and (switch.RECORDING or switch.unrecorded is not None):
+            saw(given_path(path_at, args, kwargs))
         if not switch.RECORDING or (when is not None and not is_worth(when, args, kwargs)):
             try:
                 return function(*args, **kwargs)
@@ -77,8 +79,6 @@ def timed(function: Method, hook: Hook, name: str) -> Method:
                 if not switch.RECORDING and (when is None or is_worth(when, args, kwargs)):
                     switch.left(name, error)
                 raise
-        if path_at is not None:
-            saw(given_path(path_at, args, kwargs))
         return read(kind, name, function, args, kwargs)
 
     setattr(timed, READER_HOOK, True)

@@ -1837,6 +1837,8 @@ export interface RunSample {
   times: number;
   /** "epoch 2, batch 9, DataLoader worker 1" */
   text: string;
+  /** the first ones that it opened there, at most 4 */
+  files: string[];
 }
 
 export interface StageTime {
@@ -4583,6 +4585,9 @@ export const RunSample: MessageFns<RunSample> = {
         : 0,
       times: isSet(object.times) ? globalThis.Number(object.times) : 0,
       text: isSet(object.text) ? globalThis.String(object.text) : "",
+      files: globalThis.Array.isArray(object?.files)
+        ? object.files.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 };

@@ -46,7 +46,7 @@ export const MODES = [
 ] as const;
 
 export const CONFIDENCES = [
-  {"id": "measured", "label": "measured", "meaning": "Measured directly."},
+  {"id": "measured", "label": "measured", "meaning": "The numbers under Evidence are the finding itself: none is estimated."},
   {"id": "likely", "label": "likely", "meaning": "It rests on an estimate or an assumption, which is named."},
   {"id": "possible", "label": "possible", "meaning": "A different cause could give the same numbers: check before changing anything."},
 ] as const;
@@ -63,7 +63,7 @@ export const OUTCOMES = [
   {"id": "more", "label": "more", "meaning": ""},
   {"id": "less", "label": "less", "meaning": ""},
   {"id": "not_significant", "label": "not significant", "meaning": "No significant difference, all rows taken into account."},
-  {"id": "too_short", "label": "too short to compare", "meaning": "The noise is unknown, or larger than anything worth saying."},
+  {"id": "too_short", "label": "too uncertain to compare", "meaning": "Its interval is unknown, or wider than ±100%."},
   {"id": "identical", "label": "identical", "meaning": "The same number on both sides."},
   {"id": "new", "label": "new", "meaning": "Only in the captures after the change."},
   {"id": "gone", "label": "gone", "meaning": "Only in the captures before the change."},
@@ -154,7 +154,7 @@ export const COUNTERS = [
 
 export const TERMS = [
   {"id": "window", "label": "window", "meaning": "The recorded part of a training loop: first step's start to last step's end."},
-  {"id": "step", "label": "step", "meaning": "One iteration of the training loop, from prof.step() to prof.step()."},
+  {"id": "step", "label": "step", "meaning": "One iteration of the training loop: from batch to batch, or from prof.step() to prof.step()."},
   {"id": "device_idle", "label": "device idle", "meaning": "Time of the window in which the device runs no kernel and no copy."},
   {"id": "gap", "label": "idle gap", "meaning": "A stretch of the window without any activity on the device."},
   {"id": "data_wait", "label": "data wait", "meaning": "Time that the training thread spends in the loader's next()."},

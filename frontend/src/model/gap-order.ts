@@ -13,6 +13,10 @@ const COLUMNS = {
 };
 
 export type GapColumn = keyof typeof COLUMNS;
+export function isGapColumn(name: string): boolean {
+  return Object.hasOwn(COLUMNS, name);
+}
+
 export type GapSort = { readonly column: GapColumn; readonly descending: boolean };
 
 /** Of gaps with the same cause, stage or step the longest first. */

@@ -1,6 +1,6 @@
 // What changes the atoms.
 
-import { batch } from "@preact/signals";
+import { batch, type Signal } from "@preact/signals";
 import { source } from "../data/source";
 import {
   batchRows,
@@ -17,6 +17,7 @@ import {
   entry,
   FIRST_BATCHES,
   FIRST_ROWS,
+  flameListed,
   flameMeasure,
   flameOrder,
   flameScope,
@@ -40,6 +41,7 @@ import {
   sideAfter,
   sideBefore,
   stageSearch,
+  stagesFlat,
   stagesFolded,
   timeline,
   type View,
@@ -49,6 +51,7 @@ import {
   whatIfChange,
 } from "./atoms";
 import type { Place } from "./place";
+import { showSorts, writtenSorts } from "./sorts";
 
 /** The tab of the stages leads to the table of all, also from the page of one. */
 export function selectView(next: View): void {
@@ -86,6 +89,7 @@ function forgetFlame(): void {
   flameScope.value = null;
   flameMeasure.value = null;
   flameOrder.value = null;
+  flameListed.value = false;
   leaveFrame();
 }
 
@@ -117,6 +121,11 @@ export function chooseSide(side: "before" | "after", key: string): void {
   });
 }
 
+/** What the view's field for words narrows: the table of stages has one, and each flame graph. */
+function searchIn(name: View, stage: string | null): Signal<string> {
+  return name === "stages" && stage === null ? stageSearch : flameSearch;
+}
+
 /** What is on screen, as a link names it. */
 export function currentPlace(): Place {
   return {
@@ -139,8 +148,11 @@ export function currentPlace(): Place {
     flame: flameScope.value,
     measure: flameMeasure.value,
     order: flameOrder.value,
-    search: flameSearch.value || null,
     frame: flameZoom.value,
+    list: flameListed.value ? "on" : null,
+    search: searchIn(view.value, shownStage.value).value || null,
+    flat: stagesFlat.value ? "on" : null,
+    sort: writtenSorts(),
     whatIf: whatIfChange.value === "" ? "usual" : whatIfChange.value,
   };
 }
@@ -172,8 +184,11 @@ export function showPlace(place: Place): void {
     flameScope.value = place.flame;
     flameMeasure.value = place.measure;
     flameOrder.value = place.order;
-    flameSearch.value = place.search ?? "";
     flameZoom.value = place.frame;
+    flameListed.value = place.list !== null;
+    searchIn(place.view, place.stage).value = place.search ?? "";
+    stagesFlat.value = place.flat !== null;
+    showSorts(place.view, place.stage, place.sort);
     whatIfChange.value = place.whatIf === "usual" ? "" : place.whatIf;
   });
 }

@@ -165,6 +165,8 @@ export const flameMeasure = signal<string | null>(null);
 /** "time"; null: left-heavy. */
 export const flameOrder = signal<string | null>(null);
 export const flameSearch = signal("");
+/** Whether the frames stand below the graph as a list. */
+export const flameListed = signal(false);
 export const flameZoom = signal<string | null>(null);
 
 /** The change whose predictions are shown, as `writtenChange` has it: "" the usual ones; null = none were asked for. */

@@ -32,12 +32,17 @@ export type Place = {
   readonly after: string | null;
   /** Whether numbers of sides that are not comparable are shown all the same: "on". */
   readonly anyway: string | null;
-  /** Of flame graphs: the part, the measure of width, the order, the words searched, the frame in view. */
+  /** Of flame graphs: the part, the measure of width, the order, the frame in view, and "on" where frames are listed. */
   readonly flame: string | null;
   readonly measure: string | null;
   readonly order: string | null;
-  readonly search: string | null;
   readonly frame: string | null;
+  readonly list: string | null;
+  /** The words that stages or frames are searched for; "on" where the table of stages is flat. */
+  readonly search: string | null;
+  readonly flat: string | null;
+  /** Tables of the view that somebody sorted. */
+  readonly sort: string | null;
   /** The change whose predictions are shown; "usual" for the usual ones. */
   readonly whatIf: string | null;
 };
@@ -65,8 +70,11 @@ export const START: Place = {
   flame: null,
   measure: null,
   order: null,
-  search: null,
   frame: null,
+  list: null,
+  search: null,
+  flat: null,
+  sort: null,
   whatIf: null,
 };
 
@@ -113,14 +121,21 @@ export function placeOfFields(fields: Fields): Place | null {
     stage: fields.stage ?? null,
     before: fields.before ?? null,
     after: fields.after ?? null,
-    anyway: fields.anyway === "on" ? "on" : null,
+    anyway: onIn(fields.anyway),
     flame: fields.flame ?? null,
     measure: fields.measure ?? null,
     order: fields.order === "time" ? "time" : null,
-    search: fields.search ?? null,
     frame: fields.frame ?? null,
+    list: onIn(fields.list),
+    search: fields.search ?? null,
+    flat: onIn(fields.flat),
+    sort: fields.sort ?? null,
     whatIf: fields.what_if ?? null,
   };
+}
+
+function onIn(text: string | undefined): string | null {
+  return text === "on" ? text : null;
 }
 
 function stepsIn(text: string | undefined): string | null {

@@ -1,6 +1,6 @@
 // A table that can be sorted by any column and taken along as text.
 
-import { type Signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { type ComponentChildren, createContext, type VNode } from "preact";
 import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { type ColumnValue, type Sort, sorted } from "../model/sorting";
@@ -10,9 +10,14 @@ import { Menu } from "./menu";
 import { fileName, saveFile } from "./save";
 import { SortHeader } from "./sort-header";
 import { readTable, wordsOf } from "./table-reader";
+import { useTableSort } from "./table-sorts";
 import { useCards } from "./use-cards";
 
-type Shared = { readonly table: { current: HTMLTableElement | null }; readonly sort: Signal<Sort | null> };
+type Shared = {
+  readonly table: { current: HTMLTableElement | null };
+  readonly sort: Sort | null;
+  readonly choose: (sort: Sort | null) => void;
+};
 
 const Context = createContext<Shared | null>(null);
 
@@ -28,18 +33,13 @@ type Props = {
 
 export function DataTable({ name, main = false, class: kind, testId, children }: Props) {
   const table = useRef<HTMLTableElement>(null);
-  const sort = useSignal<Sort | null>(null);
+  const [sort, choose] = useTableSort(name);
   useLayoutEffect(() => nameCells(table.current));
   useCards(table);
   return (
-    <Context.Provider value={{ table, sort }}>
+    <Context.Provider value={{ table, sort, choose }}>
       <TableMenu name={name} table={table} />
-      <table
-        ref={table}
-        class={kind}
-        data-testid={testId}
-        data-sorted={sort.value?.column}
-        data-main={main || undefined}>
+      <table ref={table} class={kind} data-testid={testId} data-sorted={sort?.column} data-main={main || undefined}>
         {children}
       </table>
     </Context.Provider>
@@ -91,7 +91,7 @@ type ThProps = {
 /** A column head of a DataTable. The third press leads back to the order that the report has. */
 export function Th({ column, numeric = true, ...rest }: ThProps) {
   const shared = useContext(Context);
-  const sort = shared?.sort.value ?? null;
+  const sort = shared?.sort ?? null;
   return (
     <SortHeader
       {...rest}
@@ -99,9 +99,7 @@ export function Th({ column, numeric = true, ...rest }: ThProps) {
       numeric={numeric}
       active={sort?.column === column}
       descending={sort?.descending ?? true}
-      onSort={() => {
-        if (shared !== null) shared.sort.value = next(sort, column, numeric);
-      }}
+      onSort={() => shared?.choose(next(sort, column, numeric))}
     />
   );
 }
@@ -116,7 +114,7 @@ function next(sort: Sort | null, column: string, numeric: boolean): Sort | null 
 export function Rows({ children }: { children: readonly VNode[] }) {
   const shared = useContext(Context);
   const order = useSignal<readonly unknown[] | null>(null);
-  const sort = shared?.sort.value ?? null;
+  const sort = shared?.sort ?? null;
   const shown = inOrder(children, sort === null ? null : order.value);
   useLayoutEffect(() => {
     const table = shared?.table.current ?? null;

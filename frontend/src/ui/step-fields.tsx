@@ -36,6 +36,7 @@ export function StepFields({ shown, recorded, choose }: Props) {
     const steps = stepsOfFields(first.value, last.value);
     if (steps === null || problem !== null) return;
     submitted = steps;
+    [first.value, last.value] = [String(steps.first), String(steps.last)];
     choose(steps);
   };
   return (

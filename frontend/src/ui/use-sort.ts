@@ -1,7 +1,7 @@
-// Sorting of a table by any of its columns, kept by the table itself.
+// Sorting of a table by any of its columns.
 
-import { useSignal } from "@preact/signals";
 import { type ColumnValue, type Sort, sorted } from "../model/sorting";
+import { useTableSort } from "./table-sorts";
 
 export type Sorting<Row> = {
   readonly rows: readonly Row[];
@@ -15,26 +15,24 @@ export type Sorting<Row> = {
 };
 
 /**
- * `columns`: what each is sorted by. Without a choice the rows stay in their order; a third press leads back to it.
+ * `table`: its name. `columns`: what each is sorted by. Without a choice the rows stay in their order; a third press leads back to it.
  * `given`: the column by which they are in descending order as they come, if there is one.
  */
 export function useSort<Row>(
+  table: string,
   rows: readonly Row[],
   columns: Readonly<Record<string, (row: Row) => ColumnValue>>,
   given: string | null = null,
 ): Sorting<Row> {
-  const sort = useSignal<Sort | null>(null);
-  const value = sort.value === null ? undefined : columns[sort.value.column];
+  const [sort, choose] = useTableSort(table);
+  const value = sort === null ? undefined : columns[sort.column];
   return {
-    rows: sort.value === null || value === undefined ? rows : sorted(rows, value, sort.value.descending),
+    rows: sort === null || value === undefined ? rows : sorted(rows, value, sort.descending),
     head: (column) => ({
       name: column,
-      active: (sort.value?.column ?? given) === column,
-      descending: sort.value?.descending ?? true,
-      onSort: () => {
-        const shown = sort.value ?? (given === null ? null : { column: given, descending: true });
-        sort.value = nextSort(shown, column);
-      },
+      active: (sort?.column ?? given) === column,
+      descending: sort?.descending ?? true,
+      onSort: () => choose(nextSort(sort ?? (given === null ? null : { column: given, descending: true }), column)),
     }),
   };
 }

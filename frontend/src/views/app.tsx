@@ -30,6 +30,7 @@ import {
 } from "../state/atoms";
 import { emptyViews } from "../state/empty-views";
 import { linkHere } from "../state/location";
+import { sortStore } from "../state/sorts";
 import { CaptureHead } from "../ui/capture-head";
 import { CaptureList } from "../ui/capture-list";
 import { CopyLink } from "../ui/copy-link";
@@ -37,6 +38,7 @@ import { Explanations } from "../ui/explained";
 import { Help } from "../ui/help";
 import { skipToTable, watchSectionKeys } from "../ui/sections";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
+import { TableSorts } from "../ui/table-sorts";
 import { Tabs } from "../ui/tabs";
 import { useTop } from "../ui/use-top";
 import { Captures } from "./captures/captures";
@@ -137,7 +139,9 @@ export function App() {
             class="view"
             tabIndex={-1}
             {...(bare ? {} : { role: "tabpanel", "aria-labelledby": `tab-${view.value}` })}>
-            <Content known={known} />
+            <TableSorts.Provider value={sortStore}>
+              <Content known={known} />
+            </TableSorts.Provider>
           </div>
         </Boundary>
       </main>

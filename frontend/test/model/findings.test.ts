@@ -3,7 +3,9 @@ import { confidenceWords, findingKey } from "../../src/model/findings";
 import { finding } from "../build";
 
 it("says how far a finding can be trusted and why no more", () => {
-  expect(confidenceWords(finding({ confidence: "measured" }))).toBe("Measured directly.");
+  expect(confidenceWords(finding({ confidence: "measured" }))).toBe(
+    "The numbers under Evidence are the finding itself: none is estimated.",
+  );
   expect(confidenceWords(finding({ confidence: "likely", confidence_reason: "There is no replay." }))).toBe(
     "There is no replay.",
   );

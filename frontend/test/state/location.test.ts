@@ -28,8 +28,11 @@ const PLACE: Place = {
   flame: "training:host",
   measure: "wait",
   order: "time",
-  search: "train.py & more",
   frame: "12~RandomMask.dilate",
+  list: "on",
+  search: "train.py & more",
+  flat: "on",
+  sort: "stages.-self_us,slowest-calls.start",
   whatIf: "workers=4&stage=read::open=0.5x",
 };
 

@@ -84,7 +84,7 @@ const SLOWER = {
       before_us: 10,
       after_us: 12,
       change: 0.2,
-      interval_text: "too short to compare",
+      interval_text: "too uncertain to compare",
       outcome: "too_short",
     },
   ],
@@ -146,7 +146,7 @@ it("compares the selected capture with the one that suggests itself, and shows e
     "slower",
     "gone",
     "not significant",
-    "too short to compare",
+    "too uncertain to compare",
   ]);
   expect(lines.map((line) => line.dataset.significant)).toEqual(["true", "false", "false", "false"]);
   expect(all("part-change").map((line) => line.lastElementChild?.textContent)).toEqual(["more", "unknown"]);
@@ -231,12 +231,18 @@ it("prints the intervals that the report has words for, and draws none without i
 });
 
 it("prints no interval and no limit where the captures are too short", async () => {
-  const time = { before_us: 1, after_us: 2, change: 1, interval_text: "too short to compare", outcome: "too_short" };
+  const time = {
+    before_us: 1,
+    after_us: 2,
+    change: 1,
+    interval_text: "too uncertain to compare",
+    outcome: "too_short",
+  };
   answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, outcome: "too_short", time }) });
   await drawAndWait();
-  expect(find("number-change").nextElementSibling?.textContent).toBe("too short to compare");
+  expect(find("number-change").nextElementSibling?.textContent).toBe("too uncertain to compare");
   expect(find("number-detectable").dataset.value).toBeUndefined();
-  expect(find("number-detectable").nextElementSibling?.textContent).toBe("too short to compare");
+  expect(find("number-detectable").nextElementSibling?.textContent).toBe("too uncertain to compare");
 });
 
 it("shows numbers of sides that are not comparable only to those who ask, and a link keeps that", async () => {

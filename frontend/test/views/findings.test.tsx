@@ -59,9 +59,15 @@ it("says of gains that do not add up what they save together, and how certain a 
 });
 
 it("has a form for nothing to change", () => {
-  open({ findings_sentence: "Nothing to change: the device is busy." }, "findings");
+  open({ findings_sentence: "Nothing to change: the device is busy.", loader: { wait_us: 1 } }, "findings");
   expect(find("no-findings").textContent).toBe("Nothing to change: the device is busy.");
   expect(find("number-abstained").parentElement?.textContent).toContain("all checks were conclusive");
+});
+
+it("says where nothing could be checked, in place of nothing found", () => {
+  const root = open({ findings_sentence: "Whether there is anything to change is unknown." }, "findings");
+  expect(root.textContent).not.toMatch(/were conclusive|found anything/);
+  expect(find("number-abstained").parentElement?.textContent).toContain("no check could run");
 });
 
 it("leads from a finding to its stage", () => {

@@ -1,7 +1,9 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import type { PartLines } from "../../src/contract/report";
+import { currentPlace, selectView, showPlace } from "../../src/state/actions";
 import * as atoms from "../../src/state/atoms";
+import { fieldsOfPlace, placeOfFields, START } from "../../src/state/place";
 import { device, type Part, stage } from "../build";
 import { all, choose, click, find, open, plain } from "../page";
 
@@ -227,7 +229,7 @@ it("says of a stage's frame what the table of stages has, and why the two differ
   ];
   open({ lines: { ...LINES, pipeline: { ...PART, recorder_us: 12 } }, stages }, "flame");
   expect(plain(find("flame-spans").textContent)).toContain(
-    "12.0 µs is left out, in which a thread had lost its CPU while it recorded",
+    "Shares are of the 100 µs of stack samples in this graph; Stages has times by spans, 25.0 µs, and the frame of a stage shows both. Left out: samples for 12.0 µs that met the recorder's own code",
   );
   act(() => frame("Whole pipeline").focus());
   for (const key of ["ArrowDown", "ArrowDown"]) press(key);
@@ -253,4 +255,37 @@ it("says which line caused the data wait, and lists the lines by that, where the
   expect(all("hot-line").map((row) => row.dataset.place)).toEqual(["train.py:9", "train.py:41"]);
   expect(find("hot-line").querySelector<HTMLElement>('[data-column="part"]')?.dataset.value).toBe("0.75");
   expect(find("hot-line").querySelector("button code")?.textContent).toBe("open(path)");
+});
+
+it("is restored by a link with its list, the order of its tables and the words searched", () => {
+  const root = open({ lines: LINES }, "flame");
+  act(() => {
+    const details = root.querySelector<HTMLDetailsElement>("details.frame-list");
+    if (details !== null) details.open = true;
+    details?.dispatchEvent(new Event("toggle"));
+  });
+  click(find("frame-list").querySelector<HTMLElement>('[data-head="self"] button'));
+  act(() => {
+    atoms.flameSearch.value = "dilate";
+  });
+  const fields = fieldsOfPlace(currentPlace());
+  expect(fields).toMatchObject({ list: "on", search: "dilate", sort: "frames-of-the-flame-graph.-self" });
+  act(() => selectView("overview"));
+  expect(fieldsOfPlace(currentPlace()).sort).toBeUndefined();
+  act(() => showPlace(placeOfFields({ view: "overview" }) ?? START));
+  expect([atoms.flameSearch.value, atoms.flameListed.value]).toEqual(["", false]);
+  act(() => showPlace(placeOfFields(fields) ?? START));
+  expect((find("flame-search") as HTMLInputElement).value).toBe("dilate");
+  expect(find("frame-list").dataset.sorted).toBe("self");
+  expect(plain(find("frame-list").querySelector("tbody th")?.textContent)).toContain("dilate");
+});
+
+it("leads from chosen steps with too few samples to the graph of all", () => {
+  open({ lines: { ...LINES, pipeline: FEW, stages: [] } }, "flame");
+  expect(all("all-steps")).toEqual([]);
+  act(() => {
+    atoms.chosenSteps.value = "1..2";
+  });
+  open({ lines: { ...LINES, pipeline: { ...FEW, sentence: "Few." }, stages: [] } }, "flame");
+  expect(all("all-steps").length).toBeGreaterThan(0);
 });

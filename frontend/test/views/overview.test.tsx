@@ -118,6 +118,15 @@ it("names settings as everywhere", () => {
   expect(rows).toContain("Memory25.3 GB");
 });
 
+it("says that a replay had none of the DataLoader workers that its loader has", () => {
+  const loader = { num_workers: 4 };
+  open({ loader }, "overview");
+  expect(plain(find("settings").textContent)).not.toContain("replay");
+  open({ loader, mode: "replay" }, "overview");
+  expect(plain(find("settings").textContent)).toContain("Loader that was replayed");
+  expect(plain(find("replay-settings").textContent)).toContain("no DataLoader workers, no prefetching");
+});
+
 it("says what recording cost in the report's words, the sampler included", () => {
   const environment = { recording_cost_us: 132_000, recording_cost_text: "8.49% of one CPU, sampling stacks 131 ms" };
   open({ environment: { ...environment, recorder_overhead_us: 0, marker_count: 0 } }, "overview");

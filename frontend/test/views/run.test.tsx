@@ -47,7 +47,7 @@ const recorded = WholeRuns.fromJSON({
       measured_samples: 160,
       other_samples: 720,
       troubles: [{ stage: "read::s3", failures: 6, retries: 4, text: "6 times" }],
-      slow_samples: [{ index: 12345, took_us: 1e6, times: 2, text: "epoch 2, batch 3" }],
+      slow_samples: [{ index: 12345, took_us: 1e6, times: 2, text: "epoch 2, batch 3", files: ["a/b.png"] }],
     },
     { run: "exp2", rank: 3, seconds: 1, steps: 1, sentence: "1 step." },
   ],
@@ -108,7 +108,7 @@ it("shows which stages failed, and which samples were slow", () => {
   expect(plain(find("run-troubles").textContent)).toContain("read::s364");
   expect(plain(document.body.textContent)).toContain("Failures in 880 samples, retries in the 160 measured ones.");
   expect(plain(document.body.textContent)).toContain("Of all batches that DataLoader workers made.");
-  expect(plain(find("run-slow-samples").textContent)).toContain("123451.00 sepoch 2, batch 3");
+  expect(plain(find("run-slow-samples").textContent)).toContain("123451.00 sepoch 2, batch 3a/b.png");
 });
 
 it("opens the capture of a stall, by the table and by its mark", () => {
@@ -195,11 +195,30 @@ it("says so where the run in view is not that of the capture that the list marks
   expect(all("of-another-run")).toEqual([]);
   runs.value = runsOf({ captures: [entry({ run: "audio" })] });
   draw();
-  expect(find("of-another-run").textContent).toBe("audio was not recorded by annotate.watch; this is exp1.");
+  expect(all("run-sentence")).toEqual([]);
+  expect(find("unavailable-state").textContent).toContain("audio was not recorded by annotate.watch");
+  const others = all("other-run");
+  expect(others.map((button) => plain(button.textContent))).toEqual(["Show exp1", "Show exp2, rank 3"]);
+  click(find("other-run"));
+  expect(find("of-another-run").textContent).toBe(
+    "audio was not recorded by annotate.watch. Below is another run: exp1.",
+  );
+  expect(all("run-sentence")).toHaveLength(1);
   act(() => {
     view.value = "ranks";
   });
-  expect(find("of-another-run").textContent).toBe("audio has no captures of several ranks; this is exp1.");
+  expect(find("of-another-run").textContent).toBe(
+    "audio has no captures of several ranks. Below is another run: exp1.",
+  );
+});
+
+it("frames what the run recorded, and says that the rate is without it", () => {
+  const [run] = recorded.runs;
+  const phases = [{ from_s: 10, to_s: 20, kind: "recorded", text: "recorded: c" }];
+  wholeRuns.value = WholeRuns.fromJSON({ runs: [{ ...run, phases }] });
+  open({}, "run");
+  expect(find("run-phase-recorded").textContent).toBe("recorded: c");
+  expect(plain(find("run-chart").closest("figure")?.textContent)).toContain("a window was recorded");
 });
 
 it("shows the run of the capture in view where it was recorded", () => {

@@ -1,6 +1,8 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
-import { stagesFlat } from "../../src/state/atoms";
+import { currentPlace, showPlace } from "../../src/state/actions";
+import { stageSearch, stageSort, stagesFlat } from "../../src/state/atoms";
+import { fieldsOfPlace, placeOfFields, START } from "../../src/state/place";
 import { readTable } from "../../src/ui/table-reader";
 import { stage } from "../build";
 import { all, click, find, open, plain, type as typeIn } from "../page";
@@ -128,4 +130,20 @@ it("keeps what was searched, and the place, while one of the stages is looked at
   click(find("all-stages"));
   expect(paths()).toEqual(["decode::PIL"]);
   expect(document.activeElement, "the focus comes back to where it left").toBe(find("stage-link"));
+});
+
+it("is restored by a link: sorted, flat, narrowed to the words that were searched", () => {
+  open({ stages: [stage(["read::a"], { self_us: 1 }), stage(["read::b"], { self_us: 9 })] }, "stages");
+  click(document.querySelector<HTMLElement>('[data-head="self_us"] button'));
+  act(() => {
+    stagesFlat.value = true;
+    stageSearch.value = "read";
+  });
+  const fields = fieldsOfPlace(currentPlace());
+  expect(fields).toMatchObject({ sort: "stages.-self_us", flat: "on", search: "read" });
+  act(() => showPlace(placeOfFields({ view: "stages" }) ?? START));
+  expect([stagesFlat.value, stageSearch.value, stageSort.value.column]).toEqual([false, "", "total_us"]);
+  act(() => showPlace(placeOfFields({ ...fields, sort: "stages.-self_us,nonsense" }) ?? START));
+  expect([stagesFlat.value, stageSearch.value, stageSort.value.column]).toEqual([true, "read", "self_us"]);
+  expect(paths()).toEqual(["read::b", "read::a"]);
 });

@@ -56,6 +56,14 @@ it("asks for nothing by itself", async () => {
   expect(all("what-if-table")).toEqual([]);
 });
 
+it("says that it is of all steps where some are chosen", () => {
+  const selection = { first: 2, last: 3, recorded_first: 1, recorded_last: 8 };
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  expect(all("what-if-whole")).toEqual([]);
+  open({ mode: "train", loader: { wait_us: 1 }, selection }, "overview");
+  expect(find("what-if-whole").textContent).toContain("of all steps of the capture");
+});
+
 it("says of a plain capture why nothing is predicted, and what to do", () => {
   open({ mode: "unannotated", loader: { wait_us: 1 } }, "overview");
   expect(find("what-if-unavailable").textContent).toContain("annotate.loader");

@@ -33,7 +33,7 @@ def check(signals: Signals) -> Finding | None:
         gain_us_per_step=gain,
         code=CODE,
         confidence="possible",
-        confidence_reason="Converting once is needed.",
+        confidence_reason="One conversion is needed, so not all of this time can go.",
     )
 
 

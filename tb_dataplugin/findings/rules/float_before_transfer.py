@@ -7,7 +7,7 @@ from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
-from tb_dataplugin.findings.sequence import sequences
+from tb_dataplugin.findings.sequence import Step, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import COPIES, GROWS, HEAVY_PART, INPUT_BOUND
@@ -16,12 +16,17 @@ from tb_dataplugin.units import duration, ratio
 CODE = """# the DataLoader worker hands over uint8
 x = x.to(device, non_blocking=True).float().div_(255)"""
 
+THEN = "\nx = {}(x)  # on the device, for the batch"
+"""What stood behind the conversion, and needs floats."""
+
 
 @rule(title="Conversion to float before the transfer", about="samples")
 def check(signals: Signals) -> Finding | Abstention | None:
     moved, copied = _moving(signals), signals.idle_by_cause_us.get("h2d", 0.0)
     cost = signals.wait_cost_us
     is_worth_it = bool(cost and moved >= HEAVY_PART * cost and signals.is_input_bound(INPUT_BOUND))
+    if not signals.has_device:  # it would only move into the training thread
+        return None
     if signals.mode != "train" or not (is_worth_it or (signals.share(copied) or 0.0) >= COPIES):
         return None
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
@@ -31,6 +36,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if not growing:
         return None
     step = growing[-1]
+    behind = _behind(signals, step)
     factor = step.ratio or 1.0
     saved = (moved + copied) * (1 - 1 / factor)
     gain = signals.per_step(saved)
@@ -38,11 +44,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=saved),
         title=f"{step.calls.stage.label} returns {ratio(factor)} the bytes it gets, before the batch is sent",
-        advice="Keep the original dtype until the batch is on the device, and convert it there.",
+        advice=f"Keep the original dtype until the batch is on the device, and convert it there.{_moves_too(behind)}",
         stage=step.calls.stage.name,
         evidence=_evidence(signals, moved, copied),
         gain_us_per_step=gain,
-        code=CODE,
+        code=CODE + "".join(THEN.format(label.lower()) for label in behind),
         confidence="possible" if no_cpu else "likely",
         confidence_reason="No CPU is free, so part of that time may be waiting for one."
         if no_cpu
@@ -53,7 +59,22 @@ def check(signals: Signals) -> Finding | Abstention | None:
 def _evidence(signals: Signals, moved: float, copied: float) -> tuple[Evidence, ...]:
     text = f"collate and the transfer to the training thread caused {duration(moved)} of data wait"
     idle = f"device idle for {duration(copied)} while the host was copying"
-    return (time("moving", moved, text), *((time("idle_h2d", copied, idle),) if signals.has_device else ()))
+    return time("moving", moved, text), time("idle_h2d", copied, idle)
+
+
+def _behind(signals: Signals, step: Step) -> tuple[str, ...]:
+    """Labels of the transforms that follow it for the same sample."""
+    for steps in sequences(signals.stages):
+        if step in steps:
+            later = steps[steps.index(step) + 1 :]
+            return tuple(each.calls.stage.label for each in later if each.calls.stage.kind == "transform")
+    return ()
+
+
+def _moves_too(behind: tuple[str, ...]) -> str:
+    if not behind:
+        return ""
+    return f" What follows it ({', '.join(behind)}) then gets the original dtype: move it to the device as well."
 
 
 def _moving(signals: Signals) -> float:

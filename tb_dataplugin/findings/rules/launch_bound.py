@@ -50,7 +50,7 @@ def _evidence(signals: Signals, launch: float, python: float) -> tuple[Evidence,
     return (
         time("idle_launch", launch, f"{duration(launch)} in operators and runtime calls"),
         *((between,) if python else ()),
-        number("gaps", signals.gap_count, "count", f"{plural(signals.gap_count, 'gap')} in total"),
+        number("gaps", signals.gap_count, "count", f"{plural(signals.gap_count, 'idle gap')} of the device in all"),
         *training_line(signals, "launch"),
     )
 
@@ -67,7 +67,7 @@ def _once(signals: Signals, late: float) -> Finding:
                 "longest_launch",
                 longest / late,
                 "idle: launch",
-                f"{percent(longest / late)} of {duration(late)} of such time",
+                f"{percent(longest / late)} of the {duration(late)} for which the device waited for launches",
             ),
         ),
         confidence="likely",

@@ -28,7 +28,8 @@ def check(signals: Signals) -> Finding | None:
     )
     text = f"num_workers={workers}, busy for {percent(busy.busy)} {busy.of_whole}"
     return Finding(
-        severity="medium",
+        severity="low",
+        saves=False,
         title=f"More DataLoader workers will not help: none of the {f'{cpus:g} ' if cpus else ''}CPUs is free",
         advice="Do less work per sample, or move work elsewhere: to the device, into the data on disk, or to "
         f"more CPUs.{less}",

@@ -16,7 +16,10 @@ from tb_dataplugin.findings.signals import Signals, StageCalls
 from tb_dataplugin.findings.thresholds import EARLIER_WORTH
 from tb_dataplugin.units import duration, percent
 
-_LISTED: Final = Evidence("no_line", "the line to change is your list of transforms, which no stack shows")
+_LISTED: Final = Evidence(
+    "no_line",
+    "the line to change is where your transforms are listed; it does not run in the loop, so none is named here",
+)
 
 
 @rule(title="Transforms on data that a later one throws away", about="samples", replay=True, input_bound=True)

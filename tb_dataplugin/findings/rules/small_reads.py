@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.signals import Signals, StageWait
+from tb_dataplugin.findings.stage_finding import ALL_CACHED
 from tb_dataplugin.findings.thresholds import LEADING_STAGE, SMALL_READ_BYTES
 from tb_dataplugin.units import data_size, duration, percent, plural
 
@@ -19,11 +21,12 @@ with wds.ShardWriter('train-%05d.tar', maxcount=10000) as shards:
 
 @rule(title="Many small reads", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    reads = [wait for wait in signals.waits_by_stage or () if wait.stage is not None and wait.stage.kind == "read"]
+    reads = [wait for wait in signals.waits_by_stage or () if _is_of_reads(signals, wait)]
     read_share, cost = sum(wait.share for wait in reads), sum(wait.cost_us for wait in reads)
     if read_share < LEADING_STAGE:
         return None
-    rows = [calls for calls in signals.stages if calls.stage.kind == "read"]
+    names = {wait.name for wait in reads}
+    rows = [calls for calls in signals.stages if calls.stage.name in names]
     sized = [calls for calls in rows if calls.bytes is not None]
     if not sized:
         return Abstention("How many bytes each read returned was not recorded.")
@@ -51,9 +54,18 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
+def _is_of_reads(signals: Signals, wait: StageWait) -> bool:
+    """Whether reads as such caused it, and not a few of them that import or fill a cache."""
+    if wait.stage is None or wait.stage.kind != "read":
+        return False
+    calls = AllCalls.of(calls for calls in signals.stages if calls.stage == wait.stage)
+    return calls is None or not calls.are_few(signals)
+
+
 def _cached(signals: Signals) -> tuple[Evidence, ...]:
     cached = signals.costs.cached if signals.costs else None
     if cached is None:
         return ()
-    text = f"{percent(cached)} of the bytes came from the page cache, the rest from storage"
+    rest = "" if cached >= ALL_CACHED else ", the rest from storage"
+    text = f"{percent(cached)} of the bytes came from the page cache{rest}"
     return (share("cached", cached, "bytes read", text),)

@@ -64,11 +64,12 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     by_size = 0.0 if size is None else size / WAY_BYTES_PER_S * 1e6
     light = size is not None and by_size < each - HAND_OVER_US
     saving = saved_on_the_way(signals, wait)
-    gain = signals.per_step(saving.us)
+    saved_us = max(0.0, saving.us - HAND_OVER_US * signals.wait_count)
+    gain = signals.per_step(saved_us)
     no_cpu = judge_cpus(signals).saturated
     light = light or (size is None and bool(no_cpu))
     return Finding(
-        severity=severity(signals, gain, otherwise_us=saving.us),
+        severity=severity(signals, gain, otherwise_us=saved_us),
         title=f"A batch takes {duration(each)} from DataLoader worker to training thread: "
         f"{percent(wait.share)} of the data wait",
         advice=_advice(signals, size, no_cpu, light=light, heavy=by_size >= each),
@@ -79,7 +80,7 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
         confidence="possible" if no_cpu else "likely",
         confidence_reason="No CPU is free, so part of it may be waiting for one."
         if no_cpu
-        else "About a millisecond per batch may remain: the price of next() itself.",
+        else f"What next() itself takes was not measured: {duration(HAND_OVER_US)} per batch is taken to remain.",
     )
 
 
@@ -102,7 +103,8 @@ def _why_light(signals: Signals, no_cpu: bool | None) -> str:
 
 
 def _evidence(signals: Signals, wait: StageWait, size: float | None) -> tuple[Evidence, ...]:
-    text = f"caused {duration(wait.data_wait_us)} of {duration(signals.data_wait_us)} of data wait"
+    caused, whole = duration(wait.data_wait_us), duration(signals.data_wait_us)
+    text = f"caused all of the data wait, {whole}" if caused == whole else f"caused {caused} of {whole} of data wait"
     spent = time("wait_by_stage", wait.data_wait_us, text, stage=TRANSFER)
     if size is None:
         return (spent,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import share
-from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WASTED
@@ -12,10 +12,14 @@ from tb_dataplugin.units import percent
 CODE = """info = torch.utils.data.get_worker_info()
 files = self.files if info is None else self.files[info.id :: info.num_workers]"""
 
+LOOK = "Look into __iter__: it has to use get_worker_info(), or each item is trained on once per DataLoader worker."
+
 
 @rule(title="DataLoader workers that read the same", about="workers", workers=True)
-def check(signals: Signals) -> Finding | None:
-    twins = signals.waste.twins
+def check(signals: Signals) -> Finding | Abstention | None:
+    twins, unknown = signals.waste.twins, signals.waste.twins_unknown
+    if unknown:
+        return Abstention(f"{unknown}, so it is not known whether each reads all of the dataset. {LOOK}")
     if twins is None or twins.share < WASTED:
         return None
     text = f"{twins.workers} DataLoader workers read items of the same sizes in the same order"
@@ -27,5 +31,5 @@ def check(signals: Signals) -> Finding | None:
         evidence=(share("items_again", twins.share, "items", f"{text}: {percent(twins.share)} of them are repeats"),),
         code=CODE,
         confidence="likely",
-        confidence_reason="By the sizes of the items: different items may have the same sizes.",
+        confidence_reason="That they are repeats is inferred from their sizes; different items may have equal sizes.",
     )

@@ -9,7 +9,7 @@ from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.report.report_pb2 import Report
-from tests.tb_dataplugin.findings.cases import capture_of, results_of
+from tests.tb_dataplugin.findings.cases import capture_of, finding_in, results_of
 from tests.trace_builder import TraceBuilder
 
 Frame = tuple[str, str, int]
@@ -72,14 +72,23 @@ def test_a_sample_counts_as_much_as_the_time_that_it_stands_for() -> None:
 
 def test_too_few_samples_are_no_guess() -> None:
     few = LEAST_SAMPLES - 1
-    part = lines_of(results_of(step().stacks(every(80, few), [HOT] * few))).stages[MASKING]
+    part = lines_of(results_of(step().stacks(every(80, few), [HOT, WARM] * (few // 2) + [HOT]))).stages[MASKING]
     assert (part.samples, part.rows, part.tree) == (few, (), None)
-    fewer = capture_of(step().stacks(every(160, 50), [HOT] * 50)).lines
-    assert fewer.stages[0].text == "too few stack samples, 50 of 100"
+    fewer = capture_of(step().stacks(every(160, 50), [HOT, WARM] * 25)).lines
+    assert fewer.stages[0].text == "too few stack samples to name a line (50 of 100 needed)"
     assert f"To see lines of {MASKING.name}, record about 3 steps (active=3; under run: --active 3)." in fewer.sentence
-    assert (
-        capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0].text == "too few stack samples, 5 of 100"
-    )
+    five = capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0]
+    assert five.text == "too few stack samples to name a line (5 of 100 needed)"
+
+
+def test_a_line_that_has_nearly_all_of_few_samples_is_named_and_only_that() -> None:
+    builder = step().stacks(every(107, 75), [HOT] * 36 + [WARM] * 2 + [HOT] * 37)
+    part = lines_of(results_of(builder)).stages[MASKING]
+    (row,) = part.rows
+    assert (row.place.short, part.others) == ("train.py:41", 1)
+    assert row.share == pytest.approx(73 / 75, abs=0.01) and row.share - row.error == pytest.approx(0.908, abs=0.01)
+    (text,) = (fact.text for fact in finding_in(builder, "leading_stage").evidence if fact.kind == "hot_line")
+    assert "train.py:41: 97" in text and "(95% interval 9" in text
 
 
 def test_the_deepest_stage_has_the_sample() -> None:
@@ -146,6 +155,20 @@ def test_calls_of_one_line_are_told_apart() -> None:
     assert line.text.endswith("(np.percentile 60.1%, np.median 39.9%)")
 
 
+def test_what_a_line_calls_is_not_said_to_take_all_of_it() -> None:
+    backward = ("Tensor.backward", "/lib/site-packages/torch/_tensor.py", 600)
+    forward = ("Module._call_impl", "/lib/site-packages/torch/nn/modules/module.py", 1747)
+    line = called("loss(model(x), y).backward()", (backward, 70), (forward, 30))
+    where = "`loss(model(x), y).backward()` in RandomMask.crop at train.py:52"
+    assert line.text == f"{where} (torch.Tensor.backward 70.1%)"
+
+
+def test_a_call_that_has_only_a_part_of_its_line_is_not_said_to_have_all_of_it() -> None:
+    line = called("out = np.percentile(scale(row), 95)", (PERCENTILE, 70), (CROP, 30))
+    assert line.text == "`out = np.percentile(scale(row), 95)` in RandomMask.crop at train.py:52 (np.percentile 70.1%)"
+    assert called("out = np.percentile(row, 95)", (PERCENTILE, 95), (CROP, 5)).text.startswith("np.percentile, called")
+
+
 def test_what_the_line_before_calls_is_not_said_of_the_next_one() -> None:
     """A sampler may read a frame's line a moment after the stack above it."""
     later: Frame = (CROP[0], CROP[1], CROP[2] + 1)
@@ -178,7 +201,7 @@ def test_library_code_is_shown_with_the_line_that_calls_it() -> None:
 def test_the_training_threads_lines_do_not_vanish_below_a_hundred_samples() -> None:
     capture = capture_of(step().stacks(every(200, 10, 8000), [(MAIN, LOG)] * 10))
     text = as_text(Report(captures=[capture]))
-    assert "training thread outside the data wait: too few stack samples, 10 of 100" in text
+    assert "training thread outside the data wait: too few stack samples to name a line (10 of 100 needed)" in text
 
 
 def test_the_report_has_what_the_step_is_spent_on() -> None:

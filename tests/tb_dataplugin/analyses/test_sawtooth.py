@@ -33,3 +33,15 @@ def test_even_waits_few_steps_small_waits_and_unknown_workers_are_no_sawtooth() 
 def test_with_two_workers_one_step_must_have_nearly_all() -> None:
     assert steps([70, 30] * 8, 2).sawtooth == Sawtooth()
     assert steps([90, 10] * 8, 2).sawtooth.period == 2
+
+
+def test_what_first_batches_of_epochs_wait_for_is_no_part_of_the_pattern() -> None:
+    def found(first: int | None) -> Steps:
+        builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}])
+        for number, wait in enumerate([100, 10, 10, 10, 100, 10, 10, 10, 200, 10, 10, 10, 100, 10, 10, 10]):
+            builder.step(1000 * number, 1000)
+            builder.wait(1000 * number, wait, f"wait::L{' (first batch)' if number == first else ''}")
+        return analyse(builder.trace()).capture.steps
+
+    assert found(None).sawtooth.period == 2
+    assert found(8).sawtooth == Sawtooth(), "without it no other step stands out so much"

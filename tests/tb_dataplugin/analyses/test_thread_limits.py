@@ -154,9 +154,9 @@ def test_causes_of_idle_time_have_their_limits() -> None:
     states = [BLOCKED] * 40 + [METRICS, RUNNING] * 40 + [BLOCKED] * 80
     capture = capture_of(builder.sampled(*every(0.05, *states)))
     (device,) = capture.devices
-    assert "limited by: waiting for Python's lock (GIL) 50." in as_text(Report(captures=[capture]))
+    assert "the training thread was waiting for Python's lock (GIL) for 50." in as_text(Report(captures=[capture]))
     host = device.limited_by_us["host"]
-    assert host.text.endswith(f"; by {host.samples} thread samples")
+    assert host.text.endswith(f", from {host.samples} samples of its state")
     assert host.gil == pytest.approx(device.idle_by_cause_us.host / 2, rel=0.05)
     assert host.blocked == 0
     assert device.limited_by_us["data_wait"].blocked == pytest.approx(2000, rel=0.05)

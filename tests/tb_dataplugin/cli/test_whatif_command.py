@@ -44,7 +44,7 @@ def test_without_a_change_the_usual_ones_are_shown(capture: Path, capsys: pytest
     assert main(["whatif", str(capture)]) == 0
     shown = capsys.readouterr().out
     for words in (
-        "The loop in its steady state:",
+        "The loop in its steady state, without starts of epochs, which the report's",
         "workers=1",
         "transform::Blur=0.5x",
         "90% interval",

@@ -142,7 +142,7 @@ def test_captures_too_short_for_their_noise_say_so() -> None:
     short, other = (analyse(steps_of(took, 3).trace()).capture for took in (100, 101))
     found = compare([short], [other])
     assert found.outcome == "too_short" and found.sentence.startswith("Too short to compare: ")
-    assert found.time.interval_text == "too short to compare" and not found.time.HasField("low")
+    assert found.time.interval_text == "too uncertain to compare" and not found.time.HasField("low")
     assert found.sentence.endswith("or several runs on each side.")
 
 
@@ -201,4 +201,6 @@ def test_a_shared_machine_is_said_and_widens_the_wall_times() -> None:
     assert "shared_machine" in {one.code for one in shared.diagnostics}
     assert not shared.time.HasField("detectable") and alone.time.detectable < 1
     assert shared.sentence.startswith("Not certain: ") and "other programs used the CPUs" in shared.sentence
+    assert "few_runs" not in {one.code for one in shared.diagnostics}, "one doubt has one reason"
+    assert not any(word in compare_text(shared).split("Missing data")[0] for word in ("chance", "too short"))
     assert not any(one.outcome in SIGNIFICANT for one in shared.stages if one.calls.measure == "cpu")

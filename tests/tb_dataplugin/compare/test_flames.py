@@ -76,8 +76,8 @@ def test_runs_of_a_side_are_added_up_per_step() -> None:
 
 
 def test_too_few_samples_are_said_and_not_drawn() -> None:
-    few = capture_of(lines_run(steps=2))
-    flame = flames([few], [QUICK])["decode::PIL.Image"]
+    few = capture_of(lines_run(steps=2, mask_ms=6))
+    flame = flames([few], [QUICK])["transform::RandomMask"]
     assert flame.text.startswith("Before: too few stack samples")
     assert not flame.depth
 

@@ -71,6 +71,11 @@ def test_too_few_samples_are_said_and_not_compared() -> None:
     assert f"{MASKING}: too few stack samples, 200 before and 60 after" in compare_text(comparison)
 
 
+def test_a_side_that_names_one_line_of_few_samples_has_not_lost_the_others() -> None:
+    few = masking(compare([capture([(HOT, 160), (WARM, 40)])], [capture([(HOT, 58), (WARM, 2)], "run_2.1")]))
+    assert few.text == "too few stack samples, 200 before and 60 after" and not few.lines
+
+
 def test_the_difference_of_equal_runs_is_not_significant() -> None:
     part = masking(compare([capture([(HOT, 110), (WARM, 90)])], [capture([(HOT, 98), (WARM, 102)], "run_2.1")]))
     assert {row.outcome for row in (*part.lines, *part.functions)} == {"not_significant"}

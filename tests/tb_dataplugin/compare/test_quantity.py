@@ -26,7 +26,7 @@ from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
 
-WIDE = "too short to compare"
+WIDE = "too uncertain to compare"
 
 
 @pytest.mark.parametrize(
@@ -133,14 +133,23 @@ def test_a_total_that_is_not_known_comes_after_what_is(total: Quantity | None) -
             (0.0, math.log(1.2)),
             "1.0x their CPU time before and 1.2x after, which explains 1.2x of the 1.5x",
         ),
-        ((0.7, 0.7), "stages took 2.0x their CPU time before and 2.0x after, which does not explain it"),
-        ((0.9, 0.1), "which does not explain it"),  # they made it faster, and it became slower
+        ((0.7, 0.7), "stages took 2.0x their CPU time before and 2.0x after, which explains none of the change"),
+        ((0.9, 0.1), "which explains none of the change"),  # they made it faster, and it became slower
     ],
 )
 def test_other_programs_explain_no_more_than_they_stretched_the_stages(sharing: tuple[float, float], said: str) -> None:
     total = quantity("time", "too_short", "time")
     sentence = judge(Compared("step", 1, sharing, False, "", total, (), (), ())).sentence
     assert sentence.startswith("Not certain: 100 → 150 µs per step; other programs used the CPUs") and said in sentence
+
+
+@pytest.mark.parametrize(("sharing", "why"), [(None, "one run each"), ((0.1, 0.2), "other programs used the CPUs")])
+def test_what_makes_a_total_of_single_runs_uncertain_is_one_reason(
+    sharing: tuple[float, float] | None, why: str
+) -> None:
+    total = replace(quantity("time", "slower", "time"), interval=Interval(0.1, 0.9), interval_text="+10% to +90%")
+    said = judge(Compared("step", 1, sharing, False, "", total, (), (), ())).sentence
+    assert f"({why}, so the total is uncertain by ±40%)" in said
 
 
 def test_a_change_beyond_what_other_programs_explain_is_likely_where_a_stage_certainly_went_that_way() -> None:

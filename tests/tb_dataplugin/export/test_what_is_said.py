@@ -12,6 +12,11 @@ def test_the_summary_counts_the_findings_of_a_plain_capture() -> None:
     assert "       2  Slow" in row
 
 
+def test_the_summary_marks_what_is_doubtful() -> None:
+    cut = pb.Capture(mode="train", name="a", doubts=[pb.Doubt(code="cut_off")], findings=[pb.Finding(title="Slow")])
+    assert "1  doubtful: Slow" in as_text(pb.Report(captures=[cut]), only_summary=True)
+
+
 def test_the_summary_says_what_kind_a_capture_is_where_they_differ() -> None:
     plain = pb.Capture(mode="unannotated", name="a", file="run/a.json", findings=[pb.Finding(title="Slow")])
     train = pb.Capture(mode="train", name="b", file="run/b.json", findings=[pb.Finding(title="Slow")])

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from annotate.trace_format import METADATA_KEY, THREAD_STATES
 from tb_dataplugin.findings import rules
 from tb_dataplugin.findings.engine import all_rules, run_rules
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.step_work import step_sentence
 from tests.tb_dataplugin.findings.cases import (
     CHAIN,
     PINNED,
@@ -24,8 +26,10 @@ from tests.tb_dataplugin.findings.cases import (
     launching,
     signals_of,
 )
+from tests.tb_dataplugin.findings.step_cases import MODEL, run
 from tests.trace_builder import TraceBuilder
 
+RUNNING, BLOCKED = THREAD_STATES.index("running"), THREAD_STATES.index("blocked")
 FOLDER = Path(rules.__path__[0])
 MODULES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem != "__init__")
 
@@ -113,6 +117,51 @@ def test_a_gain_of_one_of_several_ranks_is_not_measured() -> None:
         if named.gain.of_wait and named.gain.us_per_step:
             assert named.finding.confidence != "measured"
             assert "one of 2 ranks" in named.finding.confidence_reason
+
+
+def in_step_with_others(state: int) -> TraceBuilder:
+    """Steps of 10 ms; in most of each the backward pass waits for an all-reduce, `state` by stack samples."""
+    builder = run([(MODEL, 100)], states=[RUNNING if number % 10 < 2 else state for number in range(100)])
+    builder.top_level["distributedInfo"] = {"rank": 1, "world_size": 4}
+    for step in range(10):
+        builder.operator(10_000 * step + 2_100, 20, "c10d::allreduce_")
+        builder.operator(10_000 * step + 2_100, 7_800, "gloo:all_reduce", tid=9)
+    return builder
+
+
+def test_waiting_for_other_ranks_is_not_the_models_own_work() -> None:
+    verdict = capture_of(in_step_with_others(BLOCKED)).verdict
+    assert verdict.bound == "comm" and "own work" not in verdict.sentence
+    assert verdict.sentence.startswith("The training thread waits for other ranks, in collectives, for 7")
+    assert "and for data for 4.00%" in verdict.sentence and "`tb-dataplugin ranks`" in verdict.sentence
+
+
+def test_an_all_reduce_that_runs_beside_the_backward_pass_is_no_waiting() -> None:
+    sentence = capture_of(in_step_with_others(RUNNING)).verdict.sentence
+    assert "own work" in sentence and "other ranks" not in sentence
+
+
+def test_where_states_are_unknown_work_is_not_told_from_waiting() -> None:
+    builder = in_step_with_others(-1)
+    (thread,) = builder.top_level[METADATA_KEY]["lines"]["threads"]
+    thread["state"] = [-1] * len(thread["state"])
+    assert "own work" not in capture_of(builder).verdict.sentence
+
+
+def test_a_rank_that_waits_for_others_for_longer_than_for_data_has_no_gain() -> None:
+    alone = signals_of(input_bound(steps=8))
+    for share, is_known in ((0.5, True), (0.9, False)):
+        findings = run_rules(replace(alone, ranks=RankSignals(0, 2, share)))[0]
+        found = [named for named in findings if "one of 2 ranks" in named.finding.confidence_reason]
+        assert found and all((named.gain.us_per_step is not None) == is_known for named in found)
+        assert is_known != ("90.0% of the window" in found[0].finding.confidence_reason)
+
+
+def test_a_rank_in_collectives_is_not_said_to_be_in_the_models_work() -> None:
+    alone = replace(signals_of(input_bound(steps=8)), device_idle_us=None)
+    assert step_sentence(replace(alone, ranks=RankSignals(0, 2, 0.01))) == ""
+    said = step_sentence(replace(alone, ranks=RankSignals(0, 2, 0.775)))
+    assert said == " For 77.5% of the window it is in collectives, where it waits for other ranks."
 
 
 def test_a_rank_says_how_much_of_the_window_it_is_in_collectives() -> None:

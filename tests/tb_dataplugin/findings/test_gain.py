@@ -51,3 +51,5 @@ def test_an_interval_that_nobody_would_see_is_not_mentioned(signals: Signals) ->
 
 def test_nothing_is_claimed_of_an_unknown_gain(signals: Signals) -> None:
     assert gain_of(None, signals, of_wait=True).text == "gain unknown"
+    replayed = gain_of(None, replace(signals, mode="replay"))
+    assert replayed.text == "gain unknown: a replay has no training loop that could become faster"

@@ -96,6 +96,8 @@ def test_nothing_about_another_stage_stands_before_the_leading_one() -> None:
     assert leader is not None and leader.name == "transform::Slow"
     other, own, whole = finding("other", "x", 5.0), finding("own", leader.name, 4.0), finding("whole", "", 6.0)
     assert titles(other, own, whole) == "whole own other"
+    little = finding("own", leader.name, 2.0)
+    assert titles(other, little, whole) == "whole other own", "what saves far more comes first"
 
 
 def test_the_largest_gain_stays_first_where_it_is_about_the_leading_stage() -> None:

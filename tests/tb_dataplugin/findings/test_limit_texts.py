@@ -10,7 +10,8 @@ def limits(no_cpu_ns: int | None, blocked_ns: int = 0, samples: int = 100) -> Li
 
 def test_the_largest_share_has_its_interval_and_what_ran_stands_beside_it() -> None:
     assert limit_text(limits(4_500_000)) == (
-        "waiting for a CPU 45.0% (95% interval 35.6% to 54.8%), running 55.0%; by 100 thread samples"
+        "the training thread was waiting for a CPU for 45.0% of it (95% interval 35.6% to 54.8%), running for 55.0%, "
+        "from 100 samples of its state"
     )
 
 

@@ -83,9 +83,8 @@ def test_how_self_time_divides_is_said() -> None:
     stages = capture_of(input_bound(run_delay=0.0)).stages
     (slow,) = (stage for stage in stages if stage.label == "Slow")
     assert slow.limited_by_text.startswith("For 100% of its self time it was running on a CPU")
-    assert "0% waiting for a CPU (estimated: what its threads waited in all, shared out by CPU time)" in (
-        slow.limited_by_text
-    )
+    estimate = "an estimate: what its threads waited for a CPU, divided among their stages by CPU time"
+    assert f"0% waiting for a CPU ({estimate})" in slow.limited_by_text
 
 
 def test_findings_have_a_sentence_and_so_has_their_absence() -> None:

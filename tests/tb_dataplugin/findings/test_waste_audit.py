@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
-from tb_dataplugin.findings.waste import find_again, find_same_order, find_tail, find_twins
+from tb_dataplugin.findings.waste import find_again, find_same_order, find_tail, find_twins, read_waste
 from tb_dataplugin.model.intervals import Int64Array, int64
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.ranks.indices import Indices
+from tests.tb_dataplugin.findings.cases import results_of
+from tests.trace_builder import TraceBuilder
 
 
 def indices(*epochs: Sequence[int], size: int = 8, replacement: bool = False) -> Indices:
@@ -68,3 +70,46 @@ def test_workers_whose_items_have_the_same_sizes_read_the_same() -> None:
     twins = find_twins([one, one[:30], other])
     assert twins is not None and twins.workers == 2 and twins.share == pytest.approx(30 / 110)
     assert find_twins([one, other]) is None
+
+
+def test_items_of_the_usual_size_say_nothing() -> None:
+    """Most chunks of a text are of one length: what is equal in all of them shows no twins."""
+    mostly = np.full(400, 4096)
+    one, other = mostly.copy(), mostly.copy()
+    one[::20], other[::20] = sizes(1, 20), sizes(2, 20)
+    assert find_twins([int64(one), int64(other)]) is None
+    twins = find_twins([int64(one), int64(one)])
+    assert twins is not None and twins.workers == 2
+
+
+def streamed(size_of: Callable[[int, int], int], batches: int = 8, skipped: int = 0) -> TraceBuilder:
+    """Two DataLoader workers of an iterable dataset. `size_of`: of an item of a worker's own batch; `skipped`: batches
+    of worker 0 that the capture has not.
+    """
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 4, "iterable": True}])
+    builder.worker(0).worker(1).step(0, 1000.0 * batches).wait(0, 100, "wait::DataLoader")
+    for number in range(batches * 2):
+        worker, own = number % 2, number // 2
+        if worker == 0 and own < skipped:
+            continue
+        builder.batch(number, worker, 1000.0 * own, 1000.0 * own, 1000.0 * own + 900, None)
+        for item in range(4):
+            begin, facts = 1000.0 * own + 200 * item, {"batch": number, "epoch": 0}
+            pid, size = builder.pids[worker], size_of(worker, 4 * own + item)
+            builder.add("user_annotation", "sample::Lines", begin, 150, pid=pid, tid=pid, bytes=size, **facts)
+    return builder
+
+
+def test_workers_are_compared_by_their_own_batches() -> None:
+    """A capture may have begun between a batch of one worker and that of the other."""
+    same = read_waste(results_of(streamed(lambda worker, item: 5000 + 7 * item, skipped=2)))
+    assert same.twins is not None and not same.twins_unknown
+    parts = read_waste(results_of(streamed(lambda worker, item: 5000 + 7 * (2 * item + worker))))
+    assert parts.twins is None and not parts.twins_unknown
+
+
+def test_items_of_one_size_cannot_be_compared() -> None:
+    found = read_waste(results_of(streamed(lambda worker, item: 5000)))
+    assert found.twins is None and "nearly all of one size" in found.twins_unknown
+    few = read_waste(results_of(streamed(lambda worker, item: 5000 + item, batches=1)))
+    assert few.twins is None and "Too few items" in few.twins_unknown

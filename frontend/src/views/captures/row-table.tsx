@@ -35,7 +35,7 @@ const FIRST_ROWS = 50;
 
 export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]; current: string | null }) {
   const order = orderOf(given);
-  const { rows, head } = useSort(given, COLUMNS, order);
+  const { rows, head } = useSort("All captures", given, COLUMNS, order);
   const [most, setMost] = useState(FIRST_ROWS);
   const unit = chooseTimeUnit(given.flatMap((row) => row.step_us ?? []));
   if (given.length === 0) return null; // the search says so

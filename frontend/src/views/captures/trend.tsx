@@ -50,7 +50,7 @@ export function Trend({ run, rows, isOther }: Props) {
         <span class="muted">
           {plural(rows.length, "capture")}
           {rows[0]?.rank === undefined ? "" : ` of rank ${rows[0].rank}`}, oldest first; share of the window
-          {isOther && "; the run with most captures: that in view has no trend"}
+          {isOther && "; of the run with most captures, since the one in view has too few"}
         </span>
         <PictureMenu name={`Trend ${run}`} />
       </figcaption>

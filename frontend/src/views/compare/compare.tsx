@@ -114,7 +114,7 @@ function Unchosen() {
   return (
     <UnavailableState
       title="Choose what to compare with."
-      reason="No other capture here is known to be of the same program (the same operators, stages or dataset)."
+      reason="No other capture of training here is known to be of the same program (the same operators, stages or dataset); replays are not suggested."
     />
   );
 }

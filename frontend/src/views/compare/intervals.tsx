@@ -69,6 +69,16 @@ export function OutcomeCell({ quantity }: { quantity: Quantity }) {
   );
 }
 
+/** Below a table where that is so of a row: it is not understood by itself. */
+export function JudgedNote({ rows }: { rows: readonly Quantity[] }) {
+  if (!rows.some(isChangedAlone)) return null;
+  return (
+    <p class="muted" data-testid="judged-note">
+      {JUDGED}
+    </p>
+  );
+}
+
 /** Its own interval leaves out 0, and yet it is not significant. */
 function isChangedAlone({ outcome, low, high }: Quantity): boolean {
   return outcome === "not_significant" && ((low ?? 0) > 0 || (high ?? 0) < 0);

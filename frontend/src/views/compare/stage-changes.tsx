@@ -3,7 +3,16 @@ import { chooseTimeUnit, type TimeUnit } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Swatch } from "../../ui/swatch";
-import { ChangeCell, IntervalCell, IntervalPicture, isSignificant, JUDGED, OutcomeCell, reachOf } from "./intervals";
+import {
+  ChangeCell,
+  IntervalCell,
+  IntervalPicture,
+  isSignificant,
+  JUDGED,
+  JudgedNote,
+  OutcomeCell,
+  reachOf,
+} from "./intervals";
 
 const TYPICAL =
   "Self time per call in a typical batch: batches in which another program had the CPU do not count. 95% interval.";
@@ -48,6 +57,7 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
           </tbody>
         </DataTable>
       </div>
+      <JudgedNote rows={stages} />
     </section>
   );
 }

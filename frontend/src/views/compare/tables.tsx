@@ -3,7 +3,7 @@ import { chooseTimeUnit } from "../../model/format";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Scroll } from "../../ui/scroll";
-import { ChangeCell, IntervalCell, isSignificant, JUDGED, OutcomeCell } from "./intervals";
+import { ChangeCell, IntervalCell, isSignificant, JUDGED, JudgedNote, OutcomeCell } from "./intervals";
 
 /** Parts of the time, or of the data wait, in the report's order. */
 export function PartTable({ parts, title }: { parts: readonly Quantity[]; title: string }) {
@@ -44,6 +44,7 @@ export function PartTable({ parts, title }: { parts: readonly Quantity[]; title:
           </tbody>
         </DataTable>
       </Scroll>
+      <JudgedNote rows={parts} />
     </section>
   );
 }

@@ -14,8 +14,9 @@ import {
 } from "../../model/flame-parts";
 import { formatDuration, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
-import { flameMeasure, flameOrder, flameSearch, flameZoom } from "../../state/atoms";
+import { chosenSteps, flameMeasure, flameOrder, flameSearch, flameZoom } from "../../state/atoms";
 import { Icicle } from "../../ui/icicle";
+import { AllSteps } from "../shared/selection";
 import { FrameFacts, frameWords, paintFrame, textOfFrame } from "./frame-facts";
 import { FrameList } from "./frame-list";
 
@@ -31,7 +32,16 @@ export function FlamePanel({ part }: { part: FlamePart }) {
   const order = chosenOrder(part, flameOrder.value);
   const flame = useMemo(() => flameOf(part, measure, order), [part.lines, part.label, measure, order]);
   if (flame === null)
-    return part.lines.sentence === "" ? null : <p class="muted">{`${part.label}: ${part.lines.text}.`}</p>;
+    return (
+      <>
+        {part.lines.sentence !== "" && <p class="muted">{`${part.label}: ${part.lines.text}.`}</p>}
+        {chosenSteps.value !== null && (
+          <p>
+            The flame graph of <AllSteps />
+          </p>
+        )}
+      </>
+    );
   return <Graph part={part} flame={flame} measure={measure} order={order} />;
 }
 
@@ -168,13 +178,10 @@ function Crumbs({ flame, zoomed, zoom }: CrumbProps) {
   );
 }
 
-/** How much of the stages' time stacks stand for: a process that the sampler did not see has none. */
-function covered(part: FlamePart): string {
-  const { time_us, recorder_us } = part.lines;
+/** The stages' time, of which stacks may have less: a process that the sampler did not see has none. */
+function ofSpans(part: FlamePart): string {
   const wholeUs = spansSelfUs(part);
-  return wholeUs > 0
-    ? `, ${formatDuration(Math.min(wholeUs, time_us + recorder_us))} of ${formatDuration(wholeUs)}`
-    : "";
+  return wholeUs > 0 ? `, ${formatDuration(wholeUs)}` : "";
 }
 
 function Notes({ part, order }: { part: FlamePart; order: Order }) {
@@ -189,10 +196,10 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
       </p>
       {(part.key === PIPELINE || part.spans.has(part.key)) && (
         <p class="flame-note" data-testid="flame-spans">
-          Time here is that of stack samples{covered(part)}; the time in Stages is that of spans.
+          Shares are of the {formatDuration(timeUs)} of stack samples in this graph; Stages has times by spans
+          {ofSpans(part)}, and the frame of a stage shows both.
           {recorderUs > 0 &&
-            ` ${formatDuration(recorderUs)} is left out, in which a thread had lost its CPU while it recorded: no cost of recording.`}{" "}
-          The frame of a stage shows both.
+            ` Left out: samples for ${formatDuration(recorderUs)} that met the recorder's own code, mostly while its thread had no CPU.`}
         </p>
       )}
       {order === "time" && (

@@ -1,7 +1,7 @@
-import { useState } from "preact/hooks";
 import type { Flame } from "../../model/flame";
 import { chooseTimeUnit, formatCount, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
+import { flameListed } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 
@@ -9,10 +9,15 @@ type Props = { readonly flame: Flame; readonly samples: (index: number) => numbe
 
 /** The same frames as text, callers before what they call. */
 export function FrameList({ flame, samples }: Props) {
-  const [isOpen, setOpen] = useState(false);
+  const isOpen = flameListed.value;
   const frames = flame.filter(({ value }) => value > 0);
   return (
-    <details class="frame-list" onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details
+      class="frame-list"
+      open={isOpen}
+      onToggle={(event) => {
+        flameListed.value = event.currentTarget.open;
+      }}>
       <summary>The same as a list ({plural(frames.length, "frame")})</summary>
       {isOpen && <Table frames={frames} samples={samples} wholeUs={flame[0]?.value ?? 0} />}
     </details>

@@ -78,8 +78,9 @@ function versionRows(capture: Capture): Row[] {
 
 /** How the run was set up: loader, host, library versions. */
 export function Settings({ capture }: { capture: Capture }) {
+  const isReplay = capture.mode === "replay";
   const groups = [
-    { title: "Loader", rows: loaderRows(capture) },
+    { title: isReplay ? "Loader that was replayed" : "Loader", rows: loaderRows(capture) },
     { title: "Host", rows: hostRows(capture) },
     { title: "Versions", rows: versionRows(capture) },
   ].filter((group) => group.rows.length > 0);
@@ -105,6 +106,11 @@ export function Settings({ capture }: { capture: Capture }) {
           </div>
         ))}
       </div>
+      {isReplay && capture.loader !== undefined && (
+        <p class="muted" data-testid="replay-settings">
+          The replay itself built its batches in one process: no DataLoader workers, no prefetching.
+        </p>
+      )}
       <p class="muted file">
         File: <span class="mono">{capture.file || capture.name}</span>
       </p>

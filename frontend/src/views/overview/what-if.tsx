@@ -54,6 +54,9 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
         by more than 22%, most of all with other numbers of DataLoader workers (docs/whatif.md). The gain of a finding
         is an upper bound instead, with all that its change may set free.
       </p>
+      {capture.selection !== undefined && (
+        <p data-testid="what-if-whole">What follows is of all steps of the capture, not of the chosen ones.</p>
+      )}
       {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
       <Answer state={state} />
       {!isLive && <Command file={capture.file || capture.name} />}
@@ -300,7 +303,7 @@ function Predictions({ answer: { sentence, limitTexts, basisText, predictions } 
               <Th column="rate" label="Samples/s" />
               <Th column="wait" label="Data wait" />
               {has.idle && <Th column="idle" label="Device idle" />}
-              {has.memory && <Th column="ahead" label="Ahead" unit={bytes.name} title={AHEAD} />}
+              {has.memory && <Th column="ahead" label="Memory ahead" unit={bytes.name} title={AHEAD} />}
             </tr>
           </thead>
           <tbody>

@@ -32,7 +32,7 @@ const COLUMNS = {
 const MOST_ROWS = 512;
 
 export function RankTable({ ranks }: { ranks: Ranks }) {
-  const { rows, head } = useSort(ranks.rows, COLUMNS);
+  const { rows, head } = useSort("Ranks", ranks.rows, COLUMNS);
   const step = chooseTimeUnit(ranks.rows.flatMap((row) => [row.step_us, row.data_wait_us]));
   const lost = chooseTimeUnit(ranks.rows.flatMap((row) => [row.inherited_us, row.owned_us]));
   if (rows.length === 0) return null;

@@ -134,6 +134,9 @@ function legendWords({ points, marks, phases }: WholeRun): string {
       : plural(points.length, "point"),
     ...(epochs > 0 ? ["ticks below: epochs begin"] : []),
     ...(phases.some(({ kind }) => kind === "slow") ? ["bands: times in which it was slow"] : []),
+    ...(phases.some(({ kind }) => kind === "recorded")
+      ? ["dotted frames: a window was recorded, and samples/s are of the steps outside it"]
+      : []),
     ...(phases.some(({ kind }) => kind === "process") ? ["frames: processes"] : []),
     ...(marks.length > 0 ? ["triangles: stalls and slow times, filled where a capture opens"] : []),
   ];
@@ -214,6 +217,7 @@ function Phases({ run, scale, heightPx }: { run: WholeRun; scale: Scale; heightP
         <rect
           key={`${phase.kind} ${phase.from_s}`}
           class={`run-phase run-${phase.kind}`}
+          data-testid={`run-phase-${phase.kind}`}
           x={scale.xOf(phase.from_s)}
           y={MARKS_PX}
           width={Math.max(1, scale.xOf(phase.to_s) - scale.xOf(phase.from_s))}

@@ -5,11 +5,12 @@ import { exactUs, formatCount, formatDuration, formatPercent, plural, significan
 import { clockOf, runName } from "../../model/whole-run";
 import { chosenRank, chosenRun, entry, runs, wholeRuns, wholeRunsError } from "../../state/atoms";
 import { loadWholeRuns } from "../../state/run-views";
+import { FilesCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { asDuration, BigNumber, NumberRow, Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
-import { OfAnother } from "../shared/of-another";
+import { folderName, OfAnother } from "../shared/of-another";
 import { captureCalled, openCapture } from "../shared/open-capture";
 import { RunChart } from "./run-chart";
 
@@ -22,16 +23,14 @@ export function WholeRunView() {
     if (wholeRunsError.value !== null) return <ErrorState title="No whole run." message={wholeRunsError.value} />;
     return <LoadingState title="Looking for whole runs" />;
   }
-  const wanted = chosenRun.value ?? entry.value?.run;
-  const run =
-    answer.runs.find((one) => one.run === wanted && (one.rank ?? null) === chosenRank.value) ??
-    answer.runs.find((one) => one.run === wanted) ??
-    answer.runs[0];
+  const run = shownRun(answer.runs);
   return (
     <div data-testid="whole-run" class="run-view">
       <Problems problems={answer.problem_texts} />
-      {run === undefined ? (
+      {answer.runs.length === 0 ? (
         <UnavailableState title="No whole run" reason={answer.hint_text} />
+      ) : run === undefined ? (
+        <OthersOnly all={answer.runs} own={entry.value?.run ?? ""} />
       ) : (
         <>
           <Choice all={answer.runs} run={run} />
@@ -43,6 +42,36 @@ export function WholeRunView() {
   );
 }
 
+/** The chosen run, else that of the capture that the list marks: another one's numbers would be taken for its own. */
+function shownRun(all: readonly WholeRun[]): WholeRun | undefined {
+  const wanted = chosenRun.value ?? entry.value?.run;
+  return (
+    all.find((one) => one.run === wanted && (one.rank ?? null) === chosenRank.value) ??
+    all.find((one) => one.run === wanted) ??
+    (entry.value === null ? all[0] : undefined)
+  );
+}
+
+function OthersOnly({ all, own }: { all: readonly WholeRun[]; own: string }) {
+  const reason = `${folderName(own)} was not recorded by annotate.watch; of other runs there is a record.`;
+  return (
+    <UnavailableState title="No whole run of this capture" reason={reason}>
+      {all.map((one) => (
+        <p key={runName(one)}>
+          <button type="button" class="link" data-testid="other-run" onClick={() => chooseRun(one)}>
+            Show {runName(one)}
+          </button>
+        </p>
+      ))}
+    </UnavailableState>
+  );
+}
+
+function chooseRun(run: WholeRun | undefined): void {
+  chosenRun.value = run?.run ?? null;
+  chosenRank.value = run?.rank ?? null;
+}
+
 function Choice({ all, run }: { all: readonly WholeRun[]; run: WholeRun }) {
   if (all.length < 2) return <h2>Run: {runName(run)}</h2>;
   return (
@@ -51,11 +80,7 @@ function Choice({ all, run }: { all: readonly WholeRun[]; run: WholeRun }) {
       <select
         data-testid="whole-run-choice"
         value={String(all.indexOf(run))}
-        onChange={(event) => {
-          const next = all[Number(event.currentTarget.value)];
-          chosenRun.value = next?.run ?? null;
-          chosenRank.value = next?.rank ?? null;
-        }}>
+        onChange={(event) => chooseRun(all[Number(event.currentTarget.value)])}>
         {all.map((one, index) => (
           <option key={runName(one)} value={String(index)}>
             {runName(one)}
@@ -146,6 +171,7 @@ function Marks({ run }: { run: WholeRun }) {
   return (
     <section>
       <h2>Stalls and slow times</h2>
+      <p class="muted">Usually: the median of the latest 200 steps that were not slow, or of those so far.</p>
       {run.mark_count > run.marks.length && (
         <p class="muted">
           The first {formatCount(run.marks.length)} of {formatCount(run.mark_count)}.
@@ -158,7 +184,7 @@ function Marks({ run }: { run: WholeRun }) {
               <Th column="after" label="After" unit="h:min:s" />
               <Th column="what" label="What" numeric={false} />
               {withLasted && <Th column="lasted" label="Lasted" title="How long it went on" />}
-              <Th column="took" label="Took" title="The wait or the step that it began with" />
+              <Th column="took" label="Took" title="The wait or the step of a stall; the mean one of a slow time" />
               <Th column="where" label="What happened" numeric={false} />
               <Th column="capture" label="Capture" numeric={false} />
             </tr>
@@ -324,8 +350,12 @@ function Troubles({ run }: { run: WholeRun }) {
   );
 }
 
+const FILES = "The first paths that the sample was read from";
+const NO_FILES = "No file was seen being read for this sample.";
+
 function SlowSamples({ run }: { run: WholeRun }) {
   if (run.slow_samples.length === 0) return null;
+  const withFiles = run.slow_samples.some(({ files }) => files.length > 0);
   return (
     <section>
       <h2>Slowest samples</h2>
@@ -339,6 +369,7 @@ function SlowSamples({ run }: { run: WholeRun }) {
               <Th column="index" label="Index" />
               <Th column="took" label="Took" />
               <Th column="where" label="Where" numeric={false} />
+              {withFiles && <Th column="files" label="Files" numeric={false} title={FILES} />}
             </tr>
           </thead>
           <tbody>
@@ -354,6 +385,7 @@ function SlowSamples({ run }: { run: WholeRun }) {
                   <td class="words">
                     <Prose text={sample.text} />
                   </td>
+                  {withFiles && <FilesCell files={sample.files} reason={NO_FILES} />}
                 </tr>
               ))}
             </Rows>

@@ -13,11 +13,11 @@ export function OfAnother({ runs, shown, lacks }: Props) {
   if (own === undefined || runs.some(({ run }) => run === own)) return null;
   return (
     <p class="muted" role="status" data-testid="of-another-run">
-      {nameOf(own)} {lacks}; this is {nameOf(shown)}.
+      {folderName(own)} {lacks}. Below is another run: {folderName(shown)}.
     </p>
   );
 }
 
-function nameOf(run: string): string {
+export function folderName(run: string): string {
   return run === "." ? "the log directory" : run;
 }

@@ -10,6 +10,9 @@ from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.rules.leading_stage import check
 from tb_dataplugin.findings.signals import SlowSampleSignal
 from tb_dataplugin.findings.stage_finding import ADVICE, ELSEWHERE, read_advice
+from tb_dataplugin.options import AnalysisOptions, StepRange
+from tb_dataplugin.pipeline import analyse
+from tb_dataplugin.report import report_pb2 as pb
 from tests.tb_dataplugin.findings.cases import (
     CHAIN,
     evidence_of,
@@ -88,6 +91,20 @@ def test_what_to_do_about_reads_goes_by_what_is_read(files: tuple[int, ...], fro
     samples = tuple(SlowSampleSignal(0, 1.0, "read::file", 1.0, (f"/data/{number}.npy",)) for number in files)
     signals = signals_of(input_bound(costs={"read_chars": 1000, "read_bytes": from_storage}))
     assert words in read_advice(replace(signals, slow_samples=samples))
+
+
+def test_a_file_that_every_slow_sample_opens_is_named() -> None:
+    def said(*files: str) -> list[str]:
+        samples = tuple(SlowSampleSignal(0, 1.0, "decode::json.load", 1.0, ("/d/labels.json", name)) for name in files)
+        signals = signals_of(input_bound(stages={"decode::json.load": (0.0, 1.0, 1.0)}))
+        found = check(replace(signals, slow_samples=samples))
+        assert isinstance(found, Finding)
+        return [one.text for one in found.evidence if one.kind == "same_file"]
+
+    assert said("/d/1.png", "/d/2.png", "/d/3.png") == [
+        "each of the 3 slowest samples whose files are known opens labels.json"
+    ]
+    assert said("/d/1.png", "/d/2.png") == [], "two are no evidence"
 
 
 def test_a_stage_that_is_called_several_times_for_each_sample_is_asked_about() -> None:
@@ -236,9 +253,10 @@ def test_a_stage_without_a_line_says_why() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 9000, "wait::DataLoader")
     builder.stage("sample::Pets", 0, 9000)
     line = ("Pets.__getitem__", "/home/me/train.py", 41)
-    said = finding_in(builder.stacks([200.0 * n for n in range(1, 41)], [[line]] * 40), "leading_stage")
+    other = ("Pets.crop", "/home/me/train.py", 60)
+    said = finding_in(builder.stacks([200.0 * n for n in range(1, 41)], [[line], [other]] * 20), "leading_stage")
     (text,) = (one.text for one in said.evidence if one.kind == "no_line")
-    assert text == "no line is named: too few stack samples, 40 of 100"
+    assert text == "too few stack samples to name a line (40 of 100 needed)"
 
 
 def test_a_stage_whose_time_is_spread_says_that_no_line_leads() -> None:
@@ -247,7 +265,9 @@ def test_a_stage_whose_time_is_spread_says_that_no_line_leads() -> None:
     stacks = [[("Pets.__getitem__", "/home/me/train.py", 10 * (number % 10))] for number in range(110)]
     said = finding_in(builder.stacks([80.0 * n for n in range(1, 111)], stacks), "leading_stage")
     (text,) = (one.text for one in said.evidence if one.kind == "no_line")
-    assert text.startswith("no line is named: none leads, the hottest has 10.1%: Pets.__getitem__ at train.py:10")
+    assert text.startswith(
+        "its time is spread over many lines; the hottest has 10.1% of Pets: Pets.__getitem__ at train.py:10"
+    )
 
 
 def test_a_transform_that_shrinks_texts_is_not_told_to_decode_a_part() -> None:
@@ -267,3 +287,30 @@ def test_advice_begins_with_the_line_that_has_most_of_a_transform(share: float, 
     said = check(signals)
     assert isinstance(said, Finding)
     assert ("`rank = merges.index(pair)` in bpe at bpe.py:7: begin there." in said.advice) == begins
+
+
+def waiting_in_two_steps() -> TraceBuilder:
+    """Of the first step a tenth of the samples that a line needs, of the second one enough; all in one line."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}])
+    for number in range(2):
+        builder.step(10_000 * number, 10_000).wait(10_000 * number, 9000, "wait::DataLoader")
+        for sample in range(3):
+            builder.stage("sample::Pets", 10_000 * number + 3000 * sample, 3000)
+    times = [800.0 * n for n in range(1, 11)] + [10_000 + 70.0 * n for n in range(1, 121)]
+    return builder.stacks(times, [[("Pets.__getitem__", "/home/me/train.py", 41)]] * len(times))
+
+
+def test_steps_that_have_too_few_samples_name_the_line_that_the_whole_capture_has() -> None:
+    def said(step: int | None) -> pb.Finding:
+        options = AnalysisOptions() if step is None else AnalysisOptions(steps=StepRange(step, step))
+        capture = analyse(waiting_in_two_steps().trace(), options).capture
+        return next(finding for finding in capture.findings if finding.rule == "leading_stage")
+
+    assert ". 100% of it is Pets.__getitem__ at train.py:41: begin there." in said(None).advice
+    assert ". 100% of it is Pets.__getitem__ at train.py:41: begin there." in said(2).advice
+    few = said(1)
+    assert ". 100% of it in the whole capture is Pets.__getitem__ at train.py:41: begin there." in few.advice
+    assert [one.text for one in few.evidence if one.kind in ("hot_line", "no_line")] == [
+        "Pets.__getitem__ at train.py:41: 100% of Pets in the whole capture; "
+        "these steps alone have too few stack samples"
+    ]

@@ -10,7 +10,9 @@ def test_workers_on_taken_cores_get_no_advice_to_be_more(evidence: str) -> None:
     builder = input_bound(cores=2, run_delay=0.5 if evidence == "run_delay" else 0.0)
     if evidence == "load":
         builder.counter("host::cpu", STEP, **{"core 0": 99, "core 1": 97})
-    assert "More DataLoader workers will not help" in finding_in(builder, "more_workers_will_not_help").title
+    found = finding_in(builder, "more_workers_will_not_help")
+    assert "More DataLoader workers will not help" in found.title
+    assert (found.severity, found.gain_text) == ("low", "nothing to gain"), "it is no change to make"
     assert finding_of(builder, "too_few_workers") is None
 
 

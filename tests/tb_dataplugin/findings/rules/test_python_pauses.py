@@ -35,6 +35,13 @@ def paused(first_ms: int) -> TraceBuilder:
     return builder.stacks(times, stacks)
 
 
+def test_who_knows_the_line_is_not_told_to_mark_it() -> None:
+    known, unknown = finding_in(paused(80), "python_pauses"), TraceBuilder().step(0, 10_000).wait(0, 1).operator(1, 1)
+    unknown.call("cudaLaunchKernel", 5000, 0, 7).kernel(5000, 5000, correlation=7)
+    assert "annotate.stage" not in known.advice + known.code
+    assert "annotate.stage" in finding_in(unknown, "python_pauses").advice
+
+
 def test_a_line_that_is_hot_in_one_step_only_is_no_evidence() -> None:
     for first_ms in (80, 500):
         lines = [one.text for one in finding_in(paused(first_ms), "python_pauses").evidence if one.kind == "hot_line"]

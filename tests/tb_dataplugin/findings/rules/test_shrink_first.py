@@ -24,7 +24,7 @@ def test_it_names_where_the_crop_is_defined_where_lines_are_unknown() -> None:
 def test_it_says_that_the_line_to_change_is_the_list_of_transforms() -> None:
     evidence = finding_in(input_bound(stages=CHAIN), "shrink_first").evidence
     assert [one.text for one in evidence if one.kind == "no_line"] == [
-        "the line to change is your list of transforms, which no stack shows"
+        "the line to change is where your transforms are listed; it does not run in the loop, so none is named here"
     ]
 
 

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of
+from tb_dataplugin.analyses.taken_cpus import TakenCpus
+from tb_dataplugin.findings.step_work import step_sentence
+from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of, signals_of
 from tests.tb_dataplugin.findings.step_cases import (
     CALLS,
     FORWARD,
@@ -105,6 +108,12 @@ def test_the_models_own_work_is_no_finding_and_is_said() -> None:
     assert capture.verdict.sentence.endswith(
         "The model's own work (forward, backward, optimizer) takes 96.0% of the window, by stack samples."
     )
+
+
+def test_the_models_own_work_without_a_cpu_is_said_to_wait_for_one() -> None:
+    taken = TakenCpus(own_ns=96e6, delayed=0.659, threads=1.0, workers_ns=50e6, by_workers=0.4)
+    said = step_sentence(replace(signals_of(run([(MODEL, 70), (STEPPING, 30)])), taken=taken))
+    assert said.endswith("; for 65.9% of the time outside the data wait its thread only waited for a CPU.")
 
 
 def test_operators_that_a_line_calls_are_work_and_reading_their_values_back_is_not() -> None:

@@ -1,0 +1,43 @@
+"""The calls of a stage, and whether a few of them are all that it costs: the first in a process may import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.thresholds import ONE_CALL
+
+
+@dataclass(frozen=True, slots=True)
+class AllCalls:
+    """All calls of a stage, anywhere in the tree."""
+
+    count: int
+    total_us: float  # of the calls, with nested stages
+    median_us: float  # of the row with most calls
+    longest_us: float
+
+    @staticmethod
+    def of(rows: Iterable[StageCalls]) -> AllCalls | None:
+        known = list(rows)
+        if not known:
+            return None
+        return AllCalls(
+            count=sum(calls.count for calls in known),
+            total_us=sum(calls.total_us for calls in known),
+            median_us=max(known, key=lambda calls: calls.count).p50_us,
+            longest_us=max(calls.max_us for calls in known),
+        )
+
+    @property
+    def is_one(self) -> bool:
+        """One call of several has most of the time."""
+        return self.longest_us >= ONE_CALL * self.total_us and self.count > 1
+
+    def are_few(self, signals: Signals) -> bool:
+        """One call of several has most of the time, or as many as there are DataLoader workers."""
+        workers = signals.num_workers or 1
+        typical_us = self.count * self.median_us
+        is_uneven = self.count > 2 * workers and typical_us < ONE_CALL * self.total_us
+        return self.is_one or (is_uneven and self.longest_us * workers >= ONE_CALL * self.total_us)
