@@ -9,18 +9,17 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.hot_lines import HotLines
-from tb_dataplugin.analyses.loader_batches import find_other_loaders
 from tb_dataplugin.analyses.profiler_weight import HEAVY, NOTICED, weight_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.taken_cpus import TakenCpus, find_taken_cpus
-from tb_dataplugin.analyses.throughput import LEAST_BATCHES, main_number
+from tb_dataplugin.analyses.throughput import LEAST_BATCHES
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
-from tb_dataplugin.units import data_size, duration, percent, plural
+from tb_dataplugin.units import data_size, percent, plural
 
 CONTENDED = 0.05
 """Share of its time that a thread waits for a CPU, from which a rate of it says less than it would reach alone."""
@@ -56,7 +55,6 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield from _sample_notes(results, missing.get("limits"))
     if "lines" in missing and missing["lines"].code == "lines_unknown":
         yield missing["lines"].as_diagnostic()
-    yield from _loader_notes(results)
     yield from _rate_notes(results)
     yield from _line_notes(results.lines)
     weight = results.profiler_weight
@@ -71,23 +69,6 @@ def few_batches_sentence(batches: int) -> str:
         "What reading, preparation and the training step could sustain alone is unknown: the window has "
         f"{plural(batches, 'batch')}, and it takes {LEAST_BATCHES}. Choose more steps, or capture more"
     )
-
-
-def _loader_notes(results: Results) -> Iterator[Diagnostic]:
-    """That the window has batches of several loaders, and what of its numbers is theirs."""
-    pipeline, window = results.trace.info.pipeline, results.window
-    if pipeline is None or len(pipeline.loaders) < 2 or results.loader is None:
-        return
-    found = find_other_loaders(results.trace, window, main_number(results.trace, pipeline))
-    if found is None:
-        return
-    where = f" in {plural(found.steps, 'step')}" if found.steps else ""
-    message = (
-        f"{plural(found.batches, 'batch')}{where} came from another DataLoader than the one that the report is about "
-        f"(an evaluation?): {duration(found.wait_ns / 1e3)} of the data wait is theirs. Data wait, stages and gains "
-        "contain them; choose steps without them to leave them out"
-    )
-    yield Diagnostic("loader", "several_loaders", 1, message)
 
 
 def _rate_notes(results: Results) -> Iterator[Diagnostic]:

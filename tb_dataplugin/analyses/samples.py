@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from tb_dataplugin.analyses.loader_batches import in_waits_of_others
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.analyses.throughput import BATCHED_FETCH, main_number
+from tb_dataplugin.analyses.throughput import BATCHED_FETCH
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace, WorkerProcess
 
@@ -42,8 +41,7 @@ class SlowSample:
 
 def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[SlowSample, ...]:
     """The slowest samples that start in the window, slowest first: those of DataLoader workers; without their records
-    those that the training process loaded itself, but for those of another DataLoader than the main one, whose indices
-    mean other samples. A replay has a table of its own for what it loaded.
+    those that the training process loaded itself. A replay has a table of its own for what it loaded.
     """
     tracks = trace.worker_tracks()
     is_sample = np.array(
@@ -55,8 +53,6 @@ def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[Sl
     rows = is_sample[tree.node] & (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
     if tracks:
         rows &= np.isin(tree.track, list(tracks))
-    elif trace.info.pipeline is not None and len(trace.info.pipeline.loaders) > 1:
-        rows &= ~in_waits_of_others(trace, tree.start_ns, main_number(trace, trace.info.pipeline))
     chosen = np.flatnonzero(rows)
     process = np.array([tracks[track].pid if track in tracks else 0 for track in tree.track[chosen].tolist()])
     order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen]))

@@ -17,7 +17,6 @@ from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.analyses.loader_batches import LoaderBatches, find_loader_batches, steps_of_loaders
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
@@ -144,10 +143,12 @@ def with_code_around(rates: Throughput, share: float, window: Window) -> Through
 
 
 def main_loader(trace: Trace) -> LoaderInfo | None:
-    """The loader that the capture is about; without any record what torch's own spans show."""
+    """The loader that the capture is about: the one whose batches drove the steps, else the one that gave most samples,
+    else one that was iterated, else the first; without any record what torch's own spans show.
+    """
     pipeline = trace.info.pipeline
     if pipeline and pipeline.loaders:
-        return pipeline.loaders[main_number(trace, pipeline)]
+        return pipeline.loaders[_main_number(trace, pipeline)]
     return LoaderInfo(num_workers=0) if trace.info.single_process_loader else None
 
 
@@ -156,22 +157,16 @@ def count_loaders(trace: Trace) -> int:
     return len(trace.info.pipeline.loaders) if trace.info.pipeline else 1
 
 
-def main_number(trace: Trace, pipeline: PipelineInfo) -> int:
-    """Of the loader whose batches drove the steps, else of the one that gave a batch in most steps, else most samples,
-    else of one that was iterated, else of the first.
-    """
-    if len(pipeline.loaders) < 2:
-        return 0
-    batches = find_loader_batches(trace)
-    given, steps = _given(trace, pipeline, batches), steps_of_loaders(trace, batches)
+def _main_number(trace: Trace, pipeline: PipelineInfo) -> int:
+    given = _given(trace, pipeline) if len(pipeline.loaders) > 1 else [0] * len(pipeline.loaders)
     ranks = [
-        (bool(loader.stepped), count, samples, loader.iterated or 0)
-        for loader, count, samples in zip(pipeline.loaders, steps, given, strict=True)
+        (bool(loader.stepped), samples, loader.iterated or 0)
+        for loader, samples in zip(pipeline.loaders, given, strict=True)
     ]
     return ranks.index(max(ranks))
 
 
-def _given(trace: Trace, pipeline: PipelineInfo, batches: LoaderBatches) -> list[int]:
+def _given(trace: Trace, pipeline: PipelineInfo) -> list[int]:
     """Per loader, how many samples the training process got of it, as far as that is recorded."""
     table, spans = pipeline.batches, trace.stage_spans
     received = table.loader[known(table.consumed_ns)] if table is not None else np.zeros(0, np.int64)
@@ -181,7 +176,7 @@ def _given(trace: Trace, pipeline: PipelineInfo, batches: LoaderBatches) -> list
     return [
         int((received == number).sum()) * (loader.batch_size or 1)
         if loader.num_workers
-        else batches.of(number) * (loader.batch_size or 1) or samples.get(loader.dataset, 0)
+        else samples.get(loader.dataset, 0)
         for number, loader in enumerate(pipeline.loaders)
     ]
 
@@ -199,7 +194,7 @@ def count_samples(
         table, pipeline = workers.batches.table, trace.info.pipeline
         received = (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)
         if pipeline is not None and len(pipeline.loaders) > 1:
-            received &= table.loader == main_number(trace, pipeline)
+            received &= table.loader == _main_number(trace, pipeline)
         if settings is None or settings.num_workers != 0:
             return (size or 0) * int(received.sum())
     samples = _sample_spans(tree, window) & ~np.isin(tree.track, list(trace.worker_tracks()))
