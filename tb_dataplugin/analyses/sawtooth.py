@@ -22,8 +22,8 @@ LEAST_WAIT: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """`period` is the number of workers, `data_wait_ns` that of every `period`-th step, `share` its share of all data
-    wait; `steps` are the numbers of the steps that stand out.
+    """`period` is the number of workers, `data_wait_ns` that of every `period`-th step, `share` its share of the data
+    wait that is not told apart; `steps` are the numbers of the steps that stand out.
     """
 
     period: int
@@ -38,7 +38,7 @@ def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
     rows = table.rows
     if period < 2 or len(rows) < LEAST_TEETH * period:
         return None
-    waits = [row.data_wait_ns or 0 for row in rows]
+    waits = [(row.data_wait_ns or 0) - row.apart_ns for row in rows]
     whole = sum(waits)
     if not whole or whole < LEAST_WAIT * sum(row.duration_ns for row in rows):
         return None

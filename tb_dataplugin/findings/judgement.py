@@ -28,5 +28,5 @@ def judge(results: Results) -> Judgement:
     if results.headspace is not None:
         verdict = replace(verdict, evidence=(*verdict.evidence, headspace_evidence(results.headspace)))
     findings, abstained = run_rules(signals)
-    sentences = say(results, verdict, findings, overlap_us(findings, signals))
+    sentences = say(results, verdict, findings, overlap_us(findings, signals), signals.apart)
     return Judgement(verdict, findings, abstained, sentences)

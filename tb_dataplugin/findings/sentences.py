@@ -15,6 +15,8 @@ from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.findings.apart_sentence import apart_sentence
+from tb_dataplugin.findings.apart_signals import ApartSignals
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
@@ -50,10 +52,15 @@ class Sentences:
     gains: str = ""
     quiet_workers: str = ""
     recording: RecordingCost | None = None
+    apart: str = ""
 
 
 def say(
-    results: Results, verdict: Verdict, findings: Sequence[NamedFinding], overlap_us: float | None = None
+    results: Results,
+    verdict: Verdict,
+    findings: Sequence[NamedFinding],
+    overlap_us: float | None = None,
+    apart: ApartSignals | None = None,
 ) -> Sentences:
     """`overlap_us`: see `rivals.overlap_us`."""
     devices = zip(results.devices, results.attribution.devices, strict=True)
@@ -75,6 +82,7 @@ def say(
         selection=_selection(results.selection, results.window) if results.selection else "",
         headspace=headspace_sentence(results.headspace) if results.headspace else "",
         recording=recording_cost(results),
+        apart=apart_sentence(apart).rstrip(),
     )
 
 

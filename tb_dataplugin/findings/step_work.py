@@ -69,6 +69,7 @@ def _sentences(signals: Signals) -> Iterator[str]:
             yield f" {percent(line.idle_share)} of the idle time goes to {line.text}."
     step = signals.step
     if step and not signals.has_device and step.samples >= FEWEST_SAMPLES and step.compute.low >= MODELS_WORK:
-        own = 1 - (signals.share(signals.data_wait_us) or 0.0)  # samples may say a little more than there is
+        wait = (signals.data_wait_us or 0.0) + (signals.apart.wait_us if signals.apart else 0.0)
+        own = 1 - (signals.share(wait) or 0.0)  # samples may say a little more than there is
         share = percent(min(step.compute.share, own))
         yield f" The model's own work (forward, backward, optimizer) takes {share} of the window, by stack samples."

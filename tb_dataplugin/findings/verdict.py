@@ -9,6 +9,7 @@ from typing import Final
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
+from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import fed_sentence
 from tb_dataplugin.findings.leading import NAMED, leading_place
@@ -60,7 +61,8 @@ def judge_run(signals: Signals) -> Verdict:
         verdict = _judge_host_run(signals)
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
-    verdict = replace(verdict, sentence=verdict.sentence + lock_sentence(signals))
+    sentence = f"{apart_sentence(signals.apart)}{verdict.sentence}{lock_sentence(signals)}"
+    verdict = replace(verdict, sentence=sentence)
     return replace(verdict, evidence=(*_marked(verdict), *(signals.ranks.evidence if signals.ranks else ())))
 
 
@@ -85,7 +87,7 @@ def _judge_device_run(signals: Signals) -> Verdict:
         return Verdict("device", f"{opening}: the device is the bottleneck, leave the DataLoader alone.", evidence)
     leader = next(iter(signals.idle_reasons), None)
     if cost is not None and cost >= INPUT_BOUND and (leader is None or leader.name == "data_wait"):
-        sentence = f"{opening}; for {percent(cost)} of the window it waits for data{_mostly(signals)}."
+        sentence = f"{opening}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."
         return Verdict(_input_bound(signals), sentence, evidence)
     because = "" if leader is None else f", for {percent(leader.share)} {leader.words}"
     bound: Bound = "unknown" if leader is None else leader.bound
@@ -94,12 +96,14 @@ def _judge_device_run(signals: Signals) -> Verdict:
         sentence = f"{opening}{because}; how much of that is data wait is unknown.{f' {fed}' if fed else ''}"
         return Verdict("unknown" if leader is None or leader.name == "host" else bound, sentence, evidence)
     if cost < INPUT_BOUND and leader is not None and leader.share < ONE_REASON:
-        sentence = f"{opening}, for no single reason: the largest is {_causes(signals)[0]}; {NOT_DATA}."
+        sentence = f"{opening}, for no single reason: the largest is {_causes(signals)[0]}; {_not_data(signals)}."
         return Verdict("balanced", sentence, evidence)
     if cost < INPUT_BOUND:
-        sentence = f"{opening}{because}; it waits for data for only {percent(cost)} of the window: {NOT_DATA}."
+        sentence = (
+            f"{opening}{because}; it waits for data for only {percent(cost)} of {_rest(signals)}: {_not_data(signals)}."
+        )
     else:
-        sentence = f"{opening}{because}; for {percent(cost)} of the window it waits for data{_mostly(signals)}."
+        sentence = f"{opening}{because}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."
     return Verdict(bound, sentence, evidence)
 
 
@@ -118,7 +122,9 @@ def _judge_unsteady(
         is_data = signals.has_device or cost >= HIGHLY_INPUT_BOUND
         return Verdict(_input_bound(signals) if is_data else "host", f"{sentence}{_mostly(signals)}.", evidence)
     other: Bound = next((reason.bound for reason in signals.idle_reasons if reason.name != "data_wait"), "device")
-    return Verdict(other if signals.has_device else "host", f"{sentence}: {not_data(signals, NOT_DATA)}.", evidence)
+    return Verdict(
+        other if signals.has_device else "host", f"{sentence}: {not_data(signals, _not_data(signals))}.", evidence
+    )
 
 
 def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:
@@ -140,7 +146,7 @@ def _causes(signals: Signals) -> list[str]:
 
 
 def _judge_host_run(signals: Signals) -> Verdict:
-    cost = signals.share(signals.data_wait_us)
+    cost = signals.measured_share
     if cost is None:
         if fed := fed_sentence(signals):
             return Verdict("unknown", fed)
@@ -151,14 +157,24 @@ def _judge_host_run(signals: Signals) -> Verdict:
     if signals.unsteady is not None and signals.wait_cost_us is not None:
         steady_cost = signals.loop_share(signals.wait_cost_us) or 0.0
         return _judge_unsteady(signals, signals.unsteady, steady_cost, "", _wait_evidence(signals))
-    opening = f"The training thread waits for data for {percent(cost)} of the window"
+    opening = f"The training thread waits for data for {percent(cost)} of {_rest(signals)}"
     if cost < INPUT_BOUND:
-        return Verdict("host", f"{opening}: {not_data(signals, NOT_DATA)}.", _wait_evidence(signals))
+        return Verdict("host", f"{opening}: {not_data(signals, _not_data(signals))}.", _wait_evidence(signals))
     if cost < HIGHLY_INPUT_BOUND:
-        own = f"The training thread is in the loop's own code for {percent(1 - cost)} of the window"
+        own = f"The training thread is in the loop's own code for {percent(1 - cost)} of {_rest(signals)}"
         sentence = f"{own}, and waits for data for {percent(cost)}{_mostly(signals)}."
         return Verdict("host", sentence, _wait_evidence(signals))
     return Verdict(_input_bound(signals), f"{opening}{_mostly(signals)}.", _wait_evidence(signals))
+
+
+def _rest(signals: Signals) -> str:
+    """What the share of the loop's data wait is of, behind what is told apart."""
+    return "the rest of the window" if signals.apart else "the window"
+
+
+def _not_data(signals: Signals) -> str:
+    """Of the loop: what is told apart before is time that the DataLoader takes as well."""
+    return f"there, {NOT_DATA}" if signals.apart else NOT_DATA
 
 
 def _judge_replay(signals: Signals) -> Verdict:
@@ -175,11 +191,15 @@ def _judge_replay(signals: Signals) -> Verdict:
 def _mostly(signals: Signals) -> str:
     leader, largest = leading_place(signals), next(iter(signals.waits_by_stage or ()), None)
     if leader is None and largest is not None and (largest.stage is not None or largest.name in NAMED):
-        return f"; no stage caused more than {percent(largest.share)} of the data wait"
+        return f"; no stage caused more than {percent(largest.share)} of {_that(signals)} data wait"
     if leader is None or largest is None:
         return "; the trace does not show for which stage"
     part = "most of it" if leader.share > 0.5 else "the largest part" if leader == largest else "part of it"
-    return f", {part} for {leader.name} ({percent(leader.share)} of the data wait)"
+    return f", {part} for {leader.name} ({percent(leader.share)} of {_that(signals)} data wait)"
+
+
+def _that(signals: Signals) -> str:
+    return "that" if signals.apart else "the"
 
 
 def _input_bound(signals: Signals) -> Bound:
@@ -215,8 +235,8 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
     wait, exposed = signals.data_wait_us, signals.exposed_wait_us
     if signals.mode != "replay" and wait is not None and exposed is not None:
         parts = f"{duration(exposed)} exposed (device idle), {duration(wait - exposed)} hidden (device busy)"
-        facts.append(time("data_wait", wait, f"data wait {duration(wait)}: {parts}"))
-    whole = "loading time" if signals.mode == "replay" else "data wait"
+        facts.append(time("data_wait", wait, f"{signals.own_wait} {duration(wait)}: {parts}"))
+    whole = "loading time" if signals.mode == "replay" else signals.own_wait
     leader, largest = leading_place(signals), (signals.waits_by_stage or ())[:SHOWN]
     if leader is not None and leader not in largest:  # the sentence names it: the transfer as a whole
         largest = tuple(_with_parts(leader, largest))

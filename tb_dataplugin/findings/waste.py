@@ -148,19 +148,13 @@ def _twins(results: Results, settings: LoaderInfo) -> Twins | None:
 def _sizes(results: Results) -> Iterator[Int64Array]:
     """Of each DataLoader worker of the main loader, in its first epoch."""
     tree, facts = results.tree, results.trace.span_facts
-    number = _main_loader(results)
+    number = results.use.main
     for track, worker in results.trace.worker_tracks().items():
         rows = np.flatnonzero((tree.track == track) & (facts.bytes > 0))
         if worker.loader != number or not len(rows):
             continue
         rows = rows[facts.epoch[rows] == facts.epoch[rows].min()]
         yield facts.bytes[rows[np.argsort(tree.start_ns[rows], kind="stable")]]
-
-
-def _main_loader(results: Results) -> int:
-    pipeline = results.trace.info.pipeline
-    loaders = () if pipeline is None else pipeline.loaders
-    return next((number for number, loader in enumerate(loaders) if loader is results.settings), 0)
 
 
 def _shows(sizes: Int64Array) -> bool:
@@ -196,7 +190,7 @@ def _unused(results: Results, settings: LoaderInfo) -> Unused | None:
         return None
     batches = pipeline.batches
     is_built = (batches.finished_ns != UNKNOWN_NS) & (batches.number >= 0)
-    mine = (batches.loader == _main_loader(results)) & is_built
+    mine = (batches.loader == results.use.main) & is_built
     epochs, counts = np.unique(batches.epoch[mine], return_counts=True)
     if not len(epochs):
         return None

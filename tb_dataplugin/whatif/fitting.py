@@ -71,7 +71,7 @@ def _cannot(why: str) -> Unavailable:
 def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     table, settings = workers.batches.table, results.settings
     assert settings is not None
-    loader = table.main_loader
+    loader = results.use.in_workers
     rows = np.flatnonzero((table.loader == loader) & known(table.started_ns) & known(table.finished_ns))
     rows = rows[table.finished_ns[rows] > results.window.start_ns]
     built = _built(results, workers, rows)

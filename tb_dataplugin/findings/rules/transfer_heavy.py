@@ -70,7 +70,7 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"A batch takes {duration(each)} from DataLoader worker to training thread: "
-        f"{percent(wait.share)} of the data wait",
+        f"{percent(wait.share)} of the {signals.own_wait}",
         advice=_advice(signals, size, no_cpu, light=light, heavy=by_size >= each),
         stage=TRANSFER,
         evidence=(*_evidence(signals, wait, size), *saving.why),
@@ -102,7 +102,7 @@ def _why_light(signals: Signals, no_cpu: bool | None) -> str:
 
 
 def _evidence(signals: Signals, wait: StageWait, size: float | None) -> tuple[Evidence, ...]:
-    text = f"caused {duration(wait.data_wait_us)} of {duration(signals.data_wait_us)} of data wait"
+    text = f"caused {duration(wait.data_wait_us)} of {duration(signals.data_wait_us)} of {signals.own_wait}"
     spent = time("wait_by_stage", wait.data_wait_us, text, stage=TRANSFER)
     if size is None:
         return (spent,)
@@ -110,7 +110,7 @@ def _evidence(signals: Signals, wait: StageWait, size: float | None) -> tuple[Ev
 
 
 def _floor(signals: Signals, wait: StageWait, each: float) -> Finding:
-    text = f"{percent(wait.share)} of the data wait, in {plural(signals.wait_count, 'wait')}"
+    text = f"{percent(wait.share)} of the {signals.own_wait}, in {plural(signals.wait_count, 'wait')}"
     return Finding(
         severity="low",
         title=f"Batches are ready in time; taking one costs {duration(each)} whatever the DataLoader workers do",

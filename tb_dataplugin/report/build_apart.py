@@ -1,0 +1,36 @@
+"""Data wait that is told apart from the training loop's."""
+
+from __future__ import annotations
+
+from tb_dataplugin.analyses.apart import OtherLoader
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.model.trace import LoaderInfo
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_units import us
+
+
+def apart_report(results: Results, sentence: str) -> pb.Apart:
+    apart, pipeline = results.loop.apart, results.trace.info.pipeline
+    waits, devices = apart.waits, results.attribution.devices
+    by_stage = {name: time.intersect(waits).total_ns for name, time in results.attribution.by_stage.items()}
+    loaders = pipeline.loaders if pipeline else ()
+    idle = devices[0].causes.get("data_wait") if devices else None
+    return pb.Apart(
+        wait_us=us(waits.total_ns),
+        starts_us=us(apart.starts.total_ns),
+        epochs=len(apart.epochs),
+        others=(_other(other, loaders[other.number]) for other in apart.others),
+        sentence=sentence,
+        wait_by_stage_us={name: us(time) for name, time in by_stage.items() if time},
+        idle_us=None if idle is None else us(idle.intersect(waits).total_ns),
+    )
+
+
+def _other(other: OtherLoader, loader: LoaderInfo) -> pb.OtherLoader:
+    return pb.OtherLoader(
+        dataset=loader.dataset,
+        batch_size=loader.batch_size,
+        num_workers=loader.num_workers,
+        wait_us=us(other.waits.total_ns),
+        steps=other.steps,
+    )
