@@ -84,7 +84,7 @@ def find_apart(
     theirs = Intervals.union_of(other.waits for other in others)
     own = _longer([start for start in starts if not theirs.intersect(start.wait).total_ns], loader, use)
     first = _first_batches(batches, use, own)
-    received = EMPTY if batches is None else Intervals.union(batches.wait_start_ns[first], batches.wait_end_ns[first])
+    received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(theirs)
     if waits.total_ns + theirs.total_ns < WORTH_A_WORD * window.duration_ns:
         return NOTHING
@@ -126,8 +126,13 @@ def _first_batches(batches: BatchTimes | None, use: LoaderUse, starts: Sequence[
     opening = received.copy()
     opening[received] = begun.overlap(batches.wait_start_ns[received], batches.wait_end_ns[received]) > 0
     epochs = np.unique(table.epoch[opening & mine])
-    chosen: BoolArray = mine & (opening | (first & np.isin(table.epoch, epochs) & received))
+    chosen: BoolArray = mine & (opening | (first & np.isin(table.epoch, epochs)))
     return chosen
+
+
+def _received(batches: BatchTimes, rows: BoolArray) -> Intervals:
+    rows = rows & known(batches.wait_start_ns)
+    return Intervals.union(batches.wait_start_ns[rows], batches.wait_end_ns[rows])
 
 
 def _spans(trace: Trace, tree: StageTree, waits: Intervals, batches: BatchTimes | None, rows: BoolArray) -> BoolArray:
@@ -137,13 +142,15 @@ def _spans(trace: Trace, tree: StageTree, waits: Intervals, batches: BatchTimes 
         return apart
     table = batches.table
     for track, process in trace.worker_tracks().items():
-        mine = rows & (table.pid == process.pid) & (table.loader == process.loader) & known(table.finished_ns)
+        mine = rows & (table.pid == process.pid) & (table.loader == process.loader) & known(table.started_ns)
         building = Intervals.union(table.started_ns[mine], _ended(batches, mine))
         apart |= (tree.track == track) & building.contains(tree.start_ns)
     return apart
 
 
 def _ended(batches: BatchTimes, rows: BoolArray) -> Int64Array:
+    """When each was sent, as far as that is known; of one that the window's end cut off all that follows."""
     table = batches.table
-    ends: Int64Array = np.maximum(table.finished_ns[rows], table.serialised_ns[rows])
+    sent = np.maximum(table.finished_ns[rows], table.serialised_ns[rows])
+    ends: Int64Array = np.where(known(sent), sent, np.iinfo(np.int64).max)
     return ends

@@ -23,7 +23,7 @@ def _sentences(apart: ApartSignals) -> Iterator[str]:
         yield f"{_start(apart.starts)} {_has(apart.starts.wait_us, apart)}."
     for other in apart.others:
         where = _steps(other.steps) if len(other.steps) <= NAMED else f"{count(len(other.steps))} steps"
-        yield f"{_other(other)}, which is iterated in {where}, {_has(other.wait_us, apart)}."
+        yield f"{_other(other)}, iterated in {where} (an evaluation?), {_has(other.wait_us, apart)}."
 
 
 def _start(starts: StartSignals) -> str:

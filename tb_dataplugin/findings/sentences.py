@@ -23,7 +23,7 @@ from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.recording import RecordingCost, recording_cost
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
-from tb_dataplugin.findings.worker_sentences import quiet_sentence, worker_sentence
+from tb_dataplugin.findings.worker_sentences import LoopShare, quiet_sentence, worker_sentence
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, percent, plural
@@ -75,7 +75,13 @@ def say(
         sawtooth=_sawtooth(results.sawtooth) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
         workers=tuple(
-            worker_sentence(summary, results.window, _built_share(results), _which(results, summary))
+            worker_sentence(
+                summary,
+                results.window,
+                _built_share(results),
+                _which(results, summary),
+                _of_loop(results, summary, apart),
+            )
             for summary in results.worker_summaries
         ),
         quiet_workers=quiet_sentence(results.worker_summaries),
@@ -84,6 +90,16 @@ def say(
         recording=recording_cost(results),
         apart=apart_sentence(apart).rstrip(),
     )
+
+
+def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | None) -> LoopShare | None:
+    """None where nothing is told apart, or they are another loader's."""
+    flow, loop = results.flow.workers, results.loop
+    if apart is None or flow is None or summary.loader != results.use.main or summary.wait_ns is None:
+        return None
+    if loop.time_ns <= 0:
+        return None
+    return LoopShare(flow.busy, loop.waits.total_ns / loop.time_ns, apart.names)
 
 
 def _which(results: Results, summary: WorkerSummary) -> LoaderInfo | None:
@@ -179,7 +195,7 @@ def _stage_waits(results: Results) -> str:
 
 def _built_share(results: Results) -> float | None:
     """Of the data wait, what the stages caused that build batches."""
-    waits = results.attribution.wait_by_stage_ns
+    waits = results.loop.attribution.wait_by_stage_ns
     if not waits:
         return None
     stages = {name: parse_span_name(name) for name in waits}

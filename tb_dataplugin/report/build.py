@@ -16,8 +16,8 @@ from tb_dataplugin.findings.recording import RecordingCost
 from tb_dataplugin.findings.replay_sentences import no_cpu_share
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.build_details import detail_reports
 from tb_dataplugin.report.build_apart import apart_report
+from tb_dataplugin.report.build_details import detail_reports
 from tb_dataplugin.report.build_devices import device_reports, idle_by_cause
 from tb_dataplugin.report.build_findings import abstention_report, finding_report, verdict_report
 from tb_dataplugin.report.build_headspace import headspace_report

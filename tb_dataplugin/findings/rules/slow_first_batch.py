@@ -80,7 +80,7 @@ def _waited(starts: StartSignals, saved: float, steps: float | None) -> Iterator
     if starts.shutdown_us:
         text = f"{duration(starts.shutdown_us / starts.repeated)} before that to stop the DataLoader workers"
         yield time("shutdown", starts.shutdown_us, text)
-    of = f", of {steps:.0f} steps" if steps else ""
+    of = f" (of {steps:.0f} steps)" if steps else ""
     yield time("saved_per_epoch", saved, f"up to {duration(saved / starts.repeated)} per epoch{of} can go")
 
 
