@@ -59,6 +59,10 @@ class Apart:
     def waits(self) -> Intervals:
         return Intervals.union_of((self.starts, *(other.waits for other in self.others)))
 
+    def left(self, spans: BoolArray) -> BoolArray:
+        """Those of these spans of the stage tree that are not part of it."""
+        return spans & ~self.spans if self else spans
+
     def __bool__(self) -> bool:
         return bool(len(self.starts) or self.others)
 

@@ -49,7 +49,7 @@ def find_loop(
     if not apart or whole.loader is None:
         return whole
     loader, attribution = _waits(whole.loader, apart), _attribution(whole.attribution, tree, apart)
-    counted = tree.starts_in(window) & ~apart.spans
+    counted = apart.left(tree.starts_in(window))
     stages = tabulate_stages(tree, trace.span_facts, counted, attribution.wait_by_span_ns)
     stages = with_wrappers(() if isinstance(stages, Unavailable) else stages, trace, window, attribution.wrapped)
     known = find_worker_costs(trace, tree, window, apart.batches if len(apart.batches) else None)

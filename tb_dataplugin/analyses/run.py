@@ -119,9 +119,7 @@ def run_analyses(
         attribution=attribution,
         tree=tree,
         stages=stages,
-        stage_blocks=find_stage_blocks(
-            tree, trace.span_facts, window, steps, inside & ~apart.spans if apart else inside
-        ),
+        stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps, apart.left(inside)),
         stage_summary=summarise_stages(stages),
         occupancy=occupancy,
         workers=workers,

@@ -105,7 +105,7 @@ def find_throughput(
         return Throughput(samples, reached, None, None, None, None)
     if len(loader.duration_ns) < LEAST_BATCHES:
         return Throughput(samples, reached, None, None, None, None, batches=len(loader.duration_ns))
-    counted = tree.starts_in(window) & ~loop.apart.spans
+    counted = loop.apart.left(tree.starts_in(window))
     making = _making_in_workers(trace, tree, counted, _of_loop(workers, loop.apart))
     here = int((_sample_spans(tree) & counted).sum()) or samples
     made, alive = (here, 1.0) if making is None else (making.samples, making.alive)

@@ -7,7 +7,7 @@ from typing import Final
 
 from tb_dataplugin.findings.apart_signals import ApartSignals, OtherLoaderSignals, StartSignals
 from tb_dataplugin.findings.worker_sentences import name_of
-from tb_dataplugin.units import count, duration, percent
+from tb_dataplugin.units import count, duration, listed, percent
 
 NAMED: Final = 3
 """Steps that are named by their numbers; of more it is said how many."""
@@ -47,4 +47,4 @@ def _steps(numbers: tuple[int, ...]) -> str:
     """As words of a sentence: "step 25", "steps 25 and 50"."""
     if len(numbers) == 1:
         return f"step {numbers[0]}"
-    return f"steps {', '.join(map(str, numbers[:-1]))} and {numbers[-1]}"
+    return f"steps {listed(numbers)}"

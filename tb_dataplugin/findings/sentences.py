@@ -21,12 +21,13 @@ from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.recording import RecordingCost, recording_cost
+from tb_dataplugin.findings.rivals import Overlap
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
 from tb_dataplugin.findings.worker_sentences import LoopShare, quiet_sentence, worker_sentence
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
-from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.units import duration, listed, ordinal, percent, plural
 from tb_dataplugin.words import NO_STAGES, cause_label, label_of
 
 _BUILDING: Final = frozenset[StageKind](("sample", "read", "decode", "transform", "collate", "user"))
@@ -59,14 +60,14 @@ def say(
     results: Results,
     verdict: Verdict,
     findings: Sequence[NamedFinding],
-    overlap_us: float | None = None,
+    overlap: Overlap | None = None,
     apart: ApartSignals | None = None,
 ) -> Sentences:
-    """`overlap_us`: see `rivals.overlap_us`."""
+    """`overlap`: of findings that save the same."""
     devices = zip(results.devices, results.attribution.devices, strict=True)
     return Sentences(
         findings=_findings(results, verdict, findings),
-        gains=_gains(overlap_us),
+        gains=_gains(overlap),
         wait=_wait(results),
         steady=steady_sentence(results.steady) if results.steady else "",
         stages=_stages(results),
@@ -125,12 +126,13 @@ def _findings(results: Results, verdict: Verdict, findings: Sequence[NamedFindin
     return f"{count}; the gain is unknown." if best is None else f"{count}; the largest {best.text}."
 
 
-def _gains(overlap_us: float | None) -> str:
-    if overlap_us is None:
+def _gains(overlap: Overlap | None) -> str:
+    if overlap is None:
         return ""
+    which = listed([ordinal(place) for place in overlap.places])
     return (
-        f"Several findings save the same data wait: together at most {duration(overlap_us)} per step, not the sum of "
-        "their gains."
+        f"The {which} finding save the same data wait: together at most {duration(overlap.us)} per step, not the sum "
+        "of their gains."
     )
 
 
