@@ -1,7 +1,7 @@
 """Data wait that the steps of the training loop do not have again and again, and that is told apart for that.
 
-An *epoch's start* lasts from ``iter(loader)`` until each new DataLoader worker has handed over its first batch, for
-which it imports modules and opens files; the end of the old workers belongs to it. Another DataLoader that is iterated
+An *epoch's start* lasts from ``iter(loader)`` to the first batch, and to the first batch of each new DataLoader worker
+that imports modules or opens files for it; the end of the old workers belongs to it. Another DataLoader that is iterated
 inside some of the steps, as an evaluation does, has waits of its own. Neither says anything of the other steps, and a
 window of some steps has many times as much of them as the run, or nothing.
 """
@@ -116,7 +116,9 @@ def _longer(starts: Sequence[EpochStart], loader: LoaderWait, use: LoaderUse) ->
 
 
 def _first_batches(batches: BatchTimes | None, use: LoaderUse, starts: Sequence[EpochStart]) -> BoolArray:
-    """Which batches are the first of an epoch that starts, or of a DataLoader worker that it started."""
+    """Which batches are the first of an epoch that starts, or of a DataLoader worker that it started and that builds
+    this one for longer than others.
+    """
     if batches is None:
         return np.zeros(0, dtype=np.bool_)
     table = batches.table
@@ -130,8 +132,16 @@ def _first_batches(batches: BatchTimes | None, use: LoaderUse, starts: Sequence[
     opening = received.copy()
     opening[received] = begun.overlap(batches.wait_start_ns[received], batches.wait_end_ns[received]) > 0
     epochs = np.unique(table.epoch[opening & mine])
-    chosen: BoolArray = mine & (opening | (first & np.isin(table.epoch, epochs)))
+    chosen: BoolArray = mine & (opening | (first & np.isin(table.epoch, epochs) & _slow(batches, mine)))
     return chosen
+
+
+def _slow(batches: BatchTimes, mine: BoolArray) -> BoolArray:
+    """Batches that took longer to build than others do; those that the window's end cut off may have."""
+    build = batches.build_ns
+    whole = known(build)
+    usual = float(np.median(build[mine & whole])) if (mine & whole).any() else 0.0
+    return ~whole | (build > LONGER * usual)
 
 
 def _received(batches: BatchTimes, rows: BoolArray) -> Intervals:

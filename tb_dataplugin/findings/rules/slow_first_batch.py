@@ -64,10 +64,10 @@ def steps_between(signals: Signals, starts: StartSignals) -> float | None:
 def _advice(signals: Signals, first: FirstBuild | None) -> str:
     if first is None or first.mean_us < ONCE_PER_WORKER * first.others_us:
         return LIVE_ON
-    what = first.line.text if first.line is not None else f"what {first.stage} does in a process's first batch"
+    where = f"{first.stage} ({first.line.place})" if first.line is not None else first.stage
     forked = signals.loader is not None and signals.loader.start_method == "fork"
-    ahead = f" Or load one sample before iter(loader): forked workers then have what {first.stage} loads once."
-    return f"{LIVE_ON} Each new worker begins with {what}.{ahead if forked else ''}"
+    ahead = " Or load one sample before iter(loader): forked workers then have it." if forked else ""
+    return f"{LIVE_ON} Each new worker does something once in {where}, such as imports.{ahead}"
 
 
 def _waited(starts: StartSignals, saved: float, steps: float | None) -> Iterator[Evidence]:
