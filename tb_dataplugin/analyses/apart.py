@@ -1,9 +1,9 @@
 """Data wait that the steps of the training loop do not have again and again, and that is told apart for that.
 
 An *epoch's start* lasts from ``iter(loader)`` to the first batch, and to the first batch of each new DataLoader worker
-that imports modules or opens files for it; the end of the old workers belongs to it. Another DataLoader that is iterated
-inside some of the steps, as an evaluation does, has waits of its own. Neither says anything of the other steps, and a
-window of some steps has many times as much of them as the run, or nothing.
+that imports modules or opens files for it; the end of the old workers belongs to it. Another DataLoader that is
+iterated inside some of the steps, as an evaluation does, has waits of its own. Neither says anything of the other
+steps, and a window of some steps has many times as much of them as the run, or nothing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from tb_dataplugin.model.trace import Trace
 BoolArray = npt.NDArray[np.bool_]
 
 LONGER: Final = 2.0
-"""Times the median wait of the loader: an epoch's start that is no longer is a wait as any other."""
+"""An epoch's start that takes less than so many times what its batches would take otherwise is a wait as any other: all
+DataLoader workers build a batch in it, so that is their number times the mean wait.
+"""
 
 WORTH_A_WORD: Final = 0.01
 """Share of the window, below which all of it is left among the other waits."""
@@ -86,7 +88,8 @@ def find_apart(
         return NOTHING
     others = tuple(_others(loader.waits, use, steps))
     theirs = Intervals.union_of(other.waits for other in others)
-    own = _longer([start for start in starts if not theirs.intersect(start.wait).total_ns], loader, use)
+    workers = _num_workers(trace, use)
+    own = _longer([start for start in starts if not theirs.intersect(start.wait).total_ns], loader, use, workers)
     first = _first_batches(batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(theirs)
@@ -106,12 +109,17 @@ def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[O
             yield OtherLoader(number, Intervals(waits.start[rows], waits.end[rows]), tuple(numbers.tolist()))
 
 
-def _longer(starts: Sequence[EpochStart], loader: LoaderWait, use: LoaderUse) -> tuple[EpochStart, ...]:
-    """Those that are longer than other waits of the loop's loader."""
+def _num_workers(trace: Trace, use: LoaderUse) -> int:
+    loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
+    return max(1, loaders[use.main].num_workers or 0) if loaders else 1
+
+
+def _longer(starts: Sequence[EpochStart], loader: LoaderWait, use: LoaderUse, workers: int) -> tuple[EpochStart, ...]:
+    """Those that are longer than what their batches would take otherwise."""
     mine = use.of_wait == use.main
     waits = Intervals(loader.waits.start[mine], loader.waits.end[mine])
     first = Intervals.union_of(start.wait for start in starts).overlap(waits.start, waits.end) > 0
-    usual = float(np.median(waits.durations[~first])) if (~first).any() else 0.0
+    usual = workers * float(waits.durations[~first].mean()) if (~first).any() else 0.0
     return tuple(start for start in starts if start.wait.total_ns > LONGER * usual)
 
 

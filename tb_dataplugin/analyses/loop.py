@@ -6,7 +6,7 @@ Verdict, findings and rates are about this. The tables of the report are about t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -26,7 +26,9 @@ from tb_dataplugin.model.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """As the results of the same names, without what is `apart`. `time_ns` is left of the window."""
+    """As the results of the same names, without what is `apart`. `time_ns` is left of the window. `apart_by_stage_ns`,
+    `apart_idle_ns`: what was taken away of the data wait by stage, and of the first device's idle time with that cause.
+    """
 
     apart: Apart
     time_ns: int
@@ -36,6 +38,8 @@ class Loop:
     costs: WorkerCosts | None
     limits: ThreadLimits | None
     occupancy: Mapping[Path, Occupancy]
+    apart_by_stage_ns: Mapping[str, int] = field(default_factory=dict)
+    apart_idle_ns: int | None = None
 
     @property
     def waits(self) -> Intervals:
@@ -64,7 +68,19 @@ def find_loop(
         costs=costs,
         limits=None if isinstance(limits, Unavailable) else limits,
         occupancy=find_occupancies(trace, tree, stages, costs),
+        apart_by_stage_ns=_taken_away(whole.attribution.by_stage, apart.waits),
+        apart_idle_ns=_idle(whole.attribution, apart.waits),
     )
+
+
+def _taken_away(by_stage: Mapping[str, Intervals], waits: Intervals) -> dict[str, int]:
+    parts = {name: time.intersect(waits).total_ns for name, time in by_stage.items()}
+    return {name: time for name, time in parts.items() if time}
+
+
+def _idle(whole: Attribution, waits: Intervals) -> int | None:
+    idle = whole.devices[0].causes.get("data_wait") if whole.devices else None
+    return None if idle is None else idle.intersect(waits).total_ns
 
 
 def _waits(loader: LoaderWait, apart: Apart) -> LoaderWait:

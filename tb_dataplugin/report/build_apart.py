@@ -6,23 +6,20 @@ from tb_dataplugin.analyses.apart import OtherLoader
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.build_units import us
+from tb_dataplugin.report.build_units import maybe_us, us
 
 
 def apart_report(results: Results, sentence: str) -> pb.Apart:
-    apart, pipeline = results.loop.apart, results.trace.info.pipeline
-    waits, devices = apart.waits, results.attribution.devices
-    by_stage = {name: time.intersect(waits).total_ns for name, time in results.attribution.by_stage.items()}
-    loaders = pipeline.loaders if pipeline else ()
-    idle = devices[0].causes.get("data_wait") if devices else None
+    loop, pipeline = results.loop, results.trace.info.pipeline
+    apart, loaders = loop.apart, pipeline.loaders if pipeline else ()
     return pb.Apart(
-        wait_us=us(waits.total_ns),
+        wait_us=us(apart.waits.total_ns),
         starts_us=us(apart.starts.total_ns),
         epochs=len(apart.epochs),
         others=(_other(other, loaders[other.number]) for other in apart.others),
         sentence=sentence,
-        wait_by_stage_us={name: us(time) for name, time in by_stage.items() if time},
-        idle_us=None if idle is None else us(idle.intersect(waits).total_ns),
+        wait_by_stage_us={name: us(time) for name, time in loop.apart_by_stage_ns.items()},
+        idle_us=maybe_us(loop.apart_idle_ns),
     )
 
 

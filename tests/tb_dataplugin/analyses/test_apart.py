@@ -55,7 +55,7 @@ def test_another_loaders_waits_are_said_once_with_their_steps() -> None:
     )
     assert [step.number for step in capture.steps.items if step.apart_us] == [8, 16, 24]
     assert capture.verdict.sentence.startswith(
-        f"{apart.sentence} The training thread waits for data for 37.9% of the rest of the window"
+        f"{apart.sentence} The training thread waits for data for 38.1% of the rest of the window"
     )
     stage = next(finding for finding in capture.findings if finding.stage == "sample::Clicks")
     assert "96.0 ms of 96.0 ms of data wait without the other DataLoader" in evidence_of(stage)
