@@ -20,19 +20,18 @@ from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
+from tb_dataplugin.findings.device_signals import CopySignals, SyncSignals
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import (
     FEEDER,
-    CopySignals,
     CpuUse,
     Signals,
     SlowSampleSignal,
     StageCalls,
     StageWait,
-    SyncSignals,
 )
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
