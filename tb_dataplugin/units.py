@@ -6,7 +6,7 @@ Exact values stay in the report.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
@@ -89,6 +89,18 @@ def plural(number: int, noun: str) -> str:
     """``(1, "step") -> "1 step"``, ``(2, "batch") -> "2 batches"``."""
     ending = "" if number == 1 else "es" if noun.endswith(("s", "ch", "x")) else "s"
     return f"{count(number)} {noun}{ending}"
+
+
+def listed(items: Sequence[object]) -> str:
+    """Of a sentence: ``1, 2 and 5``."""
+    first, last = [str(item) for item in items[:-1]], str(items[-1])
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def ordinal(number: int) -> str:
+    """``1st``, ``2nd``, ``11th``."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{count(number)}{ending}"
 
 
 def percent(share: float | None) -> str:

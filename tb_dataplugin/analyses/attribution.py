@@ -60,7 +60,7 @@ class Attribution:
 
     `wait_by_span_ns`: per stage span, the data wait that it caused, without the spans inside it; None as above.
     `wrapped`: by its label, the data wait in the own code of an iterator that has no spans. `shutdown`: the part in
-    which a loader ended its workers.
+    which a loader ended its workers. `by_stage`: the data wait of `wait_by_stage_ns` itself.
     """
 
     wait_by_stage_ns: dict[str, int] | None
@@ -69,6 +69,7 @@ class Attribution:
     devices: tuple[DeviceAttribution, ...]
     wrapped: Mapping[str, Intervals] = field(default_factory=dict)
     shutdown: Intervals = EMPTY
+    by_stage: Mapping[str, Intervals] = field(default_factory=dict)
 
 
 def attribute(
@@ -90,6 +91,7 @@ def attribute(
         devices=tuple(_attribute_device(device, idle, by_stage) for device, idle in zip(devices, causes, strict=True)),
         wrapped=known.wrapped if known else {},
         shutdown=by_stage.get(SHUTDOWN, EMPTY),
+        by_stage=by_stage,
     )
 
 

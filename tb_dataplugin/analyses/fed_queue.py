@@ -33,14 +33,18 @@ class FedQueue:
     builds: tuple[Floats, ...]
 
 
-def find_fed_queue(trace: Trace, window: Window, workers: Workers | None) -> FedQueue | None:
-    """None where no thread feeds the training thread, or where that takes something else than batches of the loader."""
+def find_fed_queue(trace: Trace, window: Window, workers: Workers | None, loader: int = 0) -> FedQueue | None:
+    """None where no thread feeds the training thread, or where that takes something else than batches of the loader.
+
+    Args:
+        loader: whose DataLoader workers make the batches, where there are any.
+    """
     taken = _taken(trace, window)
     if not len(taken):
         return None
     has_workers = workers is not None and len(workers.batches.table)
     threads = () if has_workers else tuple(_batches_of_threads(trace, window))
-    made = np.sort(np.concatenate([_made_by_workers(workers), *(ends for ends, _ in threads)]))
+    made = np.sort(np.concatenate([_made_by_workers(workers, loader), *(ends for ends, _ in threads)]))
     made = made[(made >= window.start_ns) & (made <= window.end_ns)]
     if not _one_for_one(made, taken):
         return None
@@ -57,12 +61,12 @@ def _taken(trace: Trace, window: Window) -> Int64Array:
     return np.sort(end)
 
 
-def _made_by_workers(workers: Workers | None) -> Int64Array:
-    """When the batches of the loader with most of them were finished."""
+def _made_by_workers(workers: Workers | None, loader: int) -> Int64Array:
+    """When its batches were finished."""
     if workers is None:
         return np.zeros(0, dtype=np.int64)
     table = workers.batches.table
-    finished: Int64Array = table.finished_ns[(table.loader == table.main_loader) & known(table.finished_ns)]
+    finished: Int64Array = table.finished_ns[(table.loader == loader) & known(table.finished_ns)]
     return finished
 
 

@@ -6,6 +6,7 @@ follows ``iter(loader)``: it includes starting the workers, unless they persist,
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
-from tb_dataplugin.analyses.workers import BatchTimes, Workers, waits_for_unfinished
+from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace
 
@@ -33,9 +34,9 @@ class EpochStart:
 
 @dataclass(frozen=True, slots=True)
 class WorkerFlow:
-    """Of the loader with most batches. Shares are of the lifetime of its workers, all of them together.
+    """Of one loader, without the starts of epochs. Shares are of the lifetime of its workers, all of them together.
 
-    `workers` counts worker ids, `alive` is how many lived at once, on average over the window. `slowest` is the worker
+    `workers` counts worker ids, `alive` is how many lived at once, on average. `slowest` is the worker
     with the largest skew (its busy share over that of all); `batches` is how many each worker finished in the window,
     on average.
     """
@@ -64,31 +65,48 @@ class Flow:
     epoch_starts: tuple[EpochStart, ...]
 
 
-def find_flow(trace: Trace, window: Window, loader: LoaderWait | None, workers: Workers | None) -> Flow:
-    if workers is None:
-        return Flow(None, _epoch_starts(trace, loader, window, None))
-    waits = EMPTY if loader is None else loader.waits
-    return Flow(_worker_flow(workers, window, waits), _epoch_starts(trace, loader, window, workers.batches))
-
-
-def _worker_flow(workers: Workers, window: Window, waits: Intervals) -> WorkerFlow | None:
-    main = workers.batches.table.main_loader
-    rows = [row for row in workers.rows if row.loader == main]
-    whole = sum(row.alive_ns for row in rows)
-    if not whole or not window.duration_ns:
+def find_worker_flow(
+    workers: Workers | None, window: Window, waits: Intervals, starts: Intervals, number: int
+) -> WorkerFlow | None:
+    """Of that loader. `waits`: of the training loop as it goes on. `starts`: starts of epochs, which do not count."""
+    rows = [row for row in workers.rows if row.loader == number] if workers else []
+    left = [_without(row, starts) for row in rows]
+    whole, span = sum(times.alive for times in left), window.duration_ns - starts.total_ns
+    if workers is None or not whole or span <= 0:
         return None
-    slowest = max(rows, key=lambda row: (row.skew or 0.0, -row.worker))
+    busy = sum(times.busy for times in left)
+    skews = [times.busy * whole / (times.alive * busy) if busy and times.alive else 0.0 for times in left]
+    slowest = max(range(len(rows)), key=lambda place: (skews[place], -rows[place].worker))
     return WorkerFlow(
         workers=len(rows),
-        alive=whole / window.duration_ns,
+        alive=whole / span,
         batches=sum(row.batches for row in rows) / len(rows),
-        busy=sum(row.busy_ns for row in rows) / whole,
-        starved=sum(row.starved_ns for row in rows) / whole,
-        slowest=slowest.worker,
-        skew=slowest.skew or 0.0,
-        head_of_line=_head_of_line(workers.batches, waits, main),
-        on_way=_on_way(workers.batches, waits, main),
-        taken_per_built=_taken_per_built(workers.batches.table, window, main),
+        busy=busy / whole,
+        starved=sum(times.starved for times in left) / whole,
+        slowest=rows[slowest].worker,
+        skew=skews[slowest],
+        head_of_line=_head_of_line(workers.batches, waits, number),
+        on_way=_on_way(workers.batches, waits, number),
+        taken_per_built=_taken_per_built(workers.batches.table, window, number),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    """Of one worker's time (ns)."""
+
+    alive: int
+    busy: int
+    starved: int
+
+
+def _without(row: WorkerRow, starts: Intervals) -> _Left:
+    def left(parts: Iterable[Intervals]) -> int:
+        return sum(part.minus(starts).total_ns for part in parts)
+
+    times = row.processes
+    return _Left(
+        left(each.alive for each in times), left(each.busy for each in times), left(each.starved for each in times)
     )
 
 
@@ -122,11 +140,12 @@ def _taken_per_built(table: BatchTable, window: Window, loader: int) -> float | 
     return taken / built if built else None
 
 
-def _epoch_starts(
+def find_epoch_starts(
     trace: Trace, loader: LoaderWait | None, window: Window, batches: BatchTimes | None
 ) -> tuple[EpochStart, ...]:
-    """In a capture of workers the epoch of the batch received decides; else all but the first count as repeated. Where
-    no wait is marked, only those are known that begin a later epoch.
+    """Of all loaders. In a capture of workers the epoch of the batch received decides; else all but the first count as
+    repeated. Where no wait is marked, only those are known that begin a later epoch, or whose batch was drawn in the
+    window.
     """
     if loader is None or loader.first_batches is None:
         return ()
@@ -135,13 +154,16 @@ def _epoch_starts(
     received = np.full(len(start), -1) if batches is None else _first_received(batches, start, end)
     epoch = received if batches is None else _epochs_of(batches, received)
     repeated = np.where(epoch < 0, np.arange(len(start)) > 0, epoch > 0)
+    drawn = np.zeros(len(start), dtype=np.bool_)
+    if batches is not None and len(batches.table):
+        drawn = (received >= 0) & (batches.table.drawn_ns[received] > window.start_ns)
     first_ns, last_ns = np.maximum(start, window.start_ns), np.minimum(end, window.end_ns)
     return tuple(
         EpochStart(Intervals(int64([begin]), int64([end])), again, _building(trace, batches, row, begin, end))
-        for begin, end, again, row in zip(
-            first_ns.tolist(), last_ns.tolist(), repeated.tolist(), received.tolist(), strict=True
+        for begin, end, again, row, begun in zip(
+            first_ns.tolist(), last_ns.tolist(), repeated.tolist(), received.tolist(), drawn.tolist(), strict=True
         )
-        if begin < end and (marked or again)
+        if begin < end and (marked or again or begun)
     )
 
 

@@ -13,7 +13,9 @@ from tb_dataplugin.analyses.gaps import Gap
 from tb_dataplugin.analyses.headspace import Headspace
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.loop import Loop
 from tb_dataplugin.analyses.memory_growth import MemoryGrowth
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.profiler_weight import ProfilerWeight
@@ -45,7 +47,8 @@ class Results:
 
     `copies` and `gaps` are per device, in the order of `devices`; a device that nothing was copied to has None.
     `occupancy` has the stages whose CPU time is known. `selection`: the steps that all of it is about, None where
-    nobody chose any.
+    nobody chose any. `use`: which of several loaders is the training loop's; `loop`: that loop as it goes on, which
+    verdict, findings and rates are about.
     """
 
     trace: Trace
@@ -68,6 +71,8 @@ class Results:
     worker_summaries: tuple[WorkerSummary, ...]
     worker_costs: WorkerCosts | None
     flow: Flow
+    use: LoaderUse
+    loop: Loop
     slow_samples: tuple[SlowSample, ...]
     throughput: Throughput | None
     load: HostLoad | None

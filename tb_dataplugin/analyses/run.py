@@ -9,18 +9,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from tb_dataplugin.analyses.attribution import Attribution, attribute
+from tb_dataplugin.analyses.apart import NOTHING, find_apart
+from tb_dataplugin.analyses.attribution import attribute
 from tb_dataplugin.analyses.chains import ChainFinder
 from tb_dataplugin.analyses.copies import find_copies
 from tb_dataplugin.analyses.device_idle import find_device_idle
 from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.fed_queue import find_fed_queue
-from tb_dataplugin.analyses.flow import find_flow
+from tb_dataplugin.analyses.flow import Flow, find_epoch_starts, find_worker_flow
 from tb_dataplugin.analyses.gaps import list_all_gaps
 from tb_dataplugin.analyses.headspace import find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import find_hot_lines, lines_at
-from tb_dataplugin.analyses.loader_wait import LoaderWait, find_loader_wait
+from tb_dataplugin.analyses.loader_use import find_loader_use
+from tb_dataplugin.analyses.loader_wait import find_loader_wait
+from tb_dataplugin.analyses.loop import Loop, find_loop
 from tb_dataplugin.analyses.memory_growth import find_memory_growth
 from tb_dataplugin.analyses.notes import collect_notes
 from tb_dataplugin.analyses.occupancy import find_occupancies
@@ -30,13 +33,13 @@ from tb_dataplugin.analyses.queue_wait import find_queue_wait
 from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_slow_samples
-from tb_dataplugin.analyses.sawtooth import Sawtooth, find_sawtooth
+from tb_dataplugin.analyses.sawtooth import find_sawtooth
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
 from tb_dataplugin.analyses.stage_summary import summarise_stages
 from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.steady_state import find_steady_state
-from tb_dataplugin.analyses.step_table import StepTable, tabulate_steps
+from tb_dataplugin.analyses.step_table import tabulate_steps
 from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
 from tb_dataplugin.analyses.syncs import find_syncs
 from tb_dataplugin.analyses.thread_limits import find_thread_limits
@@ -46,8 +49,8 @@ from tb_dataplugin.analyses.worker_summary import summarise_workers
 from tb_dataplugin.analyses.workers import find_workers
 from tb_dataplugin.analyses.wrapper_rows import with_wrapper_paths, with_wrappers
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Intervals, Window
-from tb_dataplugin.model.trace import LoaderInfo, Trace
+from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import AnalysisOptions
 
 Known = TypeVar("Known")
@@ -77,27 +80,36 @@ def run_analyses(
 ) -> Results:
     """`window` is that of `options.steps` where these are given; `selection` says so in the results."""
     reasons = _Reasons()
-    tree, settings, pipeline = build_stage_tree(trace), main_loader(trace), trace.info.pipeline
+    tree, pipeline = build_stage_tree(trace), trace.info.pipeline
     steps = reasons.known("steps", _steps(trace, options))
     devices = reasons.known("devices", find_device_idle(trace, window)) or ()
     loader = reasons.known("loader", find_loader_wait(trace, window, devices))
     workers = reasons.known("workers", find_workers(trace, window, loader))
     attribution = attribute(trace, tree, loader, devices, workers)
-    stages = reasons.known("stages", tabulate_stages(tree, trace.span_facts, window, attribution.wait_by_span_ns)) or ()
+    inside, wait_by_span = tree.starts_in(window), attribution.wait_by_span_ns
+    stages = reasons.known("stages", tabulate_stages(tree, trace.span_facts, inside, wait_by_span)) or ()
     stages = with_wrappers(stages, trace, window, attribution.wrapped)
     costs = reasons.known("costs", find_worker_costs(trace, tree, window))
-    flow = find_flow(trace, window, loader, workers)
-    table = None if steps is None else tabulate_steps(steps, loader, devices, attribution)
-    fed, ends = find_fed_queue(trace, window, workers), _ends_of_epochs(loader, attribution)
+    limits = reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs))
+    batches = workers.batches if workers else None
+    use = find_loader_use(trace, steps, loader, batches)
+    settings, starts = main_loader(trace, use), find_epoch_starts(trace, loader, window, batches)
+    apart = find_apart(trace, tree, window, loader, use, starts, attribution.shutdown, batches, steps)
+    occupancy = find_occupancies(trace, tree, stages, costs)
+    whole = Loop(NOTHING, window.duration_ns, loader, attribution, stages, costs, limits, occupancy)
+    loop = find_loop(trace, tree, window, workers, whole, apart)
+    flow = Flow(find_worker_flow(workers, window, loop.waits, apart.starts, use.in_workers), starts)
+    table = None if steps is None else tabulate_steps(steps, loader, devices, attribution, apart.waits)
+    fed = find_fed_queue(trace, window, workers, use.in_workers)
     pairs = zip(devices, attribution.devices, strict=True)
     chains = [ChainFinder(trace, tree, loader, workers, *pair) for pair in pairs]
-    whole = with_wrapper_paths(tree, attribution.wrapped)
-    lines = find_hot_lines(trace, whole, window, loader, devices, attribution, options.whole_stacks, selection)
+    paths = with_wrapper_paths(tree, attribution.wrapped)
+    lines = find_hot_lines(trace, paths, window, loader, devices, attribution, options.whole_stacks, selection)
     results = Results(
         trace=trace,
         window=window,
         steps=table,
-        sawtooth=None if table is None else _sawtooth(table, settings, loader),
+        sawtooth=find_sawtooth(table, settings.num_workers if settings else None) if table else None,
         devices=devices,
         gaps=list_all_gaps(chains, steps, options.max_gaps),
         copies=find_copies(trace, window, devices),
@@ -107,22 +119,24 @@ def run_analyses(
         attribution=attribution,
         tree=tree,
         stages=stages,
-        stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps),
+        stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps, apart.left(inside)),
         stage_summary=summarise_stages(stages),
-        occupancy=find_occupancies(trace, tree, stages, costs),
+        occupancy=occupancy,
         workers=workers,
         worker_summaries=summarise_workers(workers, loader, count_loaders(trace)) if workers else (),
         worker_costs=costs,
         flow=flow,
-        steady=find_steady_state(table, workers, flow, window, fed, ends),
-        slow_samples=find_slow_samples(trace, tree, window),
+        use=use,
+        loop=loop,
+        steady=find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
+        slow_samples=find_slow_samples(trace, tree, window, apart.spans if apart else None),
         throughput=reasons.known(
-            "throughput", find_throughput(trace, tree, window, loader, devices, attribution, workers)
+            "throughput", find_throughput(trace, tree, window, loader, devices, workers, use, loop)
         ),
         load=reasons.known("load", find_host_load(trace, window)),
         growth=find_memory_growth(trace, window),
         operators=find_operators(trace, window, loader),
-        limits=reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs)),
+        limits=limits,
         replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),
         selection=selection,
         queue_wait=find_queue_wait(trace, window) if loader is None else None,
@@ -131,17 +145,6 @@ def run_analyses(
         lines=reasons.known("lines", lines),
     )
     return _completed(results, reasons.missing)
-
-
-def _sawtooth(table: StepTable, settings: LoaderInfo | None, loader: LoaderWait | None) -> Sawtooth | None:
-    workers = settings.num_workers if settings else None
-    return find_sawtooth(table, workers, loader.first_batches if loader else None)
-
-
-def _ends_of_epochs(loader: LoaderWait | None, attribution: Attribution) -> Intervals:
-    """Waits for first batches, and for workers to end."""
-    first = loader.first_batches if loader else None
-    return Intervals.union_of((attribution.shutdown, *((first,) if first is not None else ())))
 
 
 def _with_code_around(results: Results) -> Throughput | None:

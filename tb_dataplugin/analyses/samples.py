@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -37,11 +37,16 @@ class SlowSample:
     storage_share: float | None = None
     first: bool = False
     """It is the first ``next()`` of an iterable dataset's iterator, which may fill buffers and open files."""
+    apart: bool = False
+    """It belongs to an epoch's start, or to another DataLoader than the training loop's."""
 
 
-def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[SlowSample, ...]:
+def find_slow_samples(
+    trace: Trace, tree: StageTree, window: Window, apart: npt.NDArray[np.bool_] | None = None
+) -> tuple[SlowSample, ...]:
     """The slowest samples that start in the window, slowest first: those of DataLoader workers; without their records
-    those that the training process loaded itself. A replay has a table of its own for what it loaded.
+    those that the training process loaded itself. A replay has a table of its own for what it loaded. `apart`: spans
+    that are not the training loop's as it goes on.
     """
     tracks = trace.worker_tracks()
     is_sample = np.array(
@@ -58,7 +63,10 @@ def find_slow_samples(trace: Trace, tree: StageTree, window: Window) -> tuple[Sl
     order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen]))
     slowest = chosen[order[:MOST]].tolist()
     first = _first_of_iterators(trace, tree, np.flatnonzero(is_sample[tree.node]))
-    return tuple(_describe(trace, tree, row, tracks.get(int(tree.track[row])), row in first) for row in slowest)
+    found = tuple(_describe(trace, tree, row, tracks.get(int(tree.track[row])), row in first) for row in slowest)
+    if apart is None:
+        return found
+    return tuple(replace(sample, apart=bool(apart[row])) for sample, row in zip(found, slowest, strict=True))
 
 
 def _first_of_iterators(trace: Trace, tree: StageTree, samples: npt.NDArray[np.intp]) -> set[int]:

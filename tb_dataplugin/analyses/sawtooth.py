@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-
 from tb_dataplugin.analyses.step_table import StepTable
-from tb_dataplugin.model.intervals import Intervals
 
 LEAST_TEETH: Final = 3
 """Fewer steps that stand out may be chance."""
@@ -25,8 +22,8 @@ LEAST_WAIT: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """`period` is the number of workers, `data_wait_ns` that of every `period`-th step, `share` its share of all data
-    wait; `steps` are the numbers of the steps that stand out.
+    """`period` is the number of workers, `data_wait_ns` that of every `period`-th step, `share` its share of the data
+    wait that is not told apart; `steps` are the numbers of the steps that stand out.
     """
 
     period: int
@@ -34,21 +31,16 @@ class Sawtooth:
     share: float
     steps: tuple[int, ...]
     without_starts: bool = False
-    """Data wait for first batches of epochs is left out of all of it."""
+    """Data wait that is told apart is left out of all of it."""
 
 
-def find_sawtooth(table: StepTable, num_workers: int | None, first_batches: Intervals | None = None) -> Sawtooth | None:
-    """None where one step in `num_workers` does not stand out. What steps wait for first batches of epochs is no part
-    of the pattern.
-    """
+def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
+    """None where one step in `num_workers` does not stand out. What is told apart is no part of the pattern."""
     period = num_workers or 0
     rows = table.rows
     if period < 2 or len(rows) < LEAST_TEETH * period:
         return None
-    start = np.array([row.start_ns for row in rows], dtype=np.int64)
-    end = start + np.array([row.duration_ns for row in rows], dtype=np.int64)
-    first = [0] * len(rows) if first_batches is None else first_batches.overlap(start, end).tolist()
-    waits = [max(0, (row.data_wait_ns or 0) - apart) for row, apart in zip(rows, first, strict=True)]
+    waits = [(row.data_wait_ns or 0) - row.apart_ns for row in rows]
     whole = sum(waits)
     if not whole or whole < LEAST_WAIT * sum(row.duration_ns for row in rows):
         return None
@@ -59,4 +51,5 @@ def find_sawtooth(table: StepTable, num_workers: int | None, first_batches: Inte
     mean = whole / len(rows)
     places = range(phases.index(most), len(rows), period)
     teeth = tuple(rows[place].number for place in places if waits[place] > mean)
-    return Sawtooth(period, most, most / whole, teeth, any(first)) if len(teeth) >= LEAST_TEETH else None
+    is_partial = any(row.apart_ns for row in rows)
+    return Sawtooth(period, most, most / whole, teeth, is_partial) if len(teeth) >= LEAST_TEETH else None

@@ -38,10 +38,10 @@ class StageBlocks:
 
 
 def find_stage_blocks(
-    tree: StageTree, facts: SpanFacts, window: Window, steps: Steps | None
+    tree: StageTree, facts: SpanFacts, window: Window, steps: Steps | None, chosen: npt.NDArray[np.bool_]
 ) -> Mapping[Path, StageBlocks]:
-    """Blocks of every stage that has a call in the window, by its path."""
-    inside = np.flatnonzero((tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns))
+    """Blocks of every stage with a span that is `chosen`, of those in the window, by its path."""
+    inside = np.flatnonzero(chosen)
     if not len(inside):
         return {}
     block, worker = _blocks(tree, facts, window, steps, inside)

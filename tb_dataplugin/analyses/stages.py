@@ -49,6 +49,11 @@ class StageTree:
     clipped: int
     merged: int = 0
 
+    def starts_in(self, window: Window) -> npt.NDArray[np.bool_]:
+        """Which spans start in the window."""
+        inside: npt.NDArray[np.bool_] = (self.start_ns >= window.start_ns) & (self.start_ns < window.end_ns)
+        return inside
+
     def pieces_of_track(self, track: int) -> slice:
         """The pieces of one thread."""
         first, last = np.searchsorted(self.piece_track, track), np.searchsorted(self.piece_track, track, side="right")
@@ -140,14 +145,13 @@ class StageRow:
 
 
 def tabulate_stages(
-    tree: StageTree, facts: SpanFacts, window: Window, waited: Int64Array | None
+    tree: StageTree, facts: SpanFacts, inside: npt.NDArray[np.bool_], waited: Int64Array | None
 ) -> tuple[StageRow, ...] | Unavailable:
-    """Rows in depth-first order, the largest total first among siblings. Spans that start in the window count.
+    """Rows in depth-first order, the largest total first among siblings. `inside`: which spans count.
 
     `waited`: the data wait that each span caused, without the spans inside it; None when it is not known. A row has it
     of all its spans, also of those that began before the window: a wait within it may be theirs.
     """
-    inside = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
     if not (inside & ~_is_wait(tree)).any():
         message = (
             "The trace has no stage markers, so what the loader spent its time on is unknown: annotate the loader that "

@@ -9,12 +9,12 @@ worker's batches over its busy time, summed over the workers by their lifetimes)
 takes `own` per step: so the data wait per step is ``max(0, batches per step / capacity - own)``. A queue that drains
 hides data wait and one that fills adds some, so the estimate is at least, or at most, what was measured.
 
-Where an epoch starts in the window, each epoch's first wait (``iter(loader)`` to the first batch) and the end of its
-workers are left out, as they are reported apart: what the other steps wait is the estimate.
+Where an epoch starts in the window, its start is left out, as it is told `apart`: what the other steps wait is the
+estimate.
 
 A second loader's epoch that begins in between (a validation set inside a step) is no epoch's start of the first one.
-The data wait has the waits for its batches as they were measured: to the first loader's queue they are the step's own
-time.
+The waits for its batches are not the first one's: to that one's queue they are the step's own time, which no share is
+of.
 
 Where a thread feeds the loop through a queue of the user's, that queue counts as well (`fed_queue`), and a thread that
 makes batches itself is what a worker is.
@@ -29,13 +29,14 @@ from typing import Final, Literal
 
 import numpy as np
 
+from tb_dataplugin.analyses.apart import Apart
 from tb_dataplugin.analyses.fed_queue import FedQueue
 from tb_dataplugin.analyses.flow import Flow
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.resampling import Estimate, Floats, blocks, interval, with_resamples
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers
-from tb_dataplugin.model.intervals import EMPTY, Intervals, Window, int64
+from tb_dataplugin.model.intervals import Intervals, Window, int64
 from tb_dataplugin.model.trace import BatchTable
 
 State = Literal["steady", "draining", "filling", "epoch_start"]
@@ -103,28 +104,27 @@ def find_steady_state(
     workers: Workers | None,
     flow: Flow,
     window: Window,
+    number: int,
+    apart: Apart,
     fed: FedQueue | None = None,
-    ends: Intervals = EMPTY,
 ) -> SteadyState | None:
-    """Of the loader with most batches; None without steps, data wait, or records of who makes batches.
-
-    `ends`: waits at the ends of epochs, for first batches and for workers to end.
-    """
+    """Of the loader with that number; None without steps, data wait, or records of who makes batches."""
     if steps is None or not window.duration_ns or any(row.data_wait_ns is None for row in steps.rows):
         return None
-    supply = _supply(workers, flow, window, fed)
+    supply = _supply(workers, flow, window, number, fed)
     if supply is None:
         return None
     state = _state(supply)
     duration = np.array([row.duration_ns for row in steps.rows], dtype=np.float64)
-    waited = np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64)
-    measured, whole = float(waited.mean()), float(duration.mean())
+    theirs = _overlap(steps, Intervals.union_of(other.waits for other in apart.others))
+    waited = np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64) - theirs
+    measured, whole = float(waited.mean()), float((duration - theirs).mean())
     enough = len(duration) >= LEAST_STEPS and sum(map(len, supply.builds)) >= LEAST_BATCHES
     found: tuple[Estimate, Estimate] | None = None
     if enough and state == "epoch_start":
-        found = _between_starts(duration, waited, _ends_of_epochs(steps, ends), len(ends))
+        found = _between_starts(duration - theirs, waited, _overlap(steps, apart.starts), len(apart.epochs))
     elif enough:
-        found = _estimate(state, duration, waited, supply)
+        found = _estimate(state, duration, waited, theirs, supply)
     return SteadyState(
         state=state,
         measured_ns=measured,
@@ -141,13 +141,13 @@ def find_steady_state(
     )
 
 
-def _supply(workers: Workers | None, flow: Flow, window: Window, fed: FedQueue | None) -> _Supply | None:
+def _supply(workers: Workers | None, flow: Flow, window: Window, loader: int, fed: FedQueue | None) -> _Supply | None:
     """None without records of who makes batches."""
     if workers is None or not len(workers.batches.table):
         if fed is None or not fed.builds:
             return None
         return _Supply(fed.ready_first, fed.ready_last, False, fed.taken, [*fed.builds], np.ones(len(fed.builds)))
-    table, loader = workers.batches.table, workers.batches.table.main_loader
+    table = workers.batches.table
     rows = [row for row in workers.rows if row.loader == loader]
     others = _waits_for_others(workers.batches, loader)
     starts = any(not others.overlap(start.wait.start, start.wait.end).any() for start in flow.epoch_starts)
@@ -220,37 +220,42 @@ def _capacity(means: list[Floats], alive: Floats) -> Floats:
     return total * (1 + unseen / seen) if seen else total
 
 
-def _ends_of_epochs(steps: StepTable, ends: Intervals) -> Floats:
-    """Per step, how long it waited for an epoch's first batch, and for workers to end."""
+def _overlap(steps: StepTable, waits: Intervals) -> Floats:
+    """Per step, how long these waits are."""
     begin = int64([row.start_ns for row in steps.rows])
-    return ends.overlap(begin, begin + int64([row.duration_ns for row in steps.rows])).astype(np.float64)
+    return waits.overlap(begin, begin + int64([row.duration_ns for row in steps.rows])).astype(np.float64)
 
 
-def _between_starts(duration: Floats, waited: Floats, ends: Floats, epochs: int) -> tuple[Estimate, Estimate] | None:
-    """Data wait per step and its share, without the waits at the ends of epochs. Blocks are about an epoch long. None
-    where the other steps are too few.
+def _between_starts(duration: Floats, waited: Floats, starts: Floats, epochs: int) -> tuple[Estimate, Estimate] | None:
+    """Data wait per step and its share, without the starts of epochs. Blocks are about an epoch long. None where the
+    other steps are too few.
     """
-    if (ends == 0).sum() < LEAST_STEPS:
+    if (starts == 0).sum() < LEAST_STEPS:
         return None
-    own, waited = _thinned(duration - waited), _thinned(np.maximum(waited - ends, 0))
+    own, waited = _thinned(duration - waited), _thinned(np.maximum(waited - starts, 0))
     steps = blocks(np.random.default_rng(0), len(own), period=len(own) // max(1, epochs))
     wait, rest = with_resamples(waited, steps), with_resamples(own, steps)
     wait = np.maximum(wait, 0)
     return interval(wait), interval(wait / np.maximum(wait + rest, 1))
 
 
-def _estimate(state: State, duration: Floats, waited: Floats, supply: _Supply) -> tuple[Estimate, Estimate]:
-    """Data wait per step and its share; first as found, then of resampled steps and batches."""
+def _estimate(
+    state: State, duration: Floats, waited: Floats, theirs: Floats, supply: _Supply
+) -> tuple[Estimate, Estimate]:
+    """Data wait per step and its share; first as found, then of resampled steps and batches. `theirs`: waits for other
+    loaders' batches, part of the duration.
+    """
     random, per_step = np.random.default_rng(0), supply.received / len(duration)
-    duration, waited, builds = _thinned(duration), _thinned(waited), [_thinned(each) for each in supply.builds]
+    duration, waited, theirs = _thinned(duration), _thinned(waited), _thinned(theirs)
+    builds = [_thinned(each) for each in supply.builds]
     steps = blocks(random, len(duration), period=len(builds))
     means = [with_resamples(each, blocks(random, len(each))) if len(each) else each for each in builds]
-    step, measured = with_resamples(duration, steps), with_resamples(waited, steps)
+    step, measured, others = (with_resamples(each, steps) for each in (duration, waited, theirs))
     wait = measured
     if state != "steady":
         needed = per_step / _capacity(means, supply.alive) - (step - measured)
         wait = np.maximum(needed, measured) if state == "draining" else np.clip(needed, 0, measured)
-    whole = step - measured + wait
+    whole = step - others - measured + wait
     return interval(wait), interval(wait / np.maximum(whole, 1))
 
 

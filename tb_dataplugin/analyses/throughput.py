@@ -14,16 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import parse_span_name
+from tb_dataplugin.analyses.apart import Apart
 from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
-from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.loop import Loop
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
-from tb_dataplugin.analyses.workers import Workers, workers_alive
+from tb_dataplugin.analyses.workers import Workers, WorkerTimes, workers_alive
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Window
-from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo, Trace
+from tb_dataplugin.model.intervals import Intervals, Window
+from tb_dataplugin.model.trace import LoaderInfo, Trace
 
 SlowestPart = Literal["read", "prepare", "device", "around"]
 
@@ -88,10 +90,13 @@ def find_throughput(
     window: Window,
     loader: LoaderWait | None,
     devices: tuple[DeviceIdle, ...],
-    attribution: Attribution,
     workers: Workers | None,
+    use: LoaderUse,
+    loop: Loop,
 ) -> Throughput | Unavailable:
-    samples = count_samples(trace, tree, window, loader, workers)
+    """What was reached is of the window; what the parts could sustain is of the `loop` as it goes on."""
+    attribution = loop.attribution
+    samples = count_samples(trace, tree, window, loader, workers, use, loop.apart)
     if not samples or not window.duration_ns:
         message = "The number of samples is not in the trace, so samples per second are unknown"
         return Unavailable("throughput", "no_sample_count", message)
@@ -100,8 +105,10 @@ def find_throughput(
         return Throughput(samples, reached, None, None, None, None)
     if len(loader.duration_ns) < LEAST_BATCHES:
         return Throughput(samples, reached, None, None, None, None, batches=len(loader.duration_ns))
-    making = _making_in_workers(trace, tree, window, workers)
-    made, alive = (samples, 1.0) if making is None else (making.samples, making.alive)
+    counted = loop.apart.left(tree.starts_in(window))
+    making = _making_in_workers(trace, tree, counted, _of_loop(workers, loop.apart))
+    here = int((_sample_spans(tree) & counted).sum()) or samples
+    made, alive = (here, 1.0) if making is None else (making.samples, making.alive)
     spent = _spent_waiting(attribution) if making is None else (making.read_ns, making.prepare_ns)
     busy = devices[0].busy.total_ns if devices else 0
     consumer = max(busy, window.duration_ns - loader.waits.total_ns)
@@ -114,7 +121,7 @@ def find_throughput(
         prepare=_rate(made * alive, spent[1]) if spent else None,
         load=_rate(made * alive, sum(spent)) if spent else None,
         device=None if replaying else _rate(samples, consumer),
-        elsewhere_ns=0 if built is None else loader.waits.total_ns - built,
+        elsewhere_ns=0 if built is None else loop.waits.total_ns - built,
         built_ns=built or 0,
         consumer_ns=consumer,
         around=_rate(samples, around) if around >= WORTH_A_RATE * window.duration_ns else None,
@@ -142,13 +149,11 @@ def with_code_around(rates: Throughput, share: float, window: Window) -> Through
     )
 
 
-def main_loader(trace: Trace) -> LoaderInfo | None:
-    """The loader that the capture is about: the one whose batches drove the steps, else the one that gave most samples,
-    else one that was iterated, else the first; without any record what torch's own spans show.
-    """
+def main_loader(trace: Trace, use: LoaderUse) -> LoaderInfo | None:
+    """The training loop's loader; without any record what torch's own spans show."""
     pipeline = trace.info.pipeline
     if pipeline and pipeline.loaders:
-        return pipeline.loaders[_main_number(trace, pipeline)]
+        return pipeline.loaders[use.main]
     return LoaderInfo(num_workers=0) if trace.info.single_process_loader else None
 
 
@@ -157,66 +162,50 @@ def count_loaders(trace: Trace) -> int:
     return len(trace.info.pipeline.loaders) if trace.info.pipeline else 1
 
 
-def _main_number(trace: Trace, pipeline: PipelineInfo) -> int:
-    given = _given(trace, pipeline) if len(pipeline.loaders) > 1 else [0] * len(pipeline.loaders)
-    ranks = [
-        (bool(loader.stepped), samples, loader.iterated or 0)
-        for loader, samples in zip(pipeline.loaders, given, strict=True)
-    ]
-    return ranks.index(max(ranks))
-
-
-def _given(trace: Trace, pipeline: PipelineInfo) -> list[int]:
-    """Per loader, how many samples the training process got of it, as far as that is recorded."""
-    table, spans = pipeline.batches, trace.stage_spans
-    received = table.loader[known(table.consumed_ns)] if table is not None else np.zeros(0, np.int64)
-    here = ~np.isin(trace.events.track[spans.row], list(trace.worker_tracks()))
-    counts = np.bincount(spans.stage[here], minlength=len(spans.stages))
-    samples = {stage.label: int(counts[number]) for number, stage in enumerate(spans.stages) if stage.kind == "sample"}
-    return [
-        int((received == number).sum()) * (loader.batch_size or 1)
-        if loader.num_workers
-        else samples.get(loader.dataset, 0)
-        for number, loader in enumerate(pipeline.loaders)
-    ]
-
-
 def count_samples(
-    trace: Trace, tree: StageTree, window: Window, loader: LoaderWait | None, workers: Workers | None
+    trace: Trace,
+    tree: StageTree,
+    window: Window,
+    loader: LoaderWait | None,
+    workers: Workers | None,
+    use: LoaderUse,
+    apart: Apart,
 ) -> int:
-    """Samples that the training thread got in the window; 0: unknown.
+    """Samples of the training loop that the training thread got in the window; 0: unknown.
 
     Without DataLoader workers the sample spans in the window; with them batch size times batches received.
     """
-    settings = main_loader(trace)
+    settings = main_loader(trace, use)
     size = settings.batch_size if settings else None
     if workers is not None:
         table, pipeline = workers.batches.table, trace.info.pipeline
         received = (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)
         if pipeline is not None and len(pipeline.loaders) > 1:
-            received &= table.loader == _main_number(trace, pipeline)
+            received &= table.loader == use.main
         if settings is None or settings.num_workers != 0:
             return (size or 0) * int(received.sum())
-    samples = _sample_spans(tree, window) & ~np.isin(tree.track, list(trace.worker_tracks()))
+    others = Intervals.union_of(other.waits for other in apart.others)
+    samples = _sample_spans(tree) & tree.starts_in(window) & ~others.contains(tree.start_ns)
+    samples &= ~np.isin(tree.track, list(trace.worker_tracks()))
     if samples.any():
         return int(samples.sum())
     return 0 if loader is None else (size or 0) * len(loader.duration_ns)
 
 
-def _sample_spans(tree: StageTree, window: Window) -> npt.NDArray[np.bool_]:
-    """Which spans are single samples that start in the window."""
+def _of_loop(workers: Workers | None, apart: Apart) -> list[WorkerTimes]:
+    others = {other.number for other in apart.others}
+    return [times for times in workers.times if times.process.loader not in others] if workers else []
+
+
+def _sample_spans(tree: StageTree) -> npt.NDArray[np.bool_]:
+    """Which spans are single samples."""
     single = [
         number
         for number, path in enumerate(tree.paths)
         if path[-1].kind == "sample" and not path[-1].label.endswith(BATCHED_FETCH)
     ]
-    is_sample: npt.NDArray[np.bool_] = np.isin(tree.node, single) & _starts_in(tree, window)
+    is_sample: npt.NDArray[np.bool_] = np.isin(tree.node, single)
     return is_sample
-
-
-def _starts_in(tree: StageTree, window: Window) -> npt.NDArray[np.bool_]:
-    inside: npt.NDArray[np.bool_] = (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
-    return inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,16 +218,19 @@ class _Making:
     prepare_ns: int
 
 
-def _making_in_workers(trace: Trace, tree: StageTree, window: Window, workers: Workers | None) -> _Making | None:
+def _making_in_workers(
+    trace: Trace, tree: StageTree, counted: npt.NDArray[np.bool_], workers: list[WorkerTimes]
+) -> _Making | None:
+    """`counted`: which spans count."""
     tracks = trace.worker_tracks()
-    mine = np.isin(tree.track, list(tracks)) & _starts_in(tree, window)
-    samples = int((_sample_spans(tree, window) & mine).sum())
+    mine = np.isin(tree.track, list(tracks)) & counted
+    samples = int((_sample_spans(tree) & mine).sum())
     if not samples:
         return None
     reading = np.isin(tree.node, [number for number, path in enumerate(tree.paths) if path[-1].kind == "read"])
     return _Making(
         samples=samples,
-        alive=(workers_alive(workers.times) if workers else 0.0) or float(len(tracks)),
+        alive=workers_alive(workers) or float(len(tracks)),
         read_ns=int(tree.self_ns[mine & reading].sum()),
         prepare_ns=int(tree.self_ns[mine & ~reading].sum()),
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.stages import StageTree
@@ -21,7 +22,7 @@ from tb_dataplugin.model.trace import BatchCosts, BatchTable, Trace
 
 @dataclass(frozen=True, slots=True)
 class WorkerCosts:
-    """Of all batches that were begun and finished in the window. None: not recorded.
+    """Of batches that were begun and finished in the window. None: not recorded.
 
     `wall_ns` is from start to finish, summed. Shares are of that time: `cpu` of the main thread, `process_cpu` of all
     threads (may exceed 1), `run_delay` waiting for a CPU, `gc` in Python's garbage collector. `read_chars` are bytes
@@ -70,13 +71,17 @@ class WorkerCosts:
         return max(0.0, 1.0 - self.read_bytes / self.read_chars)
 
 
-def find_worker_costs(trace: Trace, tree: StageTree, window: Window) -> WorkerCosts | Unavailable:
+def find_worker_costs(
+    trace: Trace, tree: StageTree, window: Window, apart: npt.NDArray[np.bool_] | None = None
+) -> WorkerCosts | Unavailable:
+    """`apart`: batches that do not count."""
     pipeline = trace.info.pipeline
     table = pipeline.batches if pipeline else None
     if pipeline is None or table is None:
         return _unavailable("The trace has no records of DataLoader workers")
     rows = known(table.started_ns) & known(table.finished_ns)
     rows &= (table.started_ns >= window.start_ns) & (table.finished_ns <= window.end_ns)
+    rows &= True if apart is None else ~apart
     wall = int((table.finished_ns - table.started_ns)[rows].sum())
     if not wall:
         return _unavailable("No batch was begun and finished within the window")

@@ -31,7 +31,7 @@ from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build import diagnostic_report
 from tb_dataplugin.report.build_findings import evidence_report
-from tb_dataplugin.units import ratio
+from tb_dataplugin.units import duration, ratio
 from tb_dataplugin.words import SETTINGS, label_of
 
 SCHEMA_VERSION = 2
@@ -89,6 +89,7 @@ def _notes(
     if outcome == "identical":
         return
     shared = max(sides)
+    yield from _left_out(before, after)
     if min(len(before), len(after)) < 3 and outcome != "too_short" and not _is_shared(shared):
         message = (
             "How much equal runs of this pipeline differ is mostly assumed (3% of the time per sample, 4% "
@@ -116,6 +117,20 @@ def _notes(
     if len(modes) > 1:
         message = f"The captures are of different kinds ({', '.join(sorted(modes))}); their times mean different things"
         yield Diagnostic("capture", "different_modes", 1, message)
+
+
+def _left_out(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Diagnostic]:
+    """What only one side's windows may have by chance, and no time here has."""
+    sides = [[capture.loader.apart for run in runs for capture in run.captures] for runs in (before, after)]
+    whole = [sum(apart.wait_us for apart in side) for side in sides]
+    if not any(whole):
+        return
+    others = any(apart.others for side in sides for apart in side)
+    starts = any(apart.starts_us for side in sides for apart in side)
+    names = ["starts of epochs"] * starts + ["waits for another DataLoader"] * others
+    times = f"{duration(whole[0])} of the windows before, {duration(whole[1])} after"
+    message = f"Left out of all times: {' and '.join(names)}, {times}"
+    yield Diagnostic("capture", "told_apart", 1, message)
 
 
 def _is_shared(shared: float) -> bool:

@@ -109,7 +109,7 @@ def _parts(captures: Sequence[pb.Capture]) -> list[_Part]:
     idle = [(field.name, cause_label(field.name)) for field in pb.IdleByCause.DESCRIPTOR.fields]
     stages = sorted({name for capture in captures for name in capture.loader.wait_by_stage_us})
     return [
-        _Part("part", "data_wait", "data wait", _data_wait, lambda step: step.data_wait_us),
+        _Part("part", "data_wait", "data wait", _data_wait, lambda step: step.data_wait_us - step.apart_us),
         _Part("part", "rest", "rest of the step", _rest, lambda step: step.duration_us - step.data_wait_us),
         _Part("part", "device_busy", "device busy", _device_busy, lambda step: step.device_busy_us),
         *(
@@ -124,7 +124,7 @@ def _parts(captures: Sequence[pb.Capture]) -> list[_Part]:
 
 
 def _data_wait(capture: pb.Capture) -> float | None:
-    return capture.loader.wait_us if capture.HasField("loader") else None
+    return capture.loader.wait_us - capture.loader.apart.wait_us if capture.HasField("loader") else None
 
 
 def _rest(capture: pb.Capture) -> float | None:
@@ -138,21 +138,26 @@ def _device_busy(capture: pb.Capture) -> float | None:
 def _idle(cause: str) -> PerCapture:
     def of(capture: pb.Capture) -> float | None:
         causes = capture.devices[0].idle_by_cause_us if capture.devices else pb.IdleByCause()
-        return float(getattr(causes, cause)) if causes.HasField(cause) else None  # type: ignore[arg-type]
+        apart = capture.loader.apart.idle_us if cause == "data_wait" else 0.0
+        return float(getattr(causes, cause)) - apart if causes.HasField(cause) else None  # type: ignore[arg-type]
 
     return of
 
 
 def _idle_of_step(cause: str) -> PerStep:
-    return lambda step: float(getattr(step.idle_by_cause_us, cause))
+    def of(step: pb.Step) -> float:
+        time = float(getattr(step.idle_by_cause_us, cause))
+        return max(0.0, time - step.apart_us) if cause == "data_wait" else time
+
+    return of
 
 
 def _caused_by(stage: str) -> PerCapture:
     """A stage that waits were passed on to has none of them where it is not named."""
 
     def of(capture: pb.Capture) -> float | None:
-        known = capture.loader.wait_by_stage_us
-        return known.get(stage, 0.0) if known else None
+        known, apart = capture.loader.wait_by_stage_us, capture.loader.apart.wait_by_stage_us
+        return known.get(stage, 0.0) - apart.get(stage, 0.0) if known else None
 
     return of
 

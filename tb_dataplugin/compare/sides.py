@@ -79,9 +79,14 @@ def common_unit(runs: Sequence[Run]) -> Unit:
 
 
 def time_per_unit(run: Run, unit: Unit) -> float | None:
-    """Microseconds of the run's windows per sample or step."""
-    count, window = run.units(unit), run.total(lambda capture: capture.window_us)
+    """Microseconds of the run's windows per sample or step, without what is told apart."""
+    count, window = run.units(unit), run.total(own_window_us)
     return window / count if count and window else None
+
+
+def own_window_us(capture: pb.Capture) -> float:
+    """Of the training loop as it goes on: one side's window may have an epoch's start, or an evaluation, by chance."""
+    return capture.window_us - capture.loader.apart.wait_us
 
 
 def time_figure(run: Run, unit: Unit) -> Figure | None:
@@ -93,7 +98,9 @@ def time_figure(run: Run, unit: Unit) -> Figure | None:
     return Figure(float(np.log(mean)), steps.variance if steps else None, steps.freedom if steps else 1)
 
 
-def step_blocks(capture: pb.Capture, of: Callable[[pb.Step], float] = lambda step: step.duration_us) -> Floats:
+def step_blocks(
+    capture: pb.Capture, of: Callable[[pb.Step], float] = lambda step: step.duration_us - step.apart_us
+) -> Floats:
     """Means of a figure of the steps over whole periods of the sawtooth."""
     period = max(1, capture.loader.num_workers)
     values = np.array([of(step) for step in capture.steps.items], dtype=np.float64)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.findings.device_signals import CopySignals
 from tb_dataplugin.findings.evidence import Evidence, number, time
-from tb_dataplugin.findings.signals import CopySignals, Signals
+from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.units import count, duration, significant
 
 

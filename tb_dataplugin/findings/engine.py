@@ -52,7 +52,11 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
             known = _doubted(_no_higher(_estimated(found)), signals)
             known = _of_one_rank(known, signals) if rule.is_about_wait else known
-            gain = gain_of(known.gain_us_per_step, signals, of_wait=rule.is_about_wait) if known.saves else NO_GAIN
+            gain = (
+                gain_of(known.gain_us_per_step, signals, of_wait=rule.is_about_wait, of_epochs=rule.about == "epochs")
+                if known.saves
+                else NO_GAIN
+            )
             findings.append(NamedFinding(rule.name, known, gain))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
 

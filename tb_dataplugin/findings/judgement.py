@@ -9,7 +9,7 @@ from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.finding import NamedAbstention, NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_evidence
 from tb_dataplugin.findings.read_signals import read_signals
-from tb_dataplugin.findings.rivals import overlap_us
+from tb_dataplugin.findings.rivals import find_overlap
 from tb_dataplugin.findings.sentences import Sentences, say
 from tb_dataplugin.findings.verdict import Verdict, judge_run
 
@@ -28,5 +28,5 @@ def judge(results: Results) -> Judgement:
     if results.headspace is not None:
         verdict = replace(verdict, evidence=(*verdict.evidence, headspace_evidence(results.headspace)))
     findings, abstained = run_rules(signals)
-    sentences = say(results, verdict, findings, overlap_us(findings, signals))
+    sentences = say(results, verdict, findings, find_overlap(findings, signals), signals.apart)
     return Judgement(verdict, findings, abstained, sentences)

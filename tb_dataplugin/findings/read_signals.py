@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from annotate.trace_format import parse_span_name
-from tb_dataplugin.analyses.attribution import DeviceAttribution
+from tb_dataplugin.analyses.attribution import Attribution, DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
@@ -20,33 +20,33 @@ from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.analyses.throughput import count_loaders
+from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
+from tb_dataplugin.findings.device_signals import CopySignals, SyncSignals
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import (
     FEEDER,
-    CopySignals,
     CpuUse,
     Signals,
     SlowSampleSignal,
     StageCalls,
     StageWait,
-    SyncSignals,
 )
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.findings.worker_signals import WorkerSignals
-from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
 
 def read_signals(results: Results) -> Signals:
-    info, loader, flow, pipeline = results.trace.info, results.loader, results.flow, results.trace.info.pipeline
-    device = results.attribution.devices[0] if results.attribution.devices else None
-    causes = _causes(device)
+    info, loop, flow, pipeline = results.trace.info, results.loop, results.flow, results.trace.info.pipeline
+    loader, device = loop.loader, results.attribution.devices[0] if results.attribution.devices else None
+    own = loop.attribution.devices[0] if device is not None else None
+    causes, apart = _causes(device), read_apart(results)
     wait = _us(loader.waits.total_ns) if loader else None
-    cost = wait if device is None else causes.get("data_wait")
+    cost = wait if own is None else _causes(own).get("data_wait")
     steady = results.steady if results.steady and results.steady.state in ("draining", "filling") else None
     hidden = _hidden_us(results) if steady else 0.0
     steady_cost = None if cost is None else max(0.0, cost + hidden)
@@ -54,7 +54,7 @@ def read_signals(results: Results) -> Signals:
         mode=info.mode,
         window_us=_us(results.window.duration_ns),
         step_count=len(results.steps.rows) if results.steps else None,
-        mean_step_us=_us(results.steps.mean_ns) if results.steps else None,
+        mean_step_us=_mean_step(results, apart),
         device_idle_us=_us(results.devices[0].gaps.total_ns) if results.devices else None,
         idle_by_cause_us=causes,
         launched_early_us=0.0 if device is None else _us(device.queued_ns),
@@ -65,18 +65,16 @@ def read_signals(results: Results) -> Signals:
         exposed_wait_us=None if loader is None or loader.exposed_ns is None else _us(loader.exposed_ns),
         wait_cost_us=steady_cost,
         measured_cost_us=cost,
-        loop_us=_us(results.window.duration_ns) + hidden,
+        loop_us=_us(loop.time_ns) + hidden,
         unsteady=steady if steady and steady.wait and not steady.is_as_measured else None,
         wait_may_exceed=_may_exceed(results.steady),
+        apart=apart,
         wait_count=0 if loader is None else len(loader.duration_ns),
-        epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts)),
-        repeated_epoch_starts_us=_cost(device, (start.wait for start in flow.epoch_starts if start.repeated)),
-        first_builds_us=_cost(device, (start.building for start in flow.epoch_starts if start.repeated)),
-        head_of_line_us=_cost(device, (flow.workers.head_of_line,) if flow.workers else ()),
-        on_way_us=_cost(device, (flow.workers.on_way,) if flow.workers else ()),
-        waits_by_stage=_waits_by_stage(results, device, steady_cost / cost if cost and steady_cost else 1.0),
-        stages=tuple(_calls(row, results.occupancy.get(row.path)) for row in results.stages),
-        slow_samples=tuple(map(_slow_sample, results.slow_samples)),
+        head_of_line_us=cost_us(device, (flow.workers.head_of_line,) if flow.workers else ()),
+        on_way_us=cost_us(device, (flow.workers.on_way,) if flow.workers else ()),
+        waits_by_stage=_waits_by_stage(loop.attribution, steady_cost / cost if cost and steady_cost else 1.0),
+        stages=tuple(_calls(row, loop.occupancy.get(row.path)) for row in loop.stages),
+        slow_samples=tuple(_slow_sample(sample) for sample in results.slow_samples if not sample.apart),
         loader=results.settings,
         ranks=read_ranks(results),
         has_several_loaders=count_loaders(results.trace) > 1,
@@ -84,14 +82,14 @@ def read_signals(results: Results) -> Signals:
         host=pipeline.host if pipeline else HostInfo(),
         worker_processes=pipeline.workers if pipeline else (),
         workers=_workers(flow.workers) if flow.workers else None,
-        costs=results.worker_costs,
+        costs=loop.costs,
         collecting_us=_collecting(pipeline),
         load=results.load,
         throughput=results.throughput,
         copies=_copies(results.copies[0], results) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
-        lock=read_lock(results.limits) if results.limits else None,
+        lock=read_lock(loop.limits) if loop.limits else None,
         stage_lines=dict(_stage_lines(results)),
         stages_without_lines=dict(_without_lines(results)),
         stage_places=dict(pipeline.stages_at) if pipeline else {},
@@ -141,7 +139,7 @@ def _collecting(pipeline: PipelineInfo | None) -> float | None:
 
 
 def _collecting_in_wait(results: Results) -> float | None:
-    limits = results.limits.data_wait if results.limits else None
+    limits = results.loop.limits.data_wait if results.loop.limits else None
     return None if limits is None or limits.gc_ns is None else _us(limits.gc_ns)
 
 
@@ -149,10 +147,10 @@ def _us(time_ns: float) -> float:
     return time_ns / 1e3
 
 
-def _cost(device: DeviceAttribution | None, waits: Iterable[Intervals]) -> float:
-    """How much of these waits `wait_cost_us` holds."""
-    waited = Intervals.union_of(waits)
-    return _us((waited if device is None else waited.intersect(device.causes.get("data_wait", EMPTY))).total_ns)
+def _mean_step(results: Results, apart: ApartSignals | None) -> float | None:
+    if results.steps is None:
+        return None
+    return _us(results.steps.mean_ns) - (apart.wait_us / len(results.steps.rows) if apart else 0.0)
 
 
 def _longest_launch(device: DeviceAttribution | None) -> float:
@@ -178,13 +176,13 @@ def _may_exceed(steady: SteadyState | None) -> float:
     return wait.high / wait.value - 1 if wait and wait.value > 0 else 0.0
 
 
-def _waits_by_stage(results: Results, device: DeviceAttribution | None, steady: float) -> tuple[StageWait, ...] | None:
+def _waits_by_stage(attribution: Attribution, steady: float) -> tuple[StageWait, ...] | None:
     """`steady`: the data wait of the steady state over what was measured. Its stages are taken to be the same."""
-    waits = results.attribution.wait_by_stage_ns
+    waits = attribution.wait_by_stage_ns
     if waits is None:
         return None
     whole = sum(waits.values())
-    costs = waits if device is None else device.by_stage_ns
+    costs = attribution.devices[0].by_stage_ns if attribution.devices else waits
     found = (
         StageWait(
             name=name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence
@@ -60,17 +60,30 @@ def _lowered(title: str) -> str:
     return title if title.startswith("DataLoader") else title[0].lower() + title[1:]
 
 
-def overlap_us(findings: Iterable[NamedFinding], signals: Signals) -> float | None:
-    """Per step, what findings save together, at most, that claim the same data wait: all of it, and of the step itself
+@dataclass(frozen=True, slots=True)
+class Overlap:
+    """`us` per step, at most, is what the findings at these places (from 1 on) save together."""
+
+    us: float
+    places: tuple[int, ...]
+
+
+def find_overlap(findings: Iterable[NamedFinding], signals: Signals) -> Overlap | None:
+    """What findings save together, at most, that claim the same data wait: all of it, and of the step itself
     what each of them gives back, which is no more than DataLoader workers take. None where their gains add up.
     """
-    claiming = [named for named in findings if named.gain.of_wait and named.gain.us_per_step]
+    ranked = [
+        (place, named) for place, named in enumerate(findings, start=1) if named.gain.of_wait and named.gain.us_per_step
+    ]
+    claiming = [named for _, named in ranked]
     of_step_us = sum(_of_step_us(named) for named in claiming)
     if signals.taken is not None:
         of_step_us = min(of_step_us, signals.taken.saved_us(1.0))
     whole = signals.per_step((signals.wait_cost_us or 0.0) + of_step_us)
     gains = sum(named.gain.us_per_step or 0.0 for named in claiming)
-    return whole if whole and len(claiming) > 1 and gains > whole else None
+    if not whole or len(claiming) < 2 or gains <= whole:
+        return None
+    return Overlap(whole, tuple(place for place, _ in ranked))
 
 
 def _of_step_us(named: NamedFinding) -> float:

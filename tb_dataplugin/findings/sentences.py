@@ -15,16 +15,19 @@ from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.findings.apart_sentence import apart_sentence
+from tb_dataplugin.findings.apart_signals import ApartSignals
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.recording import RecordingCost, recording_cost
+from tb_dataplugin.findings.rivals import Overlap
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
-from tb_dataplugin.findings.worker_sentences import quiet_sentence, worker_sentence
+from tb_dataplugin.findings.worker_sentences import LoopShare, quiet_sentence, worker_sentence
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
-from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.units import duration, listed, ordinal, percent, plural
 from tb_dataplugin.words import NO_STAGES, cause_label, label_of
 
 _BUILDING: Final = frozenset[StageKind](("sample", "read", "decode", "transform", "collate", "user"))
@@ -50,16 +53,21 @@ class Sentences:
     gains: str = ""
     quiet_workers: str = ""
     recording: RecordingCost | None = None
+    apart: str = ""
 
 
 def say(
-    results: Results, verdict: Verdict, findings: Sequence[NamedFinding], overlap_us: float | None = None
+    results: Results,
+    verdict: Verdict,
+    findings: Sequence[NamedFinding],
+    overlap: Overlap | None = None,
+    apart: ApartSignals | None = None,
 ) -> Sentences:
-    """`overlap_us`: see `rivals.overlap_us`."""
+    """`overlap`: of findings that save the same."""
     devices = zip(results.devices, results.attribution.devices, strict=True)
     return Sentences(
         findings=_findings(results, verdict, findings),
-        gains=_gains(overlap_us),
+        gains=_gains(overlap),
         wait=_wait(results),
         steady=steady_sentence(results.steady) if results.steady else "",
         stages=_stages(results),
@@ -68,14 +76,31 @@ def say(
         sawtooth=_sawtooth(results.sawtooth) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
         workers=tuple(
-            worker_sentence(summary, results.window, _built_share(results), _which(results, summary))
+            worker_sentence(
+                summary,
+                results.window,
+                _built_share(results),
+                _which(results, summary),
+                _of_loop(results, summary, apart),
+            )
             for summary in results.worker_summaries
         ),
         quiet_workers=quiet_sentence(results.worker_summaries),
         selection=_selection(results.selection, results.window) if results.selection else "",
         headspace=headspace_sentence(results.headspace) if results.headspace else "",
         recording=recording_cost(results),
+        apart=apart_sentence(apart).rstrip(),
     )
+
+
+def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | None) -> LoopShare | None:
+    """None where nothing is told apart, or they are another loader's."""
+    flow, loop = results.flow.workers, results.loop
+    if apart is None or flow is None or summary.loader != results.use.main or summary.wait_ns is None:
+        return None
+    if loop.time_ns <= 0:
+        return None
+    return LoopShare(flow.busy, loop.waits.total_ns / loop.time_ns, apart.names)
 
 
 def _which(results: Results, summary: WorkerSummary) -> LoaderInfo | None:
@@ -101,12 +126,13 @@ def _findings(results: Results, verdict: Verdict, findings: Sequence[NamedFindin
     return f"{count}; the gain is unknown." if best is None else f"{count}; the largest {best.text}."
 
 
-def _gains(overlap_us: float | None) -> str:
-    if overlap_us is None:
+def _gains(overlap: Overlap | None) -> str:
+    if overlap is None:
         return ""
+    which = listed([ordinal(place) for place in overlap.places])
     return (
-        f"Several findings save the same data wait: together at most {duration(overlap_us)} per step, not the sum of "
-        "their gains."
+        f"The {which} finding save the same data wait: together at most {duration(overlap.us)} per step, not the sum "
+        "of their gains."
     )
 
 
@@ -171,7 +197,7 @@ def _stage_waits(results: Results) -> str:
 
 def _built_share(results: Results) -> float | None:
     """Of the data wait, what the stages caused that build batches."""
-    waits = results.attribution.wait_by_stage_ns
+    waits = results.loop.attribution.wait_by_stage_ns
     if not waits:
         return None
     stages = {name: parse_span_name(name) for name in waits}

@@ -20,6 +20,8 @@ from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
+from tb_dataplugin.findings.apart_signals import ApartSignals
+from tb_dataplugin.findings.device_signals import CopySignals, SyncSignals
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
@@ -103,44 +105,6 @@ class StageCalls:
 
 
 @dataclass(frozen=True, slots=True)
-class CopySignals:
-    """Copies from the host to the first device."""
-
-    count: int
-    """Copies that start in the window."""
-    pageable: int
-    """Those from pageable memory, by their name."""
-    pinned: int
-    """Those from pinned memory, by their name."""
-    launched: int
-    """Those whose runtime call is in the trace."""
-    blocking: int
-    """Of `launched`, those that the host waited for."""
-    copy_us: float
-    """Union of the copies on the device."""
-    overlapped_us: float | None
-    """Part of `copy_us` with a kernel on the device; None when no kernel was recorded."""
-    gigabytes_per_s: float | None
-    """Speed while copying; None when the sizes are not known."""
-    one_off: tuple[int, float] | None = None
-    """Of several steps the one that alone has nearly all idle time of copies, and how much: no habit."""
-
-
-@dataclass(frozen=True, slots=True)
-class SyncSignals:
-    """Synchronising calls that start in the window."""
-
-    calls: int
-    """How many."""
-    waited_us: float
-    """How long the host was blocked in them."""
-    drained_us: float
-    """Idle time of the first device that follows from them."""
-    inside: tuple[tuple[str, int], ...]
-    """The operators that they are called in, with the number of calls, the most frequent first."""
-
-
-@dataclass(frozen=True, slots=True)
 class LockSignals:
     """Waiting for Python's lock (the GIL): of the training thread, and of DataLoader workers that it waits for."""
 
@@ -210,7 +174,7 @@ class Signals:
     step_count: int | None
     """Steps in the window."""
     mean_step_us: float | None
-    """Mean duration of a step."""
+    """Mean duration of a step, without what is apart."""
     device_idle_us: float | None
     """Idle time of the device; None without a device."""
     idle_by_cause_us: Mapping[Cause, float]
@@ -224,7 +188,7 @@ class Signals:
     gap_count: int
     """Idle gaps."""
     data_wait_us: float | None
-    """The data wait of the training thread."""
+    """The data wait of the training loop."""
     exposed_wait_us: float | None
     """Data wait that overlaps idle time; None without a device."""
     wait_cost_us: float | None
@@ -232,13 +196,7 @@ class Signals:
     measured_cost_us: float | None
     """The same as it was in the window: `wait_cost_us` is an estimate where the window is not steady."""
     wait_count: int
-    """Waits in the window."""
-    epoch_starts_us: float
-    """Part of `measured_cost_us` that follows an ``iter(loader)``."""
-    repeated_epoch_starts_us: float
-    """Part of it that follows the ``iter(loader)`` of an epoch after the first."""
-    first_builds_us: float
-    """Part of that in which the epoch's first batch was being built, as it would be by workers that live on."""
+    """Waits of the loop."""
     head_of_line_us: float
     """Part of `measured_cost_us` during which a later batch was finished already."""
     waits_by_stage: tuple[StageWait, ...] | None
@@ -303,6 +261,8 @@ class Signals:
     """Work that brings nothing."""
     taken: TakenCpus | None = None
     """What it costs the step that DataLoader workers have the CPUs; None where that is not known."""
+    apart: ApartSignals | None = None
+    """Data wait that is not the training loop's: what this says of data wait, stages and steps is without it."""
     wait_collecting_us: float | None = None
     """Data wait in which the training process was in Python's garbage collector; None where that is not known."""
 
@@ -329,6 +289,27 @@ class Signals:
     @property
     def has_device(self) -> bool:
         return self.device_idle_us is not None
+
+    @property
+    def own_window_us(self) -> float:
+        """Length of the window without what is apart."""
+        return self.window_us - (self.apart.wait_us if self.apart else 0.0)
+
+    @property
+    def measured_share(self) -> float | None:
+        """The loop's data wait, of that; None when unknown."""
+        wait, window = self.data_wait_us, self.own_window_us
+        return None if wait is None or window <= 0 else wait / window
+
+    @property
+    def own_window(self) -> str:
+        """The name of that."""
+        return f"window without {self.apart.names}" if self.apart else "window"
+
+    @property
+    def own_wait(self) -> str:
+        """The name of the loop's data wait."""
+        return f"data wait without {self.apart.names}" if self.apart else "data wait"
 
     def share(self, time_us: float | None) -> float | None:
         """Of the window; None when unknown."""
@@ -364,8 +345,9 @@ class Signals:
         if self.unsteady is not None:
             text = f"in the steady state data wait costs about {percent(cost)} of the step (estimated)"
             return (share("steady_wait_cost", cost, "step", text),)
+        whole = self.own_window
         who = "the device is idle and waits for data" if self.has_device else "the training thread waits for data"
-        return (share("wait_cost", cost, "window", f"{who} for {percent(cost)} of the window"),)
+        return (share("wait_cost", cost, whole, f"{who} for {percent(cost)} of the {whole}"),)
 
     @property
     def cpus(self) -> float | None:

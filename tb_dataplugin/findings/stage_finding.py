@@ -244,11 +244,11 @@ def _title(signals: Signals, place: StageWait, outlier: AllCalls | None) -> str:
 
 
 def _whole(signals: Signals) -> str:
-    return "loading time in the replay" if signals.mode == "replay" else "data wait"
+    return "loading time in the replay" if signals.mode == "replay" else signals.own_wait
 
 
 def _waited(signals: Signals, place: StageWait) -> Evidence:
-    whole = "loading time" if signals.mode == "replay" else "data wait"
+    whole = "loading time" if signals.mode == "replay" else signals.own_wait
     text = f"{duration(place.data_wait_us)} of {duration(signals.data_wait_us)} of {whole}"
     return time("wait_by_stage", place.data_wait_us, text, stage=place.name)
 

@@ -11,7 +11,7 @@ def steady_sentence(steady: SteadyState) -> str:
     if steady.state == "epoch_start":
         if not value:
             return "An epoch starts in the window, so it does not show the steady state."
-        return f"An epoch starts in the window. Without the waits for first batches, data wait is about {value}."
+        return f"An epoch starts in the window. Without its start, {_per_step(steady)}."
     if steady.state == "steady":
         return f"The window is steady: data wait is {value}." if value else "The window is steady."
     does = "empties" if steady.state == "draining" else "fills"
@@ -33,6 +33,13 @@ def _change(steady: SteadyState) -> str:
     return (
         f"on average {significant(steady.ready_first)} in its first third, {significant(steady.ready_last)} in its last"
     )
+
+
+def _per_step(steady: SteadyState) -> str:
+    """Its share of the rest of the window is said by the verdict."""
+    assert steady.wait is not None and steady.share is not None
+    interval = f"95% interval {percent(steady.share.low)} to {percent(steady.share.high)} of the step"
+    return f"data wait is about {duration(steady.wait.value / 1e3)} per step ({interval})"
 
 
 def _value(steady: SteadyState) -> str:

@@ -91,7 +91,8 @@ def _sentences(signals: Signals) -> Iterator[str]:
     if signals.has_device:
         return
     if step and step.samples >= FEWEST_SAMPLES and step.compute.low >= MODELS_WORK:
-        own = 1 - (signals.share(signals.data_wait_us) or 0.0)  # samples may say a little more than there is
+        wait = (signals.data_wait_us or 0.0) + (signals.apart.wait_us if signals.apart else 0.0)
+        own = 1 - (signals.share(wait) or 0.0)  # samples may say a little more than there is
         share = percent(min(step.compute.share, own))
         work = f" The model's own work (forward, backward, optimizer) takes {share} of the window, by stack samples"
         yield f"{work}{_without_cpu(signals)}."

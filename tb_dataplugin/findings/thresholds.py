@@ -74,6 +74,10 @@ and the queue's feeder thread stay below a tenth."""
 EPOCH_START: Final = 0.05
 """Share of the window that waits after ``iter(loader)`` have, from which they are worth a change (as INPUT_BOUND)."""
 
+ONCE_PER_WORKER: Final = 3.0
+"""Times the usual build time that the first batch of a new DataLoader worker takes, from which it does something that
+later batches find done: an import, an index, a connection."""
+
 COPIES: Final = 0.01
 """Share of the window that the device loses to copies from the host, from which they are worth one line of code."""
 

@@ -10,6 +10,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
+from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import fed_sentence
 from tb_dataplugin.findings.leading import NAMED, leading_place
@@ -51,9 +52,6 @@ NAMED_SHARE: Final = 0.02
 NEARLY_ALL: Final = 0.995
 """Part of the data wait from which a stage has "all of it": it is written as 100%, or nearly."""
 
-MOSTLY_STARTS: Final = 0.5
-"""Part of the data wait that starts of epochs have, from which the verdict says so."""
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -71,16 +69,9 @@ def judge_run(signals: Signals) -> Verdict:
         verdict = _judge_host_run(signals)
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
-    verdict = replace(verdict, sentence=verdict.sentence + _starts_sentence(signals) + lock_sentence(signals))
+    sentence = f"{apart_sentence(signals.apart)}{verdict.sentence}{lock_sentence(signals)}"
+    verdict = replace(verdict, sentence=sentence)
     return replace(verdict, evidence=(*_marked(verdict), *(signals.ranks.evidence if signals.ranks else ())))
-
-
-def _starts_sentence(signals: Signals) -> str:
-    """Where most of a data wait that matters lies at starts of epochs, of which a window may have one by chance."""
-    wait, measured = signals.measured_cost_us or 0.0, signals.share(signals.measured_cost_us) or 0.0
-    if measured < INPUT_BOUND or signals.epoch_starts_us < MOSTLY_STARTS * wait:
-        return ""
-    return f" {percent(min(1.0, signals.epoch_starts_us / wait))} of that wait is for the first batches of epochs."
 
 
 def _marked(verdict: Verdict) -> Iterator[Evidence]:
@@ -104,7 +95,7 @@ def _judge_device_run(signals: Signals) -> Verdict:
         return Verdict("device", f"{opening}: the device is the bottleneck, leave the DataLoader alone.", evidence)
     leader = next(iter(signals.idle_reasons), None)
     if cost is not None and cost >= INPUT_BOUND and (leader is None or leader.name == "data_wait"):
-        sentence = f"{opening}; for {percent(cost)} of the window it waits for data{_mostly(signals)}."
+        sentence = f"{opening}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."
         return Verdict(_input_bound(signals), sentence, evidence)
     because = "" if leader is None else f", for {percent(leader.share)} {leader.words}"
     bound: Bound = "unknown" if leader is None else leader.bound
@@ -113,12 +104,14 @@ def _judge_device_run(signals: Signals) -> Verdict:
         sentence = f"{opening}{because}; how much of that is data wait is unknown.{f' {fed}' if fed else ''}"
         return Verdict("unknown" if leader is None or leader.name == "host" else bound, sentence, evidence)
     if cost < INPUT_BOUND and leader is not None and leader.share < ONE_REASON:
-        sentence = f"{opening}, for no single reason: the largest is {_causes(signals)[0]}; {NOT_DATA}."
+        sentence = f"{opening}, for no single reason: the largest is {_causes(signals)[0]}; {_not_data(signals)}."
         return Verdict("balanced", sentence, evidence)
     if cost < INPUT_BOUND:
-        sentence = f"{opening}{because}; it waits for data for only {percent(cost)} of the window: {NOT_DATA}."
+        sentence = (
+            f"{opening}{because}; it waits for data for only {percent(cost)} of {_rest(signals)}: {_not_data(signals)}."
+        )
     else:
-        sentence = f"{opening}{because}; for {percent(cost)} of the window it waits for data{_mostly(signals)}."
+        sentence = f"{opening}{because}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."
     return Verdict(bound, sentence, evidence)
 
 
@@ -137,7 +130,9 @@ def _judge_unsteady(
         is_data = signals.has_device or cost >= HIGHLY_INPUT_BOUND
         return Verdict(_input_bound(signals) if is_data else "host", f"{sentence}{_mostly(signals)}.", evidence)
     other: Bound = next((reason.bound for reason in signals.idle_reasons if reason.name != "data_wait"), "device")
-    return Verdict(other if signals.has_device else "host", f"{sentence}: {not_data(signals, NOT_DATA)}.", evidence)
+    return Verdict(
+        other if signals.has_device else "host", f"{sentence}: {not_data(signals, _not_data(signals))}.", evidence
+    )
 
 
 def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:
@@ -159,7 +154,7 @@ def _causes(signals: Signals) -> list[str]:
 
 
 def _judge_host_run(signals: Signals) -> Verdict:
-    cost = signals.share(signals.data_wait_us)
+    cost = signals.measured_share
     if cost is None:
         if fed := fed_sentence(signals):
             return Verdict("unknown", fed)
@@ -173,11 +168,11 @@ def _judge_host_run(signals: Signals) -> Verdict:
     ranks = waits_for_ranks(signals)
     if ranks is not None:
         return _judge_rank(signals, ranks, cost)
-    opening = f"The training thread waits for data for {percent(cost)} of the window"
+    opening = f"The training thread waits for data for {percent(cost)} of {_rest(signals)}"
     if cost < INPUT_BOUND:
-        return Verdict("host", f"{opening}: {not_data(signals, NOT_DATA)}.", _wait_evidence(signals))
+        return Verdict("host", f"{opening}: {not_data(signals, _not_data(signals))}.", _wait_evidence(signals))
     if cost < HIGHLY_INPUT_BOUND:
-        own = f"The training thread is in the loop's own code for {percent(1 - cost)} of the window"
+        own = f"The training thread is in the loop's own code for {percent(1 - cost)} of {_rest(signals)}"
         sentence = f"{own}, and waits for data for {percent(cost)}{_mostly(signals)}."
         return Verdict("host", sentence, _wait_evidence(signals))
     return Verdict(_input_bound(signals), f"{opening}{_mostly(signals)}.", _wait_evidence(signals))
@@ -191,10 +186,20 @@ def _judge_rank(signals: Signals, ranks: Estimate, cost: float) -> Verdict:
     mostly = _mostly(signals) if cost >= INPUT_BOUND else ""
     if cost >= ranks.share:
         bound = _input_bound(signals) if cost >= HIGHLY_INPUT_BOUND else "host"
-        sentence = f"The training thread waits for data for {percent(cost)} of the window{mostly}; it waits {others}"
-        return Verdict(bound, f"{sentence} ({seen}). {which}", _wait_evidence(signals))
+        wait = f"The training thread waits for data for {percent(cost)} of {_rest(signals)}{mostly}"
+        return Verdict(bound, f"{wait}; it waits {others} ({seen}). {which}", _wait_evidence(signals))
     sentence = f"The training thread waits {others} of the window ({seen}), and for data for {percent(cost)}{mostly}"
     return Verdict("comm", f"{sentence}. {which}", _wait_evidence(signals))
+
+
+def _rest(signals: Signals) -> str:
+    """What the share of the loop's data wait is of, behind what is told apart."""
+    return "the rest of the window" if signals.apart else "the window"
+
+
+def _not_data(signals: Signals) -> str:
+    """Of the loop: what is told apart before is time that the DataLoader takes as well."""
+    return f"there, {NOT_DATA}" if signals.apart else NOT_DATA
 
 
 def _judge_replay(signals: Signals) -> Verdict:
@@ -211,12 +216,16 @@ def _judge_replay(signals: Signals) -> Verdict:
 def _mostly(signals: Signals) -> str:
     leader, largest = leading_place(signals), next(iter(signals.waits_by_stage or ()), None)
     if leader is None and largest is not None and (largest.stage is not None or largest.name in NAMED):
-        return f"; no stage caused more than {percent(largest.share)} of the data wait"
+        return f"; no stage caused more than {percent(largest.share)} of {_that(signals)} data wait"
     if leader is None or largest is None:
         return "; the trace does not show for which stage"
     part = "most of it" if leader.share > 0.5 else "the largest part" if leader == largest else "part of it"
     part = "all of it" if leader.share >= NEARLY_ALL else part
-    return f", {part} for {leader.name} ({percent(leader.share)} of the data wait)"
+    return f", {part} for {leader.name} ({percent(leader.share)} of {_that(signals)} data wait)"
+
+
+def _that(signals: Signals) -> str:
+    return "that" if signals.apart else "the"
 
 
 def _input_bound(signals: Signals) -> Bound:
@@ -256,8 +265,8 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
     wait, exposed = signals.data_wait_us, signals.exposed_wait_us
     if signals.mode != "replay" and wait is not None and exposed is not None:
         parts = f"{duration(exposed)} exposed (device idle), {duration(wait - exposed)} hidden (device busy)"
-        facts.append(time("data_wait", wait, f"data wait {duration(wait)}: {parts}"))
-    whole = "loading time" if signals.mode == "replay" else "data wait"
+        facts.append(time("data_wait", wait, f"{signals.own_wait} {duration(wait)}: {parts}"))
+    whole = "loading time" if signals.mode == "replay" else signals.own_wait
     leader, largest = leading_place(signals), (signals.waits_by_stage or ())[:SHOWN]
     if leader is not None and leader not in largest:  # the sentence names it: the transfer as a whole
         largest = tuple(_with_parts(leader, largest))

@@ -160,7 +160,7 @@ def _read_by_workers(results: Results, settings: LoaderInfo) -> list[Int64Array]
 def _sizes(results: Results, workers: int) -> Iterator[tuple[Int64Array, Int64Array]]:
     """Of each DataLoader worker of the main loader, in its first epoch: which of its own batches, and the size."""
     tree, facts = results.tree, results.trace.span_facts
-    number = _main_loader(results)
+    number = results.use.main
     for track, worker in results.trace.worker_tracks().items():
         rows = np.flatnonzero((tree.track == track) & (facts.bytes > 0))
         if worker.loader != number or not len(rows):
@@ -178,12 +178,6 @@ def _why_unknown(read: Sequence[Int64Array]) -> str:
     if min(map(len, read)) < LEAST_RESULTS:
         return "Too few items of each DataLoader worker have a recorded size to compare them by it"
     return "The items that DataLoader workers read are nearly all of one size, and cannot be compared by it"
-
-
-def _main_loader(results: Results) -> int:
-    pipeline = results.trace.info.pipeline
-    loaders = () if pipeline is None else pipeline.loaders
-    return next((number for number, loader in enumerate(loaders) if loader is results.settings), 0)
 
 
 def _shows(sizes: Int64Array) -> bool:
@@ -229,7 +223,7 @@ def _unused(results: Results, settings: LoaderInfo) -> Unused | None:
         return None
     batches = pipeline.batches
     is_built = (batches.finished_ns != UNKNOWN_NS) & (batches.number >= 0)
-    mine = (batches.loader == _main_loader(results)) & is_built
+    mine = (batches.loader == results.use.main) & is_built
     epochs, counts = np.unique(batches.epoch[mine], return_counts=True)
     if not len(epochs):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.thresholds import (
@@ -21,21 +22,39 @@ from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import percent, plural, ratio
 
 
+@dataclass(frozen=True, slots=True)
+class LoopShare:
+    """Of the training loop's DataLoader workers, without what is told apart: `busy` of their lifetimes, `wait` of the
+    window; `left_out` names that.
+    """
+
+    busy: float
+    wait: float
+    left_out: str
+
+
 def worker_sentence(
-    summary: WorkerSummary, window: Window, built_share: float | None = None, loader: LoaderInfo | None = None
+    summary: WorkerSummary,
+    window: Window,
+    built_share: float | None = None,
+    loader: LoaderInfo | None = None,
+    loop: LoopShare | None = None,
 ) -> str:
     """`built_share`: of the data wait, what the stages that build batches caused; None where that is not known.
-    `loader`: whose workers they are, where there are several DataLoaders.
+    `loader`: whose workers they are, where there are several DataLoaders. `loop`: where something is told apart.
     """
     busy = summary.busy_ns / summary.alive_ns if summary.alive_ns else 0.0
     wait = None if summary.wait_ns is None else summary.wait_ns / window.duration_ns
+    if loop is not None:
+        busy, wait = loop.busy, loop.wait
     who = f"{plural(summary.workers, 'DataLoader worker')}{'' if loader is None else f' of {name_of(loader)}'}"
     lived_through = summary.alive_ns >= LIVED_THROUGH * window.duration_ns
     whole = "the window" if lived_through else "its lifetime" if summary.workers == 1 else "their lifetimes"
     are = "is" if summary.workers == 1 else "are"
     span = "it" if lived_through else "the window"
     balance = _balance(summary, busy, wait, span if loader is None else f"{span} for its batches", built_share)
-    return f"{who} {are} busy {percent(busy)} of {whole}{balance}.{_uneven(summary)}"
+    without = f"Without {loop.left_out}, " if loop is not None else ""
+    return f"{without}{who} {are} busy {percent(busy)} of {whole}{balance}.{_uneven(summary)}"
 
 
 def name_of(loader: LoaderInfo) -> str:

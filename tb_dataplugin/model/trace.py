@@ -119,11 +119,6 @@ class BatchTable:
     def __len__(self) -> int:
         return len(self.number)
 
-    @property
-    def main_loader(self) -> int:
-        """The loader with most batches; 0 without any."""
-        return int(np.bincount(self.loader).argmax()) if len(self) else 0
-
 
 @dataclass(frozen=True, slots=True)
 class BatchCosts:

@@ -16,6 +16,7 @@ from tb_dataplugin.findings.recording import RecordingCost
 from tb_dataplugin.findings.replay_sentences import no_cpu_share
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_apart import apart_report
 from tb_dataplugin.report.build_details import detail_reports
 from tb_dataplugin.report.build_devices import device_reports, idle_by_cause
 from tb_dataplugin.report.build_findings import abstention_report, finding_report, verdict_report
@@ -117,6 +118,7 @@ def _step(row: StepRow) -> pb.Step:
         idle_data_wait_us=maybe_us(row.idle_data_wait_ns),
         idle_other_us=maybe_us(row.idle_other_ns),
         idle_by_cause_us=None if row.device_busy_ns is None else idle_by_cause(row.idle_by_cause_ns),
+        apart_us=us(row.apart_ns) if row.apart_ns else None,
     )
 
 
@@ -147,6 +149,7 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
         wait_sentence=sentences.wait,
         wait_source=loader.source,
         steady_state=_steady_state(results.steady, sentences) if results.steady else None,
+        apart=apart_report(results, sentences.apart) if results.loop.apart else None,
         limited_by_us=limited_by(results.limits.data_wait) if results.limits and results.limits.data_wait else None,
     )
     if settings is not None:

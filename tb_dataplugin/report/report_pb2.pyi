@@ -668,7 +668,9 @@ Global___Steps: _TypeAlias = Steps  # noqa: Y015
 
 @_typing.final
 class Sawtooth(_message.Message):
-    """Every `period`-th step waits because all DataLoader workers finish their batches at about the same time."""
+    """Every `period`-th step waits because all DataLoader workers finish their batches at about the same time. Without what
+    `Loader.apart` has.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -682,7 +684,7 @@ class Sawtooth(_message.Message):
     data_wait_us: _builtins.float
     """data wait of every `period`-th step, from the step that has most of it"""
     share: _builtins.float
-    """data_wait_us over the data wait of all steps"""
+    """data_wait_us over that of all steps"""
     sentence: _builtins.str
     """"1 step in 4 has 92.1% of the data wait: ..." """
     @_builtins.property
@@ -718,6 +720,7 @@ class Step(_message.Message):
     IDLE_DATA_WAIT_US_FIELD_NUMBER: _builtins.int
     IDLE_OTHER_US_FIELD_NUMBER: _builtins.int
     IDLE_BY_CAUSE_US_FIELD_NUMBER: _builtins.int
+    APART_US_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """N of ProfilerStep#N; never comparable between runs"""
     start_us: _builtins.float
@@ -730,6 +733,8 @@ class Step(_message.Message):
     """
     idle_data_wait_us: _builtins.float
     idle_other_us: _builtins.float
+    apart_us: _builtins.float
+    """part of data_wait_us that Loader.apart has; absent where it is none"""
     @_builtins.property
     def idle_by_cause_us(self) -> Global___IdleByCause:
         """the same idle time by cause: device_busy + its sum = duration. Absent without a device"""
@@ -745,11 +750,14 @@ class Step(_message.Message):
         idle_data_wait_us: _builtins.float | None = ...,
         idle_other_us: _builtins.float | None = ...,
         idle_by_cause_us: Global___IdleByCause | None = ...,
+        apart_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "idle_by_cause_us", b"idle_by_cause_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_apart_us", b"_apart_us", "_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "apart_us", b"apart_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "idle_by_cause_us", b"idle_by_cause_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "duration_us", b"duration_us", "idle_by_cause_us", b"idle_by_cause_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us", "number", b"number", "start_us", b"start_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_apart_us", b"_apart_us", "_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "apart_us", b"apart_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "duration_us", b"duration_us", "idle_by_cause_us", b"idle_by_cause_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us", "number", b"number", "start_us", b"start_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__apart_us: _TypeAlias = _typing.Literal["apart_us"]  # noqa: Y015
+    _WhichOneofArgType__apart_us: _TypeAlias = _typing.Literal["_apart_us", b"_apart_us"]  # noqa: Y015
     _WhichOneofReturnType__data_wait_us: _TypeAlias = _typing.Literal["data_wait_us"]  # noqa: Y015
     _WhichOneofArgType__data_wait_us: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us"]  # noqa: Y015
     _WhichOneofReturnType__device_busy_us: _TypeAlias = _typing.Literal["device_busy_us"]  # noqa: Y015
@@ -758,6 +766,8 @@ class Step(_message.Message):
     _WhichOneofArgType__idle_data_wait_us: _TypeAlias = _typing.Literal["_idle_data_wait_us", b"_idle_data_wait_us"]  # noqa: Y015
     _WhichOneofReturnType__idle_other_us: _TypeAlias = _typing.Literal["idle_other_us"]  # noqa: Y015
     _WhichOneofArgType__idle_other_us: _TypeAlias = _typing.Literal["_idle_other_us", b"_idle_other_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__apart_us) -> _WhichOneofReturnType__apart_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_us) -> _WhichOneofReturnType__data_wait_us | None: ...
     @_typing.overload
@@ -1265,6 +1275,7 @@ class Loader(_message.Message):
     WAIT_SENTENCE_FIELD_NUMBER: _builtins.int
     STEADY_STATE_FIELD_NUMBER: _builtins.int
     LIMITED_BY_US_FIELD_NUMBER: _builtins.int
+    APART_FIELD_NUMBER: _builtins.int
     WAIT_SOURCE_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """union of the training thread's wait spans in the window"""
@@ -1304,6 +1315,10 @@ class Loader(_message.Message):
     def limited_by_us(self) -> Global___LimitedBy:
         """of wait_us; absent with too few samples"""
 
+    @_builtins.property
+    def apart(self) -> Global___Apart:
+        """absent where all data wait is the training loop's as it goes on"""
+
     def __init__(
         self,
         *,
@@ -1326,11 +1341,12 @@ class Loader(_message.Message):
         wait_sentence: _builtins.str = ...,
         steady_state: Global___SteadyState | None = ...,
         limited_by_us: Global___LimitedBy | None = ...,
+        apart: Global___Apart | None = ...,
         wait_source: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "batch_size", b"batch_size", "dataset", b"dataset", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
@@ -1380,6 +1396,124 @@ class Loader(_message.Message):
 Global___Loader: _TypeAlias = Loader  # noqa: Y015
 
 @_typing.final
+class Apart(_message.Message):
+    """Data wait that says nothing of the other steps: verdict, findings, rates of each part, blocks of stages and `compare` are
+    about the window without it.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    @_typing.final
+    class WaitByStageUsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.float
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.float = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+    WAIT_US_FIELD_NUMBER: _builtins.int
+    STARTS_US_FIELD_NUMBER: _builtins.int
+    EPOCHS_FIELD_NUMBER: _builtins.int
+    WAIT_BY_STAGE_US_FIELD_NUMBER: _builtins.int
+    IDLE_US_FIELD_NUMBER: _builtins.int
+    OTHERS_FIELD_NUMBER: _builtins.int
+    SENTENCE_FIELD_NUMBER: _builtins.int
+    wait_us: _builtins.float
+    """part of Loader.wait_us"""
+    starts_us: _builtins.float
+    """of that, starts of epochs: until each new DataLoader worker has handed over its"""
+    epochs: _builtins.int
+    """first batch, and while the old ones ended
+    that start in the window
+    """
+    idle_us: _builtins.float
+    """of the first device's idle time with cause data_wait; absent without one"""
+    sentence: _builtins.str
+    """what has it, how much, in which steps: it opens the verdict"""
+    @_builtins.property
+    def wait_by_stage_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
+        """part of Loader.wait_by_stage_us; sums to wait_us"""
+
+    @_builtins.property
+    def others(self) -> _containers.RepeatedCompositeFieldContainer[Global___OtherLoader]:
+        """loaders that are iterated inside some steps, as an evaluation does"""
+
+    def __init__(
+        self,
+        *,
+        wait_us: _builtins.float = ...,
+        starts_us: _builtins.float = ...,
+        epochs: _builtins.int = ...,
+        wait_by_stage_us: _abc.Mapping[_builtins.str, _builtins.float] | None = ...,
+        idle_us: _builtins.float | None = ...,
+        others: _abc.Iterable[Global___OtherLoader] | None = ...,
+        sentence: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "idle_us", b"idle_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "epochs", b"epochs", "idle_us", b"idle_us", "others", b"others", "sentence", b"sentence", "starts_us", b"starts_us", "wait_by_stage_us", b"wait_by_stage_us", "wait_us", b"wait_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__idle_us: _TypeAlias = _typing.Literal["idle_us"]  # noqa: Y015
+    _WhichOneofArgType__idle_us: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__idle_us) -> _WhichOneofReturnType__idle_us | None: ...
+
+Global___Apart: _TypeAlias = Apart  # noqa: Y015
+
+@_typing.final
+class OtherLoader(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    DATASET_FIELD_NUMBER: _builtins.int
+    BATCH_SIZE_FIELD_NUMBER: _builtins.int
+    NUM_WORKERS_FIELD_NUMBER: _builtins.int
+    WAIT_US_FIELD_NUMBER: _builtins.int
+    STEPS_FIELD_NUMBER: _builtins.int
+    dataset: _builtins.str
+    """class name; "" when not known"""
+    batch_size: _builtins.int
+    num_workers: _builtins.int
+    wait_us: _builtins.float
+    @_builtins.property
+    def steps(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """numbers of the steps that have it"""
+
+    def __init__(
+        self,
+        *,
+        dataset: _builtins.str = ...,
+        batch_size: _builtins.int | None = ...,
+        num_workers: _builtins.int | None = ...,
+        wait_us: _builtins.float = ...,
+        steps: _abc.Iterable[_builtins.int] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "batch_size", b"batch_size", "num_workers", b"num_workers"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "batch_size", b"batch_size", "dataset", b"dataset", "num_workers", b"num_workers", "steps", b"steps", "wait_us", b"wait_us"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
+    _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
+    _WhichOneofReturnType__num_workers: _TypeAlias = _typing.Literal["num_workers"]  # noqa: Y015
+    _WhichOneofArgType__num_workers: _TypeAlias = _typing.Literal["_num_workers", b"_num_workers"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_size) -> _WhichOneofReturnType__batch_size | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__num_workers) -> _WhichOneofReturnType__num_workers | None: ...
+
+Global___OtherLoader: _TypeAlias = OtherLoader  # noqa: Y015
+
+@_typing.final
 class SteadyState(_message.Message):
     """Whether the window shows the loop as it goes on for ever, and what its data wait is then. A queue that is full when the
     window opens hides a slow loader; one that is empty makes it look slow.
@@ -1409,7 +1543,7 @@ class SteadyState(_message.Message):
     """of the mean step"""
     wait_us: _builtins.float
     """The steady state: measured where `state` is steady; estimated from the workers' capacity where it is draining or
-    filling; without the waits for first batches where an epoch starts; absent where there are too few batches or steps.
+    filling; without what `Loader.apart` has where an epoch starts; absent where there are too few batches or steps.
     data wait per step
     """
     wait_low_us: _builtins.float
@@ -1562,7 +1696,7 @@ class Stage(_message.Message):
     @_builtins.property
     def block_count(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """when unknown
-        What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
+        What `compare` takes the noise from, without `Loader.apart`: the calls in blocks of one or more whole batches of one DataLoader worker (without
         workers: of steps), by time; about 64 of them.
         calls
         """
@@ -2392,13 +2526,15 @@ class Throughput(_message.Message):
     samples_per_s: _builtins.float
     """what the run reached"""
     read_per_s: _builtins.float
-    """F: what reading alone could sustain"""
+    """What each part could sustain is without what `Loader.apart` has.
+    F: what reading alone could sustain
+    """
     prepare_per_s: _builtins.float
     """P: what preparation alone (all stages, all workers) could sustain"""
     device_per_s: _builtins.float
     """G: what the device side alone could sustain"""
     samples: _builtins.float
-    """samples in the window"""
+    """samples of the training loop's loader in the window"""
     load_per_s: _builtins.float
     """reading and preparation by turns: 1 / (1 / F + 1 / P)"""
     around_per_s: _builtins.float
@@ -4883,6 +5019,7 @@ class RunPoint(_message.Message):
     data_wait_share: _builtins.float
     """of the step time"""
     samples_per_s: _builtins.float
+    """of the timed steps where a window was recorded, else by the clock"""
     epochs: _builtins.int
     """begun in it"""
     ready: _builtins.float
@@ -4998,6 +5135,7 @@ class RunMark(_message.Message):
     epoch: _builtins.int
     batch: _builtins.int
     took_us: _builtins.float
+    """of a slow time: the mean step or wait"""
     usual_us: _builtins.float
     capture: _builtins.str
     """name of the capture of it, in the same folder; "" for none"""
@@ -5035,7 +5173,7 @@ class RunPhase(_message.Message):
     from_s: _builtins.float
     to_s: _builtins.float
     kind: _builtins.str
-    """process | slow"""
+    """process | slow | recorded"""
     text: _builtins.str
     def __init__(
         self,

@@ -80,9 +80,10 @@ def _cannot(why: str) -> Unavailable:
 def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     table, settings = workers.batches.table, results.settings
     assert settings is not None
-    loader = table.main_loader
+    loader = results.use.in_workers
     rows = np.flatnonzero((table.loader == loader) & known(table.started_ns) & known(table.finished_ns))
     rows = rows[table.finished_ns[rows] > results.window.start_ns]
+    rows = rows[~results.loop.apart.batches[rows]] if results.loop.apart else rows
     built = _built(results, workers, rows)
     taken = rows[known(workers.batches.wait_start_ns[rows]) & (table.number[rows] != 0)]
     if not len(built) or not len(taken):
@@ -139,7 +140,7 @@ def _sending(results: Results) -> float:
 
 def _without_workers(results: Results) -> Loop | Unavailable:
     assert results.loader is not None and results.trace.training_track is not None
-    waits = results.loader.waits
+    waits = results.loop.waits
     build = parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
     build = _with_wrappers(build, results, waits)
     building, training = _training_cpus(results, busy_ns=waits.total_ns)
@@ -176,7 +177,7 @@ def _loop(
     rows, size = results.steps.rows, results.settings.batch_size
     own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64)
     steady = results.steady.wait if results.steady else None
-    wait = steady.value if steady else float(np.mean([row.data_wait_ns or 0 for row in rows]))
+    wait = steady.value if steady else float(np.mean([(row.data_wait_ns or 0) - row.apart_ns for row in rows]))
     per_step = float(max(1, round(batches / len(rows))))
     loop = Loop(
         settings=_settings(results.settings),

@@ -36,7 +36,7 @@ def check(signals: Signals) -> Finding | None:
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"Small transforms that run once per sample caused {percent(share)} of the data wait: {names}",
+        title=f"Small transforms that run once per sample caused {percent(share)} of the {signals.own_wait}: {names}",
         advice="Apply those that treat every sample alike to the whole batch, in collate or on the device: the "
         "overhead of a call is then paid once per batch.",
         stage=most_waited_for(signals, tiny),

@@ -44,7 +44,7 @@ def check(signals: Signals) -> Finding | None:
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     return Finding(
         severity=severity(signals, gain, otherwise_us=wait.cost_us),
-        title=f"{wait.name} caused {percent(wait.share)} of the data wait",
+        title=f"{wait.name} caused {percent(wait.share)} of the {signals.own_wait}",
         advice=in_memory.ADVICE if whole else ADVICE,
         stage=wait.name,
         evidence=(*map(_calls, rows[:1]), *stage_line(signals, wait.name), *(saving.why if gain else ())),

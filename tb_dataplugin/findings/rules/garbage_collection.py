@@ -37,10 +37,10 @@ def check(signals: Signals) -> Finding | None:
 def _in_the_wait(signals: Signals, collecting_us: float) -> Finding:
     """DataLoader workers make the batches, but the training process collects while it waits for one."""
     part, gain = collecting_us / (signals.data_wait_us or collecting_us), signals.per_step(collecting_us)
-    text = f"{duration(collecting_us)} of {duration(signals.data_wait_us or collecting_us)} of data wait"
+    text = f"{duration(collecting_us)} of {duration(signals.data_wait_us or collecting_us)} of {signals.own_wait}"
     return Finding(
         severity=severity(signals, gain),
-        title=f"Python's garbage collector takes {percent(part)} of the data wait, in the training process",
+        title=f"Python's garbage collector takes {percent(part)} of the {signals.own_wait}, in the training process",
         advice="It runs whenever enough objects have been made, and happened to run in next(): no change of the loader "
         "shortens it. Call gc.freeze() once model and dataset are built, so that it has fewer objects to scan, or "
         "gc.collect() where it does not matter.",

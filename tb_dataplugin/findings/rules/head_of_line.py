@@ -27,7 +27,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     if (signals.loader is not None and signals.loader.in_order is False) or signals.lock_limits_wait:
         return None
-    lost = min(signals.in_steady_state(signals.head_of_line_us), starved * signals.window_us)
+    lost = min(signals.in_steady_state(signals.head_of_line_us), starved * signals.own_window_us)
     gain = signals.per_step(lost)
     whole = "time that the device waits for data" if signals.has_device else "data wait"
     starved_text = f"DataLoader workers are starved for {percent(starved)} {signals.workers.of_whole}"

@@ -29,7 +29,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if costs.threads < HIDDEN_THREADS or costs.run_delay < NO_CPU:
         return None
     busy = signals.workers
-    lost = None if busy is None else busy.busy * signals.window_us * costs.run_delay
+    lost = None if busy is None else busy.busy * signals.own_window_us * costs.run_delay
     cost = signals.wait_cost_us
     gain = None if lost is None or cost is None else signals.per_step(min(cost, lost))
     cpus = "" if signals.cpus is None else f" on {signals.cpus:g} CPUs"

@@ -15,7 +15,7 @@ from tb_dataplugin.units import duration, percent
 def check(signals: Signals) -> Finding | Abstention | None:
     if signals.loader is None or signals.wait_cost_us is None or signals.lock_limits_wait:
         return None
-    steady = signals.wait_cost_us - signals.epoch_starts_us - _without_queue(signals)
+    steady = signals.wait_cost_us - _without_queue(signals)
     steady_share, workers = signals.loop_share(steady), signals.workers
     if steady_share is None or steady_share < INPUT_BOUND:
         return None
@@ -24,7 +24,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if workers.starved < WORKERS_STARVED:
         return None
     factor = signals.loader.prefetch_factor or 2
-    gain = signals.per_step(min(steady, workers.starved * signals.window_us))
+    gain = signals.per_step(min(steady, workers.starved * signals.own_window_us))
     starved = f"starved for {percent(workers.starved)} {workers.of_whole}"
     return Finding(
         severity=severity(signals, gain, otherwise_us=steady),
@@ -54,4 +54,4 @@ def _without_queue(signals: Signals) -> float:
 def _wait_text(signals: Signals, steady: float) -> str:
     if signals.unsteady is not None:
         return f"about {duration(steady)} of {signals.cost_name} in as many steps of the steady state (estimated)"
-    return f"{duration(steady)} of {signals.cost_name} without epoch starts"
+    return f"{duration(steady)} of {signals.cost_name}{f' without {signals.apart.names}' if signals.apart else ''}"

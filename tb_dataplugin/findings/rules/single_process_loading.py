@@ -40,7 +40,7 @@ def check(signals: Signals) -> Finding | None:
     cost -= stays
     workers, why = _workers(signals, cost)
     gain = _gain(signals, cost, workers if signals.cpus else None)
-    total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of data wait in total"),)
+    total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of {signals.own_wait}"),)
     busy = judge_cpus(signals)
     full = FULL if busy.saturated and not _blocked(signals) else ""
     how_severe = severity(signals, gain, otherwise_us=cost)
@@ -74,7 +74,7 @@ def _workers(signals: Signals, cost_us: float) -> tuple[int, str]:
     """How many, and why: as many as keep up with the rest of the step, within the CPUs that building needs."""
     if not signals.cpus or signals.data_wait_us is None:
         return UNKNOWN_CPUS, "or one less than the machine has CPUs"
-    rest = signals.window_us - signals.data_wait_us
+    rest = signals.own_window_us - signals.data_wait_us
     blocked = _blocked(signals)
     most = max(1, int(signals.cpus / (1 - min(MOST_BLOCKED, blocked))))
     if cost_us <= most * rest:
@@ -112,4 +112,4 @@ def _gain(signals: Signals, cost_us: float, workers: int | None) -> float | None
     if signals.wait_cost_us is None or signals.data_wait_us is None:
         return None
     fastest = signals.data_wait_us / workers if workers else 0.0
-    return signals.per_step(max(0.0, min(cost_us, signals.window_us - fastest)))
+    return signals.per_step(max(0.0, min(cost_us, signals.own_window_us - fastest)))

@@ -4,38 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
+from tb_dataplugin.findings.apart_signals import FirstBuild, StartSignals
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import EPOCH_START
+from tb_dataplugin.findings.thresholds import EPOCH_START, ONCE_PER_WORKER
 from tb_dataplugin.units import duration, percent
+
+LIVE_ON = (
+    "Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and open files."
+)
 
 
 @rule(title="DataLoader workers started every epoch", about="epochs", workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    share, repeated = signals.share(signals.epoch_starts_us), signals.repeated_epoch_starts_us
-    if signals.loader is None or share is None or share < EPOCH_START or signals.loader.persistent_workers:
+    starts = signals.apart.starts if signals.apart else None
+    share = None if starts is None else signals.share(starts.cost_us)
+    if signals.loader is None or starts is None or share is None or share < EPOCH_START:
         return None
-    if not repeated:
+    if signals.loader.persistent_workers:
+        return None
+    if not starts.repeated:
         return Abstention(
             "Only the loader's first epoch begins in the window: DataLoader workers have to start once anyway."
         )
     if signals.loader.persistent_workers is None:
         return Abstention("Whether DataLoader workers persist was not recorded.")
-    saved = repeated - signals.first_builds_us
-    share = signals.share(saved)
-    if share is None or share < EPOCH_START:
+    saved = starts.repeated_us - starts.built_us + starts.shutdown_us
+    steps = steps_between(signals, starts)
+    gain = saved / starts.repeated / steps if steps else None
+    if gain is None or not signals.mean_step_us or gain < EPOCH_START * (signals.mean_step_us + gain):
         return None
-    gain = signals.per_step(saved)
     return Finding(
-        severity=severity(signals, gain, otherwise_us=saved),
-        title=f"Epochs begin with a wait for new DataLoader workers: {percent(share)} of the window",
-        advice="Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and "
-        "open files.",
-        evidence=(*_waited(repeated, signals.first_builds_us), *_process_changes(signals)),
+        severity=severity(signals, gain),
+        title=f"Each epoch begins with a wait of {duration(starts.repeated_us / starts.repeated)}, as its DataLoader "
+        "workers are started anew",
+        advice=_advice(signals, starts.first_build),
+        evidence=(*_waited(starts, saved, steps), *_first_build(starts.first_build)),
         gain_us_per_step=gain,
         code="DataLoader(..., persistent_workers=True)",
         confidence="likely",
@@ -43,22 +50,46 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
-def _waited(repeated: float, building: float) -> Iterator[Evidence]:
-    text = f"{duration(repeated)} after iter(loader) of an epoch after the first"
-    yield time("repeated_epoch_starts", repeated, text)
-    if building:
-        built = f"of it {duration(building)} in which the epoch's first batch was being built"
-        yield time("first_builds", building, built)
+def steps_between(signals: Signals, starts: StartSignals) -> float | None:
+    """How many steps share one start: those of the window, or of an epoch where that is longer."""
+    if not signals.step_count:
+        return None
+    seen = signals.step_count / starts.repeated
+    length, rates = signals.loader.sampler_length if signals.loader else None, signals.throughput
+    if not length or rates is None or not rates.samples:
+        return seen
+    return max(seen, length / (rates.samples / signals.step_count))
 
 
-def _process_changes(signals: Signals) -> tuple[Evidence, ...]:
-    named = {
-        STARTUP: "passed before a DataLoader worker was running",
-        SHUTDOWN: "passed while the loader stopped its DataLoader workers",
-    }
-    found = ((name, signals.wait_for(name)) for name in named)
-    return tuple(
-        time(name, wait.data_wait_us, f"{duration(wait.data_wait_us)} of the data wait {named[name]}", stage=name)
-        for name, wait in found
-        if wait is not None
+def _advice(signals: Signals, first: FirstBuild | None) -> str:
+    if first is None or first.mean_us < ONCE_PER_WORKER * first.others_us:
+        return LIVE_ON
+    where = f"{first.stage} ({first.line.place})" if first.line is not None else first.stage
+    forked = signals.loader is not None and signals.loader.start_method == "fork"
+    ahead = " Or load one sample before iter(loader): forked workers then have it." if forked else ""
+    return f"{LIVE_ON} Each new worker does something once in {where}, such as imports.{ahead}"
+
+
+def _waited(starts: StartSignals, saved: float, steps: float | None) -> Iterator[Evidence]:
+    wait, each = starts.repeated_us / starts.repeated, "" if starts.repeated == 1 else " on average"
+    parts = [f"{duration(starts.built_us / starts.repeated)} of it building that batch, which stays"]
+    if starts.startup_us:
+        parts.append(f"{duration(starts.startup_us / starts.epochs)} until a DataLoader worker ran")
+    text = f"{duration(wait)}{each} until an epoch's first batch: {', '.join(parts)}"
+    yield time("repeated_epoch_starts", starts.repeated_us, text)
+    if starts.shutdown_us:
+        text = f"{duration(starts.shutdown_us / starts.repeated)} before that to stop the DataLoader workers"
+        yield time("shutdown", starts.shutdown_us, text)
+    of = f" (of {steps:.0f} steps)" if steps else ""
+    yield time("saved_per_epoch", saved, f"up to {duration(saved / starts.repeated)} per epoch{of} can go")
+
+
+def _first_build(first: FirstBuild | None) -> Iterator[Evidence]:
+    if first is None or first.mean_us < ONCE_PER_WORKER * first.others_us:
+        return
+    line = "" if first.line is None else f", {percent(first.line.share)} of that in {first.line.text}"
+    text = (
+        f"new DataLoader workers build their first batch in {duration(first.mean_us)}, others take "
+        f"{duration(first.others_us)}: {percent(first.stage_share)} of it in {first.stage}{line}"
     )
+    yield time("first_build", first.mean_us, text, stage=first.stage)

@@ -38,7 +38,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     each = sum(calls.total_us for calls in sized) / count
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"Reading caused {percent(read_share)} of the data wait, in reads of {data_size(size / count)}",
+        title=f"Reading caused {percent(read_share)} of the {signals.own_wait}, in reads of {data_size(size / count)}",
         advice="Opening and seeking cost more than reading: pack the samples into a few large files that are read in "
         "order, or keep them on a local disk or in memory.",
         stage=reads[0].name,

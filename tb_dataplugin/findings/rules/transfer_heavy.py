@@ -71,7 +71,7 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     return Finding(
         severity=severity(signals, gain, otherwise_us=saved_us),
         title=f"A batch takes {duration(each)} from DataLoader worker to training thread: "
-        f"{percent(wait.share)} of the data wait",
+        f"{percent(wait.share)} of the {signals.own_wait}",
         advice=_advice(signals, size, no_cpu, light=light, heavy=by_size >= each),
         stage=TRANSFER,
         evidence=(*_evidence(signals, wait, size), *saving.why),
@@ -104,7 +104,8 @@ def _why_light(signals: Signals, no_cpu: bool | None) -> str:
 
 def _evidence(signals: Signals, wait: StageWait, size: float | None) -> tuple[Evidence, ...]:
     caused, whole = duration(wait.data_wait_us), duration(signals.data_wait_us)
-    text = f"caused all of the data wait, {whole}" if caused == whole else f"caused {caused} of {whole} of data wait"
+    of = signals.own_wait
+    text = f"caused all of the {of}, {whole}" if caused == whole else f"caused {caused} of {whole} of {of}"
     spent = time("wait_by_stage", wait.data_wait_us, text, stage=TRANSFER)
     if size is None:
         return (spent,)
@@ -112,7 +113,7 @@ def _evidence(signals: Signals, wait: StageWait, size: float | None) -> tuple[Ev
 
 
 def _floor(signals: Signals, wait: StageWait, each: float) -> Finding:
-    text = f"{percent(wait.share)} of the data wait, in {plural(signals.wait_count, 'wait')}"
+    text = f"{percent(wait.share)} of the {signals.own_wait}, in {plural(signals.wait_count, 'wait')}"
     return Finding(
         severity="low",
         title=f"Batches are ready in time; taking one costs {duration(each)} whatever the DataLoader workers do",

@@ -21,7 +21,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
             f"Each DataLoader worker finished {significant(workers.batches, 1)} batches in the window on average, too "
             "few to distinguish a slow worker from a slow batch."
         )
-    gain = signals.per_step(min(cost, workers.busy * signals.window_us * (workers.skew - 1)))
+    gain = signals.per_step(min(cost, workers.busy * signals.own_window_us * (workers.skew - 1)))
     busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole} on average"
     skew = f"{ratio(workers.skew)} the mean busy time"
     return Finding(

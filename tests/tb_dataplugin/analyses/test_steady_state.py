@@ -146,7 +146,7 @@ def test_where_epochs_start_the_steady_state_is_without_first_batches() -> None:
     assert steady.measured_share > 0.4
     assert steady.share == pytest.approx(1 / 7, abs=0.001)
     assert steady.share_low <= steady.share <= steady.share_high
-    assert "Without the waits for first batches, data wait is about 14" in steady.sentence
+    assert "Without its start, data wait is about 1.67 ms per step" in steady.sentence
 
 
 def test_where_nearly_every_step_starts_an_epoch_there_is_no_estimate() -> None:

@@ -10,7 +10,7 @@ from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.gain import gain_of
-from tb_dataplugin.findings.rivals import DELIVERY, overlap_us, without_rivals
+from tb_dataplugin.findings.rivals import DELIVERY, Overlap, find_overlap, without_rivals
 from tb_dataplugin.findings.rules import head_of_line, prefetch_too_shallow
 from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.units import percent
@@ -54,9 +54,9 @@ def test_gains_of_one_data_wait_are_said_not_to_add_up() -> None:
     whole = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
     most = replace(first, gain=gain_of(0.6 * whole, signals, of_wait=True))
     step = replace(first, gain=gain_of(0.6 * whole, signals))
-    assert overlap_us([most, most], signals) == whole
-    assert overlap_us([most, step], signals) is None, "only one of them is about data wait"
-    assert overlap_us([most], signals) is None
+    assert find_overlap([step, most, most], signals) == Overlap(whole, (2, 3))
+    assert find_overlap([most, step], signals) is None, "only one of them is about data wait"
+    assert find_overlap([most], signals) is None
 
 
 def test_what_findings_save_together_counts_what_each_gives_back_to_the_step() -> None:
@@ -66,7 +66,8 @@ def test_what_findings_save_together_counts_what_each_gives_back_to_the_step() -
     whole = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
     gives = replace(first.finding, evidence=(time(OF_STEP, 30.0, "30 us of the step"),))
     more = replace(first, finding=gives, gain=gain_of(whole + 30.0, signals, of_wait=True))
-    assert overlap_us([more, more], signals) == whole + 60.0
+    assert find_overlap([more, more], signals) == Overlap(whole + 60.0, (1, 2))
     taken = TakenCpus(own_ns=100_000, delayed=0.4, threads=1.0, workers_ns=1e6, by_workers=1.0)
     assert taken.saved_us(1.0) == pytest.approx(40.0)
-    assert overlap_us([more, more], replace(signals, taken=taken)) == pytest.approx(whole + 40.0)
+    together = find_overlap([more, more], replace(signals, taken=taken))
+    assert together is not None and together.us == pytest.approx(whole + 40.0)

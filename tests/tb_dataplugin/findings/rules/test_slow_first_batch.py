@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.tb_dataplugin.findings.cases import abstentions, capture_of, finding_in, finding_of
+from tests.tb_dataplugin.findings.cases import abstentions, finding_in, finding_of
 from tests.trace_builder import TraceBuilder
 
 
@@ -17,15 +17,6 @@ def test_an_epoch_that_starts_its_workers_again() -> None:
     said = finding_in(epochs(), "slow_first_batch")
     assert said.gain_us_per_step == 100  # 200 us in one of two steps; the very first start is not to be saved
     assert "persistent_workers=True" in said.code
-
-
-def test_the_verdict_says_that_the_data_wait_is_that_of_first_batches() -> None:
-    said = " 100% of that wait is for the first batches of epochs."
-    assert capture_of(epochs()).verdict.sentence.endswith(said)
-    often = epochs()
-    for number in range(2, 8):
-        often.step(1000 * number, 1000).wait(1000 * number, 200, "wait::DataLoader")
-    assert "first batches" not in capture_of(often).verdict.sentence
 
 
 def test_persistent_workers_are_not_recommended_twice_nor_for_the_only_start() -> None:

@@ -34,7 +34,7 @@ def test_workers_with_parts_of_their_own_are_in_order() -> None:
 
 
 def test_where_sizes_show_nothing_it_is_an_inconclusive_check_with_what_to_look_at() -> None:
-    found = check(replace(signals_of(input_bound()), waste=WasteSignals(twins_unknown=True)))
+    found = check(replace(signals_of(input_bound()), waste=WasteSignals(twins_unknown="Sizes show nothing")))
     assert isinstance(found, Abstention) and "get_worker_info()" in found.reason
     alike = input_bound(loader={"iterable": True}, stages={"sample::Stream": (0.0, 1.0, 1.0, 4096)})
     assert "workers_read_the_same" in abstentions(alike)

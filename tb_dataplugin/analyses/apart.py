@@ -1,0 +1,178 @@
+"""Data wait that the steps of the training loop do not have again and again, and that is told apart for that.
+
+An *epoch's start* lasts from ``iter(loader)`` to the first batch, and to the first batch of each new DataLoader worker
+that imports modules or opens files for it; the end of the old workers belongs to it. Another DataLoader that is
+iterated inside some of the steps, as an evaluation does, has waits of its own. Neither says anything of the other
+steps, and a window of some steps has many times as much of them as the run, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.flow import EpochStart
+from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.loader_use import LoaderUse
+from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.steps import Steps
+from tb_dataplugin.analyses.workers import BatchTimes
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
+from tb_dataplugin.model.trace import Trace
+
+BoolArray = npt.NDArray[np.bool_]
+
+LONGER: Final = 2.0
+"""An epoch's start that takes less than so many times what its batches would take otherwise is a wait as any other: all
+DataLoader workers build a batch in it, so that is their number times the mean wait.
+"""
+
+WORTH_A_WORD: Final = 0.01
+"""Share of the window, below which all of it is left among the other waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherLoader:
+    """Waits for another loader's batches. `steps`: numbers of the steps that have them."""
+
+    number: int
+    waits: Intervals
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """`starts`: waits of the training loop's loader at the starts of `epochs`. Part of building what was waited for in
+    all that: `spans` of the stage tree, `batches` of the table.
+    """
+
+    starts: Intervals = EMPTY
+    epochs: tuple[EpochStart, ...] = ()
+    others: tuple[OtherLoader, ...] = ()
+    spans: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    batches: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+
+    @property
+    def waits(self) -> Intervals:
+        return Intervals.union_of((self.starts, *(other.waits for other in self.others)))
+
+    def left(self, spans: BoolArray) -> BoolArray:
+        """Those of these spans of the stage tree that are not part of it."""
+        return spans & ~self.spans if self else spans
+
+    def __bool__(self) -> bool:
+        return bool(len(self.starts) or self.others)
+
+
+NOTHING: Final = Apart()
+
+
+def find_apart(
+    trace: Trace,
+    tree: StageTree,
+    window: Window,
+    loader: LoaderWait | None,
+    use: LoaderUse,
+    starts: Sequence[EpochStart],
+    shutdown: Intervals,
+    batches: BatchTimes | None,
+    steps: Steps | None,
+) -> Apart:
+    """`starts`, `shutdown`: of all loaders, waits for first batches and for workers to end."""
+    if loader is None or trace.info.mode == "replay":
+        return NOTHING
+    others = tuple(_others(loader.waits, use, steps))
+    theirs = Intervals.union_of(other.waits for other in others)
+    workers = _num_workers(trace, use)
+    own = _longer([start for start in starts if not theirs.intersect(start.wait).total_ns], loader, use, workers)
+    first = _first_batches(batches, use, own)
+    received = EMPTY if batches is None else _received(batches, first)
+    waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(theirs)
+    if waits.total_ns + theirs.total_ns < WORTH_A_WORD * window.duration_ns:
+        return NOTHING
+    if batches is not None:
+        first |= np.isin(batches.table.loader, [other.number for other in others])
+    spans = _spans(trace, tree, Intervals.union_of((waits, theirs)), batches, first)
+    return Apart(waits, own, others, spans, first)
+
+
+def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[OtherLoader]:
+    for number in range(len(use.steps)):
+        if use.is_aside(number) and steps is not None:
+            rows = use.of_wait == number
+            numbers = steps.number[use.steps[number][use.steps[number] >= 0]]
+            yield OtherLoader(number, Intervals(waits.start[rows], waits.end[rows]), tuple(numbers.tolist()))
+
+
+def _num_workers(trace: Trace, use: LoaderUse) -> int:
+    loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
+    return max(1, loaders[use.main].num_workers or 0) if loaders else 1
+
+
+def _longer(starts: Sequence[EpochStart], loader: LoaderWait, use: LoaderUse, workers: int) -> tuple[EpochStart, ...]:
+    """Those that are longer than what their batches would take otherwise."""
+    mine = use.of_wait == use.main
+    waits = Intervals(loader.waits.start[mine], loader.waits.end[mine])
+    first = Intervals.union_of(start.wait for start in starts).overlap(waits.start, waits.end) > 0
+    usual = workers * float(waits.durations[~first].mean()) if (~first).any() else 0.0
+    return tuple(start for start in starts if start.wait.total_ns > LONGER * usual)
+
+
+def _first_batches(batches: BatchTimes | None, use: LoaderUse, starts: Sequence[EpochStart]) -> BoolArray:
+    """Which batches are the first of an epoch that starts, or of a DataLoader worker that it started and that builds
+    this one for longer than others.
+    """
+    if batches is None:
+        return np.zeros(0, dtype=np.bool_)
+    table = batches.table
+    mine = (table.loader == use.in_workers) & known(table.started_ns)
+    order = np.lexsort((table.started_ns, table.pid, ~mine))
+    pid = table.pid[order]
+    first = np.zeros(len(table), dtype=np.bool_)
+    first[order] = np.concatenate(([True], pid[1:] != pid[:-1])) if len(pid) else []
+    begun = Intervals.union_of(start.wait for start in starts)
+    received = known(batches.wait_start_ns)
+    opening = received.copy()
+    opening[received] = begun.overlap(batches.wait_start_ns[received], batches.wait_end_ns[received]) > 0
+    epochs = np.unique(table.epoch[opening & mine])
+    chosen: BoolArray = mine & (opening | (first & np.isin(table.epoch, epochs) & _slow(batches, mine)))
+    return chosen
+
+
+def _slow(batches: BatchTimes, mine: BoolArray) -> BoolArray:
+    """Batches that took longer to build than others do; those that the window's end cut off may have."""
+    build = batches.build_ns
+    whole = known(build)
+    usual = float(np.median(build[mine & whole])) if (mine & whole).any() else 0.0
+    return ~whole | (build > LONGER * usual)
+
+
+def _received(batches: BatchTimes, rows: BoolArray) -> Intervals:
+    rows = rows & known(batches.wait_start_ns)
+    return Intervals.union(batches.wait_start_ns[rows], batches.wait_end_ns[rows])
+
+
+def _spans(trace: Trace, tree: StageTree, waits: Intervals, batches: BatchTimes | None, rows: BoolArray) -> BoolArray:
+    """Spans of the training thread in these waits, and of DataLoader workers in these batches."""
+    apart: BoolArray = (tree.track == trace.training_track) & waits.contains(tree.start_ns)
+    if batches is None:
+        return apart
+    table = batches.table
+    for track, process in trace.worker_tracks().items():
+        mine = rows & (table.pid == process.pid) & (table.loader == process.loader) & known(table.started_ns)
+        building = Intervals.union(table.started_ns[mine], _ended(batches, mine))
+        apart |= (tree.track == track) & building.contains(tree.start_ns)
+    return apart
+
+
+def _ended(batches: BatchTimes, rows: BoolArray) -> Int64Array:
+    """When each was sent, as far as that is known; of one that the window's end cut off all that follows."""
+    table = batches.table
+    sent = np.maximum(table.finished_ns[rows], table.serialised_ns[rows])
+    ends: Int64Array = np.where(known(sent), sent, np.iinfo(np.int64).max)
+    return ends

@@ -1,0 +1,143 @@
+"""Which DataLoader each wait was for, and which of several is the training loop's.
+
+The training loop's is the one that most steps take batches of, however long their waits are: an evaluation in one step
+of 25 may wait for longer than the 25 steps do. Where several are in the steps alike (zipped), it is the one that gave
+most samples. What ``prof.steps`` iterates needs no counting.
+
+Which loader a wait was for is recorded of batches that DataLoader workers built. Others show by their samples: of which
+dataset, and how many. A ``next()`` that built nothing ended the epoch of the loader before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.steps import Steps
+from tb_dataplugin.analyses.workers import BatchTimes
+from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
+from tb_dataplugin.model.trace import LoaderInfo, Trace
+
+UNKNOWN: Final = -1
+"""Number of a loader that is not known, or that several may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderUse:
+    """`main`: number of the training loop's loader. `in_workers`: of those whose DataLoader workers left batches, the
+    same, or the next in line. `of_wait`: per wait of the data wait, the loader's number. `steps`: per loader, the
+    places of the steps that take batches of it; of all others of the window where that is not known.
+    """
+
+    main: int
+    in_workers: int
+    of_wait: Int64Array
+    steps: tuple[Int64Array, ...]
+
+    def is_aside(self, number: int) -> bool:
+        """Whether it is iterated inside steps of the training loop, as an evaluation is: in few of them, nearly all of
+        which take a batch of the loop's own as well.
+        """
+        mine, own = self.steps[number], self.steps[self.main]
+        if number == self.main or not len(mine) or not (self.of_wait == number).any():
+            return False
+        return 2 * len(mine) < len(own) and 2 * int(np.isin(mine, own).sum()) >= len(mine)
+
+
+def find_loader_use(
+    trace: Trace, steps: Steps | None, loader: LoaderWait | None, batches: BatchTimes | None
+) -> LoaderUse:
+    loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
+    waits = loader.waits if loader else Intervals.union_of(())
+    of_wait = _of_waits(trace, loaders, waits, batches)
+    begun = waits.start if steps is None else steps.start_ns
+    step = np.searchsorted(begun, waits.start, side="right") - 1
+    places = [np.unique(step[of_wait == number]) for number in range(len(loaders))]
+    unknown = np.unique(step[of_wait == UNKNOWN])
+    fed = tuple(mine if len(mine) else unknown for mine in places)
+    in_line = _in_line(trace, loaders, [len(mine) for mine in fed])
+    built = set() if batches is None else set(batches.table.loader.tolist())
+    in_workers = next((number for number in in_line if number in built), min(built, default=0))
+    return LoaderUse(next(iter(in_line), 0), in_workers, of_wait, fed)
+
+
+def _in_line(trace: Trace, loaders: Sequence[LoaderInfo], fed: list[int]) -> list[int]:
+    """Their numbers, the training loop's first. `fed`: in how many steps each is."""
+    samples, most = _given(trace, loaders) if len(loaders) > 1 else [0] * len(loaders), max(fed, default=0)
+    ranks = [
+        (bool(loader.stepped), 2 * fed[number] >= most, samples[number], loader.iterated or 0)
+        for number, loader in enumerate(loaders)
+    ]
+    return sorted(range(len(loaders)), key=lambda number: ranks[number], reverse=True)
+
+
+def _given(trace: Trace, loaders: Sequence[LoaderInfo]) -> list[int]:
+    """Per loader, how many samples the training process got of it, as far as that is recorded."""
+    table, spans = trace.info.pipeline.batches if trace.info.pipeline else None, trace.stage_spans
+    received = table.loader[known(table.consumed_ns)] if table is not None else np.zeros(0, np.int64)
+    here = ~np.isin(trace.events.track[spans.row], list(trace.worker_tracks()))
+    counts = np.bincount(spans.stage[here], minlength=len(spans.stages))
+    samples = {stage.label: int(counts[number]) for number, stage in enumerate(spans.stages) if stage.kind == "sample"}
+    return [
+        int((received == number).sum()) * (loader.batch_size or 1)
+        if loader.num_workers
+        else samples.get(loader.dataset, 0)
+        for number, loader in enumerate(loaders)
+    ]
+
+
+def _of_waits(trace: Trace, loaders: Sequence[LoaderInfo], waits: Intervals, batches: BatchTimes | None) -> Int64Array:
+    if len(loaders) < 2:
+        return np.zeros(len(waits), dtype=np.int64)
+    found = np.full(len(waits), UNKNOWN)
+    samples = _samples_in(trace, waits)
+    here = [number for number, loader in enumerate(loaders) if not loader.num_workers]
+    built = set(samples)
+    for wait, by_label in samples.items():
+        found[wait] = _built_here(loaders, here, by_label)
+    if batches is not None:
+        rows = np.flatnonzero(known(batches.wait_start_ns))
+        place = np.searchsorted(waits.start, batches.wait_start_ns[rows], side="right") - 1
+        least, most = np.full(len(waits), len(loaders)), np.full(len(waits), UNKNOWN)
+        np.minimum.at(least, place, batches.table.loader[rows])
+        np.maximum.at(most, place, batches.table.loader[rows])
+        found = np.where(most == UNKNOWN, found, np.where(least == most, most, UNKNOWN))
+        built |= set(place.tolist())
+    for wait in range(1, len(waits)):
+        if wait not in built:
+            found[wait] = found[wait - 1]
+    return int64(found)
+
+
+def _samples_in(trace: Trace, waits: Intervals) -> dict[int, dict[str, int]]:
+    """By the wait: how many samples of each dataset the training thread made in it."""
+    spans, events = trace.stage_spans, trace.events
+    rows = np.flatnonzero(spans.is_kind("sample") & (events.track[spans.row] == trace.training_track))
+    start = events.start_ns[spans.row[rows]]
+    inside = waits.contains(start)
+    found: dict[int, dict[str, int]] = {}
+    places = np.searchsorted(waits.start, start[inside], side="right") - 1
+    for place, stage in zip(places.tolist(), spans.stage[rows[inside]].tolist(), strict=True):
+        by_label = found.setdefault(place, {})
+        label = spans.stages[stage].label
+        by_label[label] = by_label.get(label, 0) + 1
+    return found
+
+
+def _built_here(loaders: Sequence[LoaderInfo], here: list[int], samples: dict[str, int]) -> int:
+    """Which of these loaders has that dataset and batches of so many samples, or the smallest batches that are larger,
+    as an epoch's last one is smaller.
+    """
+    mine = [number for number in here if loaders[number].dataset in samples]
+    if len(mine) < 2:
+        return mine[0] if mine else UNKNOWN
+    count = samples[loaders[mine[0]].dataset]
+    sizes = {number: loaders[number].batch_size or 0 for number in mine}
+    fitting = sorted(size for size in sizes.values() if size >= count)
+    same = [number for number in mine if fitting and sizes[number] == fitting[0]]
+    return same[0] if len(same) == 1 else UNKNOWN

@@ -1,0 +1,50 @@
+"""What has data wait that is not the training loop's: said once, before anything is said of the loop as it goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tb_dataplugin.findings.apart_signals import ApartSignals, OtherLoaderSignals, StartSignals
+from tb_dataplugin.findings.worker_sentences import name_of
+from tb_dataplugin.units import count, duration, listed, percent
+
+NAMED: Final = 3
+"""Steps that are named by their numbers; of more it is said how many."""
+
+
+def apart_sentence(apart: ApartSignals | None) -> str:
+    """With a space behind it; "" where there is nothing."""
+    return "" if apart is None else "".join(f"{sentence} " for sentence in _sentences(apart))
+
+
+def _sentences(apart: ApartSignals) -> Iterator[str]:
+    if apart.starts is not None:
+        yield f"{_start(apart.starts)} {_has(apart.starts.wait_us, apart)}."
+    for other in apart.others:
+        where = _steps(other.steps) if len(other.steps) <= NAMED else f"{count(len(other.steps))} steps"
+        yield f"{_other(other)}, iterated in {where} (an evaluation?), {_has(other.wait_us, apart)}."
+
+
+def _start(starts: StartSignals) -> str:
+    where = f" ({_steps(starts.steps)})" if 0 < len(starts.steps) <= NAMED else ""
+    if not starts.epochs:
+        return f"The end of an epoch{where}"
+    return f"An epoch's start{where}" if starts.epochs == 1 else f"The starts of {count(starts.epochs)} epochs{where}"
+
+
+def _other(other: OtherLoaderSignals) -> str:
+    return f"Another DataLoader{name_of(other.loader).removeprefix('the DataLoader')}"
+
+
+def _has(wait_us: float, apart: ApartSignals) -> str:
+    verb = "have" if apart.starts is not None and apart.starts.epochs > 1 and wait_us == apart.starts.wait_us else "has"
+    part = percent(wait_us / apart.whole_us)
+    return f"{verb} {part} of the data wait ({duration(wait_us)} of {duration(apart.whole_us)})"
+
+
+def _steps(numbers: tuple[int, ...]) -> str:
+    """As words of a sentence: "step 25", "steps 25 and 50"."""
+    if len(numbers) == 1:
+        return f"step {numbers[0]}"
+    return f"steps {listed(numbers)}"

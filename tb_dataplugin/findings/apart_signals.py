@@ -1,0 +1,157 @@
+"""The facts about data wait that is told apart from the training loop's: starts of epochs, and other DataLoaders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tb_dataplugin.analyses.apart import Apart
+from tb_dataplugin.analyses.attribution import DeviceAttribution
+from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
+from tb_dataplugin.findings.line_signals import HotLine, hottest
+from tb_dataplugin.model.intervals import EMPTY, Intervals, int64
+from tb_dataplugin.model.trace import LoaderInfo
+
+MOSTLY: Final = 0.8
+"""Share of a stage's self time that it has at the starts of epochs, from which its hottest line is theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstBuild:
+    """How DataLoader workers that an epoch started built their first batches: mean, and the median of all others. Most
+    of it was in `stage`, and of that in `line` where one stands out.
+    """
+
+    mean_us: float
+    others_us: float
+    stage: str
+    stage_share: float
+    line: HotLine | None
+
+
+@dataclass(frozen=True, slots=True)
+class StartSignals:
+    """Starts of epochs. `wait_us`: data wait. Of what `Signals.measured_cost_us` is a time of: `cost_us`; `repeated_us`
+    of epochs after the first, `repeated` of them; `built_us` of that while the epoch's first batch was being built, as
+    it would be by workers that live on; `startup_us` and `shutdown_us` while workers started and ended. `steps`: their
+    numbers.
+    """
+
+    wait_us: float
+    cost_us: float
+    epochs: int
+    repeated_us: float
+    repeated: int
+    built_us: float
+    startup_us: float
+    shutdown_us: float
+    steps: tuple[int, ...]
+    first_build: FirstBuild | None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherLoaderSignals:
+    """Waits for another loader's batches. None: which loader was not recorded."""
+
+    loader: LoaderInfo
+    wait_us: float
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApartSignals:
+    """`whole_us`: all of the window's data wait."""
+
+    whole_us: float
+    starts: StartSignals | None
+    others: tuple[OtherLoaderSignals, ...]
+
+    @property
+    def wait_us(self) -> float:
+        return (self.starts.wait_us if self.starts else 0.0) + sum(other.wait_us for other in self.others)
+
+    @property
+    def names(self) -> str:
+        """What it is, in a few words: "the epoch's start and the other DataLoader"."""
+        starts = self.starts
+        parts = () if starts is None else ("the epoch's start" if starts.epochs < 2 else "the starts of epochs",)
+        others = {0: (), 1: ("the other DataLoader",)}.get(len(self.others), ("other DataLoaders",))
+        return " and ".join((*parts, *others))
+
+
+def read_apart(results: Results) -> ApartSignals | None:
+    apart, pipeline = results.loop.apart, results.trace.info.pipeline
+    if not apart or results.loader is None or pipeline is None:
+        return None
+    others = (
+        OtherLoaderSignals(pipeline.loaders[other.number], other.waits.total_ns / 1e3, other.steps)
+        for other in apart.others
+    )
+    return ApartSignals(results.loader.waits.total_ns / 1e3, _starts(results, apart), tuple(others))
+
+
+def _starts(results: Results, apart: Apart) -> StartSignals | None:
+    if not len(apart.starts):
+        return None
+    devices, by_stage = results.attribution.devices, results.attribution.by_stage
+    device = devices[0] if devices else None
+    repeated = [start for start in apart.epochs if start.repeated]
+    return StartSignals(
+        wait_us=apart.starts.total_ns / 1e3,
+        cost_us=cost_us(device, (apart.starts,)),
+        epochs=len(apart.epochs),
+        repeated_us=cost_us(device, (start.wait for start in repeated)),
+        repeated=len(repeated),
+        built_us=cost_us(device, (start.building for start in repeated)),
+        startup_us=cost_us(device, (by_stage.get(STARTUP, EMPTY).intersect(apart.starts),)),
+        shutdown_us=cost_us(device, (by_stage.get(SHUTDOWN, EMPTY).intersect(apart.starts),)),
+        steps=tuple(_steps(results, apart)),
+        first_build=_first_build(results, apart),
+    )
+
+
+def cost_us(device: DeviceAttribution | None, waits: Iterable[Intervals]) -> float:
+    """How much of these waits `Signals.measured_cost_us` would hold."""
+    waited = Intervals.union_of(waits)
+    return (waited if device is None else waited.intersect(device.causes.get("data_wait", EMPTY))).total_ns / 1e3
+
+
+def _steps(results: Results, apart: Apart) -> Iterator[int]:
+    """Numbers of the steps that wait for an epoch's first batch."""
+    rows = results.steps.rows if results.steps else ()
+    begin = int64([row.start_ns for row in rows])
+    waits = Intervals.union_of(start.wait for start in apart.epochs)
+    waited = waits.overlap(begin, begin + int64([row.duration_ns for row in rows]))
+    yield from (row.number for row, time in zip(rows, waited.tolist(), strict=True) if time)
+
+
+def _first_build(results: Results, apart: Apart) -> FirstBuild | None:
+    workers = results.workers
+    if workers is None or not len(apart.batches):
+        return None
+    build = workers.batches.build_ns
+    mine = known(build) & (workers.batches.table.loader == results.use.in_workers)
+    first, others = build[mine & apart.batches], build[mine & ~apart.batches]
+    tree = results.tree
+    spans = np.flatnonzero(apart.spans & np.isin(tree.track, list(results.trace.worker_tracks())))
+    if not len(first) or not len(others) or not len(spans):
+        return None
+    spent = np.zeros(len(tree.paths), dtype=np.int64)
+    np.add.at(spent, tree.node[spans], tree.self_ns[spans])
+    by_stage: dict[str, int] = {}
+    for path, time in zip(tree.paths, spent.tolist(), strict=True):
+        by_stage[path[-1].name] = by_stage.get(path[-1].name, 0) + time
+    stage = max(by_stage, key=lambda name: by_stage[name])
+    whole = sum(row.self_ns for row in results.stages if row.stage.name == stage)
+    lines = dict(_lines(results)) if whole and by_stage[stage] >= MOSTLY * whole else {}
+    share = by_stage[stage] / max(1, sum(by_stage.values()))
+    return FirstBuild(float(first.mean()) / 1e3, float(np.median(others)) / 1e3, stage, share, lines.get(stage))
+
+
+def _lines(results: Results) -> Iterable[tuple[str, HotLine]]:
+    return hottest((stage.name, part) for stage, part in results.lines.stages.items()) if results.lines else ()

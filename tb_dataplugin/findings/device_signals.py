@@ -1,0 +1,43 @@
+"""The facts about copies to the device, and calls that wait for it, that rules use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CopySignals:
+    """Copies from the host to the first device."""
+
+    count: int
+    """Copies that start in the window."""
+    pageable: int
+    """Those from pageable memory, by their name."""
+    pinned: int
+    """Those from pinned memory, by their name."""
+    launched: int
+    """Those whose runtime call is in the trace."""
+    blocking: int
+    """Of `launched`, those that the host waited for."""
+    copy_us: float
+    """Union of the copies on the device."""
+    overlapped_us: float | None
+    """Part of `copy_us` with a kernel on the device; None when no kernel was recorded."""
+    gigabytes_per_s: float | None
+    """Speed while copying; None when the sizes are not known."""
+    one_off: tuple[int, float] | None = None
+    """Of several steps the one that alone has nearly all idle time of copies, and how much: no habit."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncSignals:
+    """Synchronising calls that start in the window."""
+
+    calls: int
+    """How many."""
+    waited_us: float
+    """How long the host was blocked in them."""
+    drained_us: float
+    """Idle time of the first device that follows from them."""
+    inside: tuple[tuple[str, int], ...]
+    """The operators that they are called in, with the number of calls, the most frequent first."""

@@ -1,0 +1,33 @@
+"""Data wait that is told apart from the training loop's."""
+
+from __future__ import annotations
+
+from tb_dataplugin.analyses.apart import OtherLoader
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.model.trace import LoaderInfo
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_units import maybe_us, us
+
+
+def apart_report(results: Results, sentence: str) -> pb.Apart:
+    loop, pipeline = results.loop, results.trace.info.pipeline
+    apart, loaders = loop.apart, pipeline.loaders if pipeline else ()
+    return pb.Apart(
+        wait_us=us(apart.waits.total_ns),
+        starts_us=us(apart.starts.total_ns),
+        epochs=len(apart.epochs),
+        others=(_other(other, loaders[other.number]) for other in apart.others),
+        sentence=sentence,
+        wait_by_stage_us={name: us(time) for name, time in loop.apart_by_stage_ns.items()},
+        idle_us=maybe_us(loop.apart_idle_ns),
+    )
+
+
+def _other(other: OtherLoader, loader: LoaderInfo) -> pb.OtherLoader:
+    return pb.OtherLoader(
+        dataset=loader.dataset,
+        batch_size=loader.batch_size,
+        num_workers=loader.num_workers,
+        wait_us=us(other.waits.total_ns),
+        steps=other.steps,
+    )

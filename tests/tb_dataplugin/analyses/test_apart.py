@@ -1,0 +1,148 @@
+"""Starts of epochs and another loader's waits are none of the training loop's as it goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_dataplugin.report.report_pb2 import Capture
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, results_of
+from tests.trace_builder import TraceBuilder
+
+STEP = 10_000
+TRAIN = {"name": "DataLoader", "dataset": "Clicks", "num_workers": 0, "batch_size": 4, "iterated": 1}
+EVALUATION = {**TRAIN, "batch_size": 16}
+
+
+def built_here(builder: TraceBuilder, at: int, samples: int, each: int = 1_000) -> int:
+    """The training thread builds a batch; when it has it."""
+    builder.wait(at, samples * each, "wait::DataLoader")
+    for sample in range(samples):
+        builder.stage("sample::Clicks", at + sample * each, each)
+    return at + samples * each
+
+
+def with_evaluation(steps: int = 24, every: int = 8, batches: int = 3) -> TraceBuilder:
+    """Steps of 10 ms that build 4 samples for 4 ms; one in `every` iterates another loader, 3 batches of 16."""
+    builder, at = TraceBuilder().annotated(loaders=[EVALUATION, TRAIN], host={"cores": 8}), 0
+    for number in range(1, steps + 1):
+        begin, at = at, built_here(builder, at, 4) + 6_000
+        if number % every == 0:
+            for _ in range(batches):
+                at = built_here(builder, at, 16) + 1_000
+            builder.wait(at, 100, "wait::DataLoader")  # the end of its epoch
+            at += 1_000
+        builder.step(begin, at - begin)
+    return builder
+
+
+def test_the_loader_of_most_steps_is_the_training_loops() -> None:
+    """The evaluation's waits are longer (144 ms of 240), and it gives more samples (144 of 240)."""
+    capture = capture_of(with_evaluation())
+    assert (capture.loader.batch_size, capture.throughput.samples) == (4, 96)
+    assert capture.throughput.prepare_per_s == pytest.approx(1_000)
+    single = next(finding for finding in capture.findings if finding.rule == "single_process_loading")
+    assert single.title.startswith("The DataLoader of Clicks (batches of 4) has no workers")
+    assert single.gain_us_per_step <= 4_000
+
+
+def test_another_loaders_waits_are_said_once_with_their_steps() -> None:
+    capture = capture_of(with_evaluation())
+    apart = capture.loader.apart
+    assert apart.wait_us == 3 * (3 * 16_000 + 100)
+    assert apart.sentence == (
+        "Another DataLoader of Clicks (batches of 16, num_workers=0), iterated in steps 8, 16 and 24 (an evaluation?), "
+        "has 60.0% of the data wait (144 ms of 240 ms)."
+    )
+    assert [step.number for step in capture.steps.items if step.apart_us] == [8, 16, 24]
+    assert capture.verdict.sentence.startswith(
+        f"{apart.sentence} The training thread waits for data for 38.1% of the rest of the window"
+    )
+    stage = next(finding for finding in capture.findings if finding.stage == "sample::Clicks")
+    assert "96.0 ms of 96.0 ms of data wait without the other DataLoader" in evidence_of(stage)
+    assert stage.gain_us_per_step == pytest.approx(4_000)
+
+
+def test_loaders_that_are_in_each_step_are_both_the_loops() -> None:
+    builder = TraceBuilder().annotated(loaders=[TRAIN, {**EVALUATION, "dataset": "Unlabelled"}], host={"cores": 8})
+    for number in range(12):
+        begin = number * 2 * STEP
+        built_here(builder, begin, 4)
+        builder.wait(begin + 5_000, 3_000, "wait::DataLoader").stage("sample::Unlabelled", begin + 5_000, 3_000)
+        builder.step(begin, 2 * STEP)
+    assert not capture_of(builder).loader.HasField("apart")
+
+
+PICKLED = {"num_workers": 2, "batch_size": 2, "persistent_workers": False, "start_method": "fork"}
+
+
+def epochs(first: int = 400_000, length: int = 12, **settings: object) -> TraceBuilder:
+    """Two epochs of 12 steps of 10 ms, with new workers. Each batch is waited for for 1 ms, an epoch's first for
+    `first`, in which each worker imports for its first sample.
+    """
+    loader = {**PICKLED, "sampler_length": 2 * length, **settings}
+    builder, at = TraceBuilder().annotated(loaders=[loader], host={"cores": 8}), 0
+    for epoch in range(2):
+        for worker in range(2):
+            builder.worker(worker, started=at + 10, pid=100 + 10 * epoch + worker)
+        for number in range(length):
+            wait, name = (first, "wait::DataLoader (first batch)") if not number else (1_000, "wait::DataLoader")
+            is_first = number < 2
+            begun = at - (9_000 if number else -20) - (first - 20 if number == 1 else 0)
+            done = at + wait - 100
+            opens = (begun, done - begun - 500) if is_first else (begun, 500)
+            rest = (begun + opens[1], done - begun - opens[1])
+            builder.batch(
+                number, number % 2, begun - 10, begun, done, done + 50, {"read::open": opens, "transform::Flip": rest}
+            )
+            builder.wait(at, wait, name).step(at, wait + STEP)
+            at += wait + STEP
+        builder.next_epoch()
+    return builder
+
+
+def of_steady_state(capture: Capture) -> float:
+    return capture.loader.wait_us - capture.loader.apart.wait_us
+
+
+def test_an_epochs_start_is_said_once_and_none_of_the_stages() -> None:
+    capture = capture_of(epochs())
+    assert capture.loader.apart.epochs == 2
+    assert of_steady_state(capture) == 20 * 1_000
+    assert capture.verdict.sentence.startswith("The starts of 2 epochs (steps 1 and 13) have 97.6% of the data wait")
+    assert "of the rest of the window" in capture.verdict.sentence
+    titles = [finding.title for finding in capture.findings]
+    assert capture.findings[0].rule == "slow_first_batch"
+    assert not any("read::open" in title for title in titles)
+    assert not any(finding.rule == "small_reads" for finding in capture.findings)
+
+
+def test_what_each_part_sustains_is_without_first_batches() -> None:
+    """10 of 12 batches per epoch read for 0.5 ms; imports for 400 ms are no reading."""
+    assert capture_of(epochs()).throughput.read_per_s > 1_000
+
+
+def test_its_gain_is_per_epoch_over_the_epochs_steps() -> None:
+    """Of 24 recorded steps one start of two can go; a long epoch has as many steps to carry it."""
+    short, long = (
+        next(finding for finding in capture_of(builder).findings if finding.rule == "slow_first_batch")
+        for builder in (epochs(), epochs(sampler_length=4 * 24))
+    )
+    assert short.gain_us_per_step == pytest.approx(2 * long.gain_us_per_step)
+    assert capture_rule(epochs(sampler_length=100_000)) is None
+    assert any("can go" in text and "per epoch (of 24 steps)" in text for text in evidence_of(short))
+
+
+def capture_rule(builder: TraceBuilder) -> object:
+    return next((one for one in capture_of(builder).findings if one.rule == "slow_first_batch"), None)
+
+
+def test_it_names_what_new_workers_do_once() -> None:
+    finding = next(one for one in capture_of(epochs()).findings if one.rule == "slow_first_batch")
+    assert "read::open" in finding.advice and "before iter(loader)" in finding.advice
+    assert any("build their first batch" in text for text in evidence_of(finding))
+    spawned = next(one for one in capture_of(epochs(start_method="spawn")).findings if one.rule == "slow_first_batch")
+    assert "before iter(loader)" not in spawned.advice
+
+
+def test_a_start_as_short_as_any_wait_is_none() -> None:
+    assert not results_of(epochs(first=1_000)).loop.apart.epochs
