@@ -6,6 +6,8 @@ export type Cell = {
   readonly exactUs?: number;
   readonly exactBytes?: number;
   readonly exact?: number;
+  /** Of `exact`, where the rows of a table have units of their own. */
+  readonly unit?: string;
 };
 
 export type TableText = { readonly heads: readonly string[]; readonly rows: readonly (readonly Cell[])[] };
@@ -18,8 +20,13 @@ export function asCsv({ heads, rows }: TableText): string {
     const unit = exactUnit(rows.map((row) => row[at]));
     return unit === null ? text : `${text.replace(UNIT, "")} (${unit})`.trim();
   });
-  const lines = rows.map((row) => row.map((cell, at) => exactText(cell, heads[at] ?? "")));
-  return [head, ...lines].map((line) => `${line.map(quoted).join(",")}\r\n`).join("");
+  const units = rows.map((row) => row.find(({ unit }) => unit !== undefined)?.unit);
+  const hasUnits = units.some((unit) => unit !== undefined);
+  const lines = rows.map((row, number) => [
+    ...row.map((cell, at) => exactText(cell, heads[at] ?? "")),
+    ...(hasUnits ? [units[number] ?? ""] : []),
+  ]);
+  return [hasUnits ? [...head, "Unit"] : head, ...lines].map((line) => `${line.map(quoted).join(",")}\r\n`).join("");
 }
 
 function exactUnit(cells: readonly (Cell | undefined)[]): string | null {
@@ -31,6 +38,7 @@ function exactText(cell: Cell, head: string): string {
   if (cell.exactUs !== undefined) return String(cell.exactUs);
   if (cell.exactBytes !== undefined) return String(cell.exactBytes);
   if (cell.exact === undefined) return cell.text === "–" ? "" : cell.text;
+  if (cell.unit !== undefined) return String(cell.exact);
   if (cell.text.endsWith("%")) return `${100 * cell.exact}%`;
   return String(head.includes("%") ? 100 * cell.exact : cell.exact);
 }
@@ -52,6 +60,10 @@ function isNumeric(text: string): boolean {
   return /^[−-]?[\d.,]+|^–$|^$/.test(text);
 }
 
+/** Code between backticks stays as it is, but for what ends a cell. */
 function escaped(text: string): string {
-  return text.replace(/[\\|<]/g, "\\$&").replace(/\s+/g, " ");
+  const parts = text.replace(/\s+/g, " ").split(/(`[^`]+`)/);
+  return parts
+    .map((part, at) => (at % 2 === 1 ? part.replaceAll("|", "\\|") : part.replace(/[\\|<_*`]/g, "\\$&")))
+    .join("");
 }

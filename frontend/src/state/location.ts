@@ -6,6 +6,7 @@ import { browserTimers, type Timers } from "../data/poll";
 import { currentPlace, showPlace } from "./actions";
 import { type Address, fieldsOfOwnHash, findAddress, ownHash } from "./address";
 import { goneId, isReturn } from "./atoms";
+import { after, before } from "./comparing";
 import { type Fields, fieldsOfPlace, type Place, placeOfFields, START } from "./place";
 
 const STORAGE_KEY = "data-pipeline-place";
@@ -76,7 +77,9 @@ export class PlaceKeeper {
   };
 
   link(): string {
-    return this.address.link(fieldsOfPlace(currentPlace()));
+    // The sides that suggest themselves today may be others tomorrow.
+    const sides = { before: before.value?.key ?? null, after: after.value?.key ?? null };
+    return this.address.link(fieldsOfPlace({ ...currentPlace(), ...sides }));
   }
 
   private follow(place: Place): void {

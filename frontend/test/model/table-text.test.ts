@@ -46,3 +46,18 @@ it("writes Markdown as it stands on screen", () => {
     "",
   ]);
 });
+
+it("gives rows with units of their own a column for them, and percent as percent", () => {
+  const rows = [
+    [{ text: "CPU" }, { text: "99.5%", exact: 99.5, unit: "%" }],
+    [{ text: "Memory" }, { text: "1.00 GB", exact: 1e9, unit: "bytes" }],
+  ];
+  expect(asCsv({ heads: ["What", "Mean"], rows })).toBe("What,Mean,Unit\r\nCPU,99.5,%\r\nMemory,1000000000,bytes\r\n");
+});
+
+it("leaves names whole in Markdown: what is code stays code, and marks of emphasis are none", () => {
+  const rows = [[{ text: "`x = a | b_` in Photos.__getitem__ at *.py:24" }]];
+  expect(asMarkdown({ heads: ["Line"], rows })).toContain(
+    "| `x = a \\| b_` in Photos.\\_\\_getitem\\_\\_ at \\*.py:24 |",
+  );
+});

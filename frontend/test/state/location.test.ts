@@ -2,7 +2,7 @@ import { batch } from "@preact/signals";
 import { beforeEach, expect, it, vi } from "vitest";
 import { refreshRuns, selectCapture, selectView } from "../../src/state/actions";
 import { type Address, fieldsOfHostHash, fieldsOfOwnHash, hostHash, isOurTab, ownHash } from "../../src/state/address";
-import { captureId, goneId, range, runs, selectedGapUs, view } from "../../src/state/atoms";
+import { captureId, goneId, range, runs, selectedGapUs, suggestion, view } from "../../src/state/atoms";
 import { PlaceKeeper } from "../../src/state/location";
 import { type Fields, fieldsOfPlace, type Place, placeOfFields, START } from "../../src/state/place";
 import { paddedSlice, suffices } from "../../src/state/timeline-loader";
@@ -195,4 +195,17 @@ it("says which capture is gone when another takes its place, until one is chosen
   selectCapture("exp1/b");
   expect(goneId.value).toBeNull();
   vi.unstubAllGlobals();
+});
+
+it("names the compared sides in a link, also those that suggest themselves today", () => {
+  const { entries, keeper } = browser({ view: "compare", capture: "b" });
+  const stop = keeper.start();
+  batch(() => {
+    runs.value = runsOf({ captures: [entry({ id: "a" }), entry({ id: "b" })] });
+    suggestion.value = { id: "b", version: "", before: "a", after: null, pending: false };
+  });
+  expect(fieldsOfOwnHash(keeper.link())).toMatchObject({ before: "capture:a", after: "capture:b" });
+  expect(entries.at(-1)?.before, "the address leaves them open").toBeUndefined();
+  suggestion.value = null;
+  stop();
 });

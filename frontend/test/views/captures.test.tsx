@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { CaptureRows } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
 import { captureId, captureRows, chosenRun, view } from "../../src/state/atoms";
+import { readTable } from "../../src/ui/table-reader";
 import { all, choose, click, find, open, plain } from "../page";
 
 const listing = CaptureRows.fromJSON({
@@ -19,7 +20,16 @@ const listing = CaptureRows.fromJSON({
       modified: 3,
       verdict: "Disk.",
     },
-    { id: "a/y", run: "a", name: "y", state: "ready", data_wait_share: 0.6, modified: 2, finding: "Decode less" },
+    {
+      id: "a/y",
+      run: "a",
+      name: "y",
+      state: "ready",
+      data_wait_share: 0.6,
+      modified: 2,
+      finding: "Decode less",
+      gain_text: "saves `x`",
+    },
     { id: "b/z", run: "b", name: "z", state: "ready", idle_share: 0.1, data_wait_share: 0.05, modified: 1 },
     { id: "new", run: ".", name: "new", state: "queued" },
     { id: "bad", run: ".", name: "bad", state: "error", error: "cannot read bad: it is cut off" },
@@ -145,4 +155,10 @@ it("says nothing of all runs above the captures of one", () => {
   open({}, "captures");
   choose(find("run-choice"), "a");
   expect(find("all-captures").textContent).not.toContain("Worst of 3");
+});
+
+it("parts a finding from its gain in a copy of the table, and keeps code as code", () => {
+  open({}, "captures");
+  const { rows } = readTable(find("row-table") as HTMLTableElement);
+  expect(rows[1]?.at(-1)?.text).toBe("Decode less; saves `x`");
 });

@@ -34,6 +34,7 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
                       class="num"
                       data-column={column}
                       data-value={row[column]}
+                      data-unit={row.unit}
                       title={`${exactNumber(row[column])} ${row.unit}`}>
                       {valueWords(row[column], row.unit)}
                     </td>
