@@ -49,7 +49,7 @@ import { Gaps } from "./gaps/gaps";
 import { Overview } from "./overview/overview";
 import { RanksView } from "./ranks/ranks";
 import { WholeRunView } from "./run/run";
-import { printPage } from "./shared/printing";
+import { isFramed, printPage } from "./shared/printing";
 import { AllSteps, Selection } from "./shared/selection";
 import { Stages } from "./stages/stages";
 import { Trace } from "./trace/trace";
@@ -131,6 +131,9 @@ export function App() {
           <p class="gone muted" role="status" data-testid="view-needs-server">
             {LABELS[servedView.value]} needs TensorBoard: it is in the tab, not in this file.
           </p>
+        )}
+        {isFramed() && !printing.value && (
+          <p class="print-note">Printed around this frame, the view is cut off: Help prints all of the page.</p>
         )}
         <Explanations />
         <Boundary resetKey={`${captureId.value} ${chosenSteps.value} ${view.value}`}>

@@ -27,16 +27,28 @@ function show(isPrinting: boolean, name: ThemeName): void {
   applyTheme(document.documentElement, name);
 }
 
+let isAsked = false;
+
 /** Of this page alone: the page around it would print what is in sight. */
 export function printPage(): void {
-  window.print();
+  isAsked = true;
+  try {
+    window.print();
+  } finally {
+    isAsked = false;
+  }
+}
+
+/** Whether this page is a part of another one, which may be printed around it. */
+export function isFramed(): boolean {
+  return window.parent !== window;
 }
 
 /** Within another page the keys for printing are ours, as long as the focus is. */
 function onKey(event: KeyboardEvent): void {
   const isPrint =
     event.key.toLowerCase() === "p" && (event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey;
-  if (!isPrint || window.parent === window) return;
+  if (!isPrint || !isFramed()) return;
   event.preventDefault();
   printPage();
 }
@@ -46,7 +58,8 @@ export function watchPrinting(): () => void {
   let before: ThemeName = "light";
   const begin = (): void => {
     before = theme.value;
-    show(true, "light");
+    // Of a page around this one only the first sheet of ours is in sight: that stays the view on screen.
+    show(isAsked || !isFramed(), "light");
   };
   const end = (): void => show(false, before);
   window.addEventListener("beforeprint", begin);

@@ -1,0 +1,51 @@
+import { act } from "preact/test-utils";
+import { afterEach, expect, it, vi } from "vitest";
+import { printPage, watchPrinting } from "../../src/views/shared/printing";
+import { all, open } from "../page";
+
+const parent = window.parent;
+
+afterEach(() => {
+  Object.defineProperty(window, "parent", { value: parent, configurable: true });
+  vi.unstubAllGlobals();
+});
+
+function framed(): void {
+  Object.defineProperty(window, "parent", { value: {}, configurable: true });
+}
+
+/** How many views stand on the paper below each other. */
+function printed(print: () => void): number {
+  open({}, "stages");
+  const stop = watchPrinting();
+  let count = 0;
+  const see = (): void => {
+    count = document.querySelectorAll(".printed").length;
+  };
+  window.addEventListener("beforeprint", see);
+  act(print);
+  window.removeEventListener("beforeprint", see);
+  act(() => {
+    window.dispatchEvent(new Event("afterprint"));
+  });
+  stop();
+  return count;
+}
+
+const around = (): void => {
+  window.dispatchEvent(new Event("beforeprint"));
+};
+
+it("prints all views of a page by itself, and of a framed one that is asked for", () => {
+  expect(printed(around)).toBeGreaterThan(3);
+  framed();
+  vi.stubGlobal("print", around);
+  expect(printed(printPage)).toBeGreaterThan(3);
+});
+
+it("leaves the view on screen where a page around it is printed, and says how to print all", () => {
+  expect(all("print-note")).toEqual([]);
+  framed();
+  expect(printed(around)).toBe(0);
+  expect(document.querySelector(".print-note")?.textContent).toContain("Help prints all of the page");
+});
