@@ -100,3 +100,15 @@ class InternalError(DataPipelineError):
         super().__init__(
             f"cannot {doing}: {what}{where}; this is an internal error of tb-dataplugin, please report this line"
         )
+
+
+def traceback_text(error: BaseException) -> str:
+    """Python 3.11 parses each line of a traceback to underline a part of it, and may fail at that by itself
+    (python/cpython#106905): the lines then lack their text.
+    """
+    try:
+        return "".join(traceback.format_exception(error))
+    except Exception:
+        at = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+        places = [f'  File "{code.co_filename}", line {line}, in {code.co_name}\n' for code, line in at]
+        return "".join((*places, f"{type(error).__name__}: {error}\n"))

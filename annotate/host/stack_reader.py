@@ -10,6 +10,7 @@ import os
 import struct
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from os import pread
 from pathlib import Path
 from time import perf_counter_ns
@@ -33,6 +34,12 @@ _AT_ONCE = 4096
 _LOWEST = 4096
 """Address: no object lies below."""
 _TAG = ~7
+_LOOKS = 60
+"""For what a thread's state pointed at, of some 2 us each."""
+_TRIES = 6
+"""At reading a stack that changes meanwhile."""
+NONSENSE = (OSError, struct.error, OverflowError, ValueError, KeyError, UnknownLayoutError)
+"""What is raised where no stack is."""
 _CUT = ("(outer frames)", "", 0, 0)
 
 _word = struct.Struct("<Q").unpack_from
@@ -106,15 +113,43 @@ class Process:
         try:
             if tid not in self._threads:
                 self._threads[tid] = self._thread(tid)
-            key = self._frames(self._threads[tid], tid)
-            self.read_ns = perf_counter_ns()
-            known = self._known.get(key)
-            if known is None:
-                known = self._known[key] = self._table.node(self._places(key))
-            return known
-        except (OSError, struct.error, OverflowError, ValueError, KeyError, UnknownLayoutError):
+            return self._stack(self._threads[tid], tid)
+        except NONSENSE:
             self._threads.pop(tid, None)
             return UNREAD
+
+    def _stack(self, thread: int, tid: int) -> int:
+        """Of this moment, even if the thread goes on while it is read.
+
+        Where C calls short functions of Python (`re.sub`, `sorted` with a key), such a function is often over before
+        its frames are read, and nothing is left at their place. Left out, its time would go to its caller. So what
+        the thread's state pointed at is waited for: the same C calls from the same depth again, in some microseconds.
+        """
+        if self._word(thread + self.layout.thread_id) != tid:
+            raise UnknownLayoutError("the thread has ended")
+        innermost = thread + self.layout.thread_to_frame
+        first = now = self._word(innermost)
+        tries = _TRIES
+        for _ in range(_LOOKS):
+            if now == first:
+                with suppress(*NONSENSE):
+                    return self._node(first)
+                tries -= 1
+                if not tries:
+                    break
+            now = self._word(innermost)
+        return UNREAD
+
+    def _node(self, innermost: int) -> int:
+        key = self._frames(innermost)
+        self.read_ns = perf_counter_ns()
+        known = self._known.get(key)
+        if known is None:
+            places = self._places(key)
+            if not places:
+                raise UnknownLayoutError("not a stack")
+            known = self._known[key] = self._table.node(places)
+        return known
 
     def _word(self, address: int) -> int:
         word: int = _word(pread(self.memory, 8, address))[0]
@@ -145,12 +180,9 @@ class Process:
                 return address
         raise UnknownLayoutError("the thread does not run Python")
 
-    def _frames(self, thread: int, tid: int) -> tuple[int, ...]:
-        """Code and instruction of each frame, one after the other, innermost first."""
+    def _frames(self, at: int) -> tuple[int, ...]:
+        """Code and instruction of each frame, one after the other, innermost first. `at`: where the thread points."""
         layout, memory = self.layout, self.memory
-        if self._word(thread + layout.thread_id) != tid:
-            raise UnknownLayoutError("the thread has ended")
-        at = self._word(thread + layout.thread_to_frame)
         if layout.through >= 0:
             at = self._word(at + layout.through)
         code, instruction, previous = layout.code, layout.instruction, layout.previous

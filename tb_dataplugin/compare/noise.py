@@ -50,19 +50,6 @@ BOUNDLESS: Final = math.log(1000)
 """Noise that reaches further than a thousandfold sets no bound; a few uneven blocks and a rare alarm get there."""
 
 
-LEAST_RUNS: Final = 3
-"""On each side, from which their scatter shows how a stage follows the machine's speed."""
-
-MOST_FOLLOWED: Final = 1.5
-"""How much more a stage may follow it than the others do: those that move memory suffer most from neighbours."""
-
-STEADY: Final = 0.01
-"""Standard deviation (relative) of the speed of a machine on which runs have nothing to be corrected for."""
-
-SPEEDLESS_LUCK: Final = 0.02
-"""Standard deviation (relative) of a stage's CPU time over equal runs, less what the machine's speed explains."""
-
-
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One run's figure. `variance` is that of its mean by its blocks, None when there are too few of them.
@@ -158,15 +145,21 @@ def inflation(blocks: Floats) -> float:
 
 
 def change(
-    before: Sequence[Figure], after: Sequence[Figure], luck: float, shared: float = 0.0, layout: float = 0.0
+    before: Sequence[Figure],
+    after: Sequence[Figure],
+    luck: float,
+    shared: float = 0.0,
+    layout: float = 0.0,
+    drift: float = 0.0,
 ) -> Change:
     """The difference of the sides' means, and how far noise may have moved it.
 
     `luck` is the least that is assumed; workers that differ by more widen it. `shared` is what other programs may have
     done to the figure, if it is a wall time: repeated runs show that in their scatter, so it fades with their number.
-    `layout` is the same in all runs of a side, so that no number of them shows or lessens it.
+    `layout` is the same in all runs of a side, so that no number of them shows or lessens it; `drift` is how much the
+    machine's speed seems to differ between the sides, which the figure follows in a way that is not known.
     """
-    value = _mean(after) - _mean(before)
+    value = mean_of(after) - mean_of(before)
     repeated = len(before) + len(after) - 2
     inner = [(figure.variance, figure.freedom, len(side)) for side in (before, after) for figure in side]
     if repeated < 2 and any(variance is None for variance, _, _ in inner):
@@ -179,44 +172,11 @@ def change(
         (share * between * per_run, repeated),
         ((1 - share) * max(luck**2, seen) * per_run, BELIEF),
     ]
-    parts += [(shared**2 / (1 + repeated) * per_run, BELIEF), (2 * layout**2, BELIEF)]
+    parts += [(shared**2 / (1 + repeated) * per_run, BELIEF), (2 * layout**2, BELIEF), (drift**2, BELIEF)]
     parts += [((1 - share) * (variance or 0.0) / runs**2, freedom) for variance, freedom, runs in inner]
     whole = sum(part for part, _ in parts)
     freedom = whole**2 / sum(part**2 / known for part, known in parts if part)
     return Change(value, math.sqrt(whole), freedom)
-
-
-def change_beside(
-    before: Sequence[Figure], after: Sequence[Figure], speed: Sequence[Floats], layout: float = 0.0
-) -> Change | None:
-    """The same difference, less what the machine's speed explains: an analysis of covariance (R. A. Fisher, 1932).
-
-    `speed` per side: how much longer each run's *other* stages took, as logarithms. How much the figure follows them is
-    taken from runs of one side, which differ in nothing else. None where that is unknown: fewer than three runs
-    on a side, or sides whose other stages differ, so that the machine was another one, or more than one stage changed.
-    """
-    counts = [len(side) for side in (before, after)]
-    if min(counts) < LEAST_RUNS:
-        return None
-    repeated, per_run = sum(counts) - 2, sum(1 / count for count in counts)
-    values = [np.array([figure.value for figure in side]) for side in (before, after)]
-    y, x = (np.concatenate([column - column.mean() for column in sides]) for sides in (values, speed))
-    spread = float(x @ x)
-    moved = float(speed[1].mean() - speed[0].mean())
-    if abs(moved) > student.critical(SHOWN, repeated) * math.sqrt(spread / repeated * per_run):
-        return None
-    follows = min(MOST_FOLLOWED, max(0.0, float(x @ y) / (spread + STEADY**2 * repeated)))
-    rest = y - follows * x
-    scatter = float(rest @ rest) / (repeated - 1)
-    share = repeated / (BELIEF + repeated)
-    parts = [
-        (share * scatter * (per_run + moved**2 / (spread + STEADY**2 * repeated)), repeated - 1),
-        ((1 - share) * SPEEDLESS_LUCK**2 * per_run, BELIEF),
-        (2 * layout**2, BELIEF),
-    ]
-    whole = sum(part for part, _ in parts)
-    freedom = whole**2 / sum(part**2 / known for part, known in parts if part)
-    return Change(_mean(after) - _mean(before) - follows * moved, math.sqrt(whole), freedom)
 
 
 def _trusted(scatter: float, assumed: float, repeated: int) -> float:
@@ -227,12 +187,12 @@ def _trusted(scatter: float, assumed: float, repeated: int) -> float:
     return 1.0 if repeated and scatter > assumed else repeated / (BELIEF + repeated)
 
 
-def _mean(side: Sequence[Figure]) -> float:
+def mean_of(side: Sequence[Figure]) -> float:
     return sum(figure.value for figure in side) / len(side)
 
 
 def _scatter(side: Sequence[Figure]) -> float:
-    return sum((figure.value - _mean(side)) ** 2 for figure in side)
+    return sum((figure.value - mean_of(side)) ** 2 for figure in side)
 
 
 def holm(probabilities: Sequence[float], weights: Sequence[float], alarm: float) -> list[bool]:

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.compare.noise import LEAST_RUNS, STAGE_LUCK, Change, Figure, Floats, change, change_beside, holm
+from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
 from tb_dataplugin.compare.quantity import (
     NONE_AFTER,
     NONE_BEFORE,
@@ -22,6 +22,7 @@ from tb_dataplugin.compare.quantity import (
     surest_first,
 )
 from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes, stages_of
+from tb_dataplugin.compare.speed import Speed, change_beside, speed_by
 from tb_dataplugin.units import magnitude
 
 ALARM: Final = 0.03
@@ -195,7 +196,7 @@ def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, sha
     """By CPU time, or by wall time: the one with the more significant difference, else the one that suits the stage.
 
     CPU time does not suffer from neighbours on the machine; wall time knows of waiting for files. None for a stage that
-    a run lacks. Without repeated runs, what the other stages changed by (`drift`) may be the machine's speed.
+    a run lacks. What the other stages changed by may be the machine's speed (`drift`).
     """
     runs = [[run.get(name) for run in side] for side in sides]
     known = [[figures for figures in side if figures is not None] for side in runs]
@@ -206,17 +207,16 @@ def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, sha
     computing = len(measures) == 2 and all(computes(figures, shared) for figures in everywhere)
     suits: Measure = "cpu" if computing else "wall"
     candidates = []
-    speed, drift = _speed(sides, name), 0.0
-    if speed is not None and min(map(len, sides)) < LEAST_RUNS:
-        drift = abs(float(speed[1].mean() - speed[0].mean())) / math.sqrt(2)
+    speed = _speed(sides, name)
+    drift = 0.0 if speed is None or speed.differs else speed.moved
     for measure in measures:
         before, after = ([figures.typical[measure] for figures in side] for side in known)
         part = 1.0 if len(measures) == 1 else LIKELY if measure == suits else 1 - LIKELY
         times = _typical_us(before), _typical_us(after)
         call_us = _typical_us(before + after)
-        noise = math.hypot(shared if measure == "wall" else shared * min(1.0, COLD_US / call_us), drift)
+        noise = shared if measure == "wall" else shared * min(1.0, COLD_US / call_us)
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
-        plain = Typical(change(before, after, STAGE_LUCK, noise, layout), measure, part, *times)
+        plain = Typical(change(before, after, STAGE_LUCK, noise, layout, drift), measure, part, *times)
         candidates += _both(plain, before, after, speed, layout) if measure == "cpu" else [plain]
     if not candidates:
         return None
@@ -227,7 +227,7 @@ def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, sha
 
 
 def _both(
-    plain: Typical, before: list[Figure], after: list[Figure], speed: list[Floats] | None, layout: float
+    plain: Typical, before: list[Figure], after: list[Figure], speed: Speed | None, layout: float
 ) -> list[Typical]:
     """The change beside the other stages, where there is one, and the plain one."""
     beside = None if speed is None else change_beside(before, after, speed, layout)
@@ -244,7 +244,7 @@ def _both(
     return [first, replace(plain, part=plain.part * (1 - BESIDE))]
 
 
-def _speed(sides: list[list[dict[str, StageFigures]]], name: str) -> list[Floats] | None:
+def _speed(sides: list[list[dict[str, StageFigures]]], name: str) -> Speed | None:
     """How much longer the other stages took in each run, by their CPU time: the median of logarithms, per side."""
     runs = [run for side in sides for run in side]
     witnesses = [
@@ -255,8 +255,7 @@ def _speed(sides: list[list[dict[str, StageFigures]]], name: str) -> list[Floats
     if len(witnesses) < LEAST_WITNESSES:
         return None
     table = np.array([[run[other].typical["cpu"].value for other in witnesses] for run in runs])
-    slower = np.median(table - table.mean(axis=0), axis=1)
-    return [slower[: len(sides[0])], slower[len(sides[0]) :]]
+    return speed_by(table, len(sides[0]))
 
 
 def _typical_us(side: list[Figure]) -> float:

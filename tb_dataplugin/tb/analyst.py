@@ -13,7 +13,6 @@ import queue
 import shutil
 import sys
 import threading
-import traceback
 from collections.abc import Callable, Sequence
 from io import BufferedWriter
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import BinaryIO, Literal
 import msgspec
 
 from tb_dataplugin.cache import Store, user_store
-from tb_dataplugin.errors import DataPipelineError, InternalError
+from tb_dataplugin.errors import DataPipelineError, InternalError, traceback_text
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import open_capture
 from tb_dataplugin.reader.opening import Roots
@@ -96,7 +95,7 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
         why = "there is not enough memory; close other programs, or capture less"
         return Answer("error", shown(f"cannot analyse {path}: {why}"), passing=True)
     except Exception as error:
-        print(shown(traceback.format_exc(), keep="\n"), end="", file=sys.stderr)
+        print(shown(traceback_text(error), keep="\n"), end="", file=sys.stderr)
         return Answer("error", str(InternalError(f"analyse {path}", error)))
     if kept.changed:
         return Answer("changed")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-import traceback
+import sys
 
+from tb_dataplugin.errors import traceback_text
 from tb_dataplugin.shown import shown
 
 logger = logging.getLogger("tensorboard")
@@ -12,4 +13,6 @@ logger = logging.getLogger("tensorboard")
 
 def log_failure(doing: str) -> None:
     """An unforeseen error, with its traceback for whoever looks for the cause."""
-    logger.error("Data Pipeline: %s failed\n%s", shown(doing), shown(traceback.format_exc().rstrip(), keep="\n"))
+    error = sys.exc_info()[1]
+    where = traceback_text(error) if error else ""
+    logger.error("Data Pipeline: %s failed\n%s", shown(doing), shown(where.rstrip(), keep="\n"))

@@ -32,7 +32,7 @@ def diff_of(source: str, line: int, changes: Changes, file: str) -> str:
 def _call_in(source: str, line: int) -> ast.Call | None:
     try:
         tree = ast.parse(source)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, SystemError, RecursionError):  # the latter two: python/cpython#106905, deep code
         return None
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     holders = [node for node in ast.walk(tree) if isinstance(node, functions) and _first_line(node) == line]

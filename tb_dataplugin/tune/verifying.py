@@ -82,7 +82,7 @@ def _keywords(code: str) -> dict[str, Value]:
     """Constants given to DataLoader."""
     try:
         tree = ast.parse(code)
-    except SyntaxError:
+    except (SyntaxError, SystemError):  # the latter: python/cpython#106905
         return {}
     calls = [
         node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "DataLoader"

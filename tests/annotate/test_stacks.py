@@ -94,6 +94,44 @@ def test_the_stack_of_another_process_is_read_as_it_is(layout: Layout) -> None:
     assert places(table, stack) == [("<module>", 11), ("Loader.load", 10), ("grüße", 5), ("grüße", 5), ("grüße", 7)]
 
 
+def test_a_stack_that_is_gone_while_it_is_read_is_waited_for(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out, the time of short functions that C calls would go to their callers."""
+    with program() as pid:
+        process = Process(pid, layout, Table())
+        stack = process.stack(pid)
+        place = process._threads[pid] + layout.thread_to_frame
+        read, word = process._frames, process._word
+        pointed = iter([word(place), 5, 6, word(place), word(place)])
+        tried = []
+
+        def gone_at_first(at: int) -> tuple[int, ...]:
+            tried.append(at)
+            if len(tried) < 3:
+                raise OSError
+            return read(at)
+
+        monkeypatch.setattr(process, "_frames", gone_at_first)
+        monkeypatch.setattr(process, "_word", lambda at: next(pointed) if at == place else word(at))
+        assert process.stack(pid) == stack
+        process.close()
+    assert tried == [tried[0]] * 3
+
+
+def test_a_stack_that_makes_no_sense_is_given_up(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:
+    with program() as pid:
+        process = Process(pid, layout, Table())
+        tried: list[int] = []
+
+        def of_nothing(at: int) -> tuple[int, ...]:
+            tried.append(at)
+            return ()
+
+        monkeypatch.setattr(process, "_frames", of_nothing)
+        assert process.stack(pid) == UNREAD
+        process.close()
+    assert 1 < len(tried) < 10
+
+
 def test_of_a_deep_stack_the_inner_frames_are_kept(layout: Layout) -> None:
     table = Table()
     with program(600) as pid:

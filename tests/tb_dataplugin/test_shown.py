@@ -142,6 +142,21 @@ def test_no_name_reaches_error_lines_or_the_log_raw(
     assert not hostile(told)
 
 
+def test_a_traceback_that_python_cannot_underline_is_shown_without(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*_: object) -> None:
+        raise SystemError("AST constructor recursion depth mismatch (before=102, after=37)")
+
+    monkeypatch.setattr("traceback.format_exception", fails)
+    with caplog.at_level(logging.ERROR, logger="tensorboard"):
+        try:
+            raise ValueError("what went wrong")
+        except ValueError:
+            log_failure("the answer")
+    assert Path(__file__).name in caplog.text and caplog.text.endswith("ValueError: what went wrong\n")
+
+
 @pytest.mark.one_of(2)
 @pytest.mark.parametrize("kind", [kind for kind, (name, _) in HOSTILE.items() if "\0" not in name])
 @pytest.mark.parametrize("form", ["text", "json", "html"])

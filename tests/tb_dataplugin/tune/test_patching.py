@@ -47,3 +47,11 @@ def test_only_a_call_that_is_certain_is_changed(body: str, expected: list[str]) 
 
 def test_a_setting_that_is_no_keyword_makes_no_diff() -> None:
     assert diff_of("def make():\n    return DataLoader(d)\n", 1, Changes.of({"threads_per_worker": 1}), "a.py") == ""
+
+
+def test_what_python_itself_cannot_parse_makes_no_diff(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: str) -> None:
+        raise SystemError("AST constructor recursion depth mismatch (before=102, after=37)")
+
+    monkeypatch.setattr("ast.parse", fails)
+    assert diff_of(SOURCE, 3, CHANGES, "train.py") == ""
