@@ -23,16 +23,8 @@ from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns,
 from tb_dataplugin.findings.line_texts import part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
-from tb_dataplugin.findings.signals import (
-    FEEDER,
-    CopySignals,
-    CpuUse,
-    Signals,
-    SlowSampleSignal,
-    StageCalls,
-    StageWait,
-    SyncSignals,
-)
+from tb_dataplugin.findings.signals import FEEDER, CopySignals, Signals, SlowSampleSignal, SyncSignals
+from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.findings.worker_signals import WorkerSignals
@@ -42,12 +34,11 @@ from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
 def read_signals(results: Results) -> Signals:
     info, loader, flow, pipeline = results.trace.info, results.loader, results.flow, results.trace.info.pipeline
-    device = results.attribution.devices[0] if results.attribution.devices else None
+    device = next(iter(results.attribution.devices), None)
     causes = _causes(device)
     wait = _us(loader.waits.total_ns) if loader else None
     cost = wait if device is None else causes.get("data_wait")
-    steady = results.steady if results.steady and results.steady.state in ("draining", "filling") else None
-    hidden = _hidden_us(results) if steady else 0.0
+    steady, hidden = _unsteady(results)
     steady_cost = None if cost is None else max(0.0, cost + hidden)
     return Signals(
         mode=info.mode,
@@ -101,6 +92,13 @@ def read_signals(results: Results) -> Signals:
         taken=find_taken_cpus(results),
         wait_collecting_us=_collecting_in_wait(results),
     )
+
+
+def _unsteady(results: Results) -> tuple[SteadyState | None, float]:
+    """Where the queues fill or empty through the window; and the data wait that they hide from it."""
+    if results.steady is None or results.steady.state not in ("draining", "filling"):
+        return None, 0.0
+    return results.steady, _hidden_us(results)
 
 
 def _stage_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
