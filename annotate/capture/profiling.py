@@ -59,12 +59,9 @@ def profile(
 
     Args:
         logdir: folder of the run; created when it does not exist.
-        wait: steps that run untouched before each window. "auto": until the batches that were prefetched are used up
-            and the step time has settled.
-        warmup: steps during which the profiler starts up, thrown away. With ``wait="auto"`` and one rank more of them,
-            until the queues that filled during the profiler's start are used up.
-        active: steps recorded. "auto": 10; with ``wait="auto"`` and one rank more short ones with `lines`, and fewer
-            whose trace would pause the loop for long (docs/lines.md).
+        wait: steps before each window. "auto": until prefetched batches are used up and the step time has settled.
+        warmup: steps thrown away while the profiler starts; with ``wait="auto"``, on one rank, until queues settle.
+        active: steps recorded. "auto": 10; with ``wait="auto"``, on one rank, more short ones or fewer large ones.
         repeat: windows to record; 0 goes on until the loop ends.
         host_sample_ms: between samples of the host in a window (Linux); 0: none, nor of threads' waits.
         lines: sample Python stacks while a window is open, so that the report names the hot lines of code (Linux).
@@ -73,16 +70,15 @@ def profile(
         workers: what each DataLoader worker may use while it records.
         headspace: steps after the last window that get copies of batches: what could the loop do without its loader?
         verdict: say the report's verdict in the line at the end, which takes about a second (3 s at most).
-        torch_profiler_keywords: passed to ``torch.profiler.profile``. A `schedule` replaces the four counts; an
-            `on_trace_ready` is called after the trace file has been written.
+        torch_profiler_keywords: as torch's. `schedule` replaces the four counts; `on_trace_ready` comes after our file.
 
     Raises:
         ValueError: a count is out of range, or no window is known to be the last, after which `headspace` comes.
         OSError: (on entering) the folder cannot be written.
         RuntimeError: (on entering) another capture is on, or another profiler of torch prepares or records.
 
-    Once entered, a capture raises nothing of its own into the loop. Another profiler that begins later works as without
-    us and ends our window; an internal error ends the capture. Either is one warning.
+    Once entered, it raises nothing of its own into the loop. Another profiler that begins later ends our window, an
+    internal error the capture; either is one warning.
     """
     need_torch("profile")
     options = CaptureOptions(

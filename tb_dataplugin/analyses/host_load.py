@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.beside_events import CounterSeries
 from tb_dataplugin.model.intervals import Window
-from tb_dataplugin.model.trace import CounterSeries, Trace
+from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.words import counter_order, counter_term, series_label
 
 CPU: Final = "host::cpu"

@@ -9,8 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.model.beside_events import CounterSeries
 from tb_dataplugin.model.intervals import Window
-from tb_dataplugin.model.trace import CounterSeries, Trace
+from tb_dataplugin.model.trace import Trace
 
 _COUNTER: Final = "host::processes"
 _WHO: Final = {"training_process_bytes": "the training process", "workers_bytes": "the DataLoader workers"}

@@ -14,8 +14,9 @@ from annotate.trace_format import THREAD_STATES
 from tb_dataplugin.analyses.code_places import Place, home_of, inside_stage
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.model.beside_events import SpanFacts
 from tb_dataplugin.model.intervals import Int64Array, int64
-from tb_dataplugin.model.trace import SpanFacts, Trace, WorkerProcess
+from tb_dataplugin.model.trace import Trace, WorkerProcess
 
 MOST: Final = 10
 _BLOCKED: Final = THREAD_STATES.index("blocked")

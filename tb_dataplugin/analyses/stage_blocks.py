@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.stages import Path, StageTree, groups
 from tb_dataplugin.analyses.steps import Steps
+from tb_dataplugin.model.beside_events import SpanFacts
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
-from tb_dataplugin.model.trace import SpanFacts
 
 MOST_BLOCKS = 64
 """About so many in all, enough to know a variance to a fifth; keeps the report small."""

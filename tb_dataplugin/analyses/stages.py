@@ -13,9 +13,10 @@ from annotate.trace_format import FIRST_BATCH, Stage
 from tb_dataplugin.analyses.inner_waits import without_inner_waits
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.limits import MOST_STAGES
+from tb_dataplugin.model.beside_events import SpanFacts
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
 from tb_dataplugin.model.nesting import Nesting, nest_by_track
-from tb_dataplugin.model.trace import SpanFacts, Trace
+from tb_dataplugin.model.trace import Trace
 
 Path = tuple[Stage, ...]
 

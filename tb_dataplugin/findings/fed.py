@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tb_dataplugin.findings.line_signals import interval
-from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import percent
 

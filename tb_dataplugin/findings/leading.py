@@ -9,7 +9,8 @@ from typing import Final
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP, STARVED, TRANSFER
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.reasons import Bound
-from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LEADING_STAGE
 from tb_dataplugin.words import SEVERITIES
 

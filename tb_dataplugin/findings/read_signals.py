@@ -26,14 +26,8 @@ from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns,
 from tb_dataplugin.findings.line_texts import part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
-from tb_dataplugin.findings.signals import (
-    FEEDER,
-    CpuUse,
-    Signals,
-    SlowSampleSignal,
-    StageCalls,
-    StageWait,
-)
+from tb_dataplugin.findings.signals import FEEDER, Signals, SlowSampleSignal
+from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.findings.worker_signals import WorkerSignals
@@ -42,13 +36,12 @@ from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
 def read_signals(results: Results) -> Signals:
     info, loop, flow, pipeline = results.trace.info, results.loop, results.flow, results.trace.info.pipeline
-    loader, device = loop.loader, results.attribution.devices[0] if results.attribution.devices else None
+    loader, device = loop.loader, next(iter(results.attribution.devices), None)
     own = loop.attribution.devices[0] if device is not None else None
     causes, apart = _causes(device), read_apart(results)
     wait = _us(loader.waits.total_ns) if loader else None
     cost = wait if own is None else _causes(own).get("data_wait")
-    steady = results.steady if results.steady and results.steady.state in ("draining", "filling") else None
-    hidden = _hidden_us(results) if steady else 0.0
+    steady, hidden = _unsteady(results)
     steady_cost = None if cost is None else max(0.0, cost + hidden)
     return Signals(
         mode=info.mode,
@@ -100,6 +93,13 @@ def read_signals(results: Results) -> Signals:
         taken=find_taken_cpus(results),
         wait_collecting_us=_collecting_in_wait(results),
     )
+
+
+def _unsteady(results: Results) -> tuple[SteadyState | None, float]:
+    """Where the queues fill or empty through the window; and the data wait that they hide from it."""
+    if results.steady is None or results.steady.state not in ("draining", "filling"):
+        return None, 0.0
+    return results.steady, _hidden_us(results)
 
 
 def _stage_lines(results: Results) -> Iterator[tuple[str, HotLine]]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, time
-from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.words import GAIN_BOUND

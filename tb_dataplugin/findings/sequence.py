@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median_high
 
 from tb_dataplugin.analyses.stages import Path
-from tb_dataplugin.findings.signals import StageCalls
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import SHRINKS
 
 

@@ -9,12 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from annotate.trace_format import Stage, StageKind
+from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
-from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.analyses.queue_wait import QueueWait
-from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.analyses.throughput import Throughput
@@ -26,6 +24,7 @@ from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
+from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LOCK_LEADS
 from tb_dataplugin.findings.waste import WasteSignals
 from tb_dataplugin.findings.worker_signals import WorkerSignals
@@ -34,74 +33,6 @@ from tb_dataplugin.units import percent
 
 FEEDER: Final = "feeder"
 """Among lines of the code: the thread that takes the batches where that is not the one that trains."""
-
-
-@dataclass(frozen=True, slots=True)
-class StageWait:
-    """Data wait that one stage caused, or that no stage caused ("starved", "transfer", "other", ...)."""
-
-    name: str
-    """``"decode::PIL.Image"``, ``"starved"``."""
-    stage: Stage | None
-    """None where it is not a stage."""
-    data_wait_us: float
-    """Its part of the data wait."""
-    cost_us: float
-    """Its part of `Signals.wait_cost_us`."""
-    share: float
-    """`data_wait_us` as a share of the data wait."""
-
-
-def _kind_of(wait: StageWait) -> StageKind | None:
-    return wait.stage.kind if wait.stage else None
-
-
-@dataclass(frozen=True, slots=True)
-class CpuUse:
-    """How the self time of a stage divides; estimated, but for `cpu_us`."""
-
-    cpu_us: float
-    """Running."""
-    run_delay_us: float
-    """Waiting for a CPU; 0 where that is not known."""
-    blocked_us: float
-    """Waiting for storage, a lock or another process; 0 where that is not known."""
-    limited_by: StageLimit | None
-    """What takes two thirds of it; None when mixed or unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class StageCalls:
-    """All calls of one stage under one chain of parents that start in the window."""
-
-    path: Path
-    """The enclosing stages, outermost first, ending with its own."""
-    count: int
-    """Calls."""
-    total_us: float
-    """Their duration, with nested stages."""
-    self_us: float
-    """Their duration, without nested stages."""
-    p50_us: float
-    """Median duration of a call."""
-    max_us: float
-    """Longest duration of a call."""
-    data_wait_us: float | None
-    """Data wait that they caused; None when not known."""
-    bytes: float | None
-    """Size of all their results; None when not recorded."""
-    place: float | None
-    """Mean place among the calls right inside the enclosing stage, by their start; None at the top."""
-    cpu_use: CpuUse | None
-    """None when their CPU time was not recorded."""
-    has_index: bool = True
-    """False for items of an iterable dataset, which has no indices."""
-    sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
-    """Of the results that were measured, by the sample that they are for."""
-
-    @property
-    def stage(self) -> Stage:
-        return self.path[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +301,7 @@ class Signals:
 
     def wait_for_kinds(self, *kinds: StageKind) -> StageWait | None:
         """The data wait that all stages of these kinds caused, and what is named as such a kind ("transfer")."""
-        waits = [wait for wait in self.waits_by_stage or () if wait.name in kinds or _kind_of(wait) in kinds]
+        waits = [wait for wait in self.waits_by_stage or () if wait.name in kinds or wait.kind in kinds]
         if not waits:
             return None
         wait, cost = sum(one.data_wait_us for one in waits), sum(one.cost_us for one in waits)

@@ -19,7 +19,8 @@ from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals, StageCalls, StageWait
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU
 from tb_dataplugin.units import count, duration, percent, plural, significant
 

@@ -17,7 +17,8 @@ from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound
-from tb_dataplugin.findings.signals import Signals, StageWait
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.step_work import around_loader, around_sentence, step_sentence, waits_for_ranks
 from tb_dataplugin.findings.thresholds import (
     DEVICE_BUSY,

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from annotate.trace_format import Stage, StepSource
+from annotate.trace_format import StepSource
 from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.model.beside_events import (
+    CollectiveFacts,
+    CopyFacts,
+    CounterSeries,
+    SpanFacts,
+    StageSpans,
+    StepSpans,
+)
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, EventTable
-from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.line_samples import Caller, LineSamples
 from tb_dataplugin.model.thread_samples import ThreadSamples
 
@@ -278,85 +284,11 @@ class TraceInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class StepSpans:
-    """ProfilerStep spans: row of the event table and step number, by start time."""
-
-    row: npt.NDArray[np.intp]
-    number: Int64Array
-
-
-@dataclass(frozen=True, slots=True)
-class SpanFacts:
-    """What a recorder wrote beside its spans, one row per stage span; -1 where it did not.
-
-    cpu_ns   thread CPU time
-    bytes    size of the stage's result
-    index    dataset index of a sample
-    batch, epoch   of the batch that it belongs to
-    files    of few samples, by row: the paths that they were read from
-    """
-
-    cpu_ns: Int64Array
-    bytes: Int64Array
-    index: Int64Array
-    batch: Int64Array
-    epoch: Int64Array
-    files: Mapping[int, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class StageSpans:
-    """Spans that are stages: row of the event table, and index into `stages`. Waits are stages of kind `wait`.
-
-    A wait inside another is no stage of its own; `inner_waits` are the times of those on the training thread.
-    """
-
-    row: npt.NDArray[np.intp]
-    stage: npt.NDArray[np.int32]
-    stages: tuple[Stage, ...]
-    inner_waits: Intervals = EMPTY
-
-    def is_kind(self, kind: str) -> npt.NDArray[np.bool_]:
-        matches = np.array([stage.kind == kind for stage in self.stages], dtype=np.bool_)
-        return matches[self.stage] if len(matches) else np.zeros(0, dtype=np.bool_)
-
-
-@dataclass(frozen=True, slots=True)
-class CopyFacts:
-    """Memcpys: row of the event table (ascending), and bytes moved, -1 where the trace does not say."""
-
-    row: npt.NDArray[np.intp]
-    bytes: Int64Array
-
-
-@dataclass(frozen=True, slots=True)
-class CollectiveFacts:
-    """Rows of the event table (ascending) that say which collective of which process group they belong to: `group` is
-    an index into `groups`, `number` counts collectives of that group, -1 where the trace does not say.
-    """
-
-    row: npt.NDArray[np.intp]
-    group: Int64Array
-    number: Int64Array
-    groups: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ProcessGroup:
     """A process group as torch describes it. Empty `ranks`: not said."""
 
     name: str
     ranks: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CounterSeries:
-    """One series of a counter, named as in `trace_format.COUNTERS`: ``host::cpu``, ``core 0``."""
-
-    counter: str
-    series: str
-    time_ns: Int64Array  # ascending
-    value: npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ import numpy.typing as npt
 
 from annotate.trace_format import Stage, parse_span_name
 from tb_dataplugin.limits import MOST_LABEL
+from tb_dataplugin.model.beside_events import StageSpans, StepSpans
 from tb_dataplugin.model.events import Category, EventTable
 from tb_dataplugin.model.intervals import Intervals
 from tb_dataplugin.model.nesting import nest_by_track
-from tb_dataplugin.model.trace import StageSpans, StepSpans
 
 _STEP = re.compile(r"ProfilerStep#([0-9]{1,9})")
 _TORCH_WAIT = re.compile(r"enumerate\((\w+)\)#.*")

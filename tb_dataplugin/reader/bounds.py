@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from tb_dataplugin import limits
 from tb_dataplugin.diagnostics import DiagnosticsCollector
+from tb_dataplugin.model.beside_events import StageSpans
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category, EventTable
 from tb_dataplugin.model.nesting import most_open, nest_by_track
-from tb_dataplugin.model.trace import StageSpans, Track
+from tb_dataplugin.model.trace import Track
 from tb_dataplugin.reader.categories import selector
 
 _IS_DEVICE = selector((*DEVICE_ACTIVITY, Category.DEVICE_ANNOTATION, Category.DEVICE_SYNC))

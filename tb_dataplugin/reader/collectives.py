@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.limits import MOST_LABEL
+from tb_dataplugin.model.beside_events import CollectiveFacts
 from tb_dataplugin.model.intervals import Int64Array, int64
-from tb_dataplugin.model.trace import CollectiveFacts
 from tb_dataplugin.reader.categories import integer
 from tb_dataplugin.reader.decoding import RawEvent
 

@@ -12,9 +12,10 @@ import numpy.typing as npt
 from annotate.trace_format import COUNTERS, parse_span_name
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.limits import MOST_NAME, over
+from tb_dataplugin.model.beside_events import CollectiveFacts, CopyFacts, CounterSeries, SpanFacts
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category, EventTable
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
-from tb_dataplugin.model.trace import CollectiveFacts, CopyFacts, CounterSeries, SpanFacts, Track
+from tb_dataplugin.model.trace import Track
 from tb_dataplugin.reader.categories import (
     LINKED,
     MTIA_COPY,

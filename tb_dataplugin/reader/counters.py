@@ -9,8 +9,8 @@ import numpy as np
 from annotate.trace_format import COUNTERS
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.limits import MOST_LABEL, MOST_SERIES, over
+from tb_dataplugin.model.beside_events import CounterSeries
 from tb_dataplugin.model.intervals import int64
-from tb_dataplugin.model.trace import CounterSeries
 from tb_dataplugin.reader.decimals import LONGEST_NS, nanoseconds
 from tb_dataplugin.reader.decoding import RawCounter, Window
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.limits import MOST_FILES, MOST_PATH, MOST_PATHS
+from tb_dataplugin.model.beside_events import SpanFacts
 from tb_dataplugin.model.intervals import Int64Array
-from tb_dataplugin.model.trace import SpanFacts
 from tb_dataplugin.reader.categories import integers
 from tb_dataplugin.reader.decoding import RawEvent
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from annotate.trace_format import ARG_BATCH, ARG_BYTES, ARG_CPU_US, ARG_EPOCH, ARG_FILES, ARG_INDEX
 from tb_dataplugin.analyses.launches import Rows
+from tb_dataplugin.model.beside_events import CounterSeries
 from tb_dataplugin.model.events import Category
-from tb_dataplugin.model.trace import CounterSeries, Trace, Track
+from tb_dataplugin.model.trace import Trace, Track
 from tb_dataplugin.reader.categories import SPELLED
 
 _FACTS: Final = ((ARG_BYTES, "bytes"), (ARG_INDEX, "index"), (ARG_BATCH, "batch"), (ARG_EPOCH, "epoch"))

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.limits import MOST_LINES
+from tb_dataplugin.model.beside_events import CounterSeries
 from tb_dataplugin.model.intervals import Int64Array, Window
-from tb_dataplugin.model.trace import CounterSeries
 from tb_dataplugin.words import counter_order, counter_term, series_label
 
 PERCENT: Final = "%"

@@ -11,8 +11,9 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.sequence import containers
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_finding import has_pictures
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import HEAVY_PART, TINY_CALL_US, TINY_TOGETHER
 from tb_dataplugin.units import duration, percent, plural
 

@@ -12,7 +12,8 @@ from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import HEAVY_PART
 from tb_dataplugin.units import duration, percent, plural
 

@@ -7,7 +7,8 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import ALL_FOR_EACH, EARLIER_WORTH
 from tb_dataplugin.units import count, significant
 

@@ -8,7 +8,8 @@ from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
-from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import HIDDEN_DECODE
 from tb_dataplugin.units import duration, percent, plural
 

@@ -10,7 +10,8 @@ from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals, SlowSampleSignal, StageCalls
+from tb_dataplugin.findings.signals import Signals, SlowSampleSignal
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import NO_CPU, SLOW_SAMPLE, SLOW_SAMPLES_TOGETHER
 from tb_dataplugin.units import count, duration, percent
 

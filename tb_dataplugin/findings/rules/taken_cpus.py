@@ -7,7 +7,8 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import given_back_us
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import HEALTHY, INPUT_BOUND
 from tb_dataplugin.findings.worker_cpus import delayed_text, takes_cpus
 from tb_dataplugin.units import duration, percent

@@ -13,7 +13,8 @@ from tb_dataplugin.findings.in_memory import code_for, is_in_memory
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_on_the_way
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals, StageWait
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.thresholds import HAND_OVER_US, HEAVY_PART, WAY_BYTES_PER_S
 from tb_dataplugin.units import data_size, duration, percent, plural
 

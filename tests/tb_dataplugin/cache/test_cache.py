@@ -19,8 +19,8 @@ from tb_dataplugin import pipeline
 from tb_dataplugin.cache import Store, cache_key, fingerprint, user_store
 from tb_dataplugin.cache.identity import code_version
 from tb_dataplugin.cli import main
+from tb_dataplugin.model.beside_events import CounterSeries
 from tb_dataplugin.model.intervals import int64
-from tb_dataplugin.model.trace import CounterSeries
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
 from tb_dataplugin.pipeline import AnalysedCapture, KeptCapture, analyse, open_capture
 from tests.trace_builder import training_run

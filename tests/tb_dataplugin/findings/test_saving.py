@@ -9,7 +9,8 @@ import pytest
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.saving import saved_without, until_workers_limit
-from tb_dataplugin.findings.signals import Signals, StageCalls
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tests.tb_dataplugin.findings.cases import input_bound, signals_of
 

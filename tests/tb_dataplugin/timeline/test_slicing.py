@@ -11,8 +11,8 @@ import pytest
 from google.protobuf import json_format
 
 from tb_dataplugin.export.as_json import as_compact_json
+from tb_dataplugin.model.beside_events import CounterSeries
 from tb_dataplugin.model.intervals import Window, int64
-from tb_dataplugin.model.trace import CounterSeries
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.reader import read_trace
 from tb_dataplugin.report import report_pb2 as pb

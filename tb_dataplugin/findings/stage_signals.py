@@ -1,0 +1,78 @@
+"""Signals about one stage: the data wait that it caused, its calls, and what it took on CPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from annotate.trace_format import Stage, StageKind
+from tb_dataplugin.analyses.occupancy import StageLimit
+from tb_dataplugin.analyses.stages import Path
+
+
+@dataclass(frozen=True, slots=True)
+class StageWait:
+    """Data wait that one stage caused, or that no stage caused ("starved", "transfer", "other", ...)."""
+
+    name: str
+    """``"decode::PIL.Image"``, ``"starved"``."""
+    stage: Stage | None
+    """None where it is not a stage."""
+    data_wait_us: float
+    """Its part of the data wait."""
+    cost_us: float
+    """Its part of `Signals.wait_cost_us`."""
+    share: float
+    """`data_wait_us` as a share of the data wait."""
+
+    @property
+    def kind(self) -> StageKind | None:
+        return self.stage.kind if self.stage else None
+
+
+@dataclass(frozen=True, slots=True)
+class CpuUse:
+    """How the self time of a stage divides; estimated, but for `cpu_us`."""
+
+    cpu_us: float
+    """Running."""
+    run_delay_us: float
+    """Waiting for a CPU; 0 where that is not known."""
+    blocked_us: float
+    """Waiting for storage, a lock or another process; 0 where that is not known."""
+    limited_by: StageLimit | None
+    """What takes two thirds of it; None when mixed or unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageCalls:
+    """All calls of one stage under one chain of parents that start in the window."""
+
+    path: Path
+    """The enclosing stages, outermost first, ending with its own."""
+    count: int
+    """Calls."""
+    total_us: float
+    """Their duration, with nested stages."""
+    self_us: float
+    """Their duration, without nested stages."""
+    p50_us: float
+    """Median duration of a call."""
+    max_us: float
+    """Longest duration of a call."""
+    data_wait_us: float | None
+    """Data wait that they caused; None when not known."""
+    bytes: float | None
+    """Size of all their results; None when not recorded."""
+    place: float | None
+    """Mean place among the calls right inside the enclosing stage, by their start; None at the top."""
+    cpu_use: CpuUse | None
+    """None when their CPU time was not recorded."""
+    has_index: bool = True
+    """False for items of an iterable dataset, which has no indices."""
+    sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
+    """Of the results that were measured, by the sample that they are for."""
+
+    @property
+    def stage(self) -> Stage:
+        return self.path[-1]
