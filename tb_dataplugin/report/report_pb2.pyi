@@ -668,7 +668,9 @@ Global___Steps: _TypeAlias = Steps  # noqa: Y015
 
 @_typing.final
 class Sawtooth(_message.Message):
-    """Every `period`-th step waits because all DataLoader workers finish their batches at about the same time."""
+    """Every `period`-th step waits because all DataLoader workers finish their batches at about the same time. Without what
+    `Loader.apart` has.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -682,7 +684,7 @@ class Sawtooth(_message.Message):
     data_wait_us: _builtins.float
     """data wait of every `period`-th step, from the step that has most of it"""
     share: _builtins.float
-    """data_wait_us over the data wait of all steps"""
+    """data_wait_us over that of all steps"""
     sentence: _builtins.str
     """"1 step in 4 has 92.1% of the data wait: ..." """
     @_builtins.property
@@ -1541,7 +1543,7 @@ class SteadyState(_message.Message):
     """of the mean step"""
     wait_us: _builtins.float
     """The steady state: measured where `state` is steady; estimated from the workers' capacity where it is draining or
-    filling; without the waits for first batches where an epoch starts; absent where there are too few batches or steps.
+    filling; without what `Loader.apart` has where an epoch starts; absent where there are too few batches or steps.
     data wait per step
     """
     wait_low_us: _builtins.float
@@ -1694,7 +1696,7 @@ class Stage(_message.Message):
     @_builtins.property
     def block_count(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """when unknown
-        What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
+        What `compare` takes the noise from, without `Loader.apart`: the calls in blocks of one or more whole batches of one DataLoader worker (without
         workers: of steps), by time; about 64 of them.
         calls
         """
@@ -2524,13 +2526,15 @@ class Throughput(_message.Message):
     samples_per_s: _builtins.float
     """what the run reached"""
     read_per_s: _builtins.float
-    """F: what reading alone could sustain"""
+    """What each part could sustain is without what `Loader.apart` has.
+    F: what reading alone could sustain
+    """
     prepare_per_s: _builtins.float
     """P: what preparation alone (all stages, all workers) could sustain"""
     device_per_s: _builtins.float
     """G: what the device side alone could sustain"""
     samples: _builtins.float
-    """samples in the window"""
+    """samples of the training loop's loader in the window"""
     load_per_s: _builtins.float
     """reading and preparation by turns: 1 / (1 / F + 1 / P)"""
     around_per_s: _builtins.float

@@ -255,13 +255,16 @@ export interface Steps {
   sawtooth: Sawtooth | undefined;
 }
 
-/** Every `period`-th step waits because all DataLoader workers finish their batches at about the same time. */
+/**
+ * Every `period`-th step waits because all DataLoader workers finish their batches at about the same time. Without what
+ * `Loader.apart` has.
+ */
 export interface Sawtooth {
   /** the number of DataLoader workers */
   period: number;
   /** data wait of every `period`-th step, from the step that has most of it */
   data_wait_us: number;
-  /** data_wait_us over the data wait of all steps */
+  /** data_wait_us over that of all steps */
   share: number;
   /** numbers of the steps that stand out */
   steps: number[];
@@ -288,7 +291,11 @@ export interface Step {
     | number
     | undefined;
   /** the same idle time by cause: device_busy + its sum = duration. Absent without a device */
-  idle_by_cause_us: IdleByCause | undefined;
+  idle_by_cause_us:
+    | IdleByCause
+    | undefined;
+  /** part of data_wait_us that Loader.apart has; absent where it is none */
+  apart_us?: number | undefined;
 }
 
 /**
@@ -512,6 +519,10 @@ export interface Loader {
   limited_by_us:
     | LimitedBy
     | undefined;
+  /** absent where all data wait is the training loop's as it goes on */
+  apart:
+    | Apart
+    | undefined;
   /** where wait_us was taken: prof.steps | DataLoader (its next()) | annotate.stage */
   wait_source: string;
 }
@@ -519,6 +530,44 @@ export interface Loader {
 export interface Loader_WaitByStageUsEntry {
   key: string;
   value: number;
+}
+
+/**
+ * Data wait that says nothing of the other steps: verdict, findings, rates of each part, blocks of stages and `compare` are
+ * about the window without it.
+ */
+export interface Apart {
+  /** part of Loader.wait_us */
+  wait_us: number;
+  /** of that, starts of epochs: until each new DataLoader worker has handed over its */
+  starts_us: number;
+  /** first batch, and while the old ones ended */
+  epochs: number;
+  /** part of Loader.wait_by_stage_us; sums to wait_us */
+  wait_by_stage_us: { [key: string]: number };
+  /** of the first device's idle time with cause data_wait; absent without one */
+  idle_us?:
+    | number
+    | undefined;
+  /** loaders that are iterated inside some steps, as an evaluation does */
+  others: OtherLoader[];
+  /** what has it, how much, in which steps: it opens the verdict */
+  sentence: string;
+}
+
+export interface Apart_WaitByStageUsEntry {
+  key: string;
+  value: number;
+}
+
+export interface OtherLoader {
+  /** class name; "" when not known */
+  dataset: string;
+  batch_size?: number | undefined;
+  num_workers?: number | undefined;
+  wait_us: number;
+  /** numbers of the steps that have it */
+  steps: number[];
 }
 
 /**
@@ -534,7 +583,7 @@ export interface SteadyState {
   measured_share: number;
   /**
    * The steady state: measured where `state` is steady; estimated from the workers' capacity where it is draining or
-   * filling; without the waits for first batches where an epoch starts; absent where there are too few batches or steps.
+   * filling; without what `Loader.apart` has where an epoch starts; absent where there are too few batches or steps.
    */
   wait_us?:
     | number
@@ -622,7 +671,7 @@ export interface Stage {
   defined_at: string;
   /**
    * when unknown
-   * What `compare` takes the noise from: the calls in blocks of one or more whole batches of one DataLoader worker (without
+   * What `compare` takes the noise from, without `Loader.apart`: the calls in blocks of one or more whole batches of one DataLoader worker (without
    * workers: of steps), by time; about 64 of them.
    */
   block_count: number[];
@@ -939,7 +988,7 @@ export interface Throughput {
   samples_per_s?:
     | number
     | undefined;
-  /** F: what reading alone could sustain */
+  /** What each part could sustain is without what `Loader.apart` has. */
   read_per_s?:
     | number
     | undefined;
@@ -951,7 +1000,7 @@ export interface Throughput {
   device_per_s?:
     | number
     | undefined;
-  /** samples in the window */
+  /** samples of the training loop's loader in the window */
   samples?:
     | number
     | undefined;
@@ -2455,6 +2504,11 @@ export const Step: MessageFns<Step> = {
         : isSet(object.idle_by_cause_us)
         ? IdleByCause.fromJSON(object.idle_by_cause_us)
         : undefined,
+      apart_us: isSet(object.apartUs)
+        ? globalThis.Number(object.apartUs)
+        : isSet(object.apart_us)
+        ? globalThis.Number(object.apart_us)
+        : undefined,
     };
   },
 };
@@ -2822,6 +2876,7 @@ export const Loader: MessageFns<Loader> = {
         : isSet(object.limited_by_us)
         ? LimitedBy.fromJSON(object.limited_by_us)
         : undefined,
+      apart: isSet(object.apart) ? Apart.fromJSON(object.apart) : undefined,
       wait_source: isSet(object.waitSource)
         ? globalThis.String(object.waitSource)
         : isSet(object.wait_source)
@@ -2836,6 +2891,95 @@ export const Loader_WaitByStageUsEntry: MessageFns<Loader_WaitByStageUsEntry> = 
     return {
       key: isSet(object.key) ? globalThis.String(object.key) : "",
       value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const Apart: MessageFns<Apart> = {
+  fromJSON(object: any): Apart {
+    return {
+      wait_us: isSet(object.waitUs)
+        ? globalThis.Number(object.waitUs)
+        : isSet(object.wait_us)
+        ? globalThis.Number(object.wait_us)
+        : 0,
+      starts_us: isSet(object.startsUs)
+        ? globalThis.Number(object.startsUs)
+        : isSet(object.starts_us)
+        ? globalThis.Number(object.starts_us)
+        : 0,
+      epochs: isSet(object.epochs) ? globalThis.Number(object.epochs) : 0,
+      wait_by_stage_us: isObject(object.waitByStageUs)
+        ? (globalThis.Object.entries(object.waitByStageUs) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.wait_by_stage_us)
+        ? (globalThis.Object.entries(object.wait_by_stage_us) as [string, any][]).reduce(
+          (acc: { [key: string]: number }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.Number(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+      idle_us: isSet(object.idleUs)
+        ? globalThis.Number(object.idleUs)
+        : isSet(object.idle_us)
+        ? globalThis.Number(object.idle_us)
+        : undefined,
+      others: globalThis.Array.isArray(object?.others)
+        ? object.others.map((e: any) => OtherLoader.fromJSON(e))
+        : [],
+      sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+    };
+  },
+};
+
+export const Apart_WaitByStageUsEntry: MessageFns<Apart_WaitByStageUsEntry> = {
+  fromJSON(object: any): Apart_WaitByStageUsEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const OtherLoader: MessageFns<OtherLoader> = {
+  fromJSON(object: any): OtherLoader {
+    return {
+      dataset: isSet(object.dataset) ? globalThis.String(object.dataset) : "",
+      batch_size: isSet(object.batchSize)
+        ? globalThis.Number(object.batchSize)
+        : isSet(object.batch_size)
+        ? globalThis.Number(object.batch_size)
+        : undefined,
+      num_workers: isSet(object.numWorkers)
+        ? globalThis.Number(object.numWorkers)
+        : isSet(object.num_workers)
+        ? globalThis.Number(object.num_workers)
+        : undefined,
+      wait_us: isSet(object.waitUs)
+        ? globalThis.Number(object.waitUs)
+        : isSet(object.wait_us)
+        ? globalThis.Number(object.wait_us)
+        : 0,
+      steps: globalThis.Array.isArray(object?.steps)
+        ? object.steps.map((e: any) => globalThis.Number(e))
+        : [],
     };
   },
 };
