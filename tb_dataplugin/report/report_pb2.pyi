@@ -4883,6 +4883,7 @@ class RunPoint(_message.Message):
     data_wait_share: _builtins.float
     """of the step time"""
     samples_per_s: _builtins.float
+    """of the timed steps where a window was recorded, else by the clock"""
     epochs: _builtins.int
     """begun in it"""
     ready: _builtins.float
@@ -4998,6 +4999,7 @@ class RunMark(_message.Message):
     epoch: _builtins.int
     batch: _builtins.int
     took_us: _builtins.float
+    """of a slow time: the mean step or wait"""
     usual_us: _builtins.float
     capture: _builtins.str
     """name of the capture of it, in the same folder; "" for none"""
@@ -5035,7 +5037,7 @@ class RunPhase(_message.Message):
     from_s: _builtins.float
     to_s: _builtins.float
     kind: _builtins.str
-    """process | slow"""
+    """process | slow | recorded"""
     text: _builtins.str
     def __init__(
         self,

@@ -1858,7 +1858,10 @@ export interface RunPoint {
     | number
     | undefined;
   /** of the step time */
-  data_wait_share?: number | undefined;
+  data_wait_share?:
+    | number
+    | undefined;
+  /** of the timed steps where a window was recorded, else by the clock */
   samples_per_s?:
     | number
     | undefined;
@@ -1892,6 +1895,7 @@ export interface RunMark {
   what: string;
   epoch: number;
   batch: number;
+  /** of a slow time: the mean step or wait */
   took_us: number;
   usual_us: number;
   /** name of the capture of it, in the same folder; "" for none */
@@ -1903,7 +1907,7 @@ export interface RunMark {
 export interface RunPhase {
   from_s: number;
   to_s: number;
-  /** process | slow */
+  /** process | slow | recorded */
   kind: string;
   text: string;
 }
