@@ -112,7 +112,7 @@ OUTCOMES: Final = (
     Term("more", "more"),
     Term("less", "less"),
     Term("not_significant", "not significant", "No significant difference, all rows taken into account."),
-    Term("too_short", "too uncertain to compare", "Its interval is unknown, or wider than ±100%."),
+    Term("too_short", "too uncertain", "Its interval is unknown, or wider than ±100%."),
     Term("identical", "identical", "The same number on both sides."),
     Term("new", "new", "Only in the captures after the change."),
     Term("gone", "gone", "Only in the captures before the change."),

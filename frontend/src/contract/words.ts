@@ -63,7 +63,7 @@ export const OUTCOMES = [
   {"id": "more", "label": "more", "meaning": ""},
   {"id": "less", "label": "less", "meaning": ""},
   {"id": "not_significant", "label": "not significant", "meaning": "No significant difference, all rows taken into account."},
-  {"id": "too_short", "label": "too uncertain to compare", "meaning": "Its interval is unknown, or wider than ±100%."},
+  {"id": "too_short", "label": "too uncertain", "meaning": "Its interval is unknown, or wider than ±100%."},
   {"id": "identical", "label": "identical", "meaning": "The same number on both sides."},
   {"id": "new", "label": "new", "meaning": "Only in the captures after the change."},
   {"id": "gone", "label": "gone", "meaning": "Only in the captures before the change."},

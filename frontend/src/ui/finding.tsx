@@ -90,7 +90,7 @@ function StageLink({ name, show }: { name: string; show: (() => void) | null }) 
   );
 }
 
-const BOUND = "An upper bound (Amdahl's law): what it would save if its cost were gone and nothing else changed";
+const BOUND = "An upper bound (Amdahl's law): if its cost were gone and nothing else changed.";
 
 /** The bound, and as a bar how much of a step it is. */
 function Gain({ finding }: { finding: Finding }) {
@@ -98,7 +98,7 @@ function Gain({ finding }: { finding: Finding }) {
   if (perStepUs === undefined) return <p class="gain muted">{text}</p>;
   const times = speedup === undefined ? "" : formatRatio(speedup);
   return (
-    <div class="gain" title={`${BOUND}: ${text}`}>
+    <div class="gain" title={`${text}. ${BOUND}`}>
       <p class="gain-head">
         <span class="muted">saves up to </span>
         <span class="gain-value tabular" data-testid="finding-gain" data-value={perStepUs} title={exactUs(perStepUs)}>

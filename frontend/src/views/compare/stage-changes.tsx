@@ -33,7 +33,7 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
           " ~: After is what it would be at the machine speed of Before."}
       </p>
       <div class="scroll-x">
-        <DataTable name="Stages before and after" class="stages compare-stages" testId="stage-changes" main>
+        <DataTable name="Stages before and after" class="stages compare-stages pictured" testId="stage-changes" main>
           <thead>
             <tr>
               <Th column="stage" label="Stage" numeric={false} />

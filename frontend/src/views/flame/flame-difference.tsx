@@ -73,7 +73,8 @@ function Graph({ change, unit }: { change: FlameChange; unit: string }) {
       <p class="muted">
         A frame is as wide as the mean of both sides, and coloured where the change is larger than the sampling error
         (95%, {plural(change.before_samples, "sample")} before, {plural(change.after_samples, "sample")} after). What
-        differs from run to run is not in that error.
+        differs from run to run is not in that error, so colour is no proof. These are times by stack samples, with all
+        that a stage calls and waits for; the table of stages has what one call takes by itself, and may differ.
       </p>
       <Legend items={LEGEND} />
       <Icicle

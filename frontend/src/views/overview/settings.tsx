@@ -87,6 +87,11 @@ export function Settings({ capture }: { capture: Capture }) {
   return (
     <section data-testid="settings">
       <h2>Settings and environment</h2>
+      {isReplay && capture.loader !== undefined && (
+        <p class="muted" data-testid="replay-settings">
+          The replay itself built its batches in one process: no DataLoader workers, no prefetching.
+        </p>
+      )}
       <div class="columns narrow">
         {groups.map((group) => (
           <div key={group.title}>
@@ -106,11 +111,6 @@ export function Settings({ capture }: { capture: Capture }) {
           </div>
         ))}
       </div>
-      {isReplay && capture.loader !== undefined && (
-        <p class="muted" data-testid="replay-settings">
-          The replay itself built its batches in one process: no DataLoader workers, no prefetching.
-        </p>
-      )}
       <p class="muted file">
         File: <span class="mono">{capture.file || capture.name}</span>
       </p>
