@@ -146,7 +146,7 @@ it("compares the selected capture with the one that suggests itself, and shows e
     "slower",
     "gone",
     "not significant",
-    "too uncertain to compare",
+    "too uncertain",
   ]);
   expect(lines.map((line) => line.dataset.significant)).toEqual(["true", "false", "false", "false"]);
   expect(all("part-change").map((line) => line.lastElementChild?.textContent)).toEqual(["more", "unknown"]);
