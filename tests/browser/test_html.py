@@ -99,6 +99,19 @@ def test_all_views_are_printed_with_their_pictures_on_white_paper(page: Any, tmp
     assert len(page.pdf()) > 20_000
 
 
+def test_no_table_of_settings_is_printed_over_its_neighbour(page: Any, tmp_path: Path) -> None:
+    write(tmp_path / "report.html", GOLDEN / "annotate_workers2.pt.trace.json.gz")
+    page.set_viewport_size({"width": 700, "height": 1000})
+    page.goto((tmp_path / "report.html").as_uri())
+    page.get_by_test_id("settings").wait_for()
+    page.emulate_media(media="print")
+    wider = page.evaluate(
+        """() => [...document.querySelectorAll('[data-testid="settings"] table')].map(
+            table => table.getBoundingClientRect().width - table.parentElement.getBoundingClientRect().width)"""
+    )
+    assert len(wider) == 3 and max(wider) < 1
+
+
 def test_a_link_to_a_place_in_a_file_opens_there(page: Any, tmp_path: Path) -> None:
     write(tmp_path / "report.html", V100)
     page.goto((tmp_path / "report.html").as_uri() + "#view=gaps&capture=0&from_us=1000&to_us=2000")
