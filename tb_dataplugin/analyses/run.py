@@ -6,18 +6,18 @@ An analysis that cannot know returns `Unavailable`. Here, and nowhere else, that
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tb_dataplugin.analyses.apart import NOTHING, find_apart
 from tb_dataplugin.analyses.attribution import attribute
 from tb_dataplugin.analyses.chains import ChainFinder
 from tb_dataplugin.analyses.copies import find_copies
-from tb_dataplugin.analyses.device_idle import find_device_idle
+from tb_dataplugin.analyses.device_idle import DeviceIdle, find_device_idle
 from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.fed_queue import find_fed_queue
 from tb_dataplugin.analyses.flow import Flow, find_epoch_starts, find_worker_flow
-from tb_dataplugin.analyses.gaps import list_all_gaps
+from tb_dataplugin.analyses.gaps import Gap, list_all_gaps
 from tb_dataplugin.analyses.headspace import find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import find_hot_lines, lines_at
@@ -37,7 +37,7 @@ from tb_dataplugin.analyses.sawtooth import find_sawtooth
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
 from tb_dataplugin.analyses.stage_summary import summarise_stages
-from tb_dataplugin.analyses.stages import build_stage_tree, tabulate_stages
+from tb_dataplugin.analyses.stages import StageTree, build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.steady_state import find_steady_state
 from tb_dataplugin.analyses.step_table import tabulate_steps
 from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
@@ -46,7 +46,7 @@ from tb_dataplugin.analyses.thread_limits import find_thread_limits
 from tb_dataplugin.analyses.throughput import Throughput, count_loaders, find_throughput, main_loader, with_code_around
 from tb_dataplugin.analyses.worker_costs import find_worker_costs
 from tb_dataplugin.analyses.worker_summary import summarise_workers
-from tb_dataplugin.analyses.workers import find_workers
+from tb_dataplugin.analyses.workers import BatchTimes, Workers, find_workers
 from tb_dataplugin.analyses.wrapper_rows import with_wrapper_paths, with_wrappers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
@@ -75,13 +75,23 @@ def _steps(trace: Trace, options: AnalysisOptions) -> Steps | Unavailable:
     return steps if isinstance(steps, Unavailable) or options.steps is None else only(steps, options.steps)
 
 
-def run_analyses(
-    trace: Trace, window: Window, options: AnalysisOptions, selection: StepSelection | None = None
-) -> Results:
-    """`window` is that of `options.steps` where these are given; `selection` says so in the results."""
-    reasons = _Reasons()
-    tree, pipeline = build_stage_tree(trace), trace.info.pipeline
-    steps = reasons.known("steps", _steps(trace, options))
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """Of the whole window: `loop` with nothing told apart yet."""
+
+    tree: StageTree
+    steps: Steps | None
+    devices: tuple[DeviceIdle, ...]
+    workers: Workers | None
+    loop: Loop
+
+    @property
+    def batches(self) -> BatchTimes | None:
+        return self.workers.batches if self.workers else None
+
+
+def _find_whole(trace: Trace, window: Window, options: AnalysisOptions, reasons: _Reasons) -> _Whole:
+    tree, steps = build_stage_tree(trace), reasons.known("steps", _steps(trace, options))
     devices = reasons.known("devices", find_device_idle(trace, window)) or ()
     loader = reasons.known("loader", find_loader_wait(trace, window, devices))
     workers = reasons.known("workers", find_workers(trace, window, loader))
@@ -91,18 +101,32 @@ def run_analyses(
     stages = with_wrappers(stages, trace, window, attribution.wrapped)
     costs = reasons.known("costs", find_worker_costs(trace, tree, window))
     limits = reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs))
-    batches = workers.batches if workers else None
+    occupancy = find_occupancies(trace, tree, stages, costs)
+    loop = Loop(NOTHING, window.duration_ns, loader, attribution, stages, costs, limits, occupancy)
+    return _Whole(tree, steps, devices, workers, loop)
+
+
+def _gaps(trace: Trace, seen: _Whole, most: int) -> tuple[tuple[Gap, ...], ...]:
+    pairs = zip(seen.devices, seen.loop.attribution.devices, strict=True)
+    chains = [ChainFinder(trace, seen.tree, seen.loop.loader, seen.workers, *pair) for pair in pairs]
+    return list_all_gaps(chains, seen.steps, most)
+
+
+def run_analyses(
+    trace: Trace, window: Window, options: AnalysisOptions, selection: StepSelection | None = None
+) -> Results:
+    """`window` is that of `options.steps` where these are given; `selection` says so in the results."""
+    reasons, pipeline = _Reasons(), trace.info.pipeline
+    seen = _find_whole(trace, window, options, reasons)
+    tree, steps, devices, workers, batches = seen.tree, seen.steps, seen.devices, seen.workers, seen.batches
+    loader, attribution = seen.loop.loader, seen.loop.attribution
     use = find_loader_use(trace, steps, loader, batches)
     settings, starts = main_loader(trace, use), find_epoch_starts(trace, loader, window, batches)
     apart = find_apart(trace, tree, window, loader, use, starts, attribution.shutdown, batches, steps)
-    occupancy = find_occupancies(trace, tree, stages, costs)
-    whole = Loop(NOTHING, window.duration_ns, loader, attribution, stages, costs, limits, occupancy)
-    loop = find_loop(trace, tree, window, workers, whole, apart)
+    loop = find_loop(trace, tree, window, workers, seen.loop, apart)
     flow = Flow(find_worker_flow(workers, window, loop.waits, apart.starts, use.in_workers), starts)
     table = None if steps is None else tabulate_steps(steps, loader, devices, attribution, apart.waits)
     fed = find_fed_queue(trace, window, workers, use.in_workers)
-    pairs = zip(devices, attribution.devices, strict=True)
-    chains = [ChainFinder(trace, tree, loader, workers, *pair) for pair in pairs]
     paths = with_wrapper_paths(tree, attribution.wrapped)
     lines = find_hot_lines(trace, paths, window, loader, devices, attribution, options.whole_stacks, selection)
     results = Results(
@@ -111,20 +135,20 @@ def run_analyses(
         steps=table,
         sawtooth=find_sawtooth(table, settings.num_workers if settings else None) if table else None,
         devices=devices,
-        gaps=list_all_gaps(chains, steps, options.max_gaps),
+        gaps=_gaps(trace, seen, options.max_gaps),
         copies=find_copies(trace, window, devices),
         syncs=find_syncs(trace, window, devices, attribution.devices),
         settings=settings,
         loader=loader,
         attribution=attribution,
         tree=tree,
-        stages=stages,
-        stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps, apart.left(inside)),
-        stage_summary=summarise_stages(stages),
-        occupancy=occupancy,
+        stages=seen.loop.stages,
+        stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps, apart.left(tree.starts_in(window))),
+        stage_summary=summarise_stages(seen.loop.stages),
+        occupancy=seen.loop.occupancy,
         workers=workers,
         worker_summaries=summarise_workers(workers, loader, count_loaders(trace)) if workers else (),
-        worker_costs=costs,
+        worker_costs=seen.loop.costs,
         flow=flow,
         use=use,
         loop=loop,
@@ -136,7 +160,7 @@ def run_analyses(
         load=reasons.known("load", find_host_load(trace, window)),
         growth=find_memory_growth(trace, window),
         operators=find_operators(trace, window, loader),
-        limits=limits,
+        limits=seen.loop.limits,
         replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),
         selection=selection,
         queue_wait=find_queue_wait(trace, window) if loader is None else None,

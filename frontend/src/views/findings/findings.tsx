@@ -32,10 +32,17 @@ export function Findings({ capture }: { capture: Capture }) {
   );
 }
 
+const NOT_CHECKED = "no check could run";
 const NO_FINDINGS: Reason = { title: "No findings", message: "There are no findings, so there is nothing to gain." };
 const NO_GAIN: Reason = { title: "Gain unknown", message: "No finding's gain can be bounded from this capture." };
 
-function FindingNumbers({ capture: { findings, abstained } }: { capture: Capture }) {
+/** Without a data wait or a device there is nothing that checks are about. */
+function canCheck({ loader, devices }: Capture): boolean {
+  return loader !== undefined || devices.length > 0;
+}
+
+function FindingNumbers({ capture }: { capture: Capture }) {
+  const { findings, abstained } = capture;
   const measured = findings.filter((finding) => finding.confidence === "measured").length;
   const gains = findings.filter((finding) => finding.gain_us_per_step !== undefined);
   const [largest] = gains.toSorted((a, b) => (b.gain_us_per_step ?? 0) - (a.gain_us_per_step ?? 0));
@@ -47,7 +54,13 @@ function FindingNumbers({ capture: { findings, abstained } }: { capture: Capture
         testId="number-findings"
         value={findings.length}
         text={formatCount(findings.length)}
-        note={findings.length === 0 ? "no check found anything" : `${formatCount(measured)} of them measured`}
+        note={
+          findings.length > 0
+            ? `${formatCount(measured)} of them measured`
+            : canCheck(capture)
+              ? "no check found anything"
+              : NOT_CHECKED
+        }
       />
       <BigNumber
         label="Largest gain"
@@ -61,7 +74,13 @@ function FindingNumbers({ capture: { findings, abstained } }: { capture: Capture
         testId="number-abstained"
         value={abstained.length}
         text={formatCount(abstained.length)}
-        note={abstained.length === 0 ? "all checks were conclusive" : "their reasons are at the end"}
+        note={
+          abstained.length > 0
+            ? "their reasons are at the end"
+            : canCheck(capture)
+              ? "all checks were conclusive"
+              : NOT_CHECKED
+        }
       />
     </NumberRow>
   );
