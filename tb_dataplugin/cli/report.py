@@ -18,6 +18,7 @@ from tb_dataplugin.cli.inputs import (
     options_of,
     write_text,
 )
+from tb_dataplugin.cli.several import Folders
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, UnreadableTrace
@@ -36,7 +37,7 @@ from tb_dataplugin.remote import Source, Url, growing
 from tb_dataplugin.report.build_ranks import ranks_report
 from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.report.report_pb2 import Ranks, Report
-from tb_dataplugin.shown import shown
+from tb_dataplugin.shown import encodable, shown
 from tb_dataplugin.units import data_size, plural
 from tb_dataplugin.watchfile.reading import SUFFIX, Run, read_runs
 from tb_dataplugin.whatif import predict_all, telling_changes
@@ -135,6 +136,16 @@ def _predicted(kept: KeptCapture) -> str | None:
         return None
 
 
+def _tell_folders_apart(report: Report, kept: list[KeptCapture], folders: Folders) -> None:
+    """The page shows together what is of one run by its name."""
+    for ranks in report.ranks:
+        of_run = (one for one in kept if one.trace is not None and one.trace.run == ranks.run)
+        first = next((one for one in of_run if one.capture.HasField("rank")), None)
+        ranks.run = encodable(folders.named(ranks.run, first.path)) if first is not None else ranks.run
+    for capture, one in zip(report.captures, kept, strict=True):
+        capture.name = encodable(folders.named(capture.name, one.path))
+
+
 def _free_file() -> Path:
     """Where a page goes that would flood the terminal: into the working folder, in place of no other file."""
     names = (f"{PAGE}{number}.html" for number in ("", *(f"-{count}" for count in range(2, 1000))))
@@ -143,10 +154,13 @@ def _free_file() -> Path:
 
 def _write(kept: list[KeptCapture], runs: list[NamedRun], arguments: argparse.Namespace) -> None:
     report, output = as_report([capture.capture for capture in kept]), arguments.output
+    folders = Folders.of(arguments.paths if arguments.format == "html" else ())
     if arguments.format != "text":
-        report.whole_runs.extend(whole_runs_report(runs).runs)
+        named = ((run, folders.named(name, run.folder)) for run, name in runs)
+        report.whole_runs.extend(whole_runs_report(named).runs)
         report.ranks.extend(_ranks(kept))
     if arguments.format == "html":
+        _tell_folders_apart(report, kept, folders)
         title = shown(", ".join(map(str, arguments.paths)))
         page = as_html(report, [timeline_of(one) for one in kept], title, [_predicted(one) for one in kept[:PREDICTED]])
         output = _free_file() if output is None and sys.stdout.isatty() else output

@@ -11,6 +11,7 @@ from tb_dataplugin.cli import main
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html
 from tb_dataplugin.pipeline import analyse, as_report
 from tb_dataplugin.report.report_pb2 import Gap
+from tests import rank_traces
 from tests.lines_run import lines_run
 from tests.trace_builder import training_run
 
@@ -32,6 +33,21 @@ def test_names_cannot_break_out_of_the_data() -> None:
     assert "alert(1)</script>" not in page
     assert page.count("</script>") == 2 and "<title>&lt;b&gt;" in page
     assert "<!--" not in page
+
+
+def test_several_folders_are_runs_of_their_own(tmp_path: Path) -> None:
+    folders = [tmp_path / "logs" / name for name in ("one", "deep/ranks", "two")]
+    for folder in folders[::2]:
+        training_run().write(folder / "host_1.pt.trace.json")
+    rank_traces.write(rank_traces.captures(lambda rank, step: rank_traces.Spent()), folders[1])
+    assert main(["report", *map(str, folders), "--format", "html", "-o", str(tmp_path / "page.html")]) == 0
+    told = embedded((tmp_path / "page.html").read_text())
+    runs = {row["run"] for row in told["rows"]["rows"]}
+    assert runs == {"one", "deep/ranks", "two"}
+    assert [ranks["run"] for ranks in told["report"]["ranks"]] == ["deep/ranks"]
+    assert main(["report", str(folders[0]), "--format", "html", "-o", str(tmp_path / "page.html")]) == 0
+    (row,) = embedded((tmp_path / "page.html").read_text())["rows"]["rows"]
+    assert (row["run"], row["name"]) == (".", "host_1")
 
 
 def test_the_page_asks_nobody() -> None:
