@@ -270,7 +270,7 @@ def test_a_signal_to_each_process_of_the_group_reaches_the_program_once(folder: 
 
 
 EARLY = """
-import os, signal, sys
+import os, shutil, signal
 from tb_dataplugin.drive import child
 from tb_dataplugin.drive.program import Program
 call_witness = child.call_witness
@@ -279,13 +279,14 @@ def late():
     os.killpg(0, signal.SIGINT)
     return witness
 child.call_witness = late
-status = child.run(Program(sys.executable, ("python", "-c", "import time; time.sleep(60)")), dict(os.environ))
+status = child.run(Program(shutil.which("sleep"), ("sleep", "60")), dict(os.environ))
 print(os.WIFSIGNALED(status) and os.WTERMSIG(status))
 """
 
 
 @pytest.mark.usefixtures("hears_all")
 def test_ctrl_c_before_the_program_is_started_is_not_lost() -> None:
+    """`sleep` dies of the signal whenever it comes; Python, which only just begins, would end in ways of its own."""
     done = plain([sys.executable, "-c", EARLY], start_new_session=True)
     assert (done.status, done.out, done.err) == (0, "2\n", "")
 
