@@ -73,9 +73,10 @@ def main() -> int:
     disturbed = sum(results[name]["disturbed"] for name in wanted if name in results)
     print("\n".join(markdown(pairs, options.each)))
     if options.bounds:
-        found = [_bounds(name, work / name, results[name]) for name in wanted if name in results]
-        print(f"Findings with a bound: {sum(map(len, found))}; exceeded: {sum(sum(one.values()) for one in found)}")
-        print("".join(f"- {name}: {one}\n" for name, one in zip(wanted, found, strict=False) if any(one.values())))
+        found = {name: _bounds(name, work / name, results[name]) for name in wanted if name in results}
+        exceeded = sum(sum(one.values()) for one in found.values())
+        print(f"Findings with a bound: {sum(map(len, found.values()))}; exceeded: {exceeded}")
+        print("".join(f"- {name}: {one}\n" for name, one in found.items() if any(one.values())))
     print(f"Windows that count although other programs took {DISTURBED:.0%} of the CPUs or more: {disturbed}")
     return 0
 
