@@ -291,6 +291,7 @@ KEYS: Final = (
     Term("a d", "a d", "move the timeline"),
     Term("0", "0", "the whole window, in the timeline"),
     Term("g", "g", "next idle gap, in the timeline; with Shift the previous one"),
+    Term("l", "l", "next shorter idle gap; with Shift the next longer one"),
     Term("n", "n", "next data wait, in the timeline; with Shift the previous one"),
     Term("Enter", "Enter", "next span with that name, in the timeline's search; with Shift the previous one"),
     Term("frames", "\u2190 \u2191 \u2192 \u2193", "from frame to frame, in a flame graph"),

@@ -20,6 +20,8 @@ function reset(): void {
   atoms.reports.value = new Map();
   atoms.captureId.value = null;
   atoms.goneId.value = null;
+  atoms.unknownView.value = null;
+  atoms.isLedToWhatIf.value = false;
   atoms.chosenSteps.value = null;
   atoms.chosenRun.value = null;
   atoms.chosenRank.value = null;

@@ -299,6 +299,8 @@ export class TimelineView extends CanvasView {
   act(action: TimelineAction): void {
     if (action === "whole") {
       this.change((_, bounds) => bounds);
+    } else if (action === "end") {
+      this.change((range, bounds) => panBy(range, bounds.endUs - range.endUs, bounds));
     } else if (action === "left" || action === "right") {
       const sign = action === "left" ? -1 : 1;
       this.change((range, bounds) => panBy(range, sign * KEY_PAN * lengthUs(range), bounds));
@@ -316,7 +318,7 @@ function rangeOf(scale: TimeScale, { fromPx, toPx }: PxExtent): TimeRange {
   };
 }
 
-export type TimelineAction = "in" | "out" | "left" | "right" | "whole";
+export type TimelineAction = "in" | "out" | "left" | "right" | "whole" | "end";
 
 const KEYS: Readonly<Record<string, TimelineAction>> = {
   w: "in",
@@ -332,4 +334,5 @@ const KEYS: Readonly<Record<string, TimelineAction>> = {
   ArrowRight: "right",
   "0": "whole",
   Home: "whole",
+  End: "end",
 };

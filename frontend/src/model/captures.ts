@@ -8,7 +8,7 @@ export type { CaptureEntry };
 
 export type RunGroup = { readonly run: string; readonly captures: readonly CaptureEntry[] };
 
-/** Keeps the order of the server (newest first): a run stands where its newest capture stands. */
+/** Keeps the order of the server (newest first): a run stands where its newest capture stands. Ranks of one window go by number. */
 export function groupByRun(captures: readonly CaptureEntry[]): RunGroup[] {
   const groups = new Map<string, CaptureEntry[]>();
   for (const item of captures) {
@@ -16,7 +16,19 @@ export function groupByRun(captures: readonly CaptureEntry[]): RunGroup[] {
     if (group === undefined) groups.set(item.run, [item]);
     else group.push(item);
   }
-  return [...groups].map(([run, items]) => ({ run, captures: items }));
+  return [...groups].map(([run, items]) => ({ run, captures: byRank(items) }));
+}
+
+/** Ranks write their captures of one window within moments, in any order; where a rank comes again, another window begins. */
+function byRank(items: readonly CaptureEntry[]): CaptureEntry[] {
+  const windows: CaptureEntry[][] = [];
+  for (const item of items) {
+    const last = windows.at(-1);
+    const isOfLast = item.rank !== null && last?.every(({ rank }) => rank !== null && rank !== item.rank);
+    if (last !== undefined && isOfLast) last.push(item);
+    else windows.push([item]);
+  }
+  return windows.flatMap((window) => window.toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0)));
 }
 
 /** The run is part of the name: captures of several runs may be called alike. */

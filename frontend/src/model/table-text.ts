@@ -13,34 +13,75 @@ export type Cell = {
 export type TableText = { readonly heads: readonly string[]; readonly rows: readonly (readonly Cell[])[] };
 
 const UNIT = /(?:^|, )(?:µs|ms|s|min|[kMGT]?B)$/;
+const NUMBER = "[−+-]?[\\d.,]+";
+/** A share, or times as many. */
+const MARKED = new RegExp(`^${NUMBER}([%x])$`);
+const INTERVAL = new RegExp(`^(${NUMBER})(%?) to (${NUMBER})%?$`);
 
-/** Comma-separated, RFC 4180. Times are microseconds and sizes bytes, and their columns' heads say so; shares in columns of % are percentages. */
+type Column = { readonly head: string; readonly texts: readonly string[] };
+
+/**
+ * Comma-separated, RFC 4180. Numbers stand alone, so that a spreadsheet takes them as such: their unit is in the head of
+ * their column (times in microseconds, sizes in bytes), an interval has two columns.
+ */
 export function asCsv({ heads, rows }: TableText): string {
-  const head = heads.map((text, at) => {
-    const unit = exactUnit(rows.map((row) => row[at]));
-    return unit === null ? text : `${text.replace(UNIT, "")} (${unit})`.trim();
-  });
-  const units = rows.map((row) => row.find(({ unit }) => unit !== undefined)?.unit);
-  const hasUnits = units.some((unit) => unit !== undefined);
-  const lines = rows.map((row, number) => [
-    ...row.map((cell, at) => exactText(cell, heads[at] ?? "")),
-    ...(hasUnits ? [units[number] ?? ""] : []),
-  ]);
-  return [hasUnits ? [...head, "Unit"] : head, ...lines].map((line) => `${line.map(quoted).join(",")}\r\n`).join("");
+  const columns = heads.flatMap((head, at) =>
+    columnsOf(
+      head,
+      rows.map((row) => row[at] ?? { text: "" }),
+    ),
+  );
+  const units = rows.map((row) => row.find(({ unit }) => unit !== undefined)?.unit ?? "");
+  const all = units.some((unit) => unit !== "") ? [...columns, { head: "Unit", texts: units }] : columns;
+  const lines = [all.map(({ head }) => head), ...rows.map((_, at) => all.map(({ texts }) => texts[at] ?? ""))];
+  return lines.map((line) => `${line.map(quoted).join(",")}\r\n`).join("");
 }
 
-function exactUnit(cells: readonly (Cell | undefined)[]): string | null {
-  if (cells.some((cell) => cell?.exactUs !== undefined)) return "µs";
-  return cells.some((cell) => cell?.exactBytes !== undefined) ? "B" : null;
+function columnsOf(head: string, cells: readonly Cell[]): Column[] {
+  const known = cells.filter(({ text }) => text !== "" && text !== "–");
+  if (known.length > 0 && known.every(({ text }) => INTERVAL.test(text))) return bounds(head, cells);
+  const marks = new Set(known.map(({ text }) => MARKED.exec(text)?.[1]));
+  const [mark] = marks;
+  const unit = exactUnit(cells) ?? (marks.size === 1 && !head.includes(mark ?? "") ? mark : undefined);
+  return [{ head: withUnit(head, unit), texts: cells.map((cell) => exactText(cell, head)) }];
 }
 
-function exactText(cell: Cell, head: string): string {
-  if (cell.exactUs !== undefined) return String(cell.exactUs);
-  if (cell.exactBytes !== undefined) return String(cell.exactBytes);
-  if (cell.exact === undefined) return cell.text === "–" ? "" : cell.text;
-  if (cell.unit !== undefined) return String(cell.exact);
-  if (cell.text.endsWith("%")) return `${100 * cell.exact}%`;
-  return String(head.includes("%") ? 100 * cell.exact : cell.exact);
+/** An interval as its two ends. */
+function bounds(head: string, cells: readonly Cell[]): Column[] {
+  const parts = cells.map(({ text }) => INTERVAL.exec(text));
+  const unit = parts.find((part) => part !== null)?.[2] || undefined;
+  return [
+    { head: withUnit(`${head} from`, unit), texts: parts.map((part) => plainNumber(part?.[1] ?? "")) },
+    { head: withUnit(`${head} to`, unit), texts: parts.map((part) => plainNumber(part?.[3] ?? "")) },
+  ];
+}
+
+function withUnit(head: string, unit: string | undefined): string {
+  return unit === undefined ? head : `${head.replace(UNIT, "")} (${unit})`.trim();
+}
+
+function exactUnit(cells: readonly Cell[]): string | undefined {
+  if (cells.some(({ exactUs }) => exactUs !== undefined)) return "µs";
+  return cells.some(({ exactBytes }) => exactBytes !== undefined) ? "B" : undefined;
+}
+
+function exactText({ text, exact, exactUs, exactBytes, unit }: Cell, head: string): string {
+  if (exactUs !== undefined) return String(exactUs);
+  if (exactBytes !== undefined) return String(exactBytes);
+  if (text === "–") return "";
+  if (exact === undefined) return MARKED.test(text) ? plainNumber(text.slice(0, -1)) : text;
+  const isShare = unit === undefined && (text.endsWith("%") || head.includes("%"));
+  return String(isShare ? withoutNoise(100 * exact) : exact);
+}
+
+/** What a product of two exact numbers has of binary digits alone goes. */
+function withoutNoise(value: number): number {
+  return Number(value.toPrecision(15));
+}
+
+/** As programs write it: without plus and commas, and with the minus of the keyboard. */
+function plainNumber(text: string): string {
+  return text.replaceAll(",", "").replace("−", "-").replace("+", "");
 }
 
 /** What a spreadsheet would run as a formula is quoted as text. */

@@ -44,6 +44,7 @@ import {
   stagesFlat,
   stagesFolded,
   timeline,
+  unknownView,
   type View,
   versionOf,
   view,
@@ -58,6 +59,7 @@ export function selectView(next: View): void {
   if (next === "stages" && view.value === "stages") showStage(null);
   view.value = next;
   servedView.value = null;
+  unknownView.value = null;
 }
 
 /** Goes to the page of one stage; null: to the table of all. */

@@ -112,8 +112,12 @@ export const chosenRank = signal<number | null>(null);
 export const goneId = signal<string | null>(null);
 /** The view of a link that an HTML report does without, until another one is chosen; null = none. */
 export const servedView = signal<View | null>(null);
+/** The view of a link that is none, until another one is chosen; null = none. */
+export const unknownView = signal<string | null>(null);
 /** Whether Back or Forward led to what is shown. */
 export const isReturn = signal(false);
+/** Whether the page was opened for a prediction that is still to be scrolled to. */
+export const isLedToWhatIf = signal(false);
 /** On narrow screens the list of captures is folded away. */
 export const capturesOpen = signal(false);
 

@@ -5,9 +5,9 @@ import { effect } from "@preact/signals";
 import { browserTimers, type Timers } from "../data/poll";
 import { currentPlace, showPlace } from "./actions";
 import { type Address, fieldsOfOwnHash, findAddress, ownHash } from "./address";
-import { goneId, isReturn } from "./atoms";
+import { goneId, isLedToWhatIf, isReturn, unknownView } from "./atoms";
 import { after, before } from "./comparing";
-import { type Fields, fieldsOfPlace, type Place, placeOfFields, START } from "./place";
+import { type Fields, fieldsOfPlace, type Place, placeOfFields, placeOfView, START, viewThatIsNone } from "./place";
 
 const STORAGE_KEY = "data-pipeline-place";
 /** Browsers refuse more than some hundred changes in half a minute: a zoom is written when it rests. */
@@ -33,11 +33,11 @@ function same(a: Place, b: Place): boolean {
   return ownHash(fieldsOfPlace(a)) === ownHash(fieldsOfPlace(b));
 }
 
-/** Another view, capture, stage or other steps are somewhere else, where Back leads back from, if the user went there. */
+/** Another view, capture, stage, prediction or other steps are somewhere else, where Back leads back from. */
 function isElsewhere(before: Place, after: Place): boolean {
   if (before.capture === null || before.capture === goneId.peek()) return false;
   if (before.view !== after.view || before.capture !== after.capture) return true;
-  return before.stage !== after.stage || before.steps !== after.steps;
+  return before.stage !== after.stage || before.steps !== after.steps || before.whatIf !== after.whatIf;
 }
 
 export class PlaceKeeper {
@@ -54,6 +54,8 @@ export class PlaceKeeper {
   start(): () => void {
     const place = placeOfFields(this.address.read()) ?? placeOfFields(stored()) ?? START;
     showPlace(place);
+    unknownView.value = viewThatIsNone(this.address.read());
+    isLedToWhatIf.value = place.whatIf !== null;
     this.written = currentPlace();
     this.write(false);
     const stop = effect(() => this.follow(currentPlace()));
@@ -74,12 +76,13 @@ export class PlaceKeeper {
     this.written = place;
     isReturn.value = true;
     showPlace(place);
+    unknownView.value = viewThatIsNone(this.address.read());
   };
 
   link(): string {
     // The sides that suggest themselves today may be others tomorrow.
     const sides = { before: before.value?.key ?? null, after: after.value?.key ?? null };
-    return this.address.link(fieldsOfPlace({ ...currentPlace(), ...sides }));
+    return this.address.link(fieldsOfPlace(placeOfView({ ...currentPlace(), ...sides })));
   }
 
   private follow(place: Place): void {

@@ -78,6 +78,42 @@ export const START: Place = {
   whatIf: null,
 };
 
+const OF_CAPTURE = VIEWS.filter((name) => !["run", "ranks", "captures"].includes(name));
+const TIMELINES: readonly View[] = ["gaps", "workers", "trace"];
+const FLAMES: readonly View[] = ["flame", "stages", "compare"];
+
+/** Where what was chosen is to be seen; what is not named here, everywhere. */
+const SEEN_IN: Readonly<Partial<Record<keyof Place, readonly View[]>>> = {
+  steps: OF_CAPTURE,
+  run: ["captures", "run", "ranks"],
+  rank: ["run"],
+  range: TIMELINES,
+  gapUs: ["gaps", "trace"],
+  link: ["gaps"],
+  cause: ["gaps"],
+  device: ["gaps"],
+  loader: ["workers"],
+  batch: ["workers"],
+  stage: ["stages"],
+  before: ["compare"],
+  after: ["compare"],
+  anyway: ["compare"],
+  flame: ["flame"],
+  measure: FLAMES,
+  order: FLAMES,
+  frame: FLAMES,
+  list: FLAMES,
+  search: FLAMES,
+  flat: ["stages"],
+  whatIf: ["overview"],
+};
+
+/** Without what was chosen in other views: a link need not carry it. */
+export function placeOfView(place: Place): Place {
+  const elsewhere = Object.entries(SEEN_IN).filter(([, views]) => !views.includes(place.view));
+  return { ...place, ...Object.fromEntries(elsewhere.map(([key]) => [key, null])) };
+}
+
 /** Nanoseconds are the finest that a trace knows. */
 function inUs(us: number): string {
   return String(Math.round(us * 1000) / 1000);
@@ -132,6 +168,11 @@ export function placeOfFields(fields: Fields): Place | null {
     sort: fields.sort ?? null,
     whatIf: fields.what_if ?? null,
   };
+}
+
+/** What an address asks for, and no version has. */
+export function viewThatIsNone({ view }: Fields): string | null {
+  return view === undefined || VIEWS.some((name) => name === view) ? null : view;
 }
 
 function onIn(text: string | undefined): string | null {

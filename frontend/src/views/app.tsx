@@ -23,6 +23,7 @@ import {
   runsError,
   servedView,
   shownStage,
+  unknownView,
   type View,
   view,
   viewsFor,
@@ -124,12 +125,17 @@ export function App() {
         )}
         {goneId.value !== null && entry.value !== null && (
           <p class="gone muted" role="status" data-testid="capture-gone">
-            {goneId.value} is gone; showing {fullName(entry.value)}.
+            {goneId.value} is not in the log directory; showing {fullName(entry.value)}.
           </p>
         )}
         {servedView.value !== null && (
           <p class="gone muted" role="status" data-testid="view-needs-server">
             {LABELS[servedView.value]} needs TensorBoard: it is in the tab, not in this file.
+          </p>
+        )}
+        {unknownView.value !== null && (
+          <p class="gone muted" role="status" data-testid="view-unknown">
+            There is no view {unknownView.value}; showing {LABELS[view.value]}.
           </p>
         )}
         {isFramed() && !printing.value && (

@@ -14,6 +14,16 @@ it("groups captures by run in the order of the newest", () => {
   ]);
 });
 
+it("lists the ranks of each window by number, whichever wrote first", () => {
+  const written = [2, 0, 1, 1, 2, 0].map((rank, at) => entry({ id: String(at), run: "ddp", rank }));
+  expect(groupByRun(written)[0]?.captures.map(({ id }) => id)).toEqual(["1", "2", "0", "5", "3", "4"]);
+  const plain = [entry({ id: "a", rank: 1 }), entry({ id: "b" }), entry({ id: "c", rank: 0 })];
+  expect(
+    groupByRun(plain)[0]?.captures.map(({ id }) => id),
+    "others keep their place",
+  ).toEqual(["a", "b", "c"]);
+});
+
 it("names a capture with its run, and says what it is", () => {
   expect([fullName(entry({})), fullName(entry({ run: "." }))]).toEqual(["exp1 / c", "c"]);
   expect([modeLabel("unannotated"), modeLabel(null), modeLabel("odd")]).toEqual(["plain capture", "", "odd"]);

@@ -16,11 +16,8 @@ const table = {
 
 it("writes CSV with exact values, microseconds for times, and nothing for what is unknown", () => {
   expect(asCsv(table).split("\r\n")).toEqual([
-    "Stage,Busy (µs),of window,Device idle, % of window".replace(
-      "Device idle, % of window",
-      '"Device idle, % of window"',
-    ),
-    '"read::a,b",1234.567,43.999%,43.99',
+    'Stage,Busy (µs),of window (%),"Device idle, % of window"',
+    '"read::a,b",1234.567,43.999,43.99',
     "'=cmd|x,,,",
     "",
   ]);
@@ -29,6 +26,19 @@ it("writes CSV with exact values, microseconds for times, and nothing for what i
 it("writes sizes in bytes, and says so in the head", () => {
   const sizes = { heads: ["Stage", "Size, kB"], rows: [[{ text: "a" }, { text: "197", exactBytes: 196_608 }]] };
   expect(asCsv(sizes)).toBe("Stage,Size (B)\r\na,196608\r\n");
+});
+
+it("writes numbers alone, their unit in the head, and an interval as two columns", () => {
+  const rows = [
+    [{ text: "−83%", exact: -0.8269 }, { text: "−96% to −27%" }, { text: "17.4x", exact: 17.43 }, { text: "1,069%" }],
+    [{ text: "+5%", exact: 0.05 }, { text: "–" }, { text: "–" }, { text: "" }],
+  ];
+  expect(asCsv({ heads: ["Change", "95% interval", "To others", "Share"], rows }).split("\r\n")).toEqual([
+    "Change (%),95% interval from (%),95% interval to (%),To others (x),Share (%)",
+    "-82.69,-96,-27,17.43,1069",
+    "5,,,,",
+    "",
+  ]);
 });
 
 it("names a column that is a unit alone", () => {

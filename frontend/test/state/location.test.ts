@@ -2,7 +2,18 @@ import { batch } from "@preact/signals";
 import { beforeEach, expect, it, vi } from "vitest";
 import { refreshRuns, selectCapture, selectView } from "../../src/state/actions";
 import { type Address, fieldsOfHostHash, fieldsOfOwnHash, hostHash, isOurTab, ownHash } from "../../src/state/address";
-import { captureId, goneId, range, runs, selectedGapUs, suggestion, view } from "../../src/state/atoms";
+import {
+  captureId,
+  goneId,
+  range,
+  runs,
+  selectedGapUs,
+  shownStage,
+  suggestion,
+  unknownView,
+  view,
+  whatIfChange,
+} from "../../src/state/atoms";
 import { PlaceKeeper } from "../../src/state/location";
 import { type Fields, fieldsOfPlace, type Place, placeOfFields, START } from "../../src/state/place";
 import { paddedSlice, suffices } from "../../src/state/timeline-loader";
@@ -45,6 +56,9 @@ beforeEach(() => {
     range.value = null;
     selectedGapUs.value = null;
     goneId.value = null;
+    unknownView.value = null;
+    whatIfChange.value = null;
+    shownStage.value = null;
   });
 });
 
@@ -207,5 +221,36 @@ it("names the compared sides in a link, also those that suggest themselves today
   expect(fieldsOfOwnHash(keeper.link())).toMatchObject({ before: "capture:a", after: "capture:b" });
   expect(entries.at(-1)?.before, "the address leaves them open").toBeUndefined();
   suggestion.value = null;
+  stop();
+});
+
+it("leaves out of a link what belongs to other views, and what stays in the address is nothing lost", () => {
+  const stage = "decode::PIL";
+  const { entries, keeper } = browser({ view: "stages", capture: "b", steps: "3..7", stage, from_us: "1", to_us: "2" });
+  const stop = keeper.start();
+  expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "stages", capture: "b", steps: "3..7", stage });
+  selectView("captures");
+  expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "captures", capture: "b" });
+  expect(entries.at(-1)).toMatchObject({ stage, from_us: "1" });
+  stop();
+});
+
+it("makes an entry for a prediction, so that Back leads to the capture without it", () => {
+  const { entries, keeper } = browser({ view: "overview", capture: "b" });
+  const stop = keeper.start();
+  whatIfChange.value = "workers=4";
+  expect(entries).toEqual([
+    { view: "overview", capture: "b" },
+    { view: "overview", capture: "b", what_if: "workers=4" },
+  ]);
+  stop();
+});
+
+it("says which view of an address there is none of, until one is chosen", () => {
+  const { keeper } = browser({ view: "wether", capture: "b" });
+  const stop = keeper.start();
+  expect([view.value, unknownView.value]).toEqual(["overview", "wether"]);
+  selectView("gaps");
+  expect(unknownView.value).toBeNull();
   stop();
 });

@@ -47,6 +47,15 @@ it("says in the report's words how idle the device was, and lists the largest ga
   ]);
 });
 
+it("goes by l from the longest gap to the next shorter one, and with Shift back", () => {
+  open({ devices: [idle] }, "gaps");
+  const press = (key: string, shiftKey: boolean): string | undefined => {
+    act(() => void document.body.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true })));
+    return find("gap-detail").dataset.startUs;
+  };
+  expect([press("l", false), press("l", false), press("L", true)]).toEqual(["60", "60", "10"]);
+});
+
 it("says of a gap that the window cuts that it may have been longer", () => {
   open({ devices: [idle] }, "gaps");
   expect(all("gap-cut")).toEqual([]);

@@ -1,3 +1,4 @@
+import { useEffect } from "preact/hooks";
 import type { Capture, Gap } from "../../contract/report";
 import { source } from "../../data/source";
 import { batchKey } from "../../model/batches";
@@ -7,6 +8,7 @@ import { exactUs, formatDuration } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { selectView } from "../../state/actions";
 import { chainLink, selectedBatch, selectedGapUs } from "../../state/atoms";
+import { isElsewhere } from "../../ui/elsewhere";
 import { Unknown } from "../../ui/numbers";
 import { ShareBar } from "../../ui/share-bar";
 import { Swatch } from "../../ui/swatch";
@@ -119,10 +121,20 @@ function Absent({ rows, cut }: { rows: readonly ChainRow[]; cut: string }) {
   );
 }
 
-/** From gap to gap, largest first. */
+/** From gap to gap, largest first; also by keys, as the timeline's go from gap to gap in time. */
 function Turn({ gaps, gap }: { gaps: readonly Gap[]; gap: Gap }) {
   const at = gaps.indexOf(gap);
   const [before, after] = [gaps[at - 1], gaps[at + 1]];
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const next = event.shiftKey ? before : after;
+      if (event.key.toLowerCase() !== "l" || isElsewhere(event)) return;
+      event.preventDefault();
+      if (next !== undefined) showGap(next);
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [before, after]);
   return (
     <div class="toggle" role="group" aria-label="Other gaps, by length">
       <button

@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Capture } from "../../contract/report";
 import { source } from "../../data/source";
 import type { Prediction, WhatIf } from "../../data/what-if";
@@ -16,7 +16,7 @@ import {
   UNKNOWN,
 } from "../../model/format";
 import { type Asked, askedIn, NOTHING_ASKED, problemOf, writtenChange } from "../../model/what-if";
-import { captureId, entry, versionOf, type WhatIfState, whatIf, whatIfChange } from "../../state/atoms";
+import { captureId, entry, isLedToWhatIf, versionOf, type WhatIfState, whatIf, whatIfChange } from "../../state/atoms";
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
@@ -41,12 +41,18 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       if (whatIf.peek()?.state.kind === "loading") control.abort();
     };
   }, [key]);
+  const section = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (!isLedToWhatIf.peek() || section.current === null) return;
+    isLedToWhatIf.value = false;
+    section.current.scrollIntoView({ block: "start" });
+  }, []);
   const state: WhatIfState = whatIf.value !== null && whatIf.value.key === key ? whatIf.value.state : { kind: "none" };
   if (capture.mode === "unannotated" && capture.loader !== undefined) return <Unpredicted />;
   if (capture.mode !== "train" || capture.loader === undefined) return null;
   if (!isLive && state.kind !== "ready") return <NeedsTrace file={capture.file || capture.name} />;
   return (
-    <section data-testid="what-if">
+    <section data-testid="what-if" ref={section}>
       <h2>What if</h2>
       <p class="muted">
         What other settings, or a faster stage, would bring: predicted from this capture, with a 90% interval. On 13

@@ -2,6 +2,7 @@
 
 import { aroundSpan, lengthUs } from "../../model/time-scale";
 import { isLedAbove, range, timeline } from "../../state/atoms";
+import { skipToTable } from "../../ui/sections";
 
 /** A moment is shown with this part of the window around it: alone it would be an empty picture. */
 const AROUND_A_MOMENT = 1 / 200;
@@ -39,12 +40,12 @@ export function goToTimeline(): void {
   document.querySelector<HTMLElement>("[data-testid=timeline-canvas]")?.focus({ preventScroll: true });
 }
 
-/** To the timeline, and from there back to what led to it. */
+/** To the timeline, and from there back to what led to it, else to the view's table. */
 export function turnToTimeline(): void {
   const isThere = document.activeElement?.closest("[data-testid=timeline-panel]") != null;
   if (!isThere) goToTimeline();
   else if (cameFrom?.isConnected === true) {
     cameFrom.focus({ preventScroll: true });
     cameFrom.scrollIntoView({ block: "center" });
-  }
+  } else skipToTable(document.getElementById("view"));
 }
