@@ -80,10 +80,11 @@ PRINTED = """() => {
     const canvas = document.querySelector(".printed canvas");
     const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
     const theme = document.documentElement.dataset.theme;
+    const nothing = document.querySelector('[data-testid="printed-nothing"]').textContent;
     const waiting = document.querySelectorAll(".printed .progress").length;
     window.dispatchEvent(new Event("afterprint"));
     const after = document.querySelectorAll(".printed").length;
-    return { views, theme, waiting, inked: pixels.some((value) => value > 0), after };
+    return { views, nothing, theme, waiting, inked: pixels.some((value) => value > 0), after };
 }"""
 
 
@@ -93,7 +94,8 @@ def test_all_views_are_printed_with_their_pictures_on_white_paper(page: Any, tmp
     page.goto((tmp_path / "report.html").as_uri())
     page.get_by_test_id("verdict").wait_for()
     told = page.evaluate(PRINTED)
-    assert told["views"] == [f"printed-{view}" for view in VIEWS if view not in ("run", "ranks")]  # without any
+    assert told["views"] == [f"printed-{view}" for view in ("overview", "findings", "gaps", "captures", "nothing")]
+    assert told["nothing"].startswith("Nothing to show") and "Stages: " in told["nothing"]
     assert (told["theme"], told["inked"], told["waiting"], told["after"]) == ("light", True, 0, 0)
     assert page.locator("html").get_attribute("data-theme") == "dark"
     assert len(page.pdf()) > 20_000

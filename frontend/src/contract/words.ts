@@ -193,6 +193,7 @@ export const KEYS = [
   {"id": "a d", "label": "a d", "meaning": "move the timeline"},
   {"id": "0", "label": "0", "meaning": "the whole window, in the timeline"},
   {"id": "g", "label": "g", "meaning": "next idle gap, in the timeline; with Shift the previous one"},
+  {"id": "l", "label": "l", "meaning": "next shorter idle gap; with Shift the next longer one"},
   {"id": "n", "label": "n", "meaning": "next data wait, in the timeline; with Shift the previous one"},
   {"id": "Enter", "label": "Enter", "meaning": "next span with that name, in the timeline's search; with Shift the previous one"},
   {"id": "frames", "label": "← ↑ → ↓", "meaning": "from frame to frame, in a flame graph"},

@@ -253,16 +253,29 @@ function printedViews(): View[] {
   return viewsFor(false).filter((name) => isThere[name] ?? true);
 }
 
-/** All views that are about this capture, one below the other. */
+/** All views that are about this capture, one below the other; of those that have nothing to show, why. */
 function Printed({ capture, item }: { capture: Capture; item: CaptureEntry }) {
+  const empty = emptyViews.value;
+  const all = printedViews();
+  const missing = all.flatMap((name) => (empty.has(name) ? [`${LABELS[name]}: ${empty.get(name)}`] : []));
   return (
     <>
-      {printedViews().map((name) => (
+      {all.filter((name) => !empty.has(name)).map((name) => (
         <section key={name} class="printed" data-testid={`printed-${name}`}>
           <h1>{LABELS[name]}</h1>
           <Shown view={name} capture={capture} item={item} perfetto={false} />
         </section>
       ))}
+      {missing.length > 0 && (
+        <section class="printed" data-testid="printed-nothing">
+          <h1>Nothing to show</h1>
+          <ul>
+            {missing.map((words) => (
+              <li key={words}>{words}</li>
+            ))}
+          </ul>
+        </section>
+      )}
     </>
   );
 }

@@ -17,7 +17,6 @@ import {
   deviceIndex,
   FIRST_ROWS,
   gapRows,
-  printing,
   range,
   selectedGapUs,
   timeline,
@@ -47,9 +46,9 @@ function NoDevice({ capture, id }: { capture: Capture; id: string }) {
         <p class="muted reason">
           <Prose text={asSentence(reasonFor(capture, "device").message)} />
         </p>
-        {!printing.value && <p class="muted">The timeline still shows steps, data waits and stages.</p>}
+        <p class="muted">The timeline still shows steps, data waits and stages.</p>
       </section>
-      {!printing.value && <TimelinePanel id={id} label={LABEL} />}
+      <TimelinePanel id={id} label={LABEL} />
     </>
   );
 }
