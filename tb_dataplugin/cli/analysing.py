@@ -42,6 +42,14 @@ class Outcome(NamedTuple):
     status: int = 0
 
 
+class Opened(NamedTuple):
+    """What became of all traces; `complaints` were printed, `status` is the exit status."""
+
+    captures: list[KeptCapture]
+    complaints: list[str]
+    status: int
+
+
 @dataclass(frozen=True, slots=True)
 class Order:
     """How a trace is analysed, wherever that is.
@@ -95,8 +103,8 @@ def engine_of(arguments: argparse.Namespace) -> Iterator[Engine | None]:
 
 def open_paths(
     arguments: argparse.Namespace, options: AnalysisOptions = DEFAULT_OPTIONS, with_rank: bool = False
-) -> tuple[list[KeptCapture], int]:
-    """The captures that `add_path_arguments` names, and the exit status: nothing is written in place of one of them.
+) -> Opened:
+    """The captures that `add_path_arguments` names; nothing is written in place of one of them.
 
     `with_rank`: where several are analysed at once, each with what is joined with other ranks.
     """
@@ -106,22 +114,23 @@ def open_paths(
             order = Order(options, stores_for(arguments), user_mirror(), with_rank and engine is not None)
         else:
             order = Order(options, () if arguments.no_cache else None, None, with_rank)
-        kept, status = open_all(sources, order, engine)
-    check_output(arguments.output, [one.path for one in kept])
-    return kept, status
+        opened = open_all(sources, order, engine)
+    check_output(arguments.output, [one.path for one in opened.captures])
+    return opened
 
 
-def open_all(sources: Iterable[Source], order: Order, engine: Engine | None = None) -> tuple[list[KeptCapture], int]:
+def open_all(sources: Iterable[Source], order: Order, engine: Engine | None = None) -> Opened:
     """All captures that can be read; a bad one costs a line and the exit status, never the others."""
     work = partial(outcome_of, order=order, is_here=engine is None or engine.is_here)
-    captures, status = [], 0
+    captures, complaints, status = [], [], 0
     for kept, complaint, failed in each(sources, work, engine, _without_capture):
         if kept is not None:
             captures.append(kept)
         else:
             complain(complaint)
+            complaints.append(complaint)
         status = max(status, failed)
-    return captures, status
+    return Opened(captures, complaints, status)
 
 
 def each(
@@ -189,5 +198,5 @@ def _show_progress(count: int, done: int) -> None:
 
 def analyse_all(traces: Iterable[TraceFile], stores: Sequence[Store] = ()) -> tuple[list[Capture], int]:
     """The reports of `open_all`."""
-    kept, status = open_all(traces, Order(stores=tuple(stores)))
-    return [capture.capture for capture in kept], status
+    opened = open_all(traces, Order(stores=tuple(stores)))
+    return [one.capture for one in opened.captures], opened.status

@@ -27,7 +27,7 @@ class ExportCommand:
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        kept, status = open_paths(arguments, AnalysisOptions(whole_stacks=True))
+        kept, _, status = open_paths(arguments, AnalysisOptions(whole_stacks=True))
         if kept:
             report = as_report([capture.capture for capture in kept])
             if not any(True for capture in report.captures for _ in parts_of(capture)):

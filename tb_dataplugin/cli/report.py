@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
 
-from tb_dataplugin.cli.analysing import add_engine_arguments, open_paths
+from tb_dataplugin.cli.analysing import Opened, add_engine_arguments, open_paths
 from tb_dataplugin.cli.inputs import (
     add_output_arguments,
     add_path_arguments,
@@ -77,14 +77,14 @@ class ReportCommand:
         runs, status = _runs(arguments)
         try:
             with_rank = arguments.format in ("json", "markdown")
-            kept, status_of_traces = open_paths(arguments, options_of(arguments), with_rank)
+            opened = open_paths(arguments, options_of(arguments), with_rank)
         except NothingToReport:
             if not runs:
                 raise
-            kept, status_of_traces = [], 0
-        if kept or runs:
-            _write(kept, runs, arguments)
-        return max(status, status_of_traces)
+            opened = Opened([], [], 0)
+        if opened.captures or runs:
+            _write(opened, runs, arguments)
+        return max(status, opened.status)
 
 
 def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
@@ -152,7 +152,24 @@ def _free_file() -> Path:
     return next((path for name in names if not (path := Path(name)).exists()), Path(f"{PAGE}.html"))
 
 
-def _write(kept: list[KeptCapture], runs: list[NamedRun], arguments: argparse.Namespace) -> None:
+def _write_page(report: Report, opened: Opened, arguments: argparse.Namespace) -> None:
+    kept, output = opened.captures, arguments.output
+    title = shown(", ".join(map(str, arguments.paths)))
+    predicted = [_predicted(one) for one in kept[:PREDICTED]]
+    page = as_html(report, [timeline_of(one) for one in kept], title, predicted, opened.complaints)
+    output = _free_file() if output is None and sys.stdout.isatty() else output
+    write_text(page, output)
+    size = len(page.encode())
+    if output is not None:
+        what = f"{plural(len(kept), 'capture')}, {data_size(size)}"
+        complain(f"wrote {output}: {what}, opens in a browser without a server")
+    if size > MAX_BYTES:
+        limit = data_size(MAX_BYTES)
+        complain(f"the page is larger than {limit}, more than many mail servers accept; name fewer traces")
+
+
+def _write(opened: Opened, runs: list[NamedRun], arguments: argparse.Namespace) -> None:
+    kept = opened.captures
     report, output = as_report([capture.capture for capture in kept]), arguments.output
     folders = Folders.of(arguments.paths if arguments.format == "html" else ())
     if arguments.format != "text":
@@ -161,17 +178,7 @@ def _write(kept: list[KeptCapture], runs: list[NamedRun], arguments: argparse.Na
         report.ranks.extend(_ranks(kept))
     if arguments.format == "html":
         _tell_folders_apart(report, kept, folders)
-        title = shown(", ".join(map(str, arguments.paths)))
-        page = as_html(report, [timeline_of(one) for one in kept], title, [_predicted(one) for one in kept[:PREDICTED]])
-        output = _free_file() if output is None and sys.stdout.isatty() else output
-        write_text(page, output)
-        size = len(page.encode())
-        if output is not None:
-            what = f"{plural(len(kept), 'capture')}, {data_size(size)}"
-            complain(f"wrote {output}: {what}, opens in a browser without a server")
-        if size > MAX_BYTES:
-            limit = data_size(MAX_BYTES)
-            complain(f"the page is larger than {limit}, more than many mail servers accept; name fewer traces")
+        _write_page(report, opened, arguments)
         return
     style = style_for(sys.stdout) if output is None else PLAIN
     writers: dict[str, Callable[[Report], str]] = {

@@ -12,6 +12,7 @@ from tb_dataplugin.export.as_json import as_compact_json, as_dict
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.rows import as_rows, row_of
+from tb_dataplugin.shown import shown
 from tb_dataplugin.timeline.lanes import TimelineSource
 
 MAX_BYTES: Final = 5_000_000
@@ -36,10 +37,14 @@ _POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inl
 
 
 def as_html(
-    report: pb.Report, timelines: Sequence[TimelineSource | None], title: str, what_ifs: Sequence[str | None] = ()
+    report: pb.Report,
+    timelines: Sequence[TimelineSource | None],
+    title: str,
+    what_ifs: Sequence[str | None] = (),
+    problems: Sequence[str] = (),
 ) -> str:
     """`timelines`: one for each capture of the report, None where there is none to draw; `what_ifs`: of each its
-    predictions as JSON, None or nothing where none were made.
+    predictions as JSON, None or nothing where none were made; `problems`: why other captures are not there.
     """
     script, style = (_STATIC / "index.js").read_text("utf-8"), (_STATIC / "index.css").read_text("utf-8")
     report_json = _bounded(report, MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000)
@@ -48,7 +53,7 @@ def as_html(
     rows = _json(as_dict(as_rows(_row(capture, number) for number, capture in enumerate(report.captures))))
     predicted = ", ".join(_json(None if one is None else json.loads(one)) for one in what_ifs)
     parts = f'"report": {report_json}, "rows": {rows}, "timelines": [{", ".join(slices)}], "what_ifs": [{predicted}]'
-    data = f'{{"title": {_json(title)}, {parts}}}'
+    data = f'{{"title": {_json(title)}, "problems": {_json([shown(one) for one in problems])}, {parts}}}'
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -87,11 +92,11 @@ def _bounded(report: pb.Report, room: int) -> str:
     """The report without what the page does not draw, its lists cut until it fits; their counts stay true."""
     report_json = ""
     for most in LIST_LENGTHS:
-        shown = pb.Report()
-        shown.CopyFrom(report)
-        for capture in shown.captures:
+        carried = pb.Report()
+        carried.CopyFrom(report)
+        for capture in carried.captures:
             _lighten(capture, most)
-        report_json = _json(as_dict(shown))
+        report_json = _json(as_dict(carried))
         if len(report_json.encode()) <= room:
             break
     return report_json

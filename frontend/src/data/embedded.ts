@@ -19,6 +19,8 @@ type Embedded = {
   readonly wholeRuns?: WholeRuns;
   readonly ranks?: RanksList;
   readonly title: string;
+  /** Why other captures are not here. */
+  readonly problems: readonly string[];
 };
 
 const ready = <T>(value: T): Promise<Answer<T>> => Promise.resolve({ kind: "ready", value });
@@ -42,6 +44,7 @@ function read(value: unknown): Embedded {
     wholeRuns: readWholeRuns({ runs, hint_text: runs.length === 0 ? NO_RUN : "" }),
     ranks: readRanks({ ranks, hint_text: ranks.length === 0 ? NO_RANKS : "" }),
     title: textIn(value, "title"),
+    problems: listIn(value, "problems").map(String),
     captures: readCaptures(fieldsOf(value).report),
     rows: readRows(fieldsOf(value).rows ?? {}),
     whatIfs: listIn(value, "what_ifs").map((one) => (one === null ? null : decodeWhatIf(one))),
@@ -49,7 +52,16 @@ function read(value: unknown): Embedded {
   };
 }
 
-export function sourceOf({ captures, rows, wholeRuns, ranks, timelines, whatIfs, title }: Embedded): DataSource {
+export function sourceOf({
+  captures,
+  rows,
+  wholeRuns,
+  ranks,
+  timelines,
+  whatIfs,
+  title,
+  problems,
+}: Embedded): DataSource {
   const indexOf = (id: string): number => Number(id);
   return {
     live: false,
@@ -61,7 +73,7 @@ export function sourceOf({ captures, rows, wholeRuns, ranks, timelines, whatIfs,
         captures: worstFirst(captures.map(entry), rows),
         wholeRuns: wholeRuns?.runs.length ?? 0,
         rankRuns: ranks?.ranks.length ?? 0,
-        problems: [],
+        problems,
       }),
     wholeRuns: () => ready(wholeRuns ?? readWholeRuns({})),
     ranks: () => ready(ranks ?? readRanks({})),

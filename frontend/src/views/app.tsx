@@ -260,12 +260,14 @@ function Printed({ capture, item }: { capture: Capture; item: CaptureEntry }) {
   const missing = all.flatMap((name) => (empty.has(name) ? [`${LABELS[name]}: ${empty.get(name)}`] : []));
   return (
     <>
-      {all.filter((name) => !empty.has(name)).map((name) => (
-        <section key={name} class="printed" data-testid={`printed-${name}`}>
-          <h1>{LABELS[name]}</h1>
-          <Shown view={name} capture={capture} item={item} perfetto={false} />
-        </section>
-      ))}
+      {all
+        .filter((name) => !empty.has(name))
+        .map((name) => (
+          <section key={name} class="printed" data-testid={`printed-${name}`}>
+            <h1>{LABELS[name]}</h1>
+            <Shown view={name} capture={capture} item={item} perfetto={false} />
+          </section>
+        ))}
       {missing.length > 0 && (
         <section class="printed" data-testid="printed-nothing">
           <h1>Nothing to show</h1>

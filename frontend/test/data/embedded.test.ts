@@ -15,13 +15,14 @@ it("reads what the exporter wrote, escapes included", async () => {
   element.id = EMBEDDED_ID;
   element.type = "application/json";
   element.textContent =
-    '{"title": "x", "report": {"captures": [{"name": "run/a\\u003c/script>", "mode": "train"}]}, "timelines": [{"slices": []}]}';
+    '{"title": "x", "problems": ["b is cut"], "report": {"captures": [{"name": "run/a\\u003c/script>", "mode": "train"}]}, "timelines": [{"slices": []}]}';
   document.body.append(element);
   const found = embeddedSource(document);
   const runs = await found?.runs();
   expect(runs?.kind === "ready" && runs.value.captures.map((item) => [item.id, item.run, item.name])).toEqual([
     ["0", "run/a<", "script>"],
   ]);
+  expect(runs?.kind === "ready" && runs.value.problems).toEqual(["b is cut"]);
   expect((await found?.timeline({ id: "0", width: 100 }))?.kind).toBe("failed");
 });
 
@@ -29,6 +30,7 @@ it("answers with the shortest slice that reaches as far as the range", async () 
   const source = sourceOf({
     whatIfs: [],
     title: "",
+    problems: [],
     captures: [capture({})],
     timelines: [[slice(0, 100), slice(0, 50), slice(40, 90)]],
   });

@@ -50,6 +50,15 @@ def test_several_folders_are_runs_of_their_own(tmp_path: Path) -> None:
     assert (row["run"], row["name"]) == (".", "host_1")
 
 
+def test_traces_that_could_not_be_read_are_named_in_the_page(tmp_path: Path) -> None:
+    training_run().write(tmp_path / "logs" / "good.pt.trace.json")
+    (tmp_path / "logs" / "bad.pt.trace.json").write_text("no trace")
+    page = tmp_path / "page.html"
+    assert main(["report", str(tmp_path / "logs"), "--format", "html", "-o", str(page)]) == 2
+    (problem,) = embedded(page.read_text())["problems"]
+    assert "bad.pt.trace.json" in problem
+
+
 def test_the_page_asks_nobody() -> None:
     page = as_html(as_report([]), [], "empty")
     assert "default-src 'none'" in page

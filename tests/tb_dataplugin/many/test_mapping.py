@@ -115,7 +115,7 @@ def test_an_error_is_the_same_on_the_other_side(error: DataPipelineError) -> Non
 def test_a_file_that_the_other_machine_does_not_have_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept, status = open_all([TraceFile(tmp_path / "gone.json", ".", "gone", 0, 0)], Order(), Here(is_here=False))
+    kept, _, status = open_all([TraceFile(tmp_path / "gone.json", ".", "gone", 0, 0)], Order(), Here(is_here=False))
     assert (kept, status) == ([], 2)
     assert "has no such file; put it where all Dask workers see it" in capsys.readouterr().err
 
