@@ -11,7 +11,8 @@ const FOLDED_GAP_PX = 2;
 
 /** Width of the lane titles, left of what carries time. */
 export function gutterPx(widthPx: number): number {
-  return widthPx < 720 ? 104 : 152;
+  if (widthPx < 720) return 104;
+  return widthPx < 1200 ? 152 : 208;
 }
 
 export type PlacedLane = {

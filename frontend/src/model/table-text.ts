@@ -49,10 +49,11 @@ function columnsOf(head: string, cells: readonly Cell[]): Column[] {
 /** An interval as its two ends. */
 function bounds(head: string, cells: readonly Cell[]): Column[] {
   const parts = cells.map(({ text }) => INTERVAL.exec(text));
-  const unit = parts.find((part) => part !== null)?.[2] || undefined;
+  const unit = parts.find((part) => part !== null)?.[2] || UNIT.exec(head)?.[0].replace(", ", "");
+  const name = head.replace(UNIT, "");
   return [
-    { head: withUnit(`${head} from`, unit), texts: parts.map((part) => plainNumber(part?.[1] ?? "")) },
-    { head: withUnit(`${head} to`, unit), texts: parts.map((part) => plainNumber(part?.[3] ?? "")) },
+    { head: withUnit(`${name} from`, unit), texts: parts.map((part) => plainNumber(part?.[1] ?? "")) },
+    { head: withUnit(`${name} to`, unit), texts: parts.map((part) => plainNumber(part?.[3] ?? "")) },
   ];
 }
 

@@ -50,7 +50,7 @@ it("answers with the shortest slice that reaches as far as the range", async () 
 });
 
 it("has neither comparisons nor traces, and says where they are", async () => {
-  const source = sourceOf({ whatIfs: [], title: "", captures: [], timelines: [] });
+  const source = sourceOf({ whatIfs: [], title: "", problems: [], captures: [], timelines: [] });
   expect(source.live).toBe(false);
   expect(await source.comparison([], [])).toMatchObject({
     kind: "failed",

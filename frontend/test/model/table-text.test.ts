@@ -41,6 +41,11 @@ it("writes numbers alone, their unit in the head, and an interval as two columns
   ]);
 });
 
+it("keeps the unit of an interval", () => {
+  const csv = asCsv({ heads: ["90% interval, ms"], rows: [[{ text: "1.5 to 2" }]] });
+  expect(csv).toBe("90% interval from (ms),90% interval to (ms)\r\n1.5,2\r\n");
+});
+
 it("names a column that is a unit alone", () => {
   expect(asCsv({ heads: ["What", "ms"], rows: [[{ text: "a" }, { text: "1", exactUs: 1000 }]] })).toContain(
     "What,(µs)",

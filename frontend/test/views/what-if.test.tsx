@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { httpSource, useSource } from "../../src/data/source";
 import { decodeWhatIf } from "../../src/data/what-if";
 import { selectCapture } from "../../src/state/actions";
-import { whatIfChange } from "../../src/state/atoms";
+import { isLedToWhatIf, whatIfChange } from "../../src/state/atoms";
 import { all, find, open, plain } from "../page";
 
 const between = (value: number) => ({ value, low: value / 2, high: value * 2 });
@@ -101,7 +101,7 @@ it("gives a bound, and no prediction, where the gain would be other programs' lo
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   await settle();
   const cells = [...find("what-if-table").querySelectorAll("tbody td")].map((cell) => plain(cell.textContent));
-  expect(cells).toEqual(["–", "no less than 4.00", "–", "–", "4,000"]);
+  expect(cells).toEqual(["at least 4.00", "–", "–", "–", "4,000"]);
 });
 
 it("shows the server's own line where nothing can be predicted", async () => {
@@ -149,4 +149,16 @@ it("is not there without a training run or a loader", () => {
   expect(all("what-if")).toEqual([]);
   open({ mode: "train" }, "overview");
   expect(all("what-if")).toEqual([]);
+});
+
+it("is scrolled to where a link led to its predictions, once", () => {
+  const scrolled = vi.fn();
+  vi.stubGlobal("fetch", () => new Promise(() => undefined));
+  const before = Element.prototype.scrollIntoView;
+  Element.prototype.scrollIntoView = scrolled;
+  isLedToWhatIf.value = true;
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  Element.prototype.scrollIntoView = before;
+  expect(scrolled).toHaveBeenCalledTimes(1);
+  expect(isLedToWhatIf.value).toBe(false);
 });

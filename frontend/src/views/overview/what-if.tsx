@@ -362,7 +362,7 @@ type CellsProps = Pick<PredictionProps, "made" | "unit">;
 function Predicted({ made: { stepUs, samplesPerS, waitShare }, unit }: CellsProps) {
   return (
     <>
-      <td class="num" data-value={stepUs.value} title={exactUs(stepUs.value)}>
+      <td class="num" data-value-us={stepUs.value} title={exactUs(stepUs.value)}>
         {inUnit(stepUs.value, unit)}
       </td>
       <td class="num">
@@ -382,11 +382,11 @@ function Predicted({ made: { stepUs, samplesPerS, waitShare }, unit }: CellsProp
 function AtBest({ made: { stepUs }, unit }: CellsProps) {
   return (
     <>
+      <td class="num" data-value-us={stepUs.value} title={exactUs(stepUs.value)}>
+        at least {inUnit(stepUs.value, unit)}
+      </td>
       <td class="num">
         <Unknown reason={CROWDED} />
-      </td>
-      <td class="num" title={exactUs(stepUs.value)}>
-        no less than {inUnit(stepUs.value, unit)}
       </td>
       <td class="num">
         <Unknown reason={CROWDED} />
