@@ -40,7 +40,7 @@ def cost_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
     cores = [one.mean for one in capture.host_load if one.counter == "host::cpu"]
     if cores:
         low, high, mean = (percent(share / 100) for share in (min(cores), max(cores), sum(cores) / len(cores)))
-        yield line("CPU busy", mean, plural(len(cores), "core"), f"{low} to {high}" if low != high else "")
+        yield line("CPU busy", mean, plural(len(cores), "core"), f"{low} to {high} by core" if low != high else "")
 
 
 def limit_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:

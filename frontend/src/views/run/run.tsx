@@ -157,9 +157,9 @@ function Numbers({ run }: { run: WholeRun }) {
         label="Began"
         testId="run-began"
         value={run.began}
-        text={began.toLocaleDateString("en", { month: "short", day: "numeric" })}
+        text={began.toLocaleDateString(undefined, { month: "short", day: "numeric" })}
         exact={began.toISOString()}
-        note={`${began.toISOString().slice(11, 19)} UTC, ${state}`}
+        note={`${began.toLocaleTimeString()}, ${state}`}
       />
     </NumberRow>
   );
