@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.counterfactual_pipelines import PIPELINES  # noqa: E402
 from benchmarks.counterfactual_pipelines.judging import bounds_of, estimate  # noqa: E402
+from benchmarks.counterfactual_pipelines.pairing import MOST  # noqa: E402
 from benchmarks.counterfactual_pipelines.running import (  # noqa: E402
     BATCH,
     GROWS,
@@ -89,11 +91,13 @@ def _parts(name: str, logdir: Path, result: dict[str, Any], options: argparse.Na
         result["disturbed"] += _capture(program, logdir)
         result["loads"].append(os.getloadavg()[0])
         yield
-    changes = list(_batches(name) if options.batches else _changes(name))
+    changes = _drawn(name, list(_batches(name) if options.batches else _changes(name)), options.draw)
     left = [change for change in changes if change not in result["pairs"]]
     for first in range(0, len(left), AT_ONCE):
         some = left[first : first + AT_ONCE]
-        found = json.loads(_python(*program, "--seconds", str(options.seconds), "--changes", *some))
+        found = json.loads(
+            _python(*program, "--seconds", str(options.seconds), "--most", str(options.most), "--changes", *some)
+        )
         result["disturbed"] += found.pop("disturbed")
         result["pairs"] |= found
         result["loads"].append(os.getloadavg()[0])
@@ -120,10 +124,16 @@ def _capture(program: list[str], logdir: Path) -> bool:
     return True
 
 
+def _drawn(name: str, changes: list[str], count: int) -> list[str]:
+    """Some of them, by the pipeline's name: nobody chooses which."""
+    drawn = random.Random(name).sample(changes, min(count, len(changes)))
+    return [change for change in changes if change in drawn]
+
+
 def _batches(name: str) -> Iterator[str]:
     """Half and twice the batch, with a step that takes as long, and one that grows with it."""
     size = PIPELINES[name].build(frozenset()).loader.batch_size
-    for other in (size // 2, 2 * size) if size else ():
+    for other in filter(None, (size // 2, 2 * size) if size else ()):
         yield f"{BATCH}{other}"
         yield f"{BATCH}{other}{GROWS}"
 
@@ -159,6 +169,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--only", nargs="+", default=[], metavar="NAME", help="pipelines whose names begin so")
     add("--seed", type=int, default=0, help="of the times that the parts take; one --out for each")
     add("--batches", action="store_true", help="measure other batch sizes, in place of all other changes")
+    add("--draw", type=int, default=99, metavar="N", help="measure N of a pipeline's changes, drawn by its name")
+    add("--most", type=int, default=MOST, metavar="PAIRS", help="of windows for each change, where they differ")
     add("--seconds", type=float, default=0.6, help="that a window is measured for")
     add("--piece", type=float, default=1e9, metavar="S", help="seconds after which nothing more is begun")
     add("--each", action="store_true", help="print each pair as well")

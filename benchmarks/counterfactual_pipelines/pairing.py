@@ -24,10 +24,10 @@ Pairs = list[tuple[float, float]]
 """Of the unchanged and of the changed loop, milliseconds per step."""
 
 
-def measured_pairs(window: Callable[[str], float], changes: Sequence[str]) -> dict[str, Pairs]:
+def measured_pairs(window: Callable[[str], float], changes: Sequence[str], most: int = MOST) -> dict[str, Pairs]:
     """The changes share the windows of the unchanged loop, so there should be few; every second round is reversed."""
     pairs: dict[str, Pairs] = {change: [] for change in changes}
-    for number in range(MOST):
+    for number in range(most):
         asked = [change for change in changes if is_open(pairs[change])]
         if not asked:
             break

@@ -23,7 +23,7 @@ import torch
 
 from benchmarks.counterfactual_pipelines import PIPELINES, kit
 from benchmarks.counterfactual_pipelines.kit import Loop, Pipeline
-from benchmarks.counterfactual_pipelines.pairing import UNCHANGED, Pairs, measured_pairs
+from benchmarks.counterfactual_pipelines.pairing import MOST, UNCHANGED, Pairs, measured_pairs
 from benchmarks.neighbours import AGAIN, DISTURBED, Neighbours
 
 WORKERS = "workers="
@@ -51,6 +51,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.8)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--changes", nargs="+", default=[], help="a part to take away, Blur=0.5x, workers=3, ...")
+    parser.add_argument("--most", type=int, default=MOST, metavar="PAIRS", help="for each change")
     options = parser.parse_args()
     kit.seed = options.seed
     os.environ.pop("ANNOTATE", None)
@@ -59,7 +60,7 @@ def main() -> None:
     if options.capture:
         _capture(pipeline, options.capture)
     elif options.changes:
-        print(json.dumps(_beside(pipeline, options.changes, options.seconds)))
+        print(json.dumps(_beside(pipeline, options.changes, options.seconds, options.most)))
     else:
         print(json.dumps(_rounds(pipeline, options)))
 
@@ -87,7 +88,7 @@ def _rounds(pipeline: Pipeline, options: argparse.Namespace) -> dict[str, list[f
     return times
 
 
-def _beside(pipeline: Pipeline, changes: list[str], seconds: float) -> dict[str, Pairs | int]:
+def _beside(pipeline: Pipeline, changes: list[str], seconds: float, most: int) -> dict[str, Pairs | int]:
     """Pairs by change; by "disturbed", how many windows count although other programs took CPUs."""
     times: dict[str, Pairs | int] = {}
     disturbed = 0
@@ -103,7 +104,7 @@ def _beside(pipeline: Pipeline, changes: list[str], seconds: float) -> dict[str,
         return ms
 
     for first in range(0, len(changes), TOGETHER):
-        times |= measured_pairs(window, changes[first : first + TOGETHER])
+        times |= measured_pairs(window, changes[first : first + TOGETHER], most)
     return {**times, "disturbed": disturbed}
 
 

@@ -129,10 +129,15 @@ def scaled(timed: Timed, factor: float, of: Callable[[Path], bool]) -> Timed:
 
 
 def is_of(name: str, part: Path) -> bool:
-    """The column is time of the stage: its own, or of what it calls where it is not one that calls all others."""
+    """The column is time of the stage: its own, or of what it calls where it is not one that calls all others. What a
+    transform decodes has to be decoded without it, too: PIL does so for whoever looks at the pixels first.
+    """
     if not part:
         return False
     own = part[-1]
     if name in (own.name, own.kind):
         return True
-    return any(name in (stage.name, stage.kind) and stage.kind not in _CONTAINS_THE_OTHERS for stage in part)
+    for place, stage in enumerate(part):
+        if name in (stage.name, stage.kind) and stage.kind not in _CONTAINS_THE_OTHERS:
+            return stage.kind != "transform" or all(inner.kind != "decode" for inner in part[place:])
+    return False

@@ -32,8 +32,8 @@ WORKERS_MEMORY: Final = ("host::processes", "workers_bytes")
 
 MOST_DELAYED: Final = 0.99
 
-FULL: Final = 0.95
-"""Share of the CPUs' time from which on they count as all taken: then only waiting for them says by how much."""
+ALMOST: Final = 0.2
+"""By how much a thread that always wants a CPU may seem to want less than one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +177,7 @@ def _loop(
     rows, size = results.steps.rows, results.settings.batch_size
     own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64)
     steady = results.steady.wait if results.steady else None
+    busy, light = _other_cpus(results, building)
     wait = steady.value if steady else float(np.mean([(row.data_wait_ns or 0) - row.apart_ns for row in rows]))
     per_step = float(max(1, round(batches / len(rows))))
     loop = Loop(
@@ -188,7 +189,8 @@ def _loop(
         build_cpus=building.used,
         own_cpus=training.used,
         cpus=_cpus(results),
-        other_cpus=_other_cpus(results, building, training),
+        other_cpus=busy,
+        light_cpus=light,
         batches_per_step=per_step,
         samples_per_step=None if size is None else size * per_step,
         batch_bytes=_batch_bytes(results),
@@ -276,22 +278,32 @@ def _cpus(results: Results) -> float:
     return float(min(limits)) if limits else float("inf")
 
 
-def _other_cpus(results: Results, building: _Cpus, training: _Cpus) -> float:
-    """That other threads and programs keep busy. Where all are taken, what they want: all that wanted one, less what
-    the loop itself wanted, not what it got.
-    """
+def _other_cpus(results: Results, building: _Cpus) -> tuple[float, float]:
+    """`Loop.other_cpus`, `Loop.light_cpus`. Whoever takes samples of the loop is neither: that ends with the capture."""
     load, thread = results.load, training_costs(results)
     if load is None or load.cpu_busy is None or not load.cores:
-        return 0.0
-    taken, builders = load.cpu_busy * load.cores, _builders(results)
+        return 0.0, 0.0
     mine = max(thread.cpu_ns, thread.process_cpu_ns or 0) / results.window.duration_ns if thread else 0.0
-    mine += building.used * (1 - building.delayed) * builders
-    if load.cpu_busy < FULL:
-        return max(0.0, taken - mine)
-    waited = results.loader.waits.total_ns if results.loader else 0
-    own_share = 1 - waited / results.window.duration_ns
-    wanted = building.used * builders + (training.used * step_threads(results) * own_share if thread else 0.0)
-    return max(0.0, max(taken, load.cores * building.slowed) - max(mine, wanted))
+    mine += building.used * (1 - building.delayed) * _builders(results) + _sampling_cpus(results)
+    return told_apart(max(0.0, load.cpu_busy * load.cores - mine), building.slowed)
+
+
+def told_apart(taken: float, slowed: float) -> tuple[float, float]:
+    """Of the CPUs that others had: threads that want one all the time, and CPUs that others had for moments.
+
+    The former get as little as building, which takes so much longer for it; they are whole threads. The latter have
+    what they want, and less than such a thread gets.
+    """
+    threads = float(int(taken * slowed + ALMOST))
+    return threads, max(0.0, taken - threads / slowed)
+
+
+def _sampling_cpus(results: Results) -> float:
+    """Of the process that looks at the loop's threads."""
+    pipeline = results.trace.info.pipeline
+    samples = (pipeline.thread_samples, pipeline.lines) if pipeline else ()
+    cost_ns = max((one.cost_ns or 0 for one in samples if one), default=0)
+    return cost_ns / (results.selection.whole if results.selection else results.window).duration_ns
 
 
 def _builders(results: Results) -> float:

@@ -63,6 +63,9 @@ class Work:
 
 NOTHING: Final = Work(0.0)
 
+LEAST_LEFT: Final = 0.1
+"""Part of the CPUs that others leave at least, however often they come."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:
@@ -75,7 +78,7 @@ class Loop:
     build_cpus     CPUs that building keeps busy, on average; `own_cpus`: of the rest of a step, each of its threads
     own_threads    that compute a step together: it goes on when the last of them is done
     own_delayed    share of a step's own time in which the training thread waited for a CPU, taken off `own_ns`
-    cpus           that there are; `other_cpus` of them are kept busy by other threads and programs
+    cpus           that there are; threads of others want `other_cpus` of them all the time
     """
 
     settings: Settings
@@ -101,6 +104,8 @@ class Loop:
     """Per batch, for how long receiving it is held up at most by its worker, while that builds another one: it needs
     the interpreter's lock there. Infinite: until that one is built. Not in `receive`.
     """
+    light_cpus: float = 0.0
+    """CPUs that others have for moments: the scheduler lets them go first, before whoever computes all the time."""
     around_ns: float = 0.0
     """Of ``next()``, once the next index is drawn: code around the loader that is no stage. Not in `receive`."""
     receive_cpus: float = 1.0
@@ -123,6 +128,11 @@ class Loop:
     """Share of the window, waiting for other ranks included."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
+
+    @property
+    def left_cpus(self) -> float:
+        """For whoever computes all the time."""
+        return max(LEAST_LEFT * self.cpus, self.cpus - self.light_cpus)
 
     @property
     def power(self) -> float:

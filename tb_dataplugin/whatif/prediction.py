@@ -217,12 +217,13 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     """That more DataLoader workers only gain what other programs lose, where no CPU was free."""
     if (new.settings.workers - loop.settings.workers) * loop.build_cpus < LITTLE * loop.cpus:
         return ()  # they mostly wait for something else than a CPU
-    demand = loop.other_cpus + loop.settings.workers * loop.build_cpus + loop.own_cpus
-    if loop.other_cpus < LITTLE * loop.cpus or demand < loop.cpus:
+    others = loop.other_cpus + loop.light_cpus
+    demand = others + loop.settings.workers * loop.build_cpus + loop.own_cpus
+    if others < LITTLE * loop.cpus or demand < loop.cpus:
         return ()  # where the loop has all CPUs to itself, what it predicts counts
     return (
         f"*: {loop.cpus:g} CPUs are not enough for what runs already, which could use {demand:.2g} of them "
-        f"({loop.other_cpus:.2g} for other threads and programs). More DataLoader workers gain only by taking CPU time "
+        f"({others:.2g} for other threads and programs). More DataLoader workers gain only by taking CPU time "
         "from that; do not count on it.",
     )
 
@@ -230,7 +231,7 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
 def _not_enough_cpus(new: Loop, loop: Loop) -> tuple[str, ...]:
     """Why the step may get longer, though there is less data wait."""
     more = (new.settings.workers - loop.settings.workers) * loop.build_cpus
-    demand = loop.other_cpus + new.settings.workers * loop.build_cpus + loop.own_cpus
+    demand = loop.other_cpus + loop.light_cpus + new.settings.workers * loop.build_cpus + loop.own_cpus
     if more < LITTLE * loop.cpus or demand < loop.cpus:
         return ()
     return (

@@ -78,7 +78,7 @@ def simulate(loop: Loop, orders: Orders) -> Simulated:
 
 def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
     def slowed(work: Work) -> float:
-        return work.slowed(_longer(loop.cpus, loop.other_cpus, work)[0])
+        return work.slowed(_longer(loop.left_cpus, loop.other_cpus, work)[0])
 
     receive = (np.array(batches.receive) + loop.around_ns) * slowed(loop.receiving)
     wait = np.array(batches.build) * slowed(loop.building) + receive
@@ -187,7 +187,7 @@ class _Run:
         """
         loop = self.loop
         busy = [worker for worker in self.workers if worker.batch >= 0]
-        own, others = _longer(loop.cpus, loop.other_cpus + len(busy) * loop.build_cpus, work)
+        own, others = _longer(loop.left_cpus, loop.other_cpus + len(busy) * loop.build_cpus, work)
         building, training = self.building.slowed(others), work.slowed(own)
         least = min((worker.left for worker in busy), default=_NEVER)
         passed = min(least * building, ns * training, until - self.now)

@@ -9,11 +9,12 @@ from annotate.trace_format import Stage
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.whatif import Change, parse_changes, predict, usual_changes
 from tb_dataplugin.whatif.change import changed
+from tb_dataplugin.whatif.fitting import told_apart
 from tb_dataplugin.whatif.loop import Loop, Settings, Timed
 from tb_dataplugin.whatif.simulation import Orders, simulate
 
 SAMPLE, BLUR, CROP = Stage("sample", "Pictures"), Stage("transform", "Blur"), Stage("transform", "Crop")
-DECODE = Stage("decode", "PIL.Image")
+DECODE, READ = Stage("decode", "PIL.Image"), Stage("read", "file")
 
 
 def loop(workers: int = 1, build_ms: float = 30, own_ms: float = 10, cpus: float = 64, **more: object) -> Loop:
@@ -61,6 +62,22 @@ def test_other_programs_take_their_share() -> None:
     assert step_ms(loop(1, own_ms=0, cpus=2, other_cpus=3.0)) == pytest.approx(60, rel=1e-6)
 
 
+def test_what_others_take_for_moments_is_lacking_by_as_much_with_any_number_of_workers() -> None:
+    few, many = (loop(workers, own_ms=0, cpus=2, light_cpus=0.5) for workers in (1, 3))
+    assert [step_ms(one) for one in (few, many)] == pytest.approx([30, 20], rel=0.01)
+    crowded = replace(many, light_cpus=0.0, other_cpus=1.0)
+    assert step_ms(replace(many, light_cpus=3.0)) == pytest.approx(150, rel=0.01), "a tenth of the CPUs is left"
+    assert step_ms(crowded) == pytest.approx(20, rel=0.01)
+    assert step_ms(replace(crowded, settings=few.settings)) == pytest.approx(30, rel=0.01)
+
+
+def test_others_that_want_a_cpu_all_the_time_are_whole_threads() -> None:
+    assert told_apart(0.17, slowed=2.5) == (0, 0.17)
+    assert told_apart(0.4, slowed=2.5) == (1, 0)
+    assert told_apart(0.9, slowed=2.5) == pytest.approx((2, 0.1))
+    assert told_apart(0.95, slowed=1.0) == (1, 0), "nearly one"
+
+
 def test_the_training_process_receives_one_batch_after_the_other() -> None:
     receiving = Timed(((),), np.array([[12e6]]))
     assert step_ms(loop(8, receive=receiving)) == pytest.approx(22, rel=1e-6)
@@ -93,9 +110,11 @@ def test_a_deeper_prefetch_carries_over_a_slow_batch() -> None:
 
 
 def test_a_change_of_a_stage_takes_what_it_calls_along() -> None:
-    nested = loop(1, build=Timed(((SAMPLE,), (SAMPLE, BLUR), (SAMPLE, BLUR, DECODE)), np.array([[1e6, 2e6, 4e6]])))
+    parts = ((SAMPLE,), (SAMPLE, BLUR), (SAMPLE, BLUR, READ), (SAMPLE, BLUR, DECODE))
+    nested = loop(1, build=Timed(parts, np.array([[1e6, 2e6, 8e6, 4e6]])))
     without = {name: changed(nested, Change(stages=((name, 0.0),))).build.total_ns[0] / 1e6 for name in NAMES}
-    assert without == {"transform::Blur": 1, "decode": 3, "decode::PIL.Image": 3, "sample::Pictures": 6}
+    # What it decodes is decoded without it, too.
+    assert without == {"transform::Blur": 5, "decode": 11, "decode::PIL.Image": 11, "sample::Pictures": 14}
 
 
 NAMES = ("transform::Blur", "decode", "decode::PIL.Image", "sample::Pictures")
