@@ -279,7 +279,7 @@ def _cpus(results: Results) -> float:
 
 
 def _other_cpus(results: Results, building: _Cpus) -> tuple[float, float]:
-    """`Loop.other_cpus`, `Loop.light_cpus`. Whoever takes samples of the loop is neither: that ends with the capture."""
+    """`Loop.other_cpus`, `Loop.light_cpus`. Taking samples is part of neither: it ends with the capture."""
     load, thread = results.load, training_costs(results)
     if load is None or load.cpu_busy is None or not load.cores:
         return 0.0, 0.0
