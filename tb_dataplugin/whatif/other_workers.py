@@ -21,6 +21,15 @@ TENSOR_NS: Final = 0.25e6
 BYTE_NS: Final = 1.0
 """Of a pickle, through a pipe: once on either side."""
 
+FILL_NS: Final = 0.85
+"""Of each byte that is written into new shared memory, whose pages are made then (docs/whatif.md: measured)."""
+
+LEAST_LEFT: Final = 0.1
+"""Part of the time that writing a batch takes at least without it."""
+
+INTO_SHARED: Final = "collate::default_collate"
+"""Writes the batch into shared memory itself, in a DataLoader worker; any other function leaves that to the sender."""
+
 NOT_MEASURED: Final = (
     "The capture has no DataLoader workers, so what they need to send a batch is not measured: 0.7 ms assumed."
 )
@@ -33,16 +42,33 @@ def with_other_workers(new: Loop, loop: Loop) -> tuple[Loop, tuple[str, ...]]:
     if new.settings.workers == 0:
         kept = [number for number, part in enumerate(new.receive.parts) if part]
         receive = Timed(tuple(new.receive.parts[number] for number in kept), new.receive.ns[:, kept])
-        return replace(new, receive=receive), ()
+        return replace(new, receive=receive, build=_filled(new.build, -_fill_ns(new))), ()
     stays = np.array([_stays_outside(part) for part in new.build.parts], dtype=np.bool_)
     build, outside = (
         Timed(tuple(part for part, one in zip(new.build.parts, of, strict=True) if one), new.build.ns[:, of])
         for of in (~stays, stays)
     )
-    new = replace(new, build=build, receive=outside)
+    copied_ns = 0.0 if _collates_into_shared(build) else _fill_ns(new)
+    new = replace(new, build=_filled(build, _fill_ns(new)), receive=outside, way_ns=np.full(1, copied_ns))
     if new.handed_over is None:
         return _receiving(new, RECEIVE_NS), (NOT_MEASURED,)
     return _sending(new, new.handed_over), ()
+
+
+def _fill_ns(loop: Loop) -> float:
+    return FILL_NS * (loop.batch_bytes or 0.0)
+
+
+def _collates_into_shared(build: Timed) -> bool:
+    return any(part and part[-1].name == INTO_SHARED for part in build.parts)
+
+
+def _filled(build: Timed, more_ns: float) -> Timed:
+    """With as much more of what writes batches into shared memory itself; never without any of it."""
+    mine = np.array([bool(part) and part[-1].name == INTO_SHARED for part in build.parts])
+    times = int(mine.sum())
+    changed = np.maximum(build.ns + more_ns / max(1, times), LEAST_LEFT * build.ns)
+    return Timed(build.parts, np.where(mine, changed, build.ns))
 
 
 def _stays_outside(part: Path) -> bool:
@@ -65,7 +91,7 @@ def _sending(new: Loop, batch: HandedOver) -> Loop:
     build_ns = max(1.0, float(new.build.total_ns.mean()))
     return replace(
         _receiving(new, received_ns),
-        way_ns=np.full(1, send_ns),
+        way_ns=new.way_ns + send_ns,
         send_ns=batch.serialise_ns * min(1.0, new.build_cpus),
         build_cpus=new.build_cpus + send_ns / build_ns,
         receive_cpus=1.0,

@@ -11,6 +11,7 @@ from tb_dataplugin.whatif import Change, parse_changes, predict, usual_changes
 from tb_dataplugin.whatif.change import changed
 from tb_dataplugin.whatif.fitting import told_apart
 from tb_dataplugin.whatif.loop import Loop, Settings, Timed
+from tb_dataplugin.whatif.other_workers import FILL_NS, with_other_workers
 from tb_dataplugin.whatif.simulation import Orders, simulate
 
 SAMPLE, BLUR, CROP = Stage("sample", "Pictures"), Stage("transform", "Blur"), Stage("transform", "Crop")
@@ -228,3 +229,21 @@ def test_pinning_is_predicted_only_where_copies_from_pageable_memory_were_record
         predict(loop(1), Change(pin=True))
     made = predict(loop(1, build_ms=2, own_ms=10, pageable_ns=4e6), Change(pin=True)).step_us
     assert made.value == pytest.approx(8e3, rel=1e-6) and made.low <= 6e3 and made.high >= 10e3
+
+
+def test_a_worker_makes_the_pages_of_its_batch_and_the_training_process_does_not() -> None:
+    collate, batch = Stage("collate", "default_collate"), 10e6
+    parts = ((SAMPLE, BLUR), (collate,))
+    made = loop(2, build=Timed(parts, np.array([[20e6, 10e6]])), batch_bytes=batch)
+    alone, _ = with_other_workers(changed(made, Change(workers=0)), made)
+    assert alone.build.ns.tolist() == [[20e6, pytest.approx(10e6 - FILL_NS * batch)]]
+    tiny = replace(made, build=Timed(parts, np.array([[20e6, 1e6]])))
+    assert with_other_workers(changed(tiny, Change(workers=0)), tiny)[0].build.ns[0, 1] == pytest.approx(1e5)
+    again, _ = with_other_workers(changed(alone, Change(workers=2)), alone)
+    assert again.build.ns.tolist() == [[20e6, pytest.approx(10e6)]]
+
+
+def test_a_batch_of_another_collate_function_is_copied_as_it_is_sent() -> None:
+    made = loop(0, build=Timed(((SAMPLE, BLUR),), np.array([[20e6]])), batch_bytes=10e6)
+    new, _ = with_other_workers(changed(made, Change(workers=2)), made)
+    assert (new.build.ns.tolist(), new.way_ns.tolist()) == ([[20e6]], [pytest.approx(FILL_NS * 10e6)])
