@@ -11,34 +11,37 @@ _DEEP_MODES: Final = {"I": 4, "F": 4, "I;16": 2, "I;16L": 2, "I;16B": 2, "I;16N"
 """Modes of PIL whose bands take more than a byte."""
 
 
-_MOST: Final = 1024
-"""Values that are looked at: a batch has fewer, what a JSON file holds may have any number."""
+_MOST: Final = 16
+"""Values of a container that are looked at: a sample of ten thousand numbers must cost no more than it took to make."""
+_IN_ALL: Final = 64
 _DEPTH: Final = 4
 
 
 def size_of(value: Any) -> int:
     """Bytes of a stage's result: arrays, tensors, PIL images, bytes, text, and containers of these; -1: not known.
 
-    Of what has more than `_MOST` values or `_DEPTH` levels, the part that was looked at.
+    A container of more than `_MOST` values is as large as its first ones say; `_IN_ALL` values and `_DEPTH` levels are
+    looked at.
     """
     if type(value) not in (tuple, list, dict):
         return _size_of_one(value)
-    total, is_known = 0, False
-    level, looked_at = [value], 0
+    total, is_known, looked_at = 0.0, False, 0
+    level = [(value, 1.0)]
     for _ in range(_DEPTH):
-        inner: list[Any] = []
-        for container in level:
+        inner: list[tuple[Any, float]] = []
+        most = min(_MOST, (_IN_ALL - looked_at) // max(1, len(level)))
+        for container, times in level:
             items = container.values() if type(container) is dict else container
-            for item in list(islice(items, _MOST - looked_at)):  # in one go: another thread may change it
-                looked_at += 1
+            some = list(islice(items, most))  # in one go: another thread may change it
+            looked_at += len(some)
+            stands_for = times * len(container) / max(1, len(some))
+            for item in some:
                 if type(item) in (tuple, list, dict):
-                    inner.append(item)
-                    continue
-                size = _size_of_one(item)
-                if size >= 0:
-                    total, is_known = total + size, True
+                    inner.append((item, stands_for))
+                elif (size := _size_of_one(item)) >= 0:
+                    total, is_known = total + stands_for * size, True
         level = inner
-    return total if is_known else UNKNOWN
+    return round(total) if is_known else UNKNOWN
 
 
 def _size_of_one(value: Any) -> int:

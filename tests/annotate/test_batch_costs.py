@@ -194,9 +194,26 @@ def test_reads_and_decodes_tell_their_bytes(photos: list[str], tmp_path: Path) -
         (PIL.Image.new("F", (4, 5)), 80),
         (PIL.Image.new("I;16", (4, 5)), 40),
         ({"x": torch.zeros(2), "y": [b"1", 7]}, 9),
+        ([torch.zeros(2)] * 1000, 8000),
+        ([[b"12"] * 100] * 10, 2000),
+        ([b"1"] * 100 + [object()], 101),
         (7, -1),
+        ([0.5] * 100_000, -1),
         (object(), -1),
     ],
 )
 def test_the_size_of_a_result(value: object, size: int) -> None:
     assert size_of(value) == size
+
+
+def test_what_a_sample_holds_is_not_counted_to_its_end() -> None:
+    looked_at = []
+
+    class Point(float):
+        @property
+        def nbytes(self) -> int:
+            looked_at.append(self)
+            return 8
+
+    assert size_of({"points": [[Point(at)] * 50 for at in range(5000)], "more": [Point(0)] * 5000}) > 0
+    assert len(looked_at) <= 64
