@@ -223,11 +223,11 @@ class Stereo(Endless):
         self.decoded = np.ascontiguousarray(views[0][..., ::-1])
 
     def __getitem__(self, i: int) -> Any:
-        if "decode::cv2.imread" in self.removed:
-            left = right = self.decoded
-        else:
-            left, right = (cv2.imread(file) for file in self.files[i % 8])
+        left, right = map(self._read, self.files[i % 8])
         return self.transform({"left": left, "right": right, "far": self.far})
+
+    def _read(self, file: str) -> Any:
+        return self.decoded if "decode::cv2.imread" in self.removed else cv2.imread(file)
 
 
 def _stereo(removed: Removed) -> Loop:
