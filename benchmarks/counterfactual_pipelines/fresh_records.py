@@ -125,7 +125,7 @@ class Scenes(Endless):
             return self.transform(self.scenes[i % 30])
         text = self.files[i % 30].read_text()
         with annotate.stage("decode", "scene"):
-            scene = json.loads(text)
+            scene = json.JSONDecoder().decode(text)
         return self.transform(scene)
 
 
@@ -141,9 +141,9 @@ class Dequantise(Real):
         super().__init__(times)
         self.books = np.random.default_rng(22).standard_normal((16, 256, 8)).astype(np.float32)
 
-    def once(self, rows: Any) -> Any:
-        codes = np.stack([np.frombuffer(code, np.uint8) for (code,) in rows])
-        vectors = self.books[np.arange(16), codes].reshape(len(rows), 128)
+    def once(self, codes: Any) -> Any:
+        numbers = np.frombuffer(bytes.fromhex(codes), np.uint8).reshape(-1, 16)
+        vectors = self.books[np.arange(16), numbers].reshape(-1, 128)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
@@ -161,13 +161,15 @@ class Items(Endless):
     """A database that is asked for the items of a user; each process opens it when it first needs it."""
 
     USERS, OF_EACH = 150, 48
-    QUESTION: Final = "select codes from items where user = ? order by rank desc"
+    QUESTION: Final = """
+        select group_concat(hex(codes), '') from (select codes from items where user = ? order by rank desc)
+    """
 
     def __init__(self, transform: Any, removed: Removed) -> None:
         super().__init__(transform, removed)
         self.file = cached("items.sqlite", self._database)
         self.connection: Any = None
-        self.kept = [(random.randbytes(16),) for _ in range(self.OF_EACH)]
+        self.kept = random.randbytes(16 * self.OF_EACH).hex()
 
     def _database(self) -> bytes:
         pick = random.Random(23)
@@ -189,12 +191,11 @@ class Items(Endless):
             return file.read_bytes()
 
     def __getitem__(self, i: int) -> Any:
-        rows: list[Any] = self.kept
-        if "read::items" not in self.removed:
+        codes = self.kept
+        if "read::sqlite3.execute" not in self.removed:
             self.connection = self.connection or sqlite3.connect(self.file)
-            with annotate.stage("read", "items"):
-                rows = self.connection.execute(self.QUESTION, (i * 11 % self.USERS,)).fetchall()
-        return self.transform(rows)
+            (codes,) = self.connection.execute(self.QUESTION, (i * 11 % self.USERS,)).fetchone()
+        return self.transform(codes)
 
 
 def _items(removed: Removed) -> Loop:
@@ -301,7 +302,9 @@ def _sparse(removed: Removed) -> Loop:
 PIPELINES: Final = (
     Pipeline("ngrams_2", "fifth", ("read::zipfile.read", "transform::CountNgrams", "transform::HashCounts"), _ngrams),
     Pipeline("scenes_2", "fifth", ("decode::scene", "transform::PlaceObjects", "transform::DrawMaps"), _scenes),
-    Pipeline("items_3", "fifth", ("read::items", "transform::Dequantise", "transform::HardNegatives"), _items),
+    Pipeline(
+        "items_3", "fifth", ("read::sqlite3.execute", "transform::Dequantise", "transform::HardNegatives"), _items
+    ),
     Pipeline(
         "neighbours_2",
         "fifth",
