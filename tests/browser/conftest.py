@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -61,8 +62,20 @@ class Host:
 
 @pytest.fixture(scope="session")
 def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Recorded once, also where several processes test; nobody writes there."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    root, done = shared / "logdir", shared / "logdir.done"
+    with (shared / "logdir.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            _record(root)
+            done.touch()
+    return root
+
+
+def _record(root: Path) -> None:
     """Live captures of the demo, without and with DataLoader workers; a trace of a real GPU and a built one."""
-    root = tmp_path_factory.mktemp("logdir")
     sizes = [
         "--photos",
         "48",
@@ -82,7 +95,6 @@ def logdir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "gpu").mkdir()
     shutil.copy(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz", root / "gpu")
     sawtooth_run().write(root / f"{SAWTOOTH}.pt.trace.json.gz")
-    return root
 
 
 def serve(logdir: Path, *options: str, all_plugins: bool = False) -> Iterator[str]:
