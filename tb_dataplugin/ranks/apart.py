@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final
 
 from tb_dataplugin.ranks.table import RankTable
@@ -47,19 +46,18 @@ def from_first_ns(first: RankTable, other: RankTable) -> int:
 
 def lie_apart(tables: Sequence[RankTable]) -> Apart | None:
     """The two captures of one host that lie farthest apart; None where all of a host overlap."""
-    found = [gap for pair in combinations(tables, 2) if share_clock(*pair) and (gap := _gap(*pair))]
+    by_host: dict[str, list[RankTable]] = {}
+    for table in tables:
+        if table.host and len(table.collectives):
+            by_host.setdefault(table.host, []).append(table)
+    found = [gap for same in by_host.values() if (gap := _farthest(same)).gap_ns > 0]
     return max(found, key=lambda gap: gap.gap_ns, default=None)
 
 
-def _gap(first: RankTable, other: RankTable) -> Apart | None:
-    offset = from_first_ns(first, other)
-    began, ended = (int(first.collectives.arrival_ns.min()), int(first.collectives.end_ns.max()))
-    other_began, other_ended = (
-        int(other.collectives.arrival_ns.min()) + offset,
-        int(other.collectives.end_ns.max()) + offset,
-    )
-    if other_began > ended:
-        return Apart(first.host, first.rank, other.rank, other_began - ended)
-    if began > other_ended:
-        return Apart(first.host, other.rank, first.rank, began - other_ended)
-    return None
+def _farthest(tables: Sequence[RankTable]) -> Apart:
+    """The capture that ends first and the one that begins last; they overlap where the gap is negative."""
+    offset = [from_first_ns(tables[0], table) for table in tables]
+    begins = [int(table.collectives.arrival_ns.min()) + ns for table, ns in zip(tables, offset, strict=True)]
+    ends = [int(table.collectives.end_ns.max()) + ns for table, ns in zip(tables, offset, strict=True)]
+    earlier, later = ends.index(min(ends)), begins.index(max(begins))
+    return Apart(tables[0].host, tables[earlier].rank, tables[later].rank, begins[later] - ends[earlier])
