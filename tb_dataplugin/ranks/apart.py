@@ -30,7 +30,7 @@ class Apart:
         return (
             f"the captures of rank {self.earlier} and rank {self.later}, both of host {self.host}, do not overlap in "
             f"time: rank {self.later}'s begins {duration(self.gap_ns / 1e3)} after rank {self.earlier}'s has ended. "
-            "They are not of the same steps, so nothing is joined. Capture all ranks anew, at once"
+            "They are not of the same steps, so nothing is joined. Capture all ranks again, at the same time"
         )
 
 
