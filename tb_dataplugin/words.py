@@ -135,6 +135,7 @@ RANK_CAUSES: Final = (
 PATTERNS: Final = (
     Term("fixed", "fixed", "This rank is the main owner in more steps than by chance."),
     Term("roaming", "roaming", "The owner changes from step to step: the loader is not fast enough anywhere."),
+    Term("unclear", "unclear", "Too few steps, or too uneven ones, to say whether it is always this rank."),
 )
 """`LostOwner.pattern`."""
 

@@ -73,9 +73,9 @@ def _work(builder: TraceBuilder, start: float, spent: Spent) -> float:
     return start + waited + spent.compute + spent.host
 
 
-def later(builder: TraceBuilder, seconds: int) -> TraceBuilder:
+def later(builder: TraceBuilder, seconds: float) -> TraceBuilder:
     """The same capture from a machine whose clock is ahead."""
-    builder.top_level["baseTimeNanoseconds"] += seconds * 10**9
+    builder.top_level["baseTimeNanoseconds"] += round(seconds * 10**9)
     return builder
 
 

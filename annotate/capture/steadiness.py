@@ -4,7 +4,8 @@ too early shows a loop that does not last.
 Recording starts when the loop has taken three times as many steps as there are prefetched batches, counted from the
 last epoch's start, and its step time has settled: the mean of its latest steps is within `SETTLED` of that of the steps
 before. It starts in any case after `LONGEST_S`, after twenty times the prefetched batches, and early enough to fit into
-an epoch that is long enough for it.
+an epoch that is long enough for it. Of several ranks each would find its own steps steady, so there steps are counted
+and no time decides: all ranks record the same ones.
 
 The profiler's start keeps the loop waiting, up to seconds the first time, and all queues fill meanwhile: the loader's,
 and those that a program has of its own. So its warm-up lasts until steps take what they took before (`still_drains`).
@@ -113,10 +114,15 @@ def schedule_of(
         )
     if options.wait == "auto":
         fewest, chooses = options.fewest_recorded, options.chooses_length
-        alone = not has_other_ranks()
         tries = trial if options.bounds_pause else None
         return WhenSteady(
-            options.warmup, fewest, options.repeat, look, chooses_length=chooses, drains=alone, trial=tries
+            options.warmup,
+            fewest,
+            options.repeat,
+            look,
+            chooses_length=chooses,
+            drains=not has_other_ranks(),
+            trial=tries,
         )
     return partial(_counted, options.wait, options.warmup, options.fewest_recorded, options.repeat)
 
@@ -191,7 +197,8 @@ class WhenSteady:
         drains: bool = False,
         trial: Callable[[], Trial] | None = None,
     ) -> None:
-        """
+        """With other ranks, by the count of steps alone.
+
         Args:
             chooses_length: `active` steps are the fewest.
             drains: `warmup` steps are the fewest; more are taken until queues are as full as they were.
@@ -207,6 +214,7 @@ class WhenSteady:
         self._chooses_length, self._drains = chooses_length, drains
         self._length = active
         """Of the cycle that is on."""
+        self._counts_only = has_other_ranks()
         self._look = look
         self._times: list[float] = []
         """When each step since the last window began."""
@@ -283,9 +291,13 @@ class WhenSteady:
             return True
         if taken < FEWEST:
             return False
-        if self._times[-1] - self._times[0] > LONGEST_S or taken >= FEWEST + 20 * loop.prefetched:
+        is_used_up = in_epoch >= 3 * loop.prefetched
+        if taken >= FEWEST + 20 * loop.prefetched or (self._counts_only and is_used_up):
             return True
-        return in_epoch >= 3 * loop.prefetched and self._has_settled(loop.prefetched)
+        if self._counts_only:
+            return False
+        is_late = self._times[-1] - self._times[0] > LONGEST_S
+        return is_late or (is_used_up and self._has_settled(loop.prefetched))
 
     def _has_settled(self, prefetched: int) -> bool:
         count = _compared(prefetched)

@@ -251,9 +251,10 @@ class Recorded:
         return line_samples(self.stacks, self.rows.clock, elsewhere, "inside")
 
     def _steps(self) -> StepRecords:
-        if self.rows.has_steps or self.boundaries is None:
+        source, boundaries = self.boundaries or ("profiler", [])
+        is_one = len(boundaries) <= 2  # and so is the profiler's own, whoever ends it
+        if self.boundaries is None or self.rows.has_steps_told or (self.rows.has_steps and is_one):
             return {"source": "profiler"}
-        source, boundaries = self.boundaries
         clock = self.rows.clock
         times = [] if clock is None else [round(int(clock.ts_ns(time)) / 1000, 3) for time in boundaries]
         return {"source": source, "boundaries_us": times}

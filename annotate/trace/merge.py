@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -44,6 +45,10 @@ _FLOW: Final = "batch"
 _ARG_LOADER: Final = "loader"
 
 _STEP: Final = b'"ProfilerStep#'
+_STEP_TOLD: Final = re.compile(rb'"ProfilerStep#(?!0")')
+"""A step that the program told its profiler of. #0 begins by itself where there is a schedule, and lasts to the end
+where nobody calls `step`.
+"""
 _WAITS_FOR_WORKERS: Final = b"#_MultiProcessingDataLoaderIter.__next__"
 
 
@@ -62,8 +67,8 @@ class WorkerRows:
         self.clock: Clock | None = None
         """None: nothing of the window has a place in the trace."""
         self._waited_for_workers = False
-        self.has_steps = False
-        """torch's profiler has made spans of the steps."""
+        self.has_steps = self.has_steps_told = False
+        """torch's profiler has made spans of steps; it was told of them."""
         self._files: list[WorkerFile] = []
         self._last_span: dict[tuple[int, int], tuple[int, int]] = {}
         """Iteration and batch -> pid, and a moment in the last span of the batch."""
@@ -77,6 +82,7 @@ class WorkerRows:
         self._anchors.look(text)
         self._waited_for_workers = self._waited_for_workers or _WAITS_FOR_WORKERS in text
         self.has_steps = self.has_steps or _STEP in text
+        self.has_steps_told = self.has_steps_told or bool(_STEP_TOLD.search(text))
 
     def read(self) -> None:
         """Read the spool, after all of Kineto's text has been seen."""

@@ -117,7 +117,12 @@ def _crowd(results: Results) -> Iterator[Doubt]:
 def _more(results: Results) -> str:
     if results.selection is not None and results.selection.recorded_count >= FEW_STEPS:
         return f"With {FEW_STEPS} steps or more it would not."
-    return f"Record at least {FEW_STEPS}: annotate.profile(..., active={FEW_STEPS})."
+    if results.steps is not None and [row.number for row in results.steps.rows] == [0]:
+        return (
+            f"Call prof.step() after each batch, and record at least {FEW_STEPS} (active={FEW_STEPS}): where nobody "
+            "calls it, the first step of a profiler's schedule lasts to the end."
+        )
+    return f"Record at least {FEW_STEPS} (active={FEW_STEPS})."
 
 
 def _as_sentence(text: str) -> str:

@@ -15,7 +15,9 @@ from tb_dataplugin.options import StepRange
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Steps by start time; `number` is N of ``ProfilerStep#N``, or counts from 0 where the recorder saw them end."""
+    """Steps by start time; `number` is N of ``ProfilerStep#N``, or counts from 0 where the recorder saw them end: it
+    says so where the profiler was told of none, though a schedule's first step begins by itself.
+    """
 
     number: Int64Array
     start_ns: Int64Array
@@ -35,27 +37,32 @@ def _boundaries(trace: Trace) -> Int64Array | None:
 
 
 def find_window(trace: Trace) -> Window | Unavailable:
-    """First step start to last step end, by the profiler's spans or by the recorder; without steps, first to last timed
+    """First step start to last step end, by the recorder or by the profiler's spans; without steps, first to last timed
     event (the profiler's own span aside).
     """
     steps = trace.steps.row
+    boundaries = _boundaries(trace)
+    if boundaries is not None:
+        return Window(int(boundaries[0]), int(boundaries[-1]))
     if len(steps):
         window = Window(int(trace.events.start_ns[steps].min()), int(trace.events.end_ns[steps].max()))
         if window.duration_ns:  # their durations may be damaged
             return window
-    boundaries = _boundaries(trace)
-    if boundaries is not None:
-        return Window(int(boundaries[0]), int(boundaries[-1]))
     if trace.extent is None or not trace.extent.duration_ns:
         message = "The trace has no timed events, so there is no window to measure: was a step run while it recorded?"
         return Unavailable("window", "no_window", message)
     return trace.extent
 
 
+def has_numbers(trace: Trace) -> bool:
+    """Whether the steps have the numbers that the profiler gave them, which are the same on all ranks."""
+    return bool(len(trace.steps.row)) and _boundaries(trace) is None
+
+
 def find_steps(trace: Trace) -> Steps | Unavailable:
     rows = trace.steps.row
     boundaries = _boundaries(trace)
-    if not len(rows) and boundaries is not None:
+    if boundaries is not None:
         return Steps(np.arange(len(boundaries) - 1), boundaries[:-1], boundaries[1:])
     if not len(rows):
         message = (

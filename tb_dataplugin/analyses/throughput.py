@@ -16,6 +16,7 @@ import numpy.typing as npt
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.apart import Apart
 from tb_dataplugin.analyses.attribution import Attribution
+from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
@@ -32,6 +33,9 @@ SlowestPart = Literal["read", "prepare", "device", "around"]
 LEAST_BATCHES: Final = 3
 """Received in the window: with fewer, what each part could sustain alone is the luck of one batch, which a worker may
 have built before the window began."""
+
+LEADS: Final = 2 / 3
+"""Share of the time of one thread in which all parts take turns, from which the slowest part is called what limits."""
 
 BUILDING: Final = frozenset(("sample", "read", "decode", "transform", "collate", "user"))
 """Kinds of stages that are reading or preparation."""
@@ -52,6 +56,8 @@ class Throughput:
     indices and code around the DataLoader, in the training thread.
 
     `batches`: received in the window, where they are fewer than `LEAST_BATCHES` and no part has a rate for that.
+    `is_one_thread`: the parts take turns in one thread, without a device, so that all of them limit.
+    `waits_for_ranks`: most of what the step itself takes is in collectives, where ranks wait for one another.
     `elsewhere_ns`: data wait that neither reading nor preparation caused (drawing indices, the transfer), beside
     `built_ns`, the rest of it, and `consumer_ns`, what the step itself takes.
     """
@@ -68,20 +74,29 @@ class Throughput:
     consumer_ns: int = 0
     around: float | None = None
     around_ns: int = 0
+    is_one_thread: bool = False
+    waits_for_ranks: bool = False
 
     @property
     def slowest_part(self) -> SlowestPart | None:
         """The slowest part; of reading and preparation the slower one, when the loader is slower than the device. Where
-        more time goes to what is none of the three, that is what is around the loader, or None.
+        more time goes to what is none of the three, that is what is around the loader, or None. None as well where the
+        step is the slowest and waits for other ranks, and where parts take turns in one thread and none has most of it.
         """
         if self.load is None or self.device is None:
             return None
         if self.elsewhere_ns > (self.consumer_ns if self.device <= self.load else self.built_ns):
-            return "around" if 2 * self.around_ns > self.elsewhere_ns else None
+            return "around" if 2 * self.around_ns > self.elsewhere_ns and self._limits(self.around_ns) else None
         if self.device <= self.load:
-            return "device"
+            return "device" if self._limits(self.consumer_ns) and not self.waits_for_ranks else None
+        if not self._limits(self.built_ns):
+            return None
         slow_reading = self.prepare is None or (self.read is not None and self.read < self.prepare)
         return "read" if slow_reading else "prepare"
+
+    def _limits(self, part_ns: int) -> bool:
+        """Whether a part that is the slowest is also what limits."""
+        return not self.is_one_thread or part_ns >= LEADS * (self.consumer_ns + self.built_ns + self.elsewhere_ns)
 
 
 def find_throughput(
@@ -114,6 +129,7 @@ def find_throughput(
     consumer = max(busy, window.duration_ns - loader.waits.total_ns)
     replaying = trace.info.mode == "replay"
     built, around = _built_ns(attribution), _around_ns(attribution)
+    settings = main_loader(trace, use)
     return Throughput(
         samples=samples,
         reached=reached,
@@ -126,7 +142,16 @@ def find_throughput(
         consumer_ns=consumer,
         around=_rate(samples, around) if around >= WORTH_A_RATE * window.duration_ns else None,
         around_ns=around,
+        is_one_thread=not devices and not replaying and settings is not None and settings.num_workers == 0,
+        waits_for_ranks=2 * _in_collectives_ns(trace, window) > consumer,
     )
+
+
+def _in_collectives_ns(trace: Trace, window: Window) -> float:
+    """0 for the only rank."""
+    if (trace.info.world_size or 1) < 2:
+        return 0.0
+    return (share_in_collectives(trace, window) or 0.0) * window.duration_ns
 
 
 def with_code_around(rates: Throughput, share: float, window: Window) -> Throughput:

@@ -79,7 +79,7 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
     if capture.HasField("loader"):
         yield from _loader_numbers(capture, line)
     if capture.HasField("throughput"):
-        yield from _rates(capture.throughput, line)
+        yield from _rates(capture.throughput, capture.world_size > 1, line)
     if capture.HasField("headspace"):
         yield from _headspace(capture.headspace, line)
     yield from host_limit_lines(capture, line)
@@ -124,12 +124,13 @@ SLOWEST: Final = {
 }
 
 
-def _rates(rates: pb.Throughput, line: Line) -> Iterator[str]:
+def _rates(rates: pb.Throughput, has_ranks: bool, line: Line) -> Iterator[str]:
+    step = "training step and waiting for other ranks" if has_ranks else "training step"
     alone = {
         "reading": rates.read_per_s if rates.HasField("read_per_s") else None,
         "preparation": rates.prepare_per_s if rates.HasField("prepare_per_s") else None,
         "around the loader": rates.around_per_s if rates.HasField("around_per_s") else None,
-        "training step": rates.device_per_s if rates.HasField("device_per_s") else None,
+        step: rates.device_per_s if rates.HasField("device_per_s") else None,
     }
     known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
     slowest = SLOWEST.get(rates.slowest_part, "")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tb_dataplugin.export.paragraphs import fit, wrap
+from tb_dataplugin.export.summary_text import cut_inside, short_name
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.ranks import OwnerRow, RankRow, RunOfRanks, clock_sentence, verdict_of
@@ -16,6 +17,8 @@ from tb_dataplugin.units import TimeUnit, count, duration, in_unit, percent, plu
 
 SCHEMA_VERSION: Final = 1
 MOST_OWNERS: Final = 10
+MOST_OF_HOST: Final = 19
+"""Columns."""
 MOST_RANKS: Final = 64
 """Rows of a table; what is left out is counted."""
 
@@ -48,10 +51,11 @@ def _ranks(run: RunOfRanks) -> Iterator[str]:
     steps = unit_for(value for row in run.rows for value in (row.step_us, row.data_wait_us))
     lost = unit_for(row.inherited_us for row in run.rows)
     columns = f"{f'step, {steps.name}':>12}{f'data wait, {steps.name}':>16}{f'inherited in all, {lost.name}':>23}"
-    yield f"  {'rank':>5}  {'host':<20}{columns}  capture"
     shown_rows = run.rows if len(run.rows) <= MOST_RANKS else _worst(run)
+    wide = max(4, *(min(MOST_OF_HOST, len(shown(row.host))) for row in shown_rows))
+    yield f"  {'rank':>5}  {'host':<{wide}}{columns}  capture"
     for row in shown_rows:
-        yield _rank(row, steps, lost)
+        yield _rank(row, wide, steps, lost)
     if len(shown_rows) < len(run.rows):
         yield f"  {count(len(run.rows) - len(shown_rows))} more ranks are in the JSON."
 
@@ -65,10 +69,11 @@ def _worst(run: RunOfRanks) -> tuple[RankRow, ...]:
     return tuple(ordered[:MOST_RANKS])
 
 
-def _rank(row: RankRow, steps: TimeUnit, lost: TimeUnit) -> str:
+def _rank(row: RankRow, wide: int, steps: TimeUnit, lost: TimeUnit) -> str:
     numbers = f"{in_unit(row.step_us, steps):>12}{in_unit(row.data_wait_us, steps):>16}"
     inherited = f"{in_unit(row.inherited_us, lost):>23}"
-    return f"  {row.rank:>5}  {fit(shown(row.host), 19):<20}{numbers}{inherited}  {shown(row.capture)}"
+    begin = f"  {row.rank:>5}  {fit(shown(row.host), wide):<{wide}}{numbers}{inherited}  "
+    return begin + cut_inside(shown(short_name(row.capture)), WIDEST - len(begin))
 
 
 def _owners(run: RunOfRanks) -> Iterator[str]:

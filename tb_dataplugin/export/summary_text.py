@@ -26,14 +26,14 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     names, modes = _names(captures), {capture.mode for capture in captures}
     wide = max(NAME, min(max(map(len, names.values())) + 2, int(NAMES_SHARE * columns())))
     yield f"{plural(len(captures), 'capture')}, worst first: by the device's idle time, else by the data wait"
-    yield f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  first finding"
+    yield f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  first finding, else the verdict"
     replays = False
     for capture, numbers in worst_first(captures)[:ROWS]:
         wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None
         idle = numbers.idle_share if numbers.HasField("idle_share") else None
         shares = f"{percent(wait):>11}{percent(idle):>8}"
         findings = UNKNOWN if capture.mode == "unannotated" and not capture.findings else str(len(capture.findings))
-        row = f"  {_cut_inside(names[id(capture)], wide - 1):<{wide}}{shares}{findings:>10}  "
+        row = f"  {cut_inside(names[id(capture)], wide - 1):<{wide}}{shares}{findings:>10}  "
         if capture.mode == "replay" and not replays and len(modes) > 1:
             yield "  replays, which train nothing:"
         replays = replays or capture.mode == "replay"
@@ -58,11 +58,12 @@ def _names(captures: Sequence[pb.Capture]) -> dict[int, str]:
         names = {key: name_of(key) for key in folders}
         if len(set(names.values())) == len(names):
             return names
-    return {key: f"{place[key]}{_TIME.sub(_short, stems[key])}" for key in folders}
+    return {key: f"{place[key]}{short_name(stems[key])}" for key in folders}
 
 
-def _short(time: re.Match[str]) -> str:
-    return f"..{time[0][-6:]}"
+def short_name(name: str) -> str:
+    """The name of a capture with the last digits of its time."""
+    return _TIME.sub(lambda time: f"..{time[0][-6:]}", name)
 
 
 def rank_words(capture: pb.Capture) -> str:
@@ -80,7 +81,7 @@ def _verdict(capture: pb.Capture, modes_differ: bool) -> str:
     return f"{kind}{leading or capture.verdict.sentence}"
 
 
-def _cut_inside(text: str, width: int) -> str:
+def cut_inside(text: str, width: int) -> str:
     """Names differ at their ends more often than in the middle."""
     if len(text) <= width:
         return text

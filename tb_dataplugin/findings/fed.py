@@ -27,12 +27,14 @@ def filling_stages(signals: Signals) -> tuple[StageCalls, ...]:
 def fed_sentence(signals: Signals) -> str:
     """For the verdict: why the data wait is unknown, and what samples show; "" where no other thread takes batches."""
     queue = signals.queue_wait
-    if queue is None:
+    if not signals.is_fed:
         return ""
+    unknown = "Another thread takes the batches from the DataLoader, so the data wait is unknown."
+    if queue is None:
+        return unknown
     rows = filling_stages(signals)
     stage = f"; {rows[0].stage.name} has the highest self time in it" if rows and waits_for_queue(signals) else ""
     return (
-        "Another thread takes the batches from the DataLoader, so the data wait is unknown. By stack samples, the "
-        f"training thread waits for that thread's queue at {queue.place.short} for {percent(queue.part.share)} of the "
-        f"window ({interval(queue.part)}){stage}."
+        f"{unknown} By stack samples, the training thread waits for that thread's queue at {queue.place.short} for "
+        f"{percent(queue.part.share)} of the window ({interval(queue.part)}){stage}."
     )

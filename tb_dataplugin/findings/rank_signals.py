@@ -37,7 +37,7 @@ class RankSignals:
         part = percent(self.in_collectives)
         text = (
             f"rank {self.rank} of {self.count}: in collectives, waiting for other ranks included, for {part} of the "
-            "window; Ranks, or `tb-dataplugin ranks`, shows which rank is waited for"
+            "window; Ranks, or `tb-dataplugin ranks`, shows who waits for whom"
         )
         return (share("collectives", self.in_collectives, "window", text),)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.attribution import Attribution, DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
+from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
@@ -89,6 +90,7 @@ def read_signals(results: Results) -> Signals:
         training_lines=dict(_training_lines(results)),
         step=read_step(results.lines),
         patterns=read_patterns(results.lines),
+        is_fed=results.loader is None and is_fed(results.trace, results.window),
         queue_wait=results.queue_wait,
         taken=find_taken_cpus(results),
         wait_collecting_us=_collecting_in_wait(results),

@@ -186,6 +186,8 @@ class Signals:
     """What the training thread does outside the data wait; None where that was not sampled."""
     patterns: tuple[PatternSignal, ...] = ()
     """What lines inside stages are about, where that is known."""
+    is_fed: bool = False
+    """Another thread than the one that trains takes the batches, and the data wait is unknown."""
     queue_wait: QueueWait | None = None
     """The training thread in ``queue.get``, where another thread takes the batches and the data wait is unknown."""
     waste: WasteSignals = field(default_factory=WasteSignals)

@@ -77,6 +77,12 @@ LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "workers, or more of them, can wait for those at the same time.",
 }
 
+MOSTLY_BLOCKED: Final = 0.5
+"""Share of a reader's or decoder's own time, from which what it is blocked by comes before how it decodes."""
+
+BLOCKED_READER: Final = (
+    " If that is storage, put the files on a faster or local disk, read them ahead, or read fewer and larger ones."
+)
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
     "cpu": "running on a CPU",
     "no_cpu": "waiting for a CPU",
@@ -106,7 +112,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
         if leads
         else severity(signals, _per_step(signals, gain, saving), otherwise_us=0.0),
         title=_title(signals, place, calls if outlier else None),
-        advice=OUTLIER_ADVICE if outlier else _advice(signals, stage) + hint,
+        advice=OUTLIER_ADVICE if outlier else _with_hint(signals, stage, most, hint),
         stage=place.name,
         gain_us_per_step=gain,
         evidence=(
@@ -148,6 +154,17 @@ def _hint(row: StageCalls) -> str:
     parts = _parts_of_time(row)
     limit = next((limit for limit, part in parts.items() if limit != "cpu" and part >= NO_CPU), None)
     return "" if limit is None else LIMIT_ADVICE[limit].format(part=percent(parts[limit]))
+
+
+def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str) -> str:
+    reads = stage.kind in ("read", "decode")
+    if not hint or not reads or row is None or _parts_of_time(row).get("blocked", 0.0) < MOSTLY_BLOCKED:
+        return _advice(signals, stage) + hint
+    line = signals.stage_lines.get(stage.name)
+    where = (
+        "" if line is None or line.share < HOT_LINE else f" {line.share_of('its time')} is {line.text}: begin there."
+    )
+    return f"{hint.strip()}{where}{BLOCKED_READER}"
 
 
 def _advice(signals: Signals, stage: Stage) -> str:

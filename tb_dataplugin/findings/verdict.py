@@ -180,17 +180,21 @@ def _judge_host_run(signals: Signals) -> Verdict:
 
 
 def _judge_rank(signals: Signals, ranks: Estimate, cost: float) -> Verdict:
-    """One of several ranks without a device, which waits for the others outside its data wait."""
-    others = f"for other ranks, in collectives, for {percent(ranks.share)}"
-    seen = f"{interval(ranks)}, by stack samples"
-    which = "`tb-dataplugin ranks` shows which rank it waits for."
+    """One of several ranks without a device, which waits for the others outside its data wait; where it waits for data
+    for longer, others may rather wait for it.
+    """
+    is_measured = ranks.high <= ranks.share  # collectives take no longer, whatever stack samples may say
+    seen = "" if is_measured else f" ({interval(ranks)}, by stack samples)"
     mostly = _mostly(signals) if cost >= INPUT_BOUND else ""
     if cost >= ranks.share:
         bound = _input_bound(signals) if cost >= HIGHLY_INPUT_BOUND else "host"
         wait = f"The training thread waits for data for {percent(cost)} of {_rest(signals)}{mostly}"
-        return Verdict(bound, f"{wait}; it waits {others} ({seen}). {which}", _wait_evidence(signals))
-    sentence = f"The training thread waits {others} of the window ({seen}), and for data for {percent(cost)}{mostly}"
-    return Verdict("comm", f"{sentence}. {which}", _wait_evidence(signals))
+        others = f"it is in collectives, waiting for other ranks included, for {percent(ranks.share)}{seen}"
+        sentence = f"{wait}; {others}. `tb-dataplugin ranks` shows who waits for whom."
+        return Verdict(bound, sentence, _wait_evidence(signals))
+    others = f"The training thread waits for other ranks, in collectives, for {percent(ranks.share)}"
+    sentence = f"{others} of the window{seen}, and for data for {percent(cost)}{mostly}"
+    return Verdict("comm", f"{sentence}. `tb-dataplugin ranks` shows which rank it waits for.", _wait_evidence(signals))
 
 
 def _rest(signals: Signals) -> str:

@@ -9,14 +9,12 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.model.intervals import int64
+from tb_dataplugin.ranks.apart import SAME_CLOCK_NS, share_clock
 from tb_dataplugin.ranks.joining import Joined
 from tb_dataplugin.ranks.table import RankTable
 
 LEAST_COMMON: Final = 3
 """Collectives; a median of fewer proves nothing."""
-
-SAME_CLOCK_NS: Final = 5_000_000
-"""Ranks of one machine share its clock: what their ends differ by less than this is the network's doing."""
 
 _NORMAL, _INTERVAL, _OF_MEDIAN = 1.4826, 1.96, 1.2533
 """Standard deviation by median deviation; standard errors in a 95% interval; error of a median by that of a mean."""
@@ -61,8 +59,8 @@ def _against(tables: Sequence[RankTable], joined: Joined, clocks: dict[int, Cloc
         spread = _NORMAL * float(np.median(np.abs(apart - middle)))
         error = round(_INTERVAL * _OF_MEDIAN * spread / np.sqrt(len(apart))) + clock.error_ns
         ahead = round(middle) + clock.ahead_ns
-        same = bool(tables[number].host) and tables[number].host == tables[0].host
-        applied = not same or abs(ahead) > max(SAME_CLOCK_NS, 3 * error)
+        is_moved = joined.by != "order" and abs(ahead) > max(SAME_CLOCK_NS, 3 * error)
+        applied = is_moved or not share_clock(tables[0], tables[number])
         return Clock(tables[number].rank, ahead if applied else 0, error, is_applied=applied)
     return None
 

@@ -2,7 +2,8 @@
 
 By number and process group where torch writes them. Else by the step that called it, and its place among the step's
 collectives. Else by order alone: then the windows may begin at different collectives, and the shift is taken at which
-the ranks leave them most evenly together.
+the ranks leave them most evenly together; on one host, whose clock they share, at which they leave them at one time.
+Captures of one host that lie apart in time are not joined at all (`apart`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.collectives import OPERATIONS, SYMMETRIC, Collectives, Numbered
 from tb_dataplugin.model.intervals import Int64Array, int64
+from tb_dataplugin.ranks.apart import SAME_CLOCK_NS, from_first_ns, lie_apart, share_clock
 from tb_dataplugin.ranks.table import RankTable
 
 ABSENT: Final = -1
@@ -24,8 +26,6 @@ MOST_SHIFT: Final = 256
 """Collectives by which windows that are joined by order alone may differ."""
 
 LEAST_OVERLAP: Final = 4
-FARTHEST_NS: Final = 10**18
-"""Clocks that differ by more (30 years) show no time at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,8 @@ class Joined:
 def join(tables: Sequence[RankTable]) -> Joined:
     """`tables`: one per rank. Times are still on the clocks of their machines."""
     by = _how(tables)
+    if lie_apart(tables):
+        return _ordered(tables, np.zeros((len(tables), 0), dtype=np.int64), by)
     keyed = [_keys(table, by) for table in tables]
     if by == "order":
         keyed = _shifted(tables, keyed)
@@ -94,30 +96,41 @@ def _without_torn_steps(rows: Collectives, keys: list[Hashable | None]) -> list[
 
 
 def _shifted(tables: Sequence[RankTable], keyed: list[list[Hashable | None]]) -> list[list[Hashable | None]]:
-    """Keys by order, counted from the same collective."""
-    first = tables[0].collectives
-    shifts = [0, *(_best_shift(first, table.collectives) for table in tables[1:])]
+    """Keys by order, counted from the same collective; none where no shift brings a rank together with the first."""
+    shifts = [0, *(_best_shift(tables[0], table) for table in tables[1:])]
     return [
-        [(key[0], key[1], key[2] + shift) if isinstance(key, tuple) else None for key in keys]
+        [(key[0], key[1], key[2] + shift) if isinstance(key, tuple) and shift is not None else None for key in keys]
         for keys, shift in zip(keyed, shifts, strict=True)
     ]
 
 
-def _best_shift(first: Collectives, other: Collectives) -> int:
+def _best_shift(first: RankTable, other: RankTable) -> int | None:
     """How many collectives later `other` begins."""
-    best, least = 0, np.inf
+    best, least = None, np.inf
     for shift in sorted(range(-MOST_SHIFT, MOST_SHIFT + 1), key=abs):
-        mine, theirs = slice(max(0, shift), None), slice(max(0, -shift), None)
-        count = min(len(first.end_ns[mine]), len(other.end_ns[theirs]))
-        if count < min(LEAST_OVERLAP, len(first), len(other)):
-            continue
-        if (first.operation[mine][:count] != other.operation[theirs][:count]).any():
-            continue
-        apart = first.end_ns[mine][:count] - other.end_ns[theirs][:count]
-        spread = float(np.median(np.abs(apart - np.median(apart))))
-        if spread < least * 0.9:
-            best, least = shift, spread
+        distance = _distance_ns(first, other, shift)
+        if distance is not None and distance < least * 0.9:
+            best, least = shift, distance
     return best
+
+
+def _distance_ns(first: RankTable, other: RankTable, shift: int) -> float | None:
+    """How far from together the ranks leave their collectives; None where these are not the same ones."""
+    mine, theirs = first.collectives, other.collectives
+    begin, their_begin = max(0, shift), max(0, -shift)
+    count = min(len(mine) - begin, len(theirs) - their_begin)
+    if count < min(LEAST_OVERLAP, len(mine), len(theirs)):
+        return None
+    here, there = slice(begin, begin + count), slice(their_begin, their_begin + count)
+    if (mine.operation[here] != theirs.operation[there]).any():
+        return None
+    offset = from_first_ns(first, other)
+    apart = theirs.end_ns[there] + offset - mine.end_ns[here]
+    if not share_clock(first, other):
+        return float(np.median(np.abs(apart - np.median(apart))))
+    last = np.maximum(mine.arrival_ns[here], theirs.arrival_ns[there] + offset)
+    left = np.minimum(mine.end_ns[here], theirs.end_ns[there] + offset)
+    return float(np.median(np.abs(apart))) if np.median(last - left) <= SAME_CLOCK_NS else None
 
 
 def _ranks_of(places: Sequence[dict[Hashable, int]]) -> dict[Hashable, frozenset[int]]:
@@ -140,15 +153,13 @@ def _all_there(tables: Sequence[RankTable], key: Hashable, ranks: frozenset[int]
 
 
 def _ordered(tables: Sequence[RankTable], row: Int64Array, by: Numbered) -> Joined:
-    origin = tables[0].origin_unix_ns
     shape = row.shape
     arrival, end = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
     step, symmetric = np.full(shape[1], -1, dtype=np.int64), np.zeros(shape[1], dtype=np.bool_)
     is_symmetric = np.array([operation in SYMMETRIC for operation in OPERATIONS], dtype=np.bool_)
     for number, table in enumerate(tables):
-        here, rows, apart = row[number] != ABSENT, table.collectives, table.origin_unix_ns - origin
+        here, rows, apart = row[number] != ABSENT, table.collectives, from_first_ns(tables[0], table)
         mine = row[number][here]
-        apart = apart if abs(apart) < FARTHEST_NS else 0
         arrival[number][here], end[number][here] = rows.arrival_ns[mine] + apart, rows.end_ns[mine] + apart
         step[here] = np.maximum(step[here], rows.step[mine])
         symmetric[here] = is_symmetric[rows.operation[mine]]

@@ -1,8 +1,11 @@
-"""Whether the rank that comes last stays the same: this host, this shard; or changes: nobody is fast enough."""
+"""Whether the rank that comes last stays the same: this host, this shard; or changes: nobody is fast enough. Of a few
+steps nobody can say.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import comb
 from typing import Final, Literal
 
 import numpy as np
@@ -11,13 +14,13 @@ from tb_dataplugin.model.intervals import int64
 from tb_dataplugin.ranks.joining import Joined
 from tb_dataplugin.ranks.lost import LostTime
 
-Pattern = Literal["fixed", "roaming"]
+Pattern = Literal["fixed", "roaming", "unclear"]
 
 FIXED_TIMES: Final = 1.5
 """A fixed rank owns at least so many times what an even share of the loss would be."""
 
-FIXED_ERRORS: Final = 2.0
-"""And is last in more steps than chance has it, by so many standard errors."""
+BY_CHANCE: Final = 0.025
+"""And is last in more steps than chance has it: as often or more often with this probability at most."""
 
 
 def find_patterns(joined: Joined, lost: LostTime, ranks: int) -> tuple[Pattern, ...]:
@@ -31,9 +34,16 @@ def find_patterns(joined: Joined, lost: LostTime, ranks: int) -> tuple[Pattern, 
 def _pattern(own: float, whole: float, rank: int, main_owners: Sequence[int], ranks: int) -> Pattern:
     count, chance = len(main_owners), 1 / ranks
     times = sum(owner == rank for owner in main_owners)
-    error = np.sqrt(count * chance * (1 - chance))
-    often = times >= min(count, count * chance + FIXED_ERRORS * error)
-    return "fixed" if whole and own / whole >= FIXED_TIMES * chance and often else "roaming"
+    is_large = bool(whole) and own / whole >= FIXED_TIMES * chance
+    if is_large and _probability(times, count, chance) <= BY_CHANCE:
+        return "fixed"
+    could_show = _probability(count, count, chance) <= BY_CHANCE
+    return "roaming" if could_show and not is_large else "unclear"
+
+
+def _probability(times: int, count: int, chance: float) -> float:
+    """That what happens with `chance` happens at least so many `times` of `count`."""
+    return sum(comb(count, n) * chance**n * (1 - chance) ** (count - n) for n in range(times, count + 1))
 
 
 def _main_owners(joined: Joined, lost: LostTime, ranks: int) -> list[int]:

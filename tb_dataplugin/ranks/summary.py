@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.model.intervals import Int64Array
+from tb_dataplugin.ranks.apart import Apart, lie_apart
 from tb_dataplugin.ranks.clocks import Clock, find_clocks, on_one_clock
 from tb_dataplugin.ranks.joining import Joined, join
 from tb_dataplugin.ranks.lost import LostTime, find_lost_time
@@ -56,7 +57,8 @@ class OwnerRow:
 @dataclass(frozen=True, slots=True)
 class RunOfRanks:
     """`whole_us`: rank time, the common stretch times the ranks. `missing`: ranks without a capture. `notes`: what
-    could not be known, in sentences. `joined_by`: what tells one collective from another.
+    could not be known, in sentences. `joined_by`: what tells one collective from another. `apart`: captures that cannot
+    be of the same steps, so that nothing is joined.
     """
 
     name: str
@@ -69,6 +71,7 @@ class RunOfRanks:
     whole_us: float
     missing: tuple[int, ...]
     notes: tuple[str, ...]
+    apart: Apart | None = None
 
     @property
     def lost_us(self) -> float:
@@ -104,6 +107,7 @@ def summarise(name: str, tables: Sequence[RankTable], notes: Sequence[str] = ())
         whole_us=_whole_ns(joined, lost) / 1e3,
         missing=missing,
         notes=(*notes, *_notes(tables, joined, clocks, missing)),
+        apart=lie_apart(tables),
     )
 
 
@@ -181,7 +185,7 @@ def _notes(
         notes.append(
             f"{whose} no capture: time lost to what was not captured is not counted; capture all ranks to see it."
         )
-    if len(tables) > 1 and not len(joined):
+    if len(tables) > 1 and not len(joined) and not lie_apart(tables):
         notes.append(
             "The captures have no collective in common: their windows are of different steps; capture the same steps "
             "on all ranks, with the same wait, warmup and active."

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tb_dataplugin.analyses.collectives import Collectives, find_collectives
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.step_table import StepRow
-from tb_dataplugin.analyses.steps import find_steps
+from tb_dataplugin.analyses.steps import find_steps, has_numbers
 from tb_dataplugin.analyses.wait_shares import share_out
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
@@ -76,7 +76,7 @@ def tabulate_rank(results: Results) -> RankTable | Unavailable:
             "capture", "no_rank", "it does not say its rank; start the profiler after init_process_group"
         )
     steps = find_steps(trace)
-    numbered = not isinstance(steps, Unavailable) and bool(len(trace.steps.row))
+    numbered = not isinstance(steps, Unavailable) and has_numbers(trace)
     collectives = find_collectives(trace, steps if numbered and not isinstance(steps, Unavailable) else None)
     if isinstance(collectives, Unavailable):
         return collectives

@@ -33,6 +33,8 @@ _OTHERS: Final = {
 def verdict_of(run: RunOfRanks) -> str:
     if len(run.rows) == 1:
         return f"Only rank {run.rows[0].rank} was captured: who waits for whom is unknown; capture all ranks."
+    if run.apart:
+        return f"Time lost across ranks is unknown: {run.apart.sentence}."
     if not run.collectives:
         return "Time lost across ranks is unknown: no collective was seen on all ranks after one that all had left."
     if run.lost_share < LITTLE or not run.owners:
@@ -43,6 +45,12 @@ def verdict_of(run: RunOfRanks) -> str:
     if rows[0].pattern == "roaming":
         return _roaming(run)
     share = percent(sum(row.lost_us for row in rows) / run.whole_us)
+    if rows[0].pattern == "unclear":
+        return (
+            f"{percent(run.lost_share)} of all rank time is lost waiting for other ranks, {share} waiting for rank "
+            f"{leading}, because {_reason(run, rows[0])}{_where(run, rows[0])}; too few collectives, or too uneven, to "
+            "say whether it is always that rank."
+        )
     return (
         f"Rank {leading} holds up the others: {share} of all rank time is lost waiting for it, because "
         f"{_reason(run, rows[0])}{_where(run, rows[0])}."

@@ -5425,7 +5425,7 @@ class LostOwner(_message.Message):
     share: _builtins.float
     """of rank_time_us"""
     pattern: _builtins.str
-    """fixed | roaming"""
+    """fixed | roaming | unclear"""
     times_others: _builtins.float
     """how much longer its spans take there than in the other ranks' median"""
     def __init__(

@@ -88,6 +88,46 @@ def test_without_an_optimizer_a_step_ends_at_each_batch(tmp_path: Path, workers:
     assert capture.steps.count in (11, 12)
 
 
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_a_schedule_whose_profiler_is_told_of_no_step_has_the_steps_of_the_loop(tmp_path: Path) -> None:
+    """torch begins ProfilerStep#0 by itself, and it lasts to the end."""
+    loader, model = make_loader(), Model()
+
+    def loop(prof: Any) -> None:
+        for number, batch in enumerate(loader, 1):
+            model.backward(batch)
+            if number % 2 == 0:
+                model.step()
+
+    schedule = torch.profiler.schedule(wait=0, warmup=0, active=1)
+    path = tmp_path / "run" / "x.pt.trace.json"
+    trace = record(path, loop, schedule=schedule)
+    assert "ProfilerStep#0" in {event["name"] for event in trace["traceEvents"]}
+    assert trace["dataPipeline"]["steps"]["source"] == "optimizer"
+    (capture,) = read_report(path)
+    assert capture.steps.count == 6
+
+
+@pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
+def test_a_single_step_that_the_profiler_was_told_of_is_its_own(tmp_path: Path) -> None:
+    loader, model = make_loader(), Model()
+
+    def loop(prof: Any) -> None:
+        for number, batch in enumerate(loader, 1):
+            model.backward(batch)
+            if number % 3 == 0:
+                model.step()
+                prof.step()
+
+    schedule = torch.profiler.schedule(wait=0, warmup=0, active=1, repeat=1)
+    path = tmp_path / "run" / "x.pt.trace.json"
+    assert record(path, loop, schedule=schedule)["dataPipeline"]["steps"] == {"source": "profiler"}
+    (capture,) = read_report(path)
+    assert capture.steps.count == 1
+    (doubt,) = [doubt for doubt in capture.doubts if doubt.code == "short_window"]
+    assert "Call prof.step() after each batch" in doubt.sentence
+
+
 def test_spans_of_the_profiler_decide(tmp_path: Path) -> None:
     loader, model = make_loader(), Model()
 

@@ -138,6 +138,18 @@ def test_the_windows_of_several_ranks_have_the_same_steps(clock: list[float], mo
     assert recorded(actions(when, clock, [0.01] * 500)) == 10  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("prefetched", "opened"), [(0, 12), (2, 12), (8, 26)])
+def test_ranks_open_their_windows_at_the_same_step_whatever_their_times(
+    clock: list[float], monkeypatch: pytest.MonkeyPatch, prefetched: int, opened: int
+) -> None:
+    """One is steady from its beginning, another never, another is slow."""
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    options = CaptureOptions(logdir=Path())
+    for durations in ([0.1] * 100, [1.02**step for step in range(100)], [70.0] * 100):
+        when = schedule_of(options, loop(prefetched))
+        assert first(actions(when, clock, durations)) == opened  # type: ignore[arg-type]
+
+
 class Tried:
     """A profiler whose trials say that a step of the window adds `seconds` to the pause."""
 

@@ -2044,7 +2044,7 @@ export interface LostOwner {
   share?:
     | number
     | undefined;
-  /** fixed | roaming */
+  /** fixed | roaming | unclear */
   pattern: string;
   /** how much longer its spans take there than in the other ranks' median */
   times_others?: number | undefined;

@@ -85,6 +85,7 @@ export const RANK_CAUSES = [
 export const PATTERNS = [
   {"id": "fixed", "label": "fixed", "meaning": "This rank is the main owner in more steps than by chance."},
   {"id": "roaming", "label": "roaming", "meaning": "The owner changes from step to step: the loader is not fast enough anywhere."},
+  {"id": "unclear", "label": "unclear", "meaning": "Too few steps, or too uneven ones, to say whether it is always this rank."},
 ] as const;
 
 export const RATES = [

@@ -195,6 +195,24 @@ def test_a_loader_slower_than_the_device_is_limited_by_its_slower_half() -> None
     assert capture_of(batches(3, build=900, read=600, kernel=100))["throughput"]["slowest_part"] == "read"
 
 
+@pytest.mark.parametrize(("build", "part"), [(200, "device"), (500, ""), (800, "prepare")])
+def test_of_parts_that_take_turns_in_one_thread_only_one_with_most_of_its_time_limits(build: int, part: str) -> None:
+    builder = batches(3, build=build, read=10, kernel=100)
+    builder.events = [event for event in builder.events if event["cat"] != "kernel"]
+    assert capture_of(builder)["throughput"]["slowest_part"] == part
+
+
+def test_a_step_that_waits_for_other_ranks_does_not_limit() -> None:
+    """Most of it, or hardly any."""
+    for waits, part in ((600, ""), (50, "device")):
+        builder = batches(3, build=100, read=10, kernel=100).annotated(loaders=[{"num_workers": 0, "batch_size": 1}])
+        builder.top_level["distributedInfo"] = {"rank": 1, "world_size": 4}
+        for start in range(0, 3000, 1000):
+            builder.operator(start + 200, 20, "c10d::allreduce_")
+            builder.operator(start + 200, waits, "gloo:all_reduce", tid=9)
+        assert capture_of(builder)["throughput"]["slowest_part"] == part
+
+
 def test_of_two_batches_no_part_has_a_rate_of_its_own() -> None:
     capture = capture_of(batches(2, build=400, read=100, kernel=200))
     assert capture["throughput"] == {"samples": 2, "samples_per_s": 1000, "slowest_part": ""}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tb_dataplugin.analyses.steps import Steps, find_steps, find_window
+from tb_dataplugin.analyses.steps import Steps, find_steps, find_window, has_numbers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace
@@ -37,9 +37,13 @@ def test_boundaries_are_the_steps_and_the_window() -> None:
     assert window.duration_ns == 200_000
 
 
-def test_spans_of_the_profiler_come_first() -> None:
+def test_boundaries_come_before_a_span_that_nobody_ended() -> None:
+    """A profiler's schedule begins its first step by itself; the recorder says when it was told of none."""
     trace = traced({"source": "batch", "boundaries_us": [100, 180, 300]}, has_spans=True)
-    assert known(trace).duration_ns.tolist() == [105_000]
+    assert known(trace).duration_ns.tolist() == [80_000, 120_000]
+    assert trace.training_track is not None and not has_numbers(trace)
+    spans = traced({"source": "profiler"}, has_spans=True)
+    assert known(spans).duration_ns.tolist() == [105_000] and has_numbers(spans)
 
 
 def test_boundaries_in_any_order_count_once() -> None:

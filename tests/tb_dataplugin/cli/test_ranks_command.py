@@ -43,6 +43,14 @@ def test_the_text_begins_with_the_verdict(run: Path, capsys: pytest.CaptureFixtu
     assert max(map(len, text.splitlines())) <= 120
 
 
+def test_the_text_is_as_wide_as_all_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for rank, builder in enumerate(captures(late_rank(1))):
+        builder.write(tmp_path / f"{'machine' * 5}_2955{rank}.179564874787857892{rank}.pt.trace.json")
+    assert main(["ranks", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "_29551..578921" in text and max(map(len, text.splitlines())) <= 100
+
+
 def test_a_rank_without_a_capture_is_said(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run / "rank2.pt.trace.json").unlink()
     assert main(["ranks", str(run)]) == 0

@@ -15,6 +15,7 @@ from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import step_sentence
+from tb_dataplugin.findings.verdict import judge_run
 from tests.tb_dataplugin.findings.cases import (
     CHAIN,
     PINNED,
@@ -133,7 +134,18 @@ def test_waiting_for_other_ranks_is_not_the_models_own_work() -> None:
     verdict = capture_of(in_step_with_others(BLOCKED)).verdict
     assert verdict.bound == "comm" and "own work" not in verdict.sentence
     assert verdict.sentence.startswith("The training thread waits for other ranks, in collectives, for 7")
-    assert "and for data for 4.00%" in verdict.sentence and "`tb-dataplugin ranks`" in verdict.sentence
+    assert "and for data for 4.00%" in verdict.sentence
+    assert verdict.sentence.endswith("`tb-dataplugin ranks` shows which rank it waits for.")
+
+
+def test_a_rank_that_waits_for_data_for_longer_is_not_said_to_wait_for_others() -> None:
+    """They may wait for it; and what collectives take in all has no interval."""
+    signals = replace(signals_of(in_step_with_others(BLOCKED)), data_wait_us=80_000.0, wait_cost_us=80_000.0)
+    assert signals.ranks is not None
+    sentence = judge_run(replace(signals, ranks=replace(signals.ranks, in_collectives=0.088))).sentence
+    assert sentence.startswith("The training thread waits for data for 80.0% of the window")
+    assert "it is in collectives, waiting for other ranks included, for 8.80%. `tb-dataplugin ranks`" in sentence
+    assert "waits for other ranks" not in sentence and "interval" not in sentence
 
 
 def test_an_all_reduce_that_runs_beside_the_backward_pass_is_no_waiting() -> None:

@@ -30,17 +30,17 @@ def test_the_planted_rank_and_its_cause_own_the_lost_time(folder: str, cause: st
     assert run.waste == () and run.notes == () and run.missing == ()
 
 
-def test_a_trace_that_was_shifted_by_seconds_gives_the_same_owner(tmp_path: Path) -> None:
+def test_a_trace_that_was_shifted_gives_the_same_owner(tmp_path: Path) -> None:
     folder = GOLDEN / "decode_in_rank1"
     first, second = sorted(folder.iterdir())
     straight = run_of(first, second)
     shifted_trace = json.loads(gzip.decompress(second.read_bytes()))
-    shifted_trace["baseTimeNanoseconds"] += 3 * 10**9
+    shifted_trace["baseTimeNanoseconds"] += 3 * 10**8
     later = tmp_path / second.name
     later.write_bytes(gzip.compress(json.dumps(shifted_trace).encode()))
     shifted = run_of(first, later)
     clock = shifted.clocks[1]
     assert clock.is_applied
-    assert abs(clock.ahead_ns - 3 * 10**9) <= max(clock.error_ns, 1_000_000)
+    assert abs(clock.ahead_ns - 3 * 10**8) <= max(clock.error_ns, 1_000_000)
     assert (shifted.owners[0].rank, shifted.owners[0].cause) == (1, "decode::jpeg")
     assert shifted.owners[0].lost_us == pytest.approx(straight.owners[0].lost_us, rel=0.02)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +127,49 @@ def test_a_shifted_trace_changes_nothing_but_its_clock(tmp_path: Path, seconds: 
 def test_clocks_of_one_host_are_left_alone_unless_they_are_far_apart(tmp_path: Path) -> None:
     builders = captures(slow(1, Spent(decode=4_000)), host="node")
     assert not any(clock.is_applied for clock in summarise("run", tables(builders, tmp_path)).clocks)
-    shifted = summarise("run", tables([builders[0], later(builders[1], 2)], tmp_path))
-    assert shifted.clocks[1].ahead_ns == 2 * 10**9
+    shifted = summarise("run", tables([builders[0], later(builders[1], 0.01)], tmp_path))
+    assert shifted.clocks[1].ahead_ns == 10**7
+
+
+@pytest.mark.parametrize("has_steps", [True, False])
+def test_captures_of_one_host_that_do_not_overlap_in_time_are_not_joined(tmp_path: Path, has_steps: bool) -> None:
+    """Of two runs, or of other steps: even where their steps have the same numbers."""
+    first, second = captures(slow(1, Spent(decode=4_000)), host="node")
+    for builder in (first, second) if not has_steps else ():
+        builder.events = [event for event in builder.events if "ProfilerStep" not in event["name"]]
+    run = summarise("run", tables([first, later(second, 2)], tmp_path))
+    assert (run.collectives, run.owners, run.apart is not None) == (0, (), True)
+    assert not any(clock.is_applied for clock in run.clocks)
+    assert verdict_of(run).startswith(
+        "Time lost across ranks is unknown: the captures of rank 0 and rank 1, both of host node, do not overlap in "
+        "time: rank 1's begins 1.95 s after rank 0's has ended."
+    )
+
+
+def test_without_numbers_and_steps_the_clock_of_one_host_aligns_the_order(tmp_path: Path) -> None:
+    """All steps are alike, so each shift would do by itself; the second window begins two collectives later."""
+    first, second = captures(slow(1, Spent(host=3_500)), steps=12, host="node")
+    cut = next(event["ts"] for event in second.events if event["name"] == "ProfilerStep#2")
+    second.events = [event for event in second.events if event["ts"] >= cut]
+    for builder in (first, second):
+        builder.events = [event for event in builder.events if "ProfilerStep" not in event["name"]]
+    run = summarise("run", tables([first, second], tmp_path))
+    assert not run.clocks[1].is_applied
+    assert [(owner.rank, owner.cause) for owner in run.owners] == [(1, "host")]
+    assert run.owners[0].lost_us == pytest.approx(3_000 * run.collectives)
+
+
+@pytest.mark.parametrize(("slow_steps", "steps"), [(range(5), 5), ({3}, 12)])
+def test_too_few_or_too_uneven_collectives_are_neither_fixed_nor_roaming(
+    tmp_path: Path, slow_steps: Container[int], steps: int
+) -> None:
+    """All lost time is one rank's, in four collectives, or in one of many."""
+    run = run_of(
+        lambda rank, step: Spent(decode=40_000 if rank == 1 and step in slow_steps else 1_000), tmp_path, steps=steps
+    )
+    assert [(owner.rank, owner.pattern) for owner in run.owners] == [(1, "unclear")]
+    assert "waiting for rank 1, because decode::jpeg takes" in verdict_of(run)
+    assert verdict_of(run).endswith("to say whether it is always that rank.")
 
 
 def test_windows_of_different_steps_are_joined_where_they_overlap(tmp_path: Path) -> None:

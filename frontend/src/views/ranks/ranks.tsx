@@ -112,7 +112,7 @@ function Numbers({ ranks }: { ranks: Ranks }) {
         note={
           pattern === "roaming"
             ? "roaming: it changes from step to step"
-            : `fixed; ${formatPercent(share)} of all rank time`
+            : `${pattern}; ${formatPercent(share)} of all rank time`
         }
         reason={{ title: "none", message: "No rank holds up the others." }}
       />

@@ -32,6 +32,16 @@ def test_a_leading_stage_tells_whether_it_computes_or_waits() -> None:
     assert any(line.startswith("blocked (storage") and "of its self time" in line for line in evidence_of(said))
 
 
+@pytest.mark.parametrize("is_blocked", [True, False])
+def test_a_decoder_that_waits_for_its_files_is_advised_about_what_it_waits_for(is_blocked: bool) -> None:
+    """Not about how it decodes, as where it waits for a CPU."""
+    stages = {"decode::numpy.load": (0.0, 1.0, 0.1)}
+    builder = input_bound(stages=stages, threads=0.1, run_delay=0.0 if is_blocked else 0.9)
+    advice = finding_in(builder, "leading_stage").advice
+    assert advice.startswith("For 90.0% of its time it is blocked: storage") == is_blocked
+    assert ("put the files on a faster or local disk" in advice, ".npy" in advice) == (is_blocked, not is_blocked)
+
+
 def test_one_slow_call_is_an_outlier_and_no_habit() -> None:
     builder = TraceBuilder().annotated().step(0, 1000).wait(0, 900)
     for number in range(10):

@@ -63,6 +63,11 @@ def test_a_training_thread_that_rarely_waits_for_its_queue_has_no_finding() -> N
     assert "transform::Blur" not in capture_of(fed(3)).verdict.sentence
 
 
+def test_a_training_thread_that_was_never_seen_to_wait_has_its_batches_from_another_all_the_same() -> None:
+    sentence = capture_of(fed(0)).verdict.sentence
+    assert sentence == "Another thread takes the batches from the DataLoader, so the data wait is unknown."
+
+
 def test_a_queue_is_no_matter_where_the_training_thread_takes_the_batches_itself() -> None:
     builder = fed()
     for step in range(10):
