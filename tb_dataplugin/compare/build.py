@@ -98,12 +98,12 @@ def _notes(
         yield Diagnostic("capture", "few_runs", 1, message)
     if _is_shared(shared):
         times = ", ".join(
-            f"{side} they took {ratio(exp(share))} their CPU time"
+            f"{side} they took {ratio(exp(share))} as long"
             for side, share in zip(("before", "after"), sides, strict=True)
             if _is_shared(share)
         )
         message = (
-            f"Other programs used the CPUs while stages ran: {times}. Wall times are compared with a wider interval "
+            f"Stages waited for CPUs that others used: {times}. Wall times are compared with a wider interval "
             "for that; CPU times are not affected"
         )
         yield Diagnostic("capture", "shared_machine", 1, message)

@@ -23,6 +23,9 @@ REASONS: Final = 2
 SAID_PART: Final = 0.02
 """Change of a part of the time, as a share of the whole, from which the sentence names it."""
 
+LITTLE: Final = 0.1
+"""Part of the largest change of a stage's time per unit, below which the sentence leaves out another stage."""
+
 OF_THREAD: Final = ("data_wait", "rest")
 """Parts of the time that add up to all of it."""
 
@@ -39,7 +42,7 @@ class Compared:
     runs: int
     """On the side that has more."""
     sharing: tuple[float, float] | None
-    """Logarithm of how much longer stages took than they computed, before and after; None where little."""
+    """Logarithm of how much longer stages took for waiting for a CPU, before and after; None where little."""
     same_content: bool
     why_not: str
     time: Quantity | None
@@ -158,8 +161,17 @@ def _reasons(compared: Compared, total: Quantity) -> list[str]:
 
 
 def _noteworthy(compared: Compared) -> list[Quantity]:
-    """The data wait, else the part of the time that changed most; and stages that are named."""
-    return [*_main_part(compared), *[stage for stage in compared.stages if stage.significant][:REASONS]]
+    """The data wait, else the part of the time that changed most; and stages that are named, without those whose change
+    is little beside the largest.
+    """
+    stages = [stage for stage in compared.stages if stage.significant]
+    largest = max(map(_moved_us, stages), default=0.0)
+    return [*_main_part(compared), *[stage for stage in stages if _moved_us(stage) >= LITTLE * largest][:REASONS]]
+
+
+def _moved_us(stage: Quantity) -> float:
+    """Per unit."""
+    return abs((stage.calls and stage.calls.change_us) or 0.0)
 
 
 def _main_part(compared: Compared) -> list[Quantity]:
@@ -252,7 +264,7 @@ def _by_others(sharing: tuple[float, float], total: Quantity) -> str:
     explained = (after - before) * (1 if changed > 0 else -1)
     if abs(changed) <= explained:
         return f"{BY_OTHERS}, so two captures of the same program may differ by as much"
-    stretched = f"{BY_OTHERS}: stages took {ratio(exp(before))} their CPU time before and {ratio(exp(after))} after"
+    stretched = f"{BY_OTHERS}: stages took {ratio(exp(before))} as long for it before and {ratio(exp(after))} after"
     if ratio(exp(explained)) == ratio(1.0) or explained < 0:
         return f"{stretched}, which explains none of the change but makes it uncertain"
     return f"{stretched}, which explains {ratio(exp(explained))} of the {ratio(exp(abs(changed)))}"
