@@ -110,8 +110,8 @@ def step_blocks(
 
 @dataclass(frozen=True, slots=True)
 class StageFigures:
-    """One stage in one run. `typical` has a figure per measure that the run has. `waited_us`: for a CPU; None where that
-    was not recorded.
+    """One stage in one run. `typical` has a figure per measure that the run has. `waited_us`: for a CPU; None where
+    that was not recorded.
     """
 
     calls: int

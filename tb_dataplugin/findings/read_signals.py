@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
+from tb_dataplugin.analyses.shared_lock import find_shared_lock
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
@@ -92,6 +93,7 @@ def read_signals(results: Results) -> Signals:
         queue_wait=results.queue_wait,
         taken=find_taken_cpus(results),
         wait_collecting_us=_collecting_in_wait(results),
+        shared_lock=find_shared_lock(results),
     )
 
 

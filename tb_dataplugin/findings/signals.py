@@ -13,6 +13,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.queue_wait import QueueWait
+from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.analyses.throughput import Throughput
@@ -196,6 +197,9 @@ class Signals:
     """Data wait that is not the training loop's: what this says of data wait, stages and steps is without it."""
     wait_collecting_us: float | None = None
     """Data wait in which the training process was in Python's garbage collector; None where that is not known."""
+
+    shared_lock: SharedLock | None = None
+    """For which DataLoader workers wait for one another; None where that was not seen."""
 
     @property
     def collector_has_wait(self) -> bool:

@@ -63,6 +63,9 @@ NO_CPU: Final = 0.15
 """Share of the build time in which a worker waited for a CPU, from which no CPU is free; below a third of it, some
 are."""
 
+WORTH_WORKERS: Final = 1.15
+"""How many times as many batches more DataLoader workers build at least, to be worth trying: windows differ by less."""
+
 MOSTLY_WORKERS: Final = 0.5
 """Share of the CPU time of all others than the training process that DataLoader workers have, from which it is they,
 and not other programs, who have the CPUs that a training step waits for."""
