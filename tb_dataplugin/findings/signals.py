@@ -76,13 +76,21 @@ class LockSignals:
 
 
 @dataclass(frozen=True, slots=True)
+class Collections:
+    """Full collections of Python's garbage in the training thread, within the window."""
+
+    count: int = 0
+    total_us: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class SlowSampleSignal:
     """One of the slowest samples."""
 
     index: int
     """Dataset index, -1 for iterable datasets."""
     duration_us: float
-    """From its start to its end."""
+    """From its start to its end, without full collections of Python's garbage."""
     stage: str
     """The stage with the highest self time in it."""
     stage_us: float
@@ -198,6 +206,8 @@ class Signals:
     wait_collecting_us: float | None = None
     """Data wait in which the training process was in Python's garbage collector; None where that is not known."""
 
+    collections: Collections = field(default_factory=Collections)
+    """Which of `collecting_us` fall on any stage by chance."""
     shared_lock: SharedLock | None = None
     """For which DataLoader workers wait for one another; None where that was not seen."""
 
