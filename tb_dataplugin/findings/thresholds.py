@@ -50,6 +50,9 @@ MOSTLY_BUILT: Final = 0.5
 """Share of the data wait that the stages which build batches caused, from which building them is the bottleneck even
 where each batch was finished when it was asked for: its worker could not begin with the next one sooner."""
 
+HARDLY_BUILT: Final = 0.1
+"""The same, below which building them limits nothing: faster stages would save no more than that."""
+
 WORKERS_STARVED: Final = 0.10
 """Mean share of the window in which workers are starved, from which a deeper queue gives them work."""
 

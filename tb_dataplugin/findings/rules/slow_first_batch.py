@@ -51,14 +51,17 @@ def check(signals: Signals) -> Finding | Abstention | None:
 
 
 def steps_between(signals: Signals, starts: StartSignals) -> float | None:
-    """How many steps share one start: those of the window, or of an epoch where that is longer."""
+    """How many steps an epoch has: those between its starts in the window; of one start, as many as its sampler's
+    length says, else those of the window.
+    """
     if not signals.step_count:
         return None
-    seen = signals.step_count / starts.repeated
+    if starts.repeated > 1 and len(starts.steps) > 1:
+        return (starts.steps[-1] - starts.steps[0]) / (len(starts.steps) - 1)
     length, rates = signals.loader.sampler_length if signals.loader else None, signals.throughput
     if not length or rates is None or not rates.samples:
-        return seen
-    return max(seen, length / (rates.samples / signals.step_count))
+        return signals.step_count / starts.repeated
+    return length / (rates.samples / signals.step_count)
 
 
 def _advice(signals: Signals, first: FirstBuild | None) -> str:
