@@ -87,12 +87,15 @@ def find_worker_costs(
         return _unavailable("No batch was begun and finished within the window")
     costs = pipeline.batch_costs
     length = (table.finished_ns - table.started_ns)[rows]
+    cpu, run_delay = _main_thread_share(trace, tree, table, rows, wall), _run_delay(trace, table, rows, costs)
+    if cpu is not None and run_delay is not None:
+        run_delay = min(run_delay, 1.0 - cpu)  # what a thread ran is known exactly, what it waited only by samples
     return WorkerCosts(
         batches=int(rows.sum()),
         wall_ns=wall,
-        cpu=_main_thread_share(trace, tree, table, rows, wall),
+        cpu=cpu,
         process_cpu=_share(costs.process_cpu_ns[rows], length) if costs else None,
-        run_delay=_run_delay(trace, table, rows, costs),
+        run_delay=run_delay,
         voluntary=_sum(costs.voluntary[rows]) if costs else None,
         involuntary=_sum(costs.involuntary[rows]) if costs else None,
         read_chars=_sum(costs.read_chars[rows]) if costs else None,

@@ -14,7 +14,8 @@ from tb_dataplugin.findings.thresholds import EPOCH_START, ONCE_PER_WORKER
 from tb_dataplugin.units import duration, percent
 
 LIVE_ON = (
-    "Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and open files."
+    "Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and open files. "
+    "What that saves is not counted here: for a dataset that keeps its samples it may be far more than the start."
 )
 
 

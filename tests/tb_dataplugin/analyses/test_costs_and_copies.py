@@ -101,6 +101,9 @@ def test_samples_of_a_worker_say_how_long_it_waited_for_a_cpu_though_no_batch_wa
     assert "run_delay_share" not in capture_of(builder)["worker_costs"]
     builder.sampled(times, [0] * 10, pid=100, delay_us=40)
     assert capture_of(builder)["worker_costs"]["run_delay_share"] == pytest.approx(9 * 40 / 800)
+    builder.sampled(times, [0] * 10, pid=100, delay_us=90)  # more than the thread's CPU time leaves
+    found = capture_of(builder)["worker_costs"]
+    assert found["run_delay_share"] + found["cpu_share"] == pytest.approx(1.0)
 
 
 def sample_stage(builder: TraceBuilder) -> dict[str, Any]:
