@@ -90,6 +90,7 @@ def read_signals(results: Results) -> Signals:
         stages_without_lines=dict(_without_lines(results)),
         stage_places=dict(pipeline.stages_at) if pipeline else {},
         training_lines=dict(_training_lines(results)),
+        feeder_us=_us(results.lines.feeder.time_ns) if results.lines and results.lines.feeder else 0.0,
         step=read_step(results.lines),
         patterns=read_patterns(results.lines),
         queue_wait=results.queue_wait,

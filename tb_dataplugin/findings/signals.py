@@ -191,6 +191,8 @@ class Signals:
     training_lines: Mapping[str, HotLine] = field(default_factory=dict)
     """Of the training thread, by the cause of idle time that it is in; "gil": waiting for Python's lock. `FEEDER`: of
     another thread of its process that takes the batches, outside all stages."""
+    feeder_us: float = 0.0
+    """Time that such a thread runs outside all stages, by stack samples."""
     step: StepSignals | None = None
     """What the training thread does outside the data wait; None where that was not sampled."""
     patterns: tuple[PatternSignal, ...] = ()
