@@ -251,12 +251,13 @@ class Signals:
     @property
     def own_window(self) -> str:
         """The name of that."""
-        return f"window without {self.apart.names}" if self.apart else "window"
+        names = self.apart.worth_a_word.names if self.apart else ""
+        return f"window without {names}" if names else "window"
 
     @property
     def own_wait(self) -> str:
         """The name of the loop's data wait."""
-        return f"data wait without {self.apart.names}" if self.apart else "data wait"
+        return "data wait of the loop" if self.apart else "data wait"
 
     def share(self, time_us: float | None) -> float | None:
         """Of the window; None when unknown."""
