@@ -49,6 +49,7 @@ class Compared:
     parts: Sequence[Quantity]
     stages: Sequence[Quantity]
     settings: Sequence[SettingChange]
+    not_judged: tuple[Evidence, ...] = ()
     promises: tuple[Evidence, ...] = ()
     """What findings before the change said that it would save, beside what it saved."""
 
@@ -68,7 +69,8 @@ def judge(compared: Compared) -> Verdict:
     quantities, total = compared.quantities, compared.time
     if compared.same_content or (quantities and all(one.outcome == "identical" for one in quantities)):
         return Verdict("identical", f"Identical: every compared number is equal{_each(compared)}.", ())
-    evidence = (*_stage_evidence(compared.stages), *_part_evidence(compared), *_setting_evidence(compared.settings))
+    settings = _setting_evidence(compared.settings)
+    evidence = (*_stage_evidence(compared.stages), *_part_evidence(compared), *settings, *compared.not_judged)
     if compared.why_not:
         advice = "Compare captures of one program, before and after a change."
         return Verdict("not_comparable", f"Not comparable: {compared.why_not}. {advice}", evidence)
