@@ -9,7 +9,7 @@ from typing import Final
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.analyses.steady_state import SteadyState
-from tb_dataplugin.analyses.wait_parts import TRANSFER, UNRECORDED
+from tb_dataplugin.analyses.wait_parts import COLLECTOR, TRANSFER, UNRECORDED
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import fed_sentence
@@ -49,6 +49,9 @@ ON_ITS_WAY: Final = "on its way"
 
 NAMED_SHARE: Final = 0.02
 """Share of the data wait below which a stage is not named beside the leading one: nothing follows from it."""
+
+SAID: Final = {UNRECORDED: "unrecorded (no record of who built the batch)", COLLECTOR: "Python's garbage collector"}
+"""Parts of the data wait that the evidence names in more words."""
 
 NEARLY_ALL: Final = 0.995
 """Part of the data wait from which a stage has "all of it": it is written as 100%, or nearly."""
@@ -287,7 +290,7 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
             continue
         part = "of it " if stage != leader and is_part_of(leader, stage) else ""
         has_parts = any(other.name.startswith(f"{TRANSFER}::") for other in signals.waits_by_stage or ())
-        name = "unrecorded (no record of who built the batch)" if stage.name == UNRECORDED else stage.name
+        name = SAID.get(stage.name, stage.name)
         if stage.name == TRANSFER and stage != leader and has_parts:
             name = f"the rest of {TRANSFER}, while the batch was on its way"
         if stage.name.endswith(f"::{ON_ITS_WAY}"):

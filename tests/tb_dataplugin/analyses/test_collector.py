@@ -30,7 +30,7 @@ def loop(*hit: int) -> TraceBuilder:
 
 def test_its_time_is_no_time_of_the_stage_it_falls_on() -> None:
     waits = results_of(loop(HIT)).attribution.wait_by_stage_ns
-    assert waits == {"garbage collector": COLLECTED_MS * 10**6, "sample::Faces": 12 * WAIT_MS * 10**6}
+    assert waits == {"collector": COLLECTED_MS * 10**6, "sample::Faces": 12 * WAIT_MS * 10**6}
 
 
 def test_it_makes_no_sample_slow_and_no_call_the_first() -> None:
