@@ -12,7 +12,7 @@ from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import in_unit, plural, significant, unit_for
 
-MOVED: Final = 0.1
+MOVED: Final = 0.25
 """Change of a stage's calls per unit from which it is said: a window's edges cut off less."""
 
 SAID: Final = 3
