@@ -16,9 +16,10 @@ from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, 
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.model.line_samples import Frame
 
-Pattern = Literal["import", "regex", "kernel", "load", "elements", "copies", "to_array", "to_image"]
+Pattern = Literal["import", "regex", "kernel", "load", "elements", "copies", "to_array", "to_image", "lock"]
 """Per sample: importing; compiling a regex; building a kernel, window or grid; loading a file in a transform; Python
-for each pixel or token. In collate: copying. From an image of PIL to numbers, and back."""
+for each pixel or token. In collate: copying. From an image of PIL to numbers, and back. Waiting for a lock
+that processes share."""
 
 FEWEST: Final = 30
 """Samples of a stage, below which nothing is said of its lines. Rules compare the low ends of intervals."""
@@ -44,6 +45,9 @@ _TOKEN_TEXT: Final = re.compile(r"[\[(].*\bfor\s+\w+(?:\s*,\s*\w+)*\s+in\b")
 _LARGER_TEXT: Final = re.compile(r"\b(?:np|numpy|cv2|torch|torchvision|F|TF|T|Image|librosa|open)\s*[.(]")
 """A comprehension, unless it calls what works on more than a token."""
 _COPY_TEXT: Final = re.compile(r"\btorch\.tensor\(|\bnp\.(?:array|stack)\(|\.(?:clone|copy|tolist)\(\)|\bdeepcopy\(")
+
+_LOCKS: Final = re.compile(r"/(?:multiprocessing/synchronize|filelock/\w+|portalocker/\w+|fasteners/\w+)\.py$")
+_LOCK_TEXT: Final = re.compile(r"\b(?:flock|lockf)\(")
 
 _TO_ARRAY: Final = frozenset(("tobytes", "__array_interface__", "pil_to_tensor", "to_tensor"))
 _TO_IMAGE: Final = frozenset(("fromarray", "frombytes", "frombuffer", "to_pil_image"))
@@ -110,6 +114,8 @@ def _pattern_of(stage: Stage | None, frames: list[Frame], home: Home | None) -> 
     if not home.is_user:
         return None
     below = _below(frames)
+    if _LOCKS.search(below[0].file) if below else _LOCK_TEXT.search(home.place.source):
+        return "lock"
     if stage.kind == "collate":
         is_copy = not below and _COPY_TEXT.search(home.place.source)
         return "copies" if is_copy else None

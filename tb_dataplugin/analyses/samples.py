@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.collector import full_collections
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.throughput import BATCHED_FETCH
 from tb_dataplugin.model.intervals import Window
@@ -37,6 +38,8 @@ class SlowSample:
     storage_share: float | None = None
     first: bool = False
     """It is the first ``next()`` of an iterable dataset's iterator, which may fill buffers and open files."""
+    collected_ns: int = 0
+    """Of its duration, in full collections of Python's garbage, which fall on any sample by chance."""
     apart: bool = False
     """It belongs to an epoch's start, or to another DataLoader than the training loop's."""
 
@@ -44,9 +47,9 @@ class SlowSample:
 def find_slow_samples(
     trace: Trace, tree: StageTree, window: Window, apart: npt.NDArray[np.bool_] | None = None
 ) -> tuple[SlowSample, ...]:
-    """The slowest samples that start in the window, slowest first: those of DataLoader workers; without their records
-    those that the training process loaded itself. A replay has a table of its own for what it loaded. `apart`: spans
-    that are not the training loop's as it goes on.
+    """The slowest samples that start in the window, slowest first, without full collections of garbage: those of
+    DataLoader workers; without their records those that the training process loaded itself. A replay has a table of its
+    own for what it loaded. `apart`: spans that are not the training loop's as it goes on.
     """
     tracks = trace.worker_tracks()
     is_sample = np.array(
@@ -60,10 +63,15 @@ def find_slow_samples(
         rows &= np.isin(tree.track, list(tracks))
     chosen = np.flatnonzero(rows)
     process = np.array([tracks[track].pid if track in tracks else 0 for track in tree.track[chosen].tolist()])
-    order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen]))
+    taken = full_collections(trace, tree).overlap(tree.start_ns[chosen], tree.end_ns[chosen]) * (process == 0)
+    order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen] + taken))
     slowest = chosen[order[:MOST]].tolist()
     first = _first_of_iterators(trace, tree, np.flatnonzero(is_sample[tree.node]))
-    found = tuple(_describe(trace, tree, row, tracks.get(int(tree.track[row])), row in first) for row in slowest)
+    collected = taken[order[:MOST]].tolist()
+    found = tuple(
+        _describe(trace, tree, row, tracks.get(int(tree.track[row])), row in first, ns)
+        for row, ns in zip(slowest, collected, strict=True)
+    )
     if apart is None:
         return found
     return tuple(replace(sample, apart=bool(apart[row])) for sample, row in zip(found, slowest, strict=True))
@@ -87,7 +95,9 @@ def _first_of_iterators(trace: Trace, tree: StageTree, samples: npt.NDArray[np.i
     return set(found.values())
 
 
-def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess | None, first: bool) -> SlowSample:
+def _describe(
+    trace: Trace, tree: StageTree, row: int, process: WorkerProcess | None, first: bool, collected_ns: int
+) -> SlowSample:
     """`process`: None for the training process."""
     start, end = int(tree.start_ns[row]), int(tree.end_ns[row])
     mine = tree.pieces_of_track(int(tree.track[row]))
@@ -114,6 +124,7 @@ def _describe(trace: Trace, tree: StageTree, row: int, process: WorkerProcess | 
         if process is None
         else _storage_share(trace, process, int(facts.epoch[row]), int(facts.batch[row])),
         first=first,
+        collected_ns=collected_ns,
     )
 
 

@@ -13,6 +13,9 @@ from tb_dataplugin.model.intervals import Int64Array, Intervals
 OTHER, STARTUP, SHUTDOWN, STARVED, TRANSFER = "other", "startup", "shutdown", "starved", "transfer"
 """Data wait that no stage caused."""
 
+COLLECTOR: Final = "collector"
+"""The same: full collections, which fall on any stage by chance."""
+
 UNRECORDED: Final = "unrecorded"
 """Waits for a batch whose worker left no record."""
 

@@ -2,6 +2,7 @@
 
 In this order:
 
+0. Full collections of Python's garbage, where the training process builds the batches (`collector`).
 1. The training thread's own deepest stage (a sampler or a wrapper's code inside ``next()``; without DataLoader workers
    everything). A stage that merely encloses another wait does not have that.
 2. `wrapper`: the rest of a wait in an iterator around a recorded loader, outside the loader's own waits. In the wait
@@ -22,13 +23,14 @@ import numpy as np
 
 from annotate.trace_format import FIRST_BATCH, parse_span_name
 from tb_dataplugin.analyses.batch_shares import share_by_batch
+from tb_dataplugin.analyses.collector import full_collections
 from tb_dataplugin.analyses.fed_waits import find_fed_waits, received_beside, threads_beside, waits_around_loaders
 from tb_dataplugin.analyses.pool_time import pass_to_threads
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.analyses.wait_parts import OTHER, SHUTDOWN, UNRECORDED, WaitParts
+from tb_dataplugin.analyses.wait_parts import COLLECTOR, OTHER, SHUTDOWN, UNRECORDED, WaitParts
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import Trace
 
 
@@ -49,7 +51,9 @@ def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers 
     if not len(waits) or trace.training_track is None:
         return Unavailable("wait_by_stage", "no_data_wait", "There is no data wait to pass on to stages")
     parts = WaitParts(pass_to_threads(trace, tree))
-    rest = parts.add_stages(trace.training_track, waits)
+    collected = EMPTY if _has_workers(trace) else waits.intersect(full_collections(trace, tree))
+    parts.add(COLLECTOR, collected)
+    rest = parts.add_stages(trace.training_track, waits.minus(collected))
     built_here = Intervals.union_of(time for name, time in parts.by_stage().items() if _builds(name))
     for label, time in _wrapper_times(trace).items():
         wrapped = rest.intersect(time)
@@ -60,7 +64,7 @@ def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers 
         rest = share_by_batch(trace, workers, rest, parts)
     _share_rest(trace, waits, rest, built_here, parts)
     by_stage = parts.by_stage()
-    if workers is None and by_stage.keys() <= {OTHER, UNRECORDED}:
+    if workers is None and by_stage.keys() <= {COLLECTOR, OTHER, UNRECORDED}:
         return _no_stages()
     return WaitShares(by_stage, parts.by_span_ns, parts.wrapped())
 

@@ -9,6 +9,7 @@ from typing import Final
 from tb_dataplugin.compare.build_flames import flame_report
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
+from tb_dataplugin.compare.not_judged import not_judged
 from tb_dataplugin.compare.parts import compare_parts
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
 from tb_dataplugin.compare.promises import promises
@@ -47,6 +48,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
     each = [max(sharing(stages_of(run)) for run in side) for side in (first, second)]
     shared = max(each)
     time, stages = compare_time(first, second, unit, shared), compare_stages(first, second, unit, shared)
+    settings = compare_settings(first, second)
     compared = Compared(
         unit=unit,
         runs=max(len(first), len(second)),
@@ -56,7 +58,8 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         time=time,
         parts=compare_parts(first, second, unit, shared),
         stages=stages,
-        settings=compare_settings(first, second),
+        settings=settings,
+        not_judged=not_judged(first, second, unit, stages, settings),
         promises=promises(first, second, unit, time, stages),
     )
     verdict = judge(compared)
@@ -98,12 +101,12 @@ def _notes(
         yield Diagnostic("capture", "few_runs", 1, message)
     if _is_shared(shared):
         times = ", ".join(
-            f"{side} they took {ratio(exp(share))} their CPU time"
+            f"{side} they took {ratio(exp(share))} as long"
             for side, share in zip(("before", "after"), sides, strict=True)
             if _is_shared(share)
         )
         message = (
-            f"Other programs used the CPUs while stages ran: {times}. Wall times are compared with a wider interval "
+            f"Stages waited for CPUs that others used: {times}. Wall times are compared with a wider interval "
             "for that; CPU times are not affected"
         )
         yield Diagnostic("capture", "shared_machine", 1, message)

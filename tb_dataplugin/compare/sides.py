@@ -110,11 +110,26 @@ def step_blocks(
 
 @dataclass(frozen=True, slots=True)
 class StageFigures:
-    """One stage in one run. `typical` has a figure per measure that the run has."""
+    """One stage in one run. `typical` has a figure per measure that the run has. `waited_us`: for a CPU; None where
+    that was not recorded.
+    """
 
     calls: int
     self_us: float
     typical: dict[Measure, Figure]
+    waited_us: float | None = None
+
+    @property
+    def stretched(self) -> float | None:
+        """How much longer it took for waiting for a CPU, as a logarithm; None without CPU times.
+
+        Where the wait was not recorded, all time without a CPU counts: it may as well have been that.
+        """
+        if len(self.typical) != len(MEASURES):
+            return None
+        if self.waited_us is None:
+            return self.typical["wall"].value - self.typical["cpu"].value
+        return -math.log(max(LEAST_LEFT, 1 - self.waited_us / self.self_us)) if self.self_us else 0.0
 
 
 def stages_of(run: Run) -> dict[str, StageFigures]:
@@ -140,7 +155,9 @@ def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
             each = [np.divide(column, row.block_count) for column, row in zip(columns, windows, strict=True)]
             figure = typical_figure(np.concatenate(each), worker)
             typical |= {measure: figure} if figure else {}
-    return StageFigures(calls, sum(row.self_us for row in rows), typical)
+    waited = [row.run_delay_us for row in rows if row.HasField("run_delay_us")]
+    waited_us = sum(waited) if len(waited) == len(rows) else None
+    return StageFigures(calls, sum(row.self_us for row in rows), typical, waited_us)
 
 
 def computes(stage: StageFigures, shared: float) -> bool:
@@ -153,15 +170,19 @@ UNKNOWN_SHARING: Final = 0.03
 """Assumed where no CPU time is known, as in loading without workers: that the machine was hardly shared."""
 
 
+LEAST_LEFT: Final = 0.01
+"""Part of a stage's time that it does not wait for a CPU, at least."""
+
+
 def sharing(stages: dict[str, StageFigures]) -> float:
-    """How much longer a run's stages took than they computed, as a logarithm: other programs used the CPUs.
+    """How much longer a run's stages took because other programs used the CPUs, as a logarithm.
 
     The median over stages, weighted by CPU time, so that stages that wait for files have no say.
     """
     known = [
-        (one.typical["wall"].value - one.typical["cpu"].value, one.calls * math.exp(one.typical["cpu"].value))
+        (stretched, one.calls * math.exp(one.typical["cpu"].value))
         for one in stages.values()
-        if len(one.typical) == 2
+        if (stretched := one.stretched) is not None
     ]
     if not known:
         return UNKNOWN_SHARING

@@ -99,8 +99,8 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     sides = [[stages_of(run) for run in runs] for runs in (before, after)]
     counts = [[run.units(unit) for run in runs] for runs in (before, after)]
     names = sorted({name for side in sides for run in side for name in run})
-    typical = {name: _most_significant(sides, name, shared) for name in names}
     shares = {name: _share(sides, name) for name in names}
+    typical = {name: _most_telling(sides, name, shared, ALARM * shares[name]) for name in names}
     tested = [name for name, figure in typical.items() if figure is not None]
     probabilities = [figure.probability for name in tested if (figure := typical[name]) is not None]
     real = holm(probabilities, [shares[name] for name in tested], ALARM)
@@ -192,11 +192,16 @@ def _side(runs: list[dict[str, StageFigures]], counts: list[float | None], name:
     return Side(spent / calls, calls / units if units else None, spent / units if units else None)
 
 
-def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, shared: float) -> Typical | None:
-    """By CPU time, or by wall time: the one with the more significant difference, else the one that suits the stage.
+def _most_telling(
+    sides: list[list[dict[str, StageFigures]]], name: str, shared: float, own_alarm: float
+) -> Typical | None:
+    """By CPU time, or by wall time: the one that suits the stage, unless it is not significant and the other may be.
 
     CPU time does not suffer from neighbours on the machine; wall time knows of waiting for files. None for a stage that
     a run lacks. What the other stages changed by may be the machine's speed (`drift`).
+
+    Args:
+        own_alarm: the stage's part of the alarm: below it, it is named whatever the others do.
     """
     runs = [[run.get(name) for run in side] for side in sides]
     known = [[figures for figures in side if figures is not None] for side in runs]
@@ -218,12 +223,19 @@ def _most_significant(sides: list[list[dict[str, StageFigures]]], name: str, sha
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
         plain = Typical(change(before, after, STAGE_LUCK, noise, layout, drift), measure, part, *times)
         candidates += _both(plain, before, after, speed, layout) if measure == "cpu" else [plain]
-    if not candidates:
-        return None
-    best = min(candidates, key=lambda candidate: candidate.probability)
-    return (
-        best if best.probability <= ALARM else next(candidate for candidate in candidates if candidate.measure == suits)
-    )
+    return _choose(candidates, suits, own_alarm)
+
+
+def _choose(candidates: list[Typical], suits: Measure, own_alarm: float) -> Typical | None:
+    """Among those that are significant in any case, the one that suits the stage; else the surest, if it may be."""
+    surest = min(candidates, key=lambda candidate: candidate.probability, default=None)
+    suited = [candidate for candidate in candidates if candidate.measure == suits]
+    if surest is None or not suited:
+        return surest
+    if surest.probability > ALARM:
+        return suited[0]
+    best = min(suited, key=lambda candidate: candidate.probability)
+    return best if best.probability <= own_alarm else surest
 
 
 def _both(

@@ -23,6 +23,9 @@ REASONS: Final = 2
 SAID_PART: Final = 0.02
 """Change of a part of the time, as a share of the whole, from which the sentence names it."""
 
+LITTLE: Final = 0.1
+"""Part of the largest change of a stage's time per unit, below which the sentence leaves out another stage."""
+
 OF_THREAD: Final = ("data_wait", "rest")
 """Parts of the time that add up to all of it."""
 
@@ -39,13 +42,14 @@ class Compared:
     runs: int
     """On the side that has more."""
     sharing: tuple[float, float] | None
-    """Logarithm of how much longer stages took than they computed, before and after; None where little."""
+    """Logarithm of how much longer stages took for waiting for a CPU, before and after; None where little."""
     same_content: bool
     why_not: str
     time: Quantity | None
     parts: Sequence[Quantity]
     stages: Sequence[Quantity]
     settings: Sequence[SettingChange]
+    not_judged: tuple[Evidence, ...] = ()
     promises: tuple[Evidence, ...] = ()
     """What findings before the change said that it would save, beside what it saved."""
 
@@ -65,7 +69,8 @@ def judge(compared: Compared) -> Verdict:
     quantities, total = compared.quantities, compared.time
     if compared.same_content or (quantities and all(one.outcome == "identical" for one in quantities)):
         return Verdict("identical", f"Identical: every compared number is equal{_each(compared)}.", ())
-    evidence = (*_stage_evidence(compared.stages), *_part_evidence(compared), *_setting_evidence(compared.settings))
+    settings = _setting_evidence(compared.settings)
+    evidence = (*_stage_evidence(compared.stages), *_part_evidence(compared), *settings, *compared.not_judged)
     if compared.why_not:
         advice = "Compare captures of one program, before and after a change."
         return Verdict("not_comparable", f"Not comparable: {compared.why_not}. {advice}", evidence)
@@ -158,8 +163,17 @@ def _reasons(compared: Compared, total: Quantity) -> list[str]:
 
 
 def _noteworthy(compared: Compared) -> list[Quantity]:
-    """The data wait, else the part of the time that changed most; and stages that are named."""
-    return [*_main_part(compared), *[stage for stage in compared.stages if stage.significant][:REASONS]]
+    """The data wait, else the part of the time that changed most; and stages that are named, without those whose change
+    is little beside the largest.
+    """
+    stages = [stage for stage in compared.stages if stage.significant]
+    largest = max(map(_moved_us, stages), default=0.0)
+    return [*_main_part(compared), *[stage for stage in stages if _moved_us(stage) >= LITTLE * largest][:REASONS]]
+
+
+def _moved_us(stage: Quantity) -> float:
+    """Per unit."""
+    return abs((stage.calls and stage.calls.change_us) or 0.0)
 
 
 def _main_part(compared: Compared) -> list[Quantity]:
@@ -252,7 +266,7 @@ def _by_others(sharing: tuple[float, float], total: Quantity) -> str:
     explained = (after - before) * (1 if changed > 0 else -1)
     if abs(changed) <= explained:
         return f"{BY_OTHERS}, so two captures of the same program may differ by as much"
-    stretched = f"{BY_OTHERS}: stages took {ratio(exp(before))} their CPU time before and {ratio(exp(after))} after"
+    stretched = f"{BY_OTHERS}: stages took {ratio(exp(before))} as long for it before and {ratio(exp(after))} after"
     if ratio(exp(explained)) == ratio(1.0) or explained < 0:
         return f"{stretched}, which explains none of the change but makes it uncertain"
     return f"{stretched}, which explains {ratio(exp(explained))} of the {ratio(exp(abs(changed)))}"

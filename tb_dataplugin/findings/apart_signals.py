@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,9 @@ from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.findings.line_signals import HotLine, hottest
 from tb_dataplugin.model.intervals import EMPTY, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
+
+WORTH_A_WORD: Final = 0.01
+"""Share of the window, below which a part is in no verdict."""
 
 MOSTLY: Final = 0.8
 """Share of a stage's self time that it has at the starts of epochs, from which its hottest line is theirs."""
@@ -70,10 +73,23 @@ class ApartSignals:
     whole_us: float
     starts: StartSignals | None
     others: tuple[OtherLoaderSignals, ...]
+    window_us: float
 
     @property
     def wait_us(self) -> float:
         return (self.starts.wait_us if self.starts else 0.0) + sum(other.wait_us for other in self.others)
+
+    @property
+    def leads(self) -> bool:
+        """It has more of the data wait than the training loop as it goes on."""
+        return 2 * self.wait_us > self.whole_us
+
+    @property
+    def worth_a_word(self) -> ApartSignals:
+        """Without those parts that have next to nothing of the window."""
+        least = WORTH_A_WORD * self.window_us
+        starts = self.starts if self.starts is not None and self.starts.wait_us >= least else None
+        return replace(self, starts=starts, others=tuple(other for other in self.others if other.wait_us >= least))
 
     @property
     def names(self) -> str:
@@ -92,7 +108,8 @@ def read_apart(results: Results) -> ApartSignals | None:
         OtherLoaderSignals(pipeline.loaders[other.number], other.waits.total_ns / 1e3, other.steps)
         for other in apart.others
     )
-    return ApartSignals(results.loader.waits.total_ns / 1e3, _starts(results, apart), tuple(others))
+    whole_us, window_us = results.loader.waits.total_ns / 1e3, results.window.duration_ns / 1e3
+    return ApartSignals(whole_us, _starts(results, apart), tuple(others), window_us)
 
 
 def _starts(results: Results, apart: Apart) -> StartSignals | None:

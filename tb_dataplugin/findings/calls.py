@@ -15,9 +15,9 @@ class AllCalls:
     """All calls of a stage, anywhere in the tree."""
 
     count: int
-    total_us: float  # of the calls, with nested stages
+    total_us: float  # of the calls, with nested stages, without full collections of garbage
     median_us: float  # of the row with most calls
-    longest_us: float
+    longest_us: float  # at least so long without them
 
     @staticmethod
     def of(rows: Iterable[StageCalls]) -> AllCalls | None:
@@ -26,9 +26,9 @@ class AllCalls:
             return None
         return AllCalls(
             count=sum(calls.count for calls in known),
-            total_us=sum(calls.total_us for calls in known),
+            total_us=sum(calls.total_us - calls.collected_us for calls in known),
             median_us=max(known, key=lambda calls: calls.count).p50_us,
-            longest_us=max(calls.max_us for calls in known),
+            longest_us=max(max(calls.p50_us, calls.max_us - calls.collected_us) for calls in known),
         )
 
     @property

@@ -79,7 +79,8 @@ def _by_run_delay(signals: Signals) -> Vote | None:
     delay = signals.costs.run_delay if signals.costs else None
     if delay is None:
         return None
-    text = f"DataLoader workers waited for a CPU for {percent(delay)} of the build time (measured)"
+    batches = f" of {plural(signals.costs.batches, 'batch')}" if signals.costs else ""
+    text = f"DataLoader workers waited for a CPU for {percent(delay)} of the build time{batches} (measured)"
     return _between(delay, NO_CPU / 3, NO_CPU), share("run_delay", delay, "build time", text)
 
 

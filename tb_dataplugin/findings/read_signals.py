@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.attribution import Attribution, DeviceAttribution
+from tb_dataplugin.analyses.collector import collected_by_stage, full_collections
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.analyses.flow import WorkerFlow
@@ -15,6 +16,7 @@ from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
+from tb_dataplugin.analyses.shared_lock import find_shared_lock
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
@@ -27,7 +29,7 @@ from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns,
 from tb_dataplugin.findings.line_texts import part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
-from tb_dataplugin.findings.signals import FEEDER, Signals, SlowSampleSignal
+from tb_dataplugin.findings.signals import FEEDER, Collections, Signals, SlowSampleSignal
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
@@ -44,6 +46,7 @@ def read_signals(results: Results) -> Signals:
     cost = wait if own is None else _causes(own).get("data_wait")
     steady, hidden = _unsteady(results)
     steady_cost = None if cost is None else max(0.0, cost + hidden)
+    collected = collected_by_stage(results.trace, results.tree, results.window)
     return Signals(
         mode=info.mode,
         window_us=_us(results.window.duration_ns),
@@ -67,7 +70,7 @@ def read_signals(results: Results) -> Signals:
         head_of_line_us=cost_us(device, (flow.workers.head_of_line,) if flow.workers else ()),
         on_way_us=cost_us(device, (flow.workers.on_way,) if flow.workers else ()),
         waits_by_stage=_waits_by_stage(loop.attribution, steady_cost / cost if cost and steady_cost else 1.0),
-        stages=tuple(_calls(row, loop.occupancy.get(row.path)) for row in loop.stages),
+        stages=tuple(_calls(row, loop.occupancy.get(row.path), collected.get(row.path, 0)) for row in loop.stages),
         slow_samples=tuple(_slow_sample(sample) for sample in results.slow_samples if not sample.apart),
         loader=results.settings,
         ranks=read_ranks(results),
@@ -88,12 +91,15 @@ def read_signals(results: Results) -> Signals:
         stages_without_lines=dict(_without_lines(results)),
         stage_places=dict(pipeline.stages_at) if pipeline else {},
         training_lines=dict(_training_lines(results)),
+        feeder_us=_us(results.lines.feeder.time_ns) if results.lines and results.lines.feeder else 0.0,
         step=read_step(results.lines),
         patterns=read_patterns(results.lines),
         is_fed=results.loader is None and is_fed(results.trace, results.window),
         queue_wait=results.queue_wait,
         taken=find_taken_cpus(results),
         wait_collecting_us=_collecting_in_wait(results),
+        collections=_collections(results),
+        shared_lock=find_shared_lock(results),
     )
 
 
@@ -138,6 +144,11 @@ def _causes(device: DeviceAttribution | None) -> dict[Cause, float]:
 def _collecting(pipeline: PipelineInfo | None) -> float | None:
     thread = pipeline.training_thread if pipeline else None
     return None if thread is None or thread.gc_ns is None else _us(thread.gc_ns)
+
+
+def _collections(results: Results) -> Collections:
+    found = full_collections(results.trace, results.tree).clip(results.window)
+    return Collections(len(found), _us(found.total_ns))
 
 
 def _collecting_in_wait(results: Results) -> float | None:
@@ -198,7 +209,7 @@ def _waits_by_stage(attribution: Attribution, steady: float) -> tuple[StageWait,
     return tuple(sorted(found, key=lambda wait: (-wait.data_wait_us, wait.name)))
 
 
-def _calls(row: StageRow, spent: Occupancy | None) -> StageCalls:
+def _calls(row: StageRow, spent: Occupancy | None, collected_ns: int) -> StageCalls:
     return StageCalls(
         path=row.path,
         count=row.count,
@@ -211,6 +222,7 @@ def _calls(row: StageRow, spent: Occupancy | None) -> StageCalls:
         sizes=row.sizes,
         place=row.place,
         cpu_use=_cpu_use(spent) if spent else None,
+        collected_us=_us(collected_ns),
         has_index=row.has_index,
     )
 
@@ -222,7 +234,7 @@ def _cpu_use(spent: Occupancy) -> CpuUse:
 def _slow_sample(sample: SlowSample) -> SlowSampleSignal:
     return SlowSampleSignal(
         index=sample.index,
-        duration_us=_us(sample.duration_ns),
+        duration_us=_us(sample.duration_ns - sample.collected_ns),
         stage=sample.stage,
         stage_us=_us(sample.stage_ns),
         files=sample.files,

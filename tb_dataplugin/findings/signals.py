@@ -13,6 +13,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.queue_wait import QueueWait
+from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.analyses.throughput import Throughput
@@ -75,13 +76,21 @@ class LockSignals:
 
 
 @dataclass(frozen=True, slots=True)
+class Collections:
+    """Full collections of Python's garbage in the training thread, within the window."""
+
+    count: int = 0
+    total_us: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class SlowSampleSignal:
     """One of the slowest samples."""
 
     index: int
     """Dataset index, -1 for iterable datasets."""
     duration_us: float
-    """From its start to its end."""
+    """From its start to its end, without full collections of Python's garbage."""
     stage: str
     """The stage with the highest self time in it."""
     stage_us: float
@@ -182,6 +191,8 @@ class Signals:
     training_lines: Mapping[str, HotLine] = field(default_factory=dict)
     """Of the training thread, by the cause of idle time that it is in; "gil": waiting for Python's lock. `FEEDER`: of
     another thread of its process that takes the batches, outside all stages."""
+    feeder_us: float = 0.0
+    """Time that such a thread runs outside all stages, by stack samples."""
     step: StepSignals | None = None
     """What the training thread does outside the data wait; None where that was not sampled."""
     patterns: tuple[PatternSignal, ...] = ()
@@ -198,6 +209,11 @@ class Signals:
     """Data wait that is not the training loop's: what this says of data wait, stages and steps is without it."""
     wait_collecting_us: float | None = None
     """Data wait in which the training process was in Python's garbage collector; None where that is not known."""
+
+    collections: Collections = field(default_factory=Collections)
+    """Which of `collecting_us` fall on any stage by chance."""
+    shared_lock: SharedLock | None = None
+    """For which DataLoader workers wait for one another; None where that was not seen."""
 
     @property
     def collector_has_wait(self) -> bool:
@@ -237,12 +253,13 @@ class Signals:
     @property
     def own_window(self) -> str:
         """The name of that."""
-        return f"window without {self.apart.names}" if self.apart else "window"
+        names = self.apart.worth_a_word.names if self.apart else ""
+        return f"window without {names}" if names else "window"
 
     @property
     def own_wait(self) -> str:
         """The name of the loop's data wait."""
-        return f"data wait without {self.apart.names}" if self.apart else "data wait"
+        return "data wait of the loop" if self.apart else "data wait"
 
     def share(self, time_us: float | None) -> float | None:
         """Of the window; None when unknown."""

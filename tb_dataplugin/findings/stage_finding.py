@@ -7,6 +7,7 @@ from typing import Final
 
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
+from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code, decodes_pictures
@@ -16,6 +17,7 @@ from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
 from tb_dataplugin.findings.in_memory import code_for, is_in_memory
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
+from tb_dataplugin.findings.line_texts import line_text
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
@@ -74,7 +76,7 @@ LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "cpu": "",
     "no_cpu": " For {part} of its time it only waits for a CPU, so the stage itself costs less than its time suggests.",
     "blocked": " For {part} of its time it is blocked: storage, a lock, another process, sleep. DataLoader "
-    "workers, or more of them, can wait for those at the same time.",
+    "workers, or more of them, can wait at the same time, but not for a lock that they share.",
 }
 
 MOSTLY_BLOCKED: Final = 0.5
@@ -83,6 +85,12 @@ MOSTLY_BLOCKED: Final = 0.5
 BLOCKED_READER: Final = (
     " If that is storage, put the files on a faster or local disk, read them ahead, or read fewer and larger ones."
 )
+LOCK_ADVICE: Final = (
+    " DataLoader workers wait for one another at {line}, so more of them would only wait longer: do less while the "
+    "lock is held (only what has to be alone, such as one seek and read), or need no lock, with a handle that each "
+    "worker opens for itself."
+)
+
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
     "cpu": "running on a CPU",
     "no_cpu": "waiting for a CPU",
@@ -103,7 +111,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
     assert stage is not None
     rows = [calls for calls in signals.stages if calls.stage == stage]
     calls, most = AllCalls.of(rows), _most_known(rows)
-    hint = "" if signals.lock_limits_wait or most is None else _hint(most)
+    hint = "" if signals.lock_limits_wait or most is None else _hint(signals, most)
     outlier = calls is not None and calls.are_few(signals)
     saving = saved_without(signals, rows, place.cost_us)
     gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
@@ -149,15 +157,19 @@ def _parts_of_time(row: StageCalls) -> dict[StageLimit, float]:
     return dict(sorted(shares.items(), key=lambda part: -part[1]))
 
 
-def _hint(row: StageCalls) -> str:
+def _hint(signals: Signals, row: StageCalls) -> str:
     """What it means that the stage does not only compute."""
+    lock = signals.shared_lock
+    if lock is not None and lock.stage == row.stage:
+        return LOCK_ADVICE.format(line=_name_of(signals, lock))
     parts = _parts_of_time(row)
     limit = next((limit for limit, part in parts.items() if limit != "cpu" and part >= NO_CPU), None)
     return "" if limit is None else LIMIT_ADVICE[limit].format(part=percent(parts[limit]))
 
 
 def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str) -> str:
-    reads = stage.kind in ("read", "decode")
+    is_locked = signals.shared_lock is not None and signals.shared_lock.stage == stage
+    reads = stage.kind in ("read", "decode") and not is_locked
     if not hint or not reads or row is None or _parts_of_time(row).get("blocked", 0.0) < MOSTLY_BLOCKED:
         return _advice(signals, stage) + hint
     line = signals.stage_lines.get(stage.name)
@@ -165,6 +177,14 @@ def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str
         "" if line is None or line.share < HOT_LINE else f" {line.share_of('its time')} is {line.text}: begin there."
     )
     return f"{hint.strip()}{where}{BLOCKED_READER}"
+
+
+def _name_of(signals: Signals, lock: SharedLock) -> str:
+    """The line that waits: "this line" where the advice has just named it."""
+    hottest, text = signals.stage_lines.get(lock.stage.name), line_text(lock.row)
+    if hottest is not None and hottest.share >= HOT_LINE and hottest.text == text:
+        return "this line"
+    return f"{text} ({percent(lock.part)} of its time)"
 
 
 def _advice(signals: Signals, stage: Stage) -> str:

@@ -68,6 +68,8 @@ class StageCalls:
     """Mean place among the calls right inside the enclosing stage, by their start; None at the top."""
     cpu_use: CpuUse | None
     """None when their CPU time was not recorded."""
+    collected_us: float = 0.0
+    """Part of `total_us` in full collections of Python's garbage, which fall on any call by chance."""
     has_index: bool = True
     """False for items of an iterable dataset, which has no indices."""
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)

@@ -50,6 +50,9 @@ MOSTLY_BUILT: Final = 0.5
 """Share of the data wait that the stages which build batches caused, from which building them is the bottleneck even
 where each batch was finished when it was asked for: its worker could not begin with the next one sooner."""
 
+HARDLY_BUILT: Final = 0.1
+"""The same, below which building them limits nothing: faster stages would save no more than that."""
+
 WORKERS_STARVED: Final = 0.10
 """Mean share of the window in which workers are starved, from which a deeper queue gives them work."""
 
@@ -62,6 +65,9 @@ CPU_FREE: Final = 0.8
 NO_CPU: Final = 0.15
 """Share of the build time in which a worker waited for a CPU, from which no CPU is free; below a third of it, some
 are."""
+
+WORTH_WORKERS: Final = 1.15
+"""How many times as many batches more DataLoader workers build at least, to be worth trying: windows differ by less."""
 
 MOSTLY_WORKERS: Final = 0.5
 """Share of the CPU time of all others than the training process that DataLoader workers have, from which it is they,

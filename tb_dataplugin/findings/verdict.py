@@ -9,7 +9,7 @@ from typing import Final
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.analyses.steady_state import SteadyState
-from tb_dataplugin.analyses.wait_parts import UNRECORDED
+from tb_dataplugin.analyses.wait_parts import COLLECTOR, TRANSFER, UNRECORDED
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import fed_sentence
@@ -50,6 +50,9 @@ ON_ITS_WAY: Final = "on its way"
 NAMED_SHARE: Final = 0.02
 """Share of the data wait below which a stage is not named beside the leading one: nothing follows from it."""
 
+SAID: Final = {UNRECORDED: "unrecorded (no record of who built the batch)", COLLECTOR: "Python's garbage collector"}
+"""Parts of the data wait that the evidence names in more words."""
+
 NEARLY_ALL: Final = 0.995
 """Part of the data wait from which a stage has "all of it": it is written as 100%, or nearly."""
 
@@ -70,9 +73,18 @@ def judge_run(signals: Signals) -> Verdict:
         verdict = _judge_host_run(signals)
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
-    sentence = f"{apart_sentence(signals.apart)}{verdict.sentence}{lock_sentence(signals)}"
+    sentence = _with_apart(signals, f"{verdict.sentence}{lock_sentence(signals)}")
     verdict = replace(verdict, sentence=sentence)
     return replace(verdict, evidence=(*_marked(verdict), *(signals.ranks.evidence if signals.ranks else ())))
+
+
+def _with_apart(signals: Signals, sentence: str) -> str:
+    """What is told apart comes first where it has most of the data wait, else last."""
+    if signals.apart is None:
+        return sentence
+    apart = apart_sentence(signals.apart.worth_a_word).rstrip()
+    parts = (apart, sentence) if signals.apart.leads else (sentence, apart)
+    return " ".join(part for part in parts if part)
 
 
 def _marked(verdict: Verdict) -> Iterator[Evidence]:
@@ -198,8 +210,10 @@ def _judge_rank(signals: Signals, ranks: Estimate, cost: float) -> Verdict:
 
 
 def _rest(signals: Signals) -> str:
-    """What the share of the loop's data wait is of, behind what is told apart."""
-    return "the rest of the window" if signals.apart else "the window"
+    """What the share of the loop's data wait is of: behind what is told apart, or before it."""
+    if signals.apart is not None and signals.apart.leads:
+        return "the rest of the window"
+    return f"the {signals.own_window}"
 
 
 def _not_data(signals: Signals) -> str:
@@ -279,7 +293,10 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
         if stage != leader and stage.share < NAMED_SHARE:
             continue
         part = "of it " if stage != leader and is_part_of(leader, stage) else ""
-        name = "unrecorded (no record of who built the batch)" if stage.name == UNRECORDED else stage.name
+        has_parts = any(other.name.startswith(f"{TRANSFER}::") for other in signals.waits_by_stage or ())
+        name = SAID.get(stage.name, stage.name)
+        if stage.name == TRANSFER and stage != leader and has_parts:
+            name = f"the rest of {TRANSFER}, while the batch was on its way"
         if stage.name.endswith(f"::{ON_ITS_WAY}"):
             name = "the rest, while the batch was on its way"
         text = f"{part}{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.thresholds import (
+    HARDLY_BUILT,
     HIGHLY_INPUT_BOUND,
     INPUT_BOUND,
     LEAST_BATCHES,
@@ -88,7 +89,9 @@ def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str
             return f" and the training thread {waits}: more of them would not help"
         return f" and the training thread {waits}: {they} {keep} up"
     if (summary.ready_wait_share or 0.0) > MOSTLY_READY and (built_share or 0.0) < MOSTLY_BUILT:
-        ready = "mostly while finished batches lie ready: building them is not the bottleneck"
+        built = built_share or 0.0
+        building = "not the bottleneck" if built < HARDLY_BUILT else f"{percent(built)} of that"
+        ready = f"mostly while finished batches lie ready: building them is {building}"
         return f" and the training thread {waits}, but {ready}"
     if busy >= WORKERS_BUSY:
         still = "still " if wait >= HIGHLY_INPUT_BOUND else ""

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.whatif.loop import Loop, Settings, Timed
@@ -120,7 +121,22 @@ def changed(loop: Loop, change: Change) -> Loop:
         else:
             of = partial(is_of, name)
             build, receive = scaled(build, factor, of), scaled(receive, factor, of)
+    if loop.lock is not None:
+        build = _waiting(build, loop.build, loop.lock, new.workers)
     return replace(loop, settings=new, build=build, receive=receive, way_ns=way, send_ns=send, held_ns=held)
+
+
+def _waiting(build: Timed, before: Timed, lock: SharedLock, workers: int) -> Timed:
+    """As long as so many workers wait for one another: that is no time of the stage's own."""
+    of_stage = [bool(part) and part[-1] == lock.stage for part in before.parts]
+    whole = float(before.total_ns.mean())
+    share = float(before.ns[:, of_stage].sum(axis=1).mean()) / whole if whole else 0.0
+    more = lock.waited_with(workers) - lock.waited
+    return (
+        scaled(build, max(0.0, 1 + more / share), lambda part: bool(part) and part[-1] == lock.stage)
+        if share
+        else build
+    )
 
 
 def scaled(timed: Timed, factor: float, of: Callable[[Path], bool]) -> Timed:

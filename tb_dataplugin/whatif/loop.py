@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.model.trace import HandedOver
 
@@ -126,6 +127,8 @@ class Loop:
     """A batch in pickle, where there are no DataLoader workers and that was measured."""
     in_collectives: float = 0.0
     """Share of the window, waiting for other ranks included."""
+    lock: SharedLock | None = None
+    """For which its DataLoader workers wait for one another."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

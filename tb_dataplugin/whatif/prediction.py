@@ -143,7 +143,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
         workers_bytes=_workers_memory(new),
-        notes=(*notes, *(crowded or _not_enough_cpus(new, loop)), *assumptions(loop, change)),
+        notes=(*notes, *_held_up(new, loop), *(crowded or _not_enough_cpus(new, loop)), *assumptions(loop, change)),
         crowded=bool(crowded),
     )
     device_us = _device_us(loop, new, change)
@@ -225,6 +225,16 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
         f"*: {loop.cpus:g} CPUs are not enough for what runs already, which could use {demand:.2g} of them "
         f"({others:.2g} for other threads and programs). More DataLoader workers gain only by taking CPU time "
         "from that; do not count on it.",
+    )
+
+
+def _held_up(new: Loop, loop: Loop) -> tuple[str, ...]:
+    """Why more DataLoader workers bring little."""
+    if loop.lock is None or new.settings.workers <= loop.settings.workers:
+        return ()
+    return (
+        f"DataLoader workers wait for one another at {loop.lock.row.place.short}, where they share a lock: more of "
+        "them would wait longer.",
     )
 
 

@@ -551,7 +551,7 @@ export interface Apart {
     | undefined;
   /** loaders that are iterated inside some steps, as an evaluation does */
   others: OtherLoader[];
-  /** what has it, how much, in which steps: it opens the verdict */
+  /** what has it, how much, in which steps: the verdict has it as well */
   sentence: string;
 }
 

@@ -15,6 +15,7 @@ export const dark: Palette = {
   "code-paper": "#2A2D31",
   startup: "#93A1B8",
   shutdown: "#B3A698",
+  collector: "#A3937C",
   starved: "#6A6A6A",
   unrecorded: "#7C7C7C",
   other: "#5A5A5A",

@@ -15,6 +15,7 @@ export const light: Palette = {
   "code-paper": "#F5F6F8",
   startup: "#5E6C84",
   shutdown: "#7B6F63",
+  collector: "#A39582",
   starved: "#BDBDBD",
   unrecorded: "#A9A9A9",
   other: "#C8C8C8",

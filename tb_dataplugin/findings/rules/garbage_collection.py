@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.findings.evidence import share
+from typing import Final
+
+from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import MUCH_COLLECTING
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.units import duration, percent, plural
+
+ADVICE: Final = (
+    "Give it fewer objects to scan: call {}, keep many small values in arrays instead of lists and dicts of Python "
+    "objects, or collect less often with gc.set_threshold."
+)
+IN_WORKERS: Final = "gc.freeze() in worker_init_fn, where the dataset is built already"
+IN_TRAINING: Final = "gc.collect() and gc.freeze() once before the loop, when model and dataset are built"
+
+CODE_IN_WORKERS: Final = (
+    "import gc\n\ndef worker_init(worker):\n    gc.freeze()\n\nDataLoader(..., worker_init_fn=worker_init)"
+)
+CODE_IN_TRAINING: Final = "import gc\n\ngc.collect()\ngc.freeze()  # once, before the loop"
+
+FEW_COLLECTIONS: Final = 5
+"""Full ones in the window, below which chance decides how much of it they have."""
 
 
 @rule(title="Garbage collection", about="samples", input_bound=True)
@@ -21,17 +38,29 @@ def check(signals: Signals) -> Finding | None:
     part, whole, where = found
     cost = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
     gain = min(cost, part * signals.mean_step_us)
+    in_workers = signals.builds_batches_in_workers
+    is_few = not in_workers and 0 < signals.collections.count < FEW_COLLECTIONS
     return Finding(
         severity=severity(signals, gain),
         title=f"Python's garbage collector takes {percent(part)} of the {whole} {where}",
-        advice="Give it fewer objects to scan: call gc.freeze() once the dataset is built (in DataLoader workers, in "
-        "worker_init_fn), keep many small values in arrays instead of lists and dicts of Python objects, or collect "
-        "less often with gc.set_threshold.",
-        evidence=(share("collecting", part, whole, f"{percent(part)} of the {whole} {where} in the collector"),),
+        advice=ADVICE.format(IN_WORKERS if in_workers else IN_TRAINING),
+        evidence=(share("collecting", part, whole, f"{percent(part)} of the {whole} {where} in the collector"),)
+        if in_workers
+        else _collections(signals, part),
         gain_us_per_step=gain,
-        code="import gc\n\ndef worker_init(worker):\n    gc.freeze()",
-        confidence="measured",
+        code=CODE_IN_WORKERS if in_workers else CODE_IN_TRAINING,
+        confidence="likely" if is_few else "measured",
+        confidence_reason="How often a full collection comes in the long run, so few of them do not show."
+        if is_few
+        else "",
     )
+
+
+def _collections(signals: Signals, part: float) -> tuple[Evidence, ...]:
+    whole = f"{duration(signals.collecting_us or 0.0)} in the collector"
+    full = signals.collections
+    known = f", of which {plural(full.count, 'full collection')} took {duration(full.total_us)}" if full.count else ""
+    return (share("collecting", part, "window", f"{whole}{known}"),)
 
 
 def _in_the_wait(signals: Signals, collecting_us: float) -> Finding:
@@ -46,7 +75,7 @@ def _in_the_wait(signals: Signals, collecting_us: float) -> Finding:
         "gc.collect() where it does not matter.",
         evidence=(share("collecting", part, "data wait", text),),
         gain_us_per_step=gain,
-        code="import gc\n\ngc.freeze()  # once, before the loop",
+        code=CODE_IN_TRAINING,
         confidence="measured",
     )
 

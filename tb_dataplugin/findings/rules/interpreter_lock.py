@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.fed import filling_stages
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.hot import feeder_line, lock_line
+from tb_dataplugin.findings.hot import feeder_line, lock_line, stage_line
 from tb_dataplugin.findings.lock import holder_of, lock_share, lock_words
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
@@ -24,6 +25,10 @@ IN_WORKERS: Final = (
     "Something runs Python beside the dataset in each DataLoader worker: a thread pool, a logger, a prefetching "
     "thread. Have the workers do its work in turn, or use more workers and no threads in them."
 )
+
+
+LITTLE: Final = 0.1
+"""Part of what the thread that takes the batches runs, below which its lines are not to blame."""
 
 
 @rule(title="Waiting for Python's lock (GIL)", about="host")
@@ -58,10 +63,27 @@ def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
     if lock.is_of_workers:
         return
     yield from lock_line(signals)
-    yield from feeder_line(signals)
+    yield from _in_feeder(signals)
     known = sum(lock.holders_us.values())
     for name, held in list(lock.holders_us.items())[:3]:
         yield share("lock_holder", held / known, "waits with a known holder", f"{name} held it {percent(held / known)}")
+
+
+def _in_feeder(signals: Signals) -> Iterator[Evidence]:
+    """What the thread that takes the batches runs: loading, where it does that itself, and what it does besides. What
+    has most of its time comes first, and what has little is left out.
+    """
+    loads_itself = signals.workers is None and signals.data_wait_us is None
+    rows = filling_stages(signals) if loads_itself else ()
+    loading = sum(row.self_us for row in rows)
+    parts = [
+        (loading, stage_line(signals, rows[0].stage.name) if rows else ()),
+        (signals.feeder_us, feeder_line(signals)),
+    ]
+    whole = loading + signals.feeder_us
+    for time_us, lines in sorted(parts, key=lambda part: -part[0]):
+        if not loading or time_us >= LITTLE * whole:
+            yield from lines
 
 
 def _where(signals: Signals) -> str:

@@ -54,4 +54,4 @@ def _without_queue(signals: Signals) -> float:
 def _wait_text(signals: Signals, steady: float) -> str:
     if signals.unsteady is not None:
         return f"about {duration(steady)} of {signals.cost_name} in as many steps of the steady state (estimated)"
-    return f"{duration(steady)} of {signals.cost_name}{f' without {signals.apart.names}' if signals.apart else ''}"
+    return f"{duration(steady)} of {signals.cost_name}{' of the loop' if signals.apart else ''}"

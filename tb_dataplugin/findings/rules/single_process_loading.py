@@ -7,6 +7,7 @@ from math import ceil
 from typing import Final
 
 from tb_dataplugin.analyses.throughput import BUILDING
+from tb_dataplugin.analyses.wait_parts import COLLECTOR
 from tb_dataplugin.findings.capacity import MOST_BLOCKED, judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
@@ -34,7 +35,7 @@ def check(signals: Signals) -> Finding | None:
         return None
     if is_in_memory(signals):  # workers would add more than they take over
         return None
-    stays = sum(one.cost_us for one in signals.waits_by_stage or () if one.stage and one.stage.kind in STAYS)
+    stays = sum(one.cost_us for one in signals.waits_by_stage or () if one.name == COLLECTOR or one.kind in STAYS)
     if stays >= cost:
         return None
     cost -= stays
@@ -102,7 +103,8 @@ def _what_stays(stays_us: float) -> tuple[Evidence, ...]:
     if not stays_us:
         return ()
     text = (
-        f"{duration(stays_us)} of it is drawing indices and code around the DataLoader, which workers do not take over"
+        f"{duration(stays_us)} of it is drawing indices, code around the DataLoader and collecting garbage, which "
+        "workers do not take over"
     )
     return (time("training_thread", stays_us, text),)
 

@@ -14,7 +14,8 @@ from tb_dataplugin.findings.thresholds import EPOCH_START, ONCE_PER_WORKER
 from tb_dataplugin.units import duration, percent
 
 LIVE_ON = (
-    "Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and open files."
+    "Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and open files. "
+    "What that saves is not counted here: for a dataset that keeps its samples it may be far more than the start."
 )
 
 
@@ -51,14 +52,17 @@ def check(signals: Signals) -> Finding | Abstention | None:
 
 
 def steps_between(signals: Signals, starts: StartSignals) -> float | None:
-    """How many steps share one start: those of the window, or of an epoch where that is longer."""
+    """How many steps an epoch has: those between its starts in the window; of one start, as many as its sampler's
+    length says, else those of the window.
+    """
     if not signals.step_count:
         return None
-    seen = signals.step_count / starts.repeated
+    if starts.repeated > 1 and len(starts.steps) > 1:
+        return (starts.steps[-1] - starts.steps[0]) / (len(starts.steps) - 1)
     length, rates = signals.loader.sampler_length if signals.loader else None, signals.throughput
     if not length or rates is None or not rates.samples:
-        return seen
-    return max(seen, length / (rates.samples / signals.step_count))
+        return signals.step_count / starts.repeated
+    return length / (rates.samples / signals.step_count)
 
 
 def _advice(signals: Signals, first: FirstBuild | None) -> str:

@@ -10,7 +10,7 @@ from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import WORKERS_BUSY
+from tb_dataplugin.findings.thresholds import WORKERS_BUSY, WORTH_WORKERS
 from tb_dataplugin.units import percent, plural, ratio
 
 
@@ -31,13 +31,16 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if capacity.saturated or (from_storage and judge_storage(signals).saturated):
         return None
     wanted = _wanted(signals, num_workers)
+    faster = _faster(signals, wanted, num_workers)
+    if faster < WORTH_WORKERS:
+        return None
     gain = gain_with(signals, wanted)
     busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     return Finding(
         severity=severity(signals, gain, otherwise_us=signals.wait_cost_us),
         title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and {_room(signals)}",
         advice=f"Use num_workers={wanted} and measure again. That builds batches at most "
-        f"{ratio(wanted / num_workers)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
+        f"{ratio(faster)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
         evidence=(
             share("workers_busy", workers.busy, workers.whole, busy),
             *capacity.evidence,
@@ -72,9 +75,15 @@ def _wanted(signals: Signals, workers: int) -> int:
     return max(workers + 1, min(wanted, max(limit, workers + 1)))
 
 
+def _faster(signals: Signals, wanted: int, workers: int) -> float:
+    """How many times as many batches they build, were nothing shared but a lock."""
+    return wanted / workers if signals.shared_lock is None else signals.shared_lock.faster_with(wanted)
+
+
 def gain_with(signals: Signals, wanted: int) -> float | None:
     """Per step, at most: what data wait costs, and no faster than that many workers build batches (Amdahl)."""
     if signals.workers is None or signals.wait_cost_us is None or signals.data_wait_us is None:
         return None
-    building = signals.workers.busy * signals.workers.alive * signals.loop_us / wanted
+    now = signals.num_workers or wanted
+    building = signals.workers.busy * signals.workers.alive * signals.loop_us / (now * _faster(signals, wanted, now))
     return signals.per_step(max(0.0, min(signals.wait_cost_us, signals.loop_us - building)))

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from annotate.trace_format import Stage
+from tb_dataplugin.findings.apart_signals import ApartSignals, OtherLoaderSignals
+from tb_dataplugin.findings.stage_signals import StageWait
+from tb_dataplugin.findings.verdict import judge_run
+from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.report.report_pb2 import Capture
-from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, results_of
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, results_of, signals_of
 from tests.trace_builder import TraceBuilder
 
 STEP = 10_000
@@ -58,7 +65,7 @@ def test_another_loaders_waits_are_said_once_with_their_steps() -> None:
         f"{apart.sentence} The training thread waits for data for 38.1% of the rest of the window"
     )
     stage = next(finding for finding in capture.findings if finding.stage == "sample::Clicks")
-    assert "96.0 ms of 96.0 ms of data wait without the other DataLoader" in evidence_of(stage)
+    assert "96.0 ms of 96.0 ms of data wait of the loop" in evidence_of(stage)
     assert stage.gain_us_per_step == pytest.approx(4_000)
 
 
@@ -122,14 +129,14 @@ def test_what_each_part_sustains_is_without_first_batches() -> None:
 
 
 def test_its_gain_is_per_epoch_over_the_epochs_steps() -> None:
-    """Of 24 recorded steps one start of two can go; a long epoch has as many steps to carry it."""
+    """Each epoch of 12 steps has one start; a long epoch has as many steps to carry it, whatever the window has."""
     short, long = (
         next(finding for finding in capture_of(builder).findings if finding.rule == "slow_first_batch")
         for builder in (epochs(), epochs(sampler_length=4 * 24))
     )
-    assert short.gain_us_per_step == pytest.approx(2 * long.gain_us_per_step)
+    assert short.gain_us_per_step == pytest.approx(4 * long.gain_us_per_step)
     assert capture_rule(epochs(sampler_length=100_000)) is None
-    assert any("can go" in text and "per epoch (of 24 steps)" in text for text in evidence_of(short))
+    assert any("can go" in text and "per epoch (of 12 steps)" in text for text in evidence_of(short))
 
 
 def capture_rule(builder: TraceBuilder) -> object:
@@ -146,3 +153,28 @@ def test_it_names_what_new_workers_do_once() -> None:
 
 def test_a_start_as_short_as_any_wait_is_none() -> None:
     assert not results_of(epochs(first=1_000)).loop.apart.epochs
+
+
+def test_what_has_little_of_the_data_wait_stands_behind_the_message_and_next_to_nothing_in_no_verdict() -> None:
+    """The start of the epoch has a tenth of the data wait, the evaluation 0.5% of the window."""
+    starts = signals_of(epochs()).apart
+    assert starts is not None and starts.starts is not None and starts.leads
+    little = replace(starts.starts, wait_us=9_000.0, epochs=1, steps=(1,))
+    other = OtherLoaderSignals(LoaderInfo(dataset="Clicks"), 1_000.0, (8,))
+    signals = replace(signals_of(epochs()), apart=ApartSignals(90_000.0, little, (other,), 200_000.0))
+    sentence = judge_run(signals).sentence
+    assert sentence.startswith("The training thread")
+    assert "of the window without the epoch's start" in sentence and "Clicks" not in sentence
+    assert sentence.endswith("An epoch's start (step 1) has 10.0% of the data wait (9.00 ms of 90.0 ms).")
+
+
+def test_the_rest_of_the_transfer_is_not_called_as_the_whole() -> None:
+    parts = (
+        StageWait("sample::A", Stage("sample", "A"), 60.0, 60.0, 0.6),
+        StageWait("transfer::deserialise", Stage("transfer", "deserialise"), 30.0, 30.0, 0.3),
+        StageWait("transfer", None, 10.0, 10.0, 0.1),
+    )
+    signals = replace(signals_of(with_evaluation()), apart=None, unsteady=None, waits_by_stage=parts)
+    said = [fact.text for fact in judge_run(signals).evidence]
+    assert any(text.startswith("the rest of transfer, while the batch was on its way: ") for text in said)
+    assert not any(text.startswith("transfer: ") for text in said)

@@ -131,9 +131,9 @@ def test_a_total_that_is_not_known_comes_after_what_is(total: Quantity | None) -
         ((0.1, 0.9), "so two captures of the same program may differ by as much"),  # e^0.8 explains all of 1.5x
         (
             (0.0, math.log(1.2)),
-            "1.0x their CPU time before and 1.2x after, which explains 1.2x of the 1.5x",
+            "1.0x as long for it before and 1.2x after, which explains 1.2x of the 1.5x",
         ),
-        ((0.7, 0.7), "stages took 2.0x their CPU time before and 2.0x after, which explains none of the change"),
+        ((0.7, 0.7), "stages took 2.0x as long for it before and 2.0x after, which explains none of the change"),
         ((0.9, 0.1), "which explains none of the change"),  # they made it faster, and it became slower
     ],
 )

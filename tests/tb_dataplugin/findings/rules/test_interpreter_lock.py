@@ -76,15 +76,16 @@ def test_a_lock_of_the_workers_is_theirs() -> None:
     assert finding.gain_us_per_step == pytest.approx(4000, rel=0.1)
 
 
-def fed(*, lock: int = 45) -> TraceBuilder:
+def fed(*, lock: int = 45, loading: float = 2) -> TraceBuilder:
     """Ten steps of 20 ms by the optimizer; another thread takes the batches, and computes features in between.
 
-    `lock`: of 100 samples of the training thread, those that wait for the lock which that thread has.
+    `loading`: ms of each step, by that thread. `lock`: of 100 samples of the training thread, those that wait for the
+    lock which that thread has.
     """
     steps = {"source": "optimizer", "boundaries_us": [20_000.0 * step for step in range(11)]}
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 4}], steps=steps)
     for step in range(10):
-        builder.operator(20_000 * step + 19_000, 900).stage("sample::Rows", 20_000 * step, 2000, tid=7)
+        builder.operator(20_000 * step + 19_000, 900).stage("sample::Rows", 20_000 * step, 1000 * loading, tid=7)
     times = [500.0 + 1000 * number for number in range(200)]
     builder.sampled(times, [3 if 37 * number % 100 < lock else 0 for number in range(200)], holders=["feeder"])
     run, hashing = ("Feeder.run", "/home/me/train.py", 30), ("buckets", "/home/me/train.py", 12)
@@ -105,3 +106,11 @@ def test_a_thread_that_takes_the_batches_and_has_the_lock_is_named_with_what_it_
 
 def test_a_thread_that_takes_the_batches_without_the_lock_is_no_trouble() -> None:
     assert finding_of(fed(lock=2), "interpreter_lock") is None
+
+
+def test_where_that_thread_mostly_loads_the_line_that_loads_comes_first() -> None:
+    said = [text for text in evidence_of(finding_in(fed(loading=15), "interpreter_lock")) if "train.py" in text]
+    assert said[0].startswith("buckets at train.py:12: ") and "of Rows" in said[0]
+    assert "runs besides loading" in said[1]
+    alone = [text for text in evidence_of(finding_in(fed(loading=19), "interpreter_lock")) if "train.py" in text]
+    assert len(alone) == 1 and "of Rows" in alone[0]

@@ -9,7 +9,8 @@ from tests.tb_dataplugin.findings.cases import abstentions, finding_in, finding_
 
 
 def test_hidden_threads_that_fight_for_cores() -> None:
-    said = finding_in(input_bound(run_delay=0.4, threads=3.0), "oversubscribed")
+    stages = {"sample::Pets": (0.0, 1.0, 0.6)}
+    said = finding_in(input_bound(run_delay=0.4, threads=3.0, stages=stages), "oversubscribed")
     assert "set_num_threads(1)" in said.code
     assert said.gain_us_per_step == pytest.approx(4000, rel=0.05)
 

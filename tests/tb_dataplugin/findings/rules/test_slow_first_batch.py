@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from tests.tb_dataplugin.findings.cases import abstentions, finding_in, finding_of
+import pytest
+
+from tb_dataplugin.findings.rules.slow_first_batch import steps_between
+from tb_dataplugin.findings.signals import Signals
+from tests.tb_dataplugin.findings.cases import abstentions, finding_in, finding_of, signals_of
 from tests.trace_builder import TraceBuilder
 
 
@@ -48,3 +53,24 @@ def test_what_an_iterable_dataset_does_first_it_does_in_every_epoch() -> None:
     assert finding_of(builder, "slow_first_batch") is None
     much = epochs(iterable=True).next_epoch().batch(0, 0, 1000, 1120, 1190, 1199)
     assert finding_in(much, "slow_first_batch").gain_us_per_step == (200 - 70) / 2
+
+
+@pytest.mark.parametrize(
+    ("repeated", "steps", "length", "expected"),
+    [
+        (1, (19,), 40, 40),  # a window of 50 steps, in which the next start of the 40 had not come yet
+        (1, (2,), 400, 400),
+        (2, (5, 45), 40, 40),
+        (3, (5, 25, 45), 40, 20),  # the loop breaks off each epoch
+        (1, (19,), None, 50),
+    ],
+)
+def test_an_epoch_has_as_many_steps_as_it_has_whatever_the_window_is(
+    repeated: int, steps: tuple[int, ...], length: int | None, expected: float
+) -> None:
+    signals = signals_of(epochs())
+    assert signals.apart and signals.apart.starts and signals.loader and signals.throughput
+    starts = replace(signals.apart.starts, repeated=repeated, steps=steps)
+    loader = replace(signals.loader, sampler_length=None if length is None else 16 * length)
+    seen: Signals = replace(signals, step_count=50, loader=loader, throughput=replace(signals.throughput, samples=800))
+    assert steps_between(seen, starts) == pytest.approx(expected)

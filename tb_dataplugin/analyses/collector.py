@@ -1,0 +1,39 @@
+"""Full collections of Python's garbage: they scan all that the process holds, on whichever stage they fall."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+
+from tb_dataplugin.analyses.stages import Path, StageTree, groups
+from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
+from tb_dataplugin.model.trace import Trace
+
+FULL_NS: Final = 5_000_000
+"""From which a collection is taken for a full one. A shorter one scans little more than what was just made: that is a
+cost of the stage that made it."""
+
+OFTEN: Final = 0.5
+"""Part of the waits that have one, from which they are no chance: something in the pipeline asks for them."""
+
+
+def full_collections(trace: Trace, tree: StageTree) -> Intervals:
+    """Those in the training thread that no stage is to blame for."""
+    known = (trace.info.pipeline.collections if trace.info.pipeline else None) or EMPTY
+    long = known.durations >= FULL_NS
+    found = Intervals(known.start[long], known.end[long])
+    is_wait = np.array([path[-1].kind == "wait" for path in tree.paths], dtype=np.bool_)[tree.node]
+    has_one = found.overlap(tree.start_ns[is_wait], tree.end_ns[is_wait]) > 0
+    return EMPTY if has_one.sum() >= OFTEN * len(has_one) else found
+
+
+def collected_by_stage(trace: Trace, tree: StageTree, window: Window) -> Mapping[Path, int]:
+    """Time in them (ns), of the spans that start in the window."""
+    found = full_collections(trace, tree)
+    if not len(found) or trace.training_track is None:
+        return {}
+    mine = np.flatnonzero(tree.starts_in(window) & (tree.track == trace.training_track))
+    taken = found.overlap(tree.start_ns, tree.end_ns)
+    return {tree.paths[node]: int(taken[here].sum()) for node, here in groups(tree.node, mine)}

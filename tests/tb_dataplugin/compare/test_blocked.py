@@ -1,0 +1,75 @@
+"""Stages that are blocked: a lock or a sleep is no other program, and CPU time does not show what became of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tb_dataplugin.compare.noise import typical_figure
+from tb_dataplugin.compare.quantity import Quantity, StageCalls
+from tb_dataplugin.compare.sides import Measure, Run, StageFigures, sharing
+from tb_dataplugin.compare.stages import compare_stages
+from tb_dataplugin.compare.verdict import Compared, judge
+from tb_dataplugin.report import report_pb2 as pb
+
+BLOCKS = 16
+
+
+def figures(cpu_us: float, wall_us: float, waited: float | None) -> StageFigures:
+    spread = 1 + 0.02 * np.sin(np.arange(BLOCKS) * 2.4)
+    typical = {}
+    measures: list[tuple[Measure, float]] = [("cpu", cpu_us), ("wall", wall_us)]
+    for measure, us in measures:
+        figure = typical_figure(us * spread, np.zeros(BLOCKS))
+        assert figure is not None
+        typical[measure] = figure
+    return StageFigures(BLOCKS, BLOCKS * wall_us, typical, None if waited is None else waited * BLOCKS * wall_us)
+
+
+@pytest.mark.parametrize(
+    ("waited", "stretched"),
+    [(0.0, 1.0), (0.2, 1.25), (None, 8.0)],  # where the wait was not recorded, all of it may have been that
+)
+def test_only_what_waits_for_a_cpu_counts_for_other_programs(waited: float | None, stretched: float) -> None:
+    assert math.exp(sharing({"sample::Tiles": figures(2_000, 16_000, waited)})) == pytest.approx(stretched)
+
+
+def run(cpu_us: float, wall_us: float) -> Run:
+    """A stage beside another that has most of the time and stays."""
+    spread = (1 + 0.02 * np.sin(np.arange(BLOCKS) * 2.4)).tolist()
+
+    def stage(label: str, cpu: float, wall: float) -> pb.Stage:
+        return pb.Stage(
+            kind="sample",
+            label=label,
+            path=[f"sample::{label}"],
+            count=BLOCKS,
+            self_us=BLOCKS * wall,
+            block_count=[1] * BLOCKS,
+            block_worker=[0] * BLOCKS,
+            block_self_us=[wall * each for each in spread],
+            block_cpu_us=[cpu * each for each in spread],
+        )
+
+    return Run("run", (pb.Capture(mode="train", stages=[stage("Tiles", cpu_us, wall_us), stage("Same", 900, 1_000)]),))
+
+
+def test_a_blocked_stage_is_judged_by_wall_time_though_its_cpu_time_changed_more_surely() -> None:
+    compared = compare_stages([run(2_000, 16_000)], [run(1_000, 9_000)], "", 0.1)
+    tiles = next(stage for stage in compared if stage.name == "sample::Tiles")
+    assert tiles.significant and tiles.calls is not None and tiles.calls.measure == "wall"
+    assert tiles.before_us == pytest.approx(16_000, rel=0.01) and tiles.after_us == pytest.approx(9_000, rel=0.01)
+
+
+def test_the_sentence_leaves_out_stages_whose_change_is_little_beside_the_largest() -> None:
+    def stage(name: str, moved_us: float) -> Quantity:
+        calls = StageCalls(1.0, 1.0, moved_us, "wall", speed_adjusted=False)
+        return Quantity("stage", name, name, 100.0, 50.0, -0.5, None, "", "faster", calls=calls)
+
+    total = replace(stage("time", 0.0), kind="time", title="time", calls=None)
+    stages = [stage("sample::Tiles", -1_000.0), stage("collate::default_collate", -50.0)]
+    said = judge(Compared("sample", 1, None, False, "", total, (), stages, ())).sentence
+    assert "sample::Tiles takes 50% less self time" in said and "collate" not in said
