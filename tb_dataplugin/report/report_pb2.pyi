@@ -1441,7 +1441,7 @@ class Apart(_message.Message):
     idle_us: _builtins.float
     """of the first device's idle time with cause data_wait; absent without one"""
     sentence: _builtins.str
-    """what has it, how much, in which steps: it opens the verdict"""
+    """what has it, how much, in which steps: the verdict has it as well"""
     @_builtins.property
     def wait_by_stage_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """part of Loader.wait_by_stage_us; sums to wait_us"""
