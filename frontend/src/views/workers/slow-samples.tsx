@@ -1,9 +1,9 @@
 import type { Batch, SlowSample } from "../../contract/report";
 import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
 import { stageToken } from "../../model/parts";
-import { shareWords } from "../../model/shares";
+import { share } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
-import { FilesCell, TimeCell } from "../../ui/cells";
+import { FilesCell, ShareCell, TimeCell } from "../../ui/cells";
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
@@ -130,7 +130,7 @@ function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
         )}
       </td>
       <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />
-      <td class="num">{shareWords(sample.stage_us, sample.duration_us)}</td>
+      <ShareCell share={share(sample.stage_us, sample.duration_us)} />
       {withFiles && <FilesCell files={sample.files} reason={NO_FILES} />}
     </tr>
   );
