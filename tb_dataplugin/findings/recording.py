@@ -10,7 +10,7 @@ from tb_dataplugin.units import duration, percent, plural
 
 @dataclass(frozen=True, slots=True)
 class RecordingCost:
-    """CPU time, and the share of one CPU with all parts in words."""
+    """CPU time, and the share of one CPU with all parts in words, between semicolons."""
 
     us: float
     text: str
@@ -26,7 +26,7 @@ def recording_cost(results: Results) -> RecordingCost | None:
     parts = {
         plural(pipeline.marker_count or 0, "marker"): pipeline.recorder_overhead_us if pipeline.marker_count else None,
         f"{plural(pipeline.worker_span_count or 0, 'span')} in DataLoader workers": pipeline.worker_overhead_us,
-        "sampling stacks, by a process beside": (sampling_ns or 0) / 1e3,
+        "a process that samples stacks": (sampling_ns or 0) / 1e3,
     }
     known = {name: us for name, us in parts.items() if us}
     if not known:
@@ -34,4 +34,4 @@ def recording_cost(results: Results) -> RecordingCost | None:
     whole = sum(known.values())
     window_us = results.window.duration_ns / 1e3
     share = [f"{percent(whole / window_us)} of one CPU"] if window_us else []
-    return RecordingCost(whole, ", ".join((*share, *(f"{name} {duration(us)}" for name, us in known.items()))))
+    return RecordingCost(whole, "; ".join((*share, *(f"{name}: {duration(us)}" for name, us in known.items()))))

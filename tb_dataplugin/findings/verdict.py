@@ -51,7 +51,7 @@ NAMED_SHARE: Final = 0.02
 """Share of the data wait below which a stage is not named beside the leading one: nothing follows from it."""
 
 NEARLY_ALL: Final = 0.995
-"""Part of the data wait from which a stage has "all of it": it is written as 100%, or nearly."""
+"""Part of the data wait from which a stage has "nearly all of it"; "all of it" where it is written as 100%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +71,15 @@ def judge_run(signals: Signals) -> Verdict:
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
     sentence = f"{apart_sentence(signals.apart)}{verdict.sentence}{lock_sentence(signals)}"
-    verdict = replace(verdict, sentence=sentence)
-    return replace(verdict, evidence=(*_marked(verdict), *(signals.ranks.evidence if signals.ranks else ())))
+    evidence = (*verdict.evidence, *(signals.ranks.evidence if signals.ranks else ()))
+    return replace(verdict, sentence=sentence, evidence=tuple(_marked(sentence, evidence)))
 
 
-def _marked(verdict: Verdict) -> Iterator[Evidence]:
+def _marked(sentence: str, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
     """Evidence with whatever the sentence says already marked."""
-    for fact in verdict.evidence:
-        is_said = fact.stage != "" and fact.stage in verdict.sentence and percent(fact.value) in verdict.sentence
-        yield replace(fact, in_sentence=is_said)
+    for fact in evidence:
+        name = "in collectives" if fact.kind == "collectives" else fact.stage
+        yield replace(fact, in_sentence=name != "" and name in sentence and percent(fact.value) in sentence)
 
 
 def _judge_device_run(signals: Signals) -> Verdict:
@@ -221,8 +221,10 @@ def _mostly(signals: Signals) -> str:
     if leader is None or largest is None:
         return "; the trace does not show for which stage"
     part = "most of it" if leader.share > 0.5 else "the largest part" if leader == largest else "part of it"
-    part = "all of it" if leader.share >= NEARLY_ALL else part
-    return f", {part} for {leader.name} ({percent(leader.share)} of {_that(signals)} data wait)"
+    known = percent(leader.share)
+    if leader.share >= NEARLY_ALL:
+        part = "all of it" if known == percent(1.0) else "nearly all of it"
+    return f", {part} for {leader.name} ({known} of {_that(signals)} data wait)"
 
 
 def _that(signals: Signals) -> str:
@@ -274,10 +276,9 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
     for stage in largest:
         if stage != leader and stage.share < NAMED_SHARE:
             continue
-        part = "of it " if stage != leader and is_part_of(leader, stage) else ""
         name = "unrecorded (no record of who built the batch)" if stage.name == UNRECORDED else stage.name
-        if stage.name.endswith(f"::{ON_ITS_WAY}"):
-            name = "the rest, while the batch was on its way"
-        text = f"{part}{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
+        if stage.name.endswith(f"::{ON_ITS_WAY}") and leader is not None:
+            name = f"{leader.name}, while the batch was on its way"
+        text = f"{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)

@@ -15,6 +15,7 @@ from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import step_sentence
+from tb_dataplugin.units import percent
 from tests.tb_dataplugin.findings.cases import (
     CHAIN,
     PINNED,
@@ -134,6 +135,16 @@ def test_waiting_for_other_ranks_is_not_the_models_own_work() -> None:
     assert verdict.bound == "comm" and "own work" not in verdict.sentence
     assert verdict.sentence.startswith("The training thread waits for other ranks, in collectives, for 7")
     assert "and for data for 4.00%" in verdict.sentence and "`tb-dataplugin ranks`" in verdict.sentence
+
+
+def test_what_the_sentence_says_of_collectives_is_not_said_again() -> None:
+    capture = capture_of(in_step_with_others(BLOCKED))
+    (fact,) = (fact for fact in capture.verdict.evidence if fact.kind == "collectives")
+    assert percent(fact.value) in capture.verdict.sentence and fact.in_sentence
+    (other,) = (
+        fact for fact in capture_of(in_step_with_others(RUNNING)).verdict.evidence if fact.kind == "collectives"
+    )
+    assert not other.in_sentence
 
 
 def test_an_all_reduce_that_runs_beside_the_backward_pass_is_no_waiting() -> None:
