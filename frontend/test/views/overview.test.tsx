@@ -128,7 +128,10 @@ it("says that a replay had none of the DataLoader workers that its loader has", 
 });
 
 it("says what recording cost in the report's words, the sampler included", () => {
-  const environment = { recording_cost_us: 132_000, recording_cost_text: "8.49% of one CPU; 3 markers: 1 ms; stacks: 131 ms" };
+  const environment = {
+    recording_cost_us: 132_000,
+    recording_cost_text: "8.49% of one CPU; 3 markers: 1 ms; stacks: 131 ms",
+  };
   open({ environment: { ...environment, recorder_overhead_us: 0, marker_count: 0 } }, "overview");
   const row = [...find("settings").querySelectorAll("tr")].find((one) => one.textContent?.startsWith("Recording cost"));
   const lines = [...(row?.querySelectorAll("td p") ?? [])].map((line) => plain(line.textContent));

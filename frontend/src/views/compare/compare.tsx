@@ -7,6 +7,7 @@ import { chooseSide } from "../../state/actions";
 import { comparesAnyway, comparison, entry, sideAfter, sideBefore, suggestion, versionOf } from "../../state/atoms";
 import { after, before, comparisonKey, sides, watchComparison, watchSuggestion } from "../../state/comparing";
 import { Code } from "../../ui/code";
+import { PictureOf } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { FlameDifference } from "../flame/flame-difference";
@@ -165,8 +166,9 @@ function Anyway() {
 
 function Numbers({ comparison }: { comparison: Comparison }) {
   const { unit } = comparison;
+  const names = [before.value, after.value].map((side) => side?.label ?? "?");
   return (
-    <>
+    <PictureOf.Provider value={names.join(" → ")}>
       <CompareNumbers comparison={comparison} />
       <PartTable parts={ofThread(comparison)} title={`Training thread, per ${unit}`} />
       <PartTable parts={ofDevice(comparison)} title={`Device 0 in the same time, per ${unit}`} />
@@ -175,7 +177,7 @@ function Numbers({ comparison }: { comparison: Comparison }) {
       <PartTable parts={ofKind(comparison, "data_wait_by_stage")} title={`Data wait by stage, per ${unit}`} />
       <SettingTable settings={comparison.settings} />
       <Sources comparison={comparison} />
-    </>
+    </PictureOf.Provider>
   );
 }
 

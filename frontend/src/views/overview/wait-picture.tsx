@@ -1,5 +1,6 @@
 import type { Capture } from "../../contract/report";
 import { formatDuration } from "../../model/format";
+import { PictureMenu } from "../../ui/picture-menu";
 import { ShareBar } from "../../ui/share-bar";
 
 /** Whether all of the three numbers are known, so that there is a picture, with the sentence below it. */
@@ -48,7 +49,7 @@ export function WaitPicture({ capture: { loader, devices } }: { capture: Capture
           />
         ))}
       <figcaption class="muted" data-testid="wait-sentence">
-        {loader?.wait_sentence}
+        {loader?.wait_sentence} <PictureMenu name="Data wait" />
       </figcaption>
     </figure>
   );
