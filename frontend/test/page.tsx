@@ -20,6 +20,7 @@ function reset(): void {
   atoms.reports.value = new Map();
   atoms.captureId.value = null;
   atoms.goneId.value = null;
+  atoms.keptEntry.value = null;
   atoms.unknownView.value = null;
   atoms.isLedToWhatIf.value = false;
   atoms.chosenSteps.value = null;

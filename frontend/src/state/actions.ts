@@ -25,11 +25,13 @@ import {
   flameZoom,
   gapRows,
   goneId,
+  keptEntry,
   lanesTurned,
   loaderNumber,
   markedSpan,
   type ReportState,
   range,
+  report,
   reportKey,
   reports,
   runs,
@@ -242,7 +244,7 @@ export function showsRuns(name: View): boolean {
   return name === "run" || name === "ranks";
 }
 
-/** A remembered capture that is gone gives way to the newest one, and the page says so. */
+/** A remembered capture that is gone gives way to the newest one, unless it is on screen; the page says so. */
 function settleSelection(): void {
   const list = runs.value?.captures ?? [];
   if (entry.value !== null || runs.value?.scanning === true) return;
@@ -262,6 +264,7 @@ export async function refreshRuns(): Promise<void> {
   const answer = await source().runs();
   if (answer.kind === "ready") {
     batch(() => {
+      if (report.value?.kind === "ready") keptEntry.value = entry.value;
       runs.value = answer.value;
       runsError.value = null;
     });

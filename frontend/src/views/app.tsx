@@ -15,6 +15,7 @@ import {
   chosenSteps,
   entry,
   goneId,
+  isGone,
   isReturn,
   printing,
   ranksList,
@@ -127,6 +128,12 @@ export function App() {
         {goneId.value !== null && entry.value !== null && (
           <p class="gone muted" role="status" data-testid="capture-gone">
             {goneId.value} is not in the log directory; showing {fullName(entry.value)}.
+          </p>
+        )}
+        {isGone.value && entry.value !== null && (
+          <p class="gone muted" role="status" data-testid="capture-kept">
+            {fullName(entry.value)} is no longer in the log directory; what was read of it stays until another capture
+            is chosen.
           </p>
         )}
         {servedView.value !== null && (

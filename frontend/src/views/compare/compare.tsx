@@ -115,8 +115,9 @@ function Unchosen() {
   return (
     <UnavailableState
       title="Choose what to compare with."
-      reason="No other capture of training here is known to be of the same program (the same operators, stages or dataset); replays are not suggested."
-    />
+      reason="No other capture of training here is known to be of the same program (the same operators, stages or dataset); replays are not suggested.">
+      {(entry.value?.rank ?? null) !== null && <p class="muted">The ranks of one run stand side by side in Ranks.</p>}
+    </UnavailableState>
   );
 }
 
@@ -174,7 +175,11 @@ function Numbers({ comparison }: { comparison: Comparison }) {
       <PartTable parts={ofDevice(comparison)} title={`Device 0 in the same time, per ${unit}`} />
       <StageChangeTable comparison={comparison} />
       <FlameDifference comparison={comparison} />
-      <PartTable parts={ofKind(comparison, "data_wait_by_stage")} title={`Data wait by stage, per ${unit}`} />
+      <PartTable
+        parts={ofKind(comparison, "data_wait_by_stage")}
+        title={`Data wait by stage, per ${unit}`}
+        prefix="data wait: "
+      />
       <SettingTable settings={comparison.settings} />
       <Sources comparison={comparison} />
     </PictureOf.Provider>
