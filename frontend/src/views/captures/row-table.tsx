@@ -46,7 +46,7 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
     <>
       {isMixed && (
         <p class="muted" data-testid="row-order">
-          By device idle, where there is no device by data wait; replays last.
+          By device idle, where there is no device by data wait; then replays, and what has neither number.
         </p>
       )}
       <div class="scroll-x">
@@ -136,7 +136,7 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
       </td>
       <td class="words" title={row.verdict}>
         <p>
-          {row.doubtful && <strong>Doubtful. </strong>}
+          {row.doubtful && <strong>Doubtful{row.doubt_text === "" ? "" : `: ${row.doubt_text}`}. </strong>}
           <Prose text={row.verdict} />
         </p>
       </td>

@@ -109,7 +109,7 @@ export function Settings({ capture }: { capture: Capture }) {
       )}
       <div class="columns narrow">
         {groups.map((group) => (
-          <div key={group.title}>
+          <div key={group.title} class="parts-box">
             <DataTable name={`Settings: ${group.title}`} class="settings">
               <caption>{group.title}</caption>
               <tbody>
