@@ -38,6 +38,7 @@ import {
   runsError,
   selectedBatch,
   selectedGapUs,
+  selectedSample,
   servedView,
   shownStage,
   sideAfter,
@@ -145,6 +146,7 @@ export function currentPlace(): Place {
     device: deviceIndex.value || null,
     loader: loaderNumber.value || null,
     batch: selectedBatch.value,
+    sample: selectedSample.value,
     stage: shownStage.value,
     before: sideBefore.value,
     after: sideAfter.value,
@@ -179,6 +181,7 @@ export function showPlace(place: Place): void {
     deviceIndex.value = place.device ?? 0;
     loaderNumber.value = place.loader ?? 0;
     selectedBatch.value = place.batch;
+    selectedSample.value = place.sample;
     shownStage.value = place.stage;
     if (place.view === "compare") {
       sideBefore.value = place.before;
@@ -204,6 +207,7 @@ function forgetTimes(): void {
   selectedGapUs.value = null;
   chainLink.value = null;
   selectedBatch.value = null;
+  selectedSample.value = null;
   markedSpan.value = null;
 }
 

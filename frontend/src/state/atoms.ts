@@ -156,7 +156,9 @@ export const gapRows = signal(FIRST_ROWS);
 export const loaderNumber = signal(0);
 /** Key of the batch whose arrow is drawn; null = none. */
 export const selectedBatch = signal<string | null>(null);
-/** The span that the timeline of the Workers view frames; null = none. */
+/** Key of the sample that the timeline frames (model/workers.ts); null = none. */
+export const selectedSample = signal<string | null>(null);
+/** The span that the timeline of a stage's page frames; null = none. */
 export const markedSpan = signal<Place | null>(null);
 export const batchSort = signal<BatchSort>({ column: "wait_us", descending: true });
 /** Rows of the batch list on screen. */

@@ -37,6 +37,7 @@ const PLACE: Place = {
   device: 1,
   loader: 2,
   batch: "0:0:1:17:",
+  sample: "5:0:0:40",
   stage: "decode::PIL.Image",
   before: "capture:a",
   after: "run:b",
