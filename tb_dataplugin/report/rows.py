@@ -9,7 +9,6 @@ from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
 from tb_dataplugin.units import percent, plural
 
-
 DOUBTS: Final = {
     "cut_off": "cut off",
     "late_workers": "no data from DataLoader workers",
