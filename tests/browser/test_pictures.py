@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.test_html import GOLDEN, V100, write
+from tests.browser.test_html import V100, write
+from tests.conftest import GOLDEN
 from tests.lines_run import lines_run
 
 pytestmark = pytest.mark.browser
