@@ -278,7 +278,7 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
             continue
         name = "unrecorded (no record of who built the batch)" if stage.name == UNRECORDED else stage.name
         if stage.name.endswith(f"::{ON_ITS_WAY}") and leader is not None:
-            name = f"{leader.name}, while the batch was on its way"
+            name = f"the rest of {leader.name}, while the batch was on its way"
         text = f"{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)
