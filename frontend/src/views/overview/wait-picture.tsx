@@ -48,8 +48,9 @@ export function WaitPicture({ capture: { loader, devices } }: { capture: Capture
               .map((part) => ({ ...part, name: `${part.name} ${formatDuration(part.us)},` }))}
           />
         ))}
-      <figcaption class="muted" data-testid="wait-sentence">
-        {loader?.wait_sentence} <PictureMenu name="Data wait" />
+      <figcaption class="muted table-head">
+        <span data-testid="wait-sentence">{loader?.wait_sentence}</span>
+        <PictureMenu name="Data wait" />
       </figcaption>
     </figure>
   );
