@@ -34,6 +34,9 @@ SEPARATOR: Final = "::"
 TRANSFER_PARTS: Final = ("index", "serialise", "queue", "deserialise", "pin")
 """Labels of `transfer`, in the order in which a batch passes them; `index`: its indices, on their way to the worker."""
 
+OWN_THREAD: Final = "annotate: "
+"""Begins the names of threads that recording itself runs in the training process."""
+
 Mode = Literal["train", "replay"]
 
 # Keys of a span's `args`: all of them in workers; dataset index, CPU time and bytes in the training thread.

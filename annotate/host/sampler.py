@@ -14,6 +14,7 @@ from annotate.host.nvml import DeviceSource, Nvml
 from annotate.host.own_threads import own_thread
 from annotate.host.sources import Source, host_sources
 from annotate.saying import guard
+from annotate.trace_format import OWN_THREAD
 
 _PATIENCE_S: Final = 2.0
 """For a sample that is being taken when the window closes: a driver may hang."""
@@ -50,7 +51,7 @@ class HostSampler:
             return
         self._ended = threading.Event()
         self._thread = threading.Thread(
-            target=self._run, args=(self.samples, self._ended), name="annotate: host samples", daemon=True
+            target=self._run, args=(self.samples, self._ended), name=f"{OWN_THREAD}host samples", daemon=True
         )
         with contextlib.suppress(RuntimeError):  # no more threads
             self._thread.start()

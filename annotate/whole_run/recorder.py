@@ -17,6 +17,7 @@ from annotate.host.lock_share import LockShare
 from annotate.host.own_threads import own_thread, wait_until_gone
 from annotate.monitoring.lines import print_line
 from annotate.saying import deliver, guard, one_line
+from annotate.trace_format import OWN_THREAD
 from annotate.whole_run.follower import RunFollower
 from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import line_of, machine_values, prefix_of, values_of
@@ -112,7 +113,7 @@ class Recorder:
 
     def _new_thread(self, before: threading.Thread | None = None) -> threading.Thread:
         """`before`: the one that it goes on for."""
-        return threading.Thread(target=self._run, args=(before,), name="annotate: whole run", daemon=True)
+        return threading.Thread(target=self._run, args=(before,), name=f"{OWN_THREAD}whole run", daemon=True)
 
     @contextmanager
     def _away(self) -> Iterator[None]:

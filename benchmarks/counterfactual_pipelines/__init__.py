@@ -1,13 +1,17 @@
 """Data pipelines whose parts can be taken away one at a time, in the manner of real users.
 
-`kit` has what they are made of; `in_workers`, `in_loop`, `of_files`, `of_records`, `in_python`, `unseen_*` and
-`street_*` the pipelines. Which of them rules may be tuned on was fixed before the first run: `group` is "tune" or
-"judge"; "third" came when the model had been mended in view of "judge", "fourth" in view of "third".
+`kit` has what they are made of; `in_workers`, `in_loop`, `of_files`, `of_records`, `in_python`, `unseen_*`,
+`street_*` and `fresh_*` the pipelines. Which of them rules may be tuned on was fixed before the first run: `group` is
+"tune" or "judge"; "third" came when the model had been mended in view of "judge", "fourth" in view of "third", and
+"fifth" in view of "fourth".
 """
 
 from __future__ import annotations
 
 from benchmarks.counterfactual_pipelines import (
+    fresh_images,
+    fresh_records,
+    fresh_signals,
     in_loop,
     in_python,
     in_workers,
@@ -36,6 +40,9 @@ PIPELINES: dict[str, Pipeline] = {
         street_signals,
         street_words,
         street_stores,
+        fresh_images,
+        fresh_signals,
+        fresh_records,
     )
     for pipeline in module.PIPELINES
 }

@@ -53,6 +53,7 @@ function reset(): void {
   atoms.stageSort.value = { column: "total_us", descending: true };
   atoms.stagesFlat.value = false;
   atoms.stageSearch.value = "";
+  atoms.captureSearch.value = "";
   atoms.stagesFolded.value = new Set();
   atoms.comparison.value = { kind: "none" };
   atoms.suggestion.value = null;

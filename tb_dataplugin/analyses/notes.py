@@ -89,7 +89,7 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
     if who:
         first, *more = who
         waits = ", ".join((first.replace(" for ", " waited for a CPU for ", 1), *more))
-        message = f"The samples/s of each part are from a crowded machine: {waits}. On free CPUs they would be higher"
+        message = f"The samples/s of each part are with waiting for a CPU: {waits}. Without it they would be higher"
         yield Diagnostic("throughput", "contended_rates", 1, message)
 
 

@@ -2,7 +2,8 @@
 
 The build time of a batch is CPU time of the worker's main thread, plus time in which that thread waited for a CPU
 (`run_delay`, from the kernel's schedstat), plus time in which it was blocked: by storage, a lock, or another process.
-More CPU time in the process than in its main thread is that of threads which libraries started.
+More CPU time in the process than in its main thread is that of threads which libraries started, and of the one that
+sends the batches.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ class WorkerCosts:
     """Of batches that were begun and finished in the window. None: not recorded.
 
     `wall_ns` is from start to finish, summed. Shares are of that time: `cpu` of the main thread, `process_cpu` of all
-    threads (may exceed 1), `run_delay` waiting for a CPU, `gc` in Python's garbage collector. `read_chars` are bytes
-    that reads returned, `read_bytes` the part that came from storage. Switches and faults are counts.
+    threads (may exceed 1), `run_delay` waiting for a CPU, `gc` in Python's garbage collector, `sending` in which
+    batches were being sent, by a thread of their own. `read_chars` are bytes that reads returned, `read_bytes` the part
+    that came from storage. Switches and faults are counts.
     """
 
     batches: int
@@ -40,6 +42,7 @@ class WorkerCosts:
     read_bytes: int | None
     major_faults: int | None
     gc: float | None
+    sending: float = 0.0
 
     @property
     def build_ns(self) -> float:
@@ -60,8 +63,12 @@ class WorkerCosts:
 
     @property
     def threads(self) -> float | None:
-        """CPU time of the whole process over that of its main thread: 1 means no hidden threads."""
-        return self.process_cpu / self.cpu if self.process_cpu is not None and self.cpu else None
+        """CPU time of the whole process over that of its main thread, without what sending batches may have taken: 1
+        means no hidden threads.
+        """
+        if self.process_cpu is None or not self.cpu:
+            return None
+        return max(1.0, (self.process_cpu - self.sending) / self.cpu)
 
     @property
     def cached(self) -> float | None:
@@ -87,18 +94,21 @@ def find_worker_costs(
         return _unavailable("No batch was begun and finished within the window")
     costs = pipeline.batch_costs
     length = (table.finished_ns - table.started_ns)[rows]
+    cpu, run_delay = _main_thread_share(trace, tree, table, rows, wall), _run_delay(trace, table, rows, costs)
     return WorkerCosts(
         batches=int(rows.sum()),
         wall_ns=wall,
-        cpu=_main_thread_share(trace, tree, table, rows, wall),
+        cpu=cpu,
         process_cpu=_share(costs.process_cpu_ns[rows], length) if costs else None,
-        run_delay=_run_delay(trace, table, rows, costs),
+        # CPU time is of every batch, waiting for a CPU of samples: together they cannot be more than all.
+        run_delay=None if run_delay is None else min(run_delay, 1.0 - (cpu or 0.0)),
         voluntary=_sum(costs.voluntary[rows]) if costs else None,
         involuntary=_sum(costs.involuntary[rows]) if costs else None,
         read_chars=_sum(costs.read_chars[rows]) if costs else None,
         read_bytes=_sum(costs.read_bytes[rows]) if costs else None,
         major_faults=_sum(costs.major_faults[rows]) if costs else None,
         gc=_share(costs.gc_ns[rows], length) if costs else None,
+        sending=_sending(table, rows, wall),
     )
 
 
@@ -123,6 +133,12 @@ def _main_thread_share(
     return min(1.0, total / wall) if total else None
 
 
+def _sending(table: BatchTable, rows: np.ndarray[tuple[int], np.dtype[np.bool_]], wall: int) -> float:
+    sent = rows & known(table.serialised_ns)
+    took = np.maximum(0, table.serialised_ns - table.finished_ns)[sent]
+    return float(took.mean() * rows.sum() / wall) if sent.any() else 0.0
+
+
 def _run_delay(
     trace: Trace, table: BatchTable, rows: np.ndarray[tuple[int], np.dtype[np.bool_]], costs: BatchCosts | None
 ) -> float | None:
@@ -144,12 +160,13 @@ def _run_delay(
 
 
 def _sampled_delay(thread: SampledThread, building: Intervals) -> tuple[int, int]:
-    """From its first to its last sample, how long the thread waited for a CPU to build, and built. Next to nothing of
-    what it does between two samples is anything else.
+    """From its first to its last sample, how long the thread waited for a CPU to build, and built: of what it waited
+    between two samples as much as it built of that time.
     """
     before, after = thread.time_ns[:-1], thread.time_ns[1:]
     built = building.overlap(before, after)
-    return int(thread.delay_ns[1:][built > 0].sum()), int(built.sum())
+    waited = thread.delay_ns[1:] * (built / np.maximum(1, after - before))
+    return round(float(waited.sum())), int(built.sum())
 
 
 def _share(values: Int64Array, wall: Int64Array) -> float | None:

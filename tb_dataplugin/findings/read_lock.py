@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import hypot
 
+from annotate.trace_format import OWN_THREAD
 from tb_dataplugin.analyses.thread_limits import Limits, ThreadLimits
 from tb_dataplugin.findings.signals import LockSignals
 
@@ -19,15 +20,24 @@ def read_lock(found: ThreadLimits) -> LockSignals | None:
         outside, wait = _known((found.outside,)), _known((found.data_wait,))
     if not outside and not wait:
         return None
+    holders = found.holders_ns
+    foreign = {name: time / 1e3 for name, time in holders.items() if not name.startswith(OWN_THREAD)}
+    own = own_lock_ns(holders) / sum(holders.values()) if holders else 0.0
+    in_workers_us = sum(limits.in_workers_ns for limits in wait) / 1e3
     return LockSignals(
-        outside_us=_gil_us(outside),
-        wait_us=_gil_us(wait),
+        outside_us=_gil_us(outside) * (1 - own),
+        wait_us=in_workers_us + (_gil_us(wait) - in_workers_us) * (1 - own),
         error_us=hypot(*(limits.gil_error_ns for limits in (*outside, *wait))) / 1e3,
-        host_share=_share(outside),
-        wait_share=_share(wait),
-        in_workers_us=sum(limits.in_workers_ns for limits in wait) / 1e3,
-        holders_us={name: time / 1e3 for name, time in found.holders_ns.items()},
+        host_share=_share(outside) * (1 - own),
+        wait_share=_share(wait) * (1 - own),
+        in_workers_us=in_workers_us,
+        holders_us=foreign,
     )
+
+
+def own_lock_ns(holders: Mapping[str, int]) -> int:
+    """Time in which the training thread waited for a thread of annotate's: a cost of recording, not of the program."""
+    return sum(time for name, time in holders.items() if name.startswith(OWN_THREAD))
 
 
 def _known(parts: Iterable[Limits | None]) -> list[Limits]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.findings.read_lock import own_lock_ns
 from tb_dataplugin.units import duration, percent, plural
 
 
@@ -34,4 +35,7 @@ def recording_cost(results: Results) -> RecordingCost | None:
     whole = sum(known.values())
     window_us = results.window.duration_ns / 1e3
     share = [f"{percent(whole / window_us)} of one CPU"] if window_us else []
-    return RecordingCost(whole, "; ".join((*share, *(f"{name}: {duration(us)}" for name, us in known.items()))))
+    parts_in_words = [f"{name}: {duration(us)}" for name, us in known.items()]
+    held_ns = own_lock_ns(results.limits.holders_ns) if results.limits else 0
+    lock = [f"Python's lock, for which the training thread waited: {duration(held_ns / 1e3)}"] if held_ns else []
+    return RecordingCost(whole, "; ".join((*share, *parts_in_words, *lock)))

@@ -245,10 +245,12 @@ def _ends(event: EventLine, later: EventLine) -> bool:
 
 
 def growing(part: Part) -> list[Growth]:
-    """By the medians of four quarters, so that a worker's short life or one interval decide nothing."""
+    """By the medians of four quarters, so that a worker's short life or one interval decide nothing; as the loop goes
+    on: before its first step a program fills its memory, and a capture brings a profiler into it.
+    """
     found = []
     for name, what in MEMORY.items():
-        known = [interval for interval in part.intervals if name in interval.machine]
+        known = max(_stretches(part, name), key=len, default=[])
         if len(known) < _FEWEST_INTERVALS:
             continue
         quarters = [median(interval.machine[name] for interval in quarter) for quarter in _quarters(known)]
@@ -257,6 +259,16 @@ def growing(part: Part) -> list[Growth]:
         if grows and after - before > max(_GROWTH_BYTES, _GROWTH_SHARE * before):
             found.append(Growth(what, before, after, _epochs(known)))
     return found
+
+
+def _stretches(part: Part, name: str) -> list[list[IntervalLine]]:
+    """Intervals with steps and this number, between captures."""
+    ends = sorted(one.t for one in part.captures if one.capture)
+    stretches: list[list[IntervalLine]] = [[] for _ in range(len(ends) + 1)]
+    for interval in part.intervals:
+        if name in interval.machine and any(each.steps for each in interval.loaders):
+            stretches[sum(end <= interval.begin for end in ends)].append(interval)
+    return stretches
 
 
 def _quarters(known: list[IntervalLine]) -> list[list[IntervalLine]]:

@@ -161,6 +161,18 @@ def test_memory_that_grows_is_named_and_memory_that_does_not_is_not(tmp_path: Pa
     assert growth.epochs == 20
 
 
+def test_memory_that_a_start_or_a_capture_takes_does_not_grow(tmp_path: Path) -> None:
+    lines = [interval(number, rss_bytes=2e8 * min(4, number // 4)) for number in range(24)]
+    for one in lines[:16]:
+        one["loaders"][0]["steps"] = 0
+    captured = {"kind": "capture", "t": BEGIN + 125, "event": 1, "capture": "x.pt.trace.json.gz"}
+    later = [interval(number, rss_bytes=1e9 + 1e9 * (number >= 13) + 1e6 * number) for number in range(24)]
+    path = tmp_path / "a.watch.jsonl"
+    assert summary(write(path, RUN, *lines)).growth == ()
+    assert summary(write(path, RUN, *later)).growth != ()
+    assert summary(write(path, RUN, *later[:13], captured, *later[13:])).growth == ()
+
+
 def test_a_file_of_something_else_or_of_a_later_version_is_refused_in_one_line(tmp_path: Path) -> None:
     for lines, says in (([{"kind": "end", "t": 1}], "does not begin"), ([{**RUN, "version": 2}], "later version")):
         with pytest.raises(UnreadableTrace, match=says):

@@ -5,6 +5,7 @@ import { source } from "../data/source";
 import {
   batchRows,
   captureId,
+  captureSearch,
   capturesOpen,
   causeFilter,
   chainLink,
@@ -126,8 +127,9 @@ export function chooseSide(side: "before" | "after", key: string): void {
   });
 }
 
-/** What the view's field for words narrows: the table of stages has one, and each flame graph. */
+/** What the view's field for words narrows: the tables of stages and of captures have one, and each flame graph. */
 function searchIn(name: View, stage: string | null): Signal<string> {
+  if (name === "captures") return captureSearch;
   return name === "stages" && stage === null ? stageSearch : flameSearch;
 }
 

@@ -127,6 +127,8 @@ export const stageSort = signal<StageSort>({ column: "total_us", descending: tru
 export const stagesFlat = signal(false);
 /** The words that the table of stages is narrowed to. */
 export const stageSearch = signal("");
+/** The words that the list of all captures is narrowed to. */
+export const captureSearch = signal("");
 /** Name of the stage that the Stages view shows in depth; null = the table of all. */
 export const shownStage = signal<string | null>(null);
 /** Keys of the stages whose children are hidden. */

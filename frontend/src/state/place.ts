@@ -81,8 +81,8 @@ export const START: Place = {
 };
 
 const OF_CAPTURE = VIEWS.filter((name) => !["run", "ranks", "captures"].includes(name));
-const TIMELINES: readonly View[] = ["gaps", "workers", "trace"];
-const FLAMES: readonly View[] = ["flame", "stages", "compare"];
+const TIMELINES: readonly View[] = ["stages", "gaps", "workers", "trace"];
+const FLAMES: readonly View[] = ["flame", "stages"];
 
 /** Where what was chosen is to be seen; what is not named here, everywhere. */
 const SEEN_IN: Readonly<Partial<Record<keyof Place, readonly View[]>>> = {
@@ -104,9 +104,9 @@ const SEEN_IN: Readonly<Partial<Record<keyof Place, readonly View[]>>> = {
   flame: ["flame"],
   measure: FLAMES,
   order: FLAMES,
-  frame: FLAMES,
+  frame: [...FLAMES, "compare"],
   list: FLAMES,
-  search: FLAMES,
+  search: [...FLAMES, "captures"],
   flat: ["stages"],
   whatIf: ["overview"],
 };

@@ -64,11 +64,23 @@ export function UnavailableState({
   );
 }
 
+function folderIn(logdir: string): string {
+  return `${logdir === "" ? "runs" : logdir.replace(/\/+$/, "")}/exp1`;
+}
+
+const PLAIN = /^[\w./@%+:,-]+$/;
+
+/** For a shell: a name with anything else than plain letters is quoted. */
+export function command(logdir: string): string {
+  const folder = folderIn(logdir);
+  const quoted = PLAIN.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
+  return `tb-dataplugin run --logdir ${quoted} -- python train.py`;
+}
+
 export function snippet(logdir: string): string {
-  const folder = logdir === "" ? "runs" : logdir.replace(/\/+$/, "");
   return [
     "import annotate",
-    `with annotate.profile(${JSON.stringify(`${folder}/exp1`)}) as prof:`,
+    `with annotate.profile(${JSON.stringify(folderIn(logdir))}) as prof:`,
     "    for batch in prof.steps(annotate.loader(loader)): train_step(batch)",
   ].join("\n");
 }
@@ -87,7 +99,9 @@ export function EmptyState({ logdir, problems }: { logdir: string; problems: rea
           </>
         )}
       </p>
-      <p class="muted">Put these lines around your training loop; the capture appears here once it is written.</p>
+      <p class="muted">Run your training script with this command, without a change to it:</p>
+      <Code text={command(logdir)} testId="empty-command" />
+      <p class="muted">Or put these lines around its loop. The capture appears here once it is written.</p>
       <Code text={snippet(logdir)} testId="empty-code" />
       <p class="muted">
         Traces written by torch.profiler (<span class="mono">*.pt.trace.json</span>, also gzipped) are shown, too.

@@ -4,6 +4,7 @@ import { refreshRuns, selectCapture, selectView } from "../../src/state/actions"
 import { type Address, fieldsOfHostHash, fieldsOfOwnHash, hostHash, isOurTab, ownHash } from "../../src/state/address";
 import {
   captureId,
+  captureSearch,
   entry as current,
   goneId,
   isGone,
@@ -64,6 +65,7 @@ beforeEach(() => {
     goneId.value = null;
     keptEntry.value = null;
     reports.value = new Map();
+    captureSearch.value = "";
     unknownView.value = null;
     whatIfChange.value = null;
     shownStage.value = null;
@@ -266,9 +268,11 @@ it("leaves out of a link what belongs to other views, and what stays in the addr
   const stage = "decode::PIL";
   const { entries, keeper } = browser({ view: "stages", capture: "b", steps: "3..7", stage, from_us: "1", to_us: "2" });
   const stop = keeper.start();
-  expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "stages", capture: "b", steps: "3..7", stage });
+  const zoom = { from_us: "1", to_us: "2" }; // of the stage's timeline
+  expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "stages", capture: "b", steps: "3..7", stage, ...zoom });
   selectView("captures");
-  expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "captures", capture: "b" });
+  captureSearch.value = "images";
+  expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "captures", capture: "b", search: "images" });
   expect(entries.at(-1)).toMatchObject({ stage, from_us: "1" });
   stop();
 });

@@ -18,6 +18,7 @@ it("shows the one line of an error, and no blank page", () => {
 it("shows the three lines to type when there is no capture", () => {
   runs.value = runsOf({ problems: ["/data/runs/x: permission denied"] });
   draw();
+  expect(find("empty-command").textContent).toContain("tb-dataplugin run --logdir /data/runs/exp1 -- python train.py");
   expect(find("empty-code").textContent).toContain('with annotate.profile("/data/runs/exp1") as prof:');
   expect(find("problems").textContent).toContain("permission denied");
 });

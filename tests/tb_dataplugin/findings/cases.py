@@ -76,7 +76,8 @@ def input_bound(
     wall = workers * STEP * busy
     for number in range(steps + workers):
         end = (number - workers + 1) * STEP + 0.8 * STEP
-        shares = stages or {"sample::Pets": (0.0, 1.0, 1.0), "transform::Slow": (0.0, 1.0, 1.0)}
+        ran = 1.0 - (run_delay or 0.0)
+        shares = stages or {"sample::Pets": (0.0, 1.0, ran), "transform::Slow": (0.0, 1.0, ran)}
         spans = {
             name: (end - wall + start * wall, length * wall, *_with_cpu(more, wall))
             for name, (start, length, *more) in shares.items()

@@ -33,6 +33,13 @@ def test_the_sampler_is_a_part_of_it() -> None:
     ]
 
 
+def test_waiting_for_a_thread_of_ours_is_named_beside_it() -> None:
+    held = SimpleNamespace(holders_ns={"annotate: host samples": 3_000_000, "logger": 5_000_000})
+    cost = recording_cost(replace(results_of(run()), limits=held))  # type: ignore[arg-type]
+    assert cost is not None and cost.us == 100.0
+    assert cost.text.endswith("Python's lock, for which the training thread waited: 3.00 ms")
+
+
 def test_what_took_nothing_is_no_part_and_where_nothing_is_known_there_is_none() -> None:
     cost = recording_cost(results_of(run({**OVERHEAD, "marker_count": 0})))
     assert cost is not None and "marker" not in cost.text

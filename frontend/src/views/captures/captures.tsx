@@ -1,9 +1,8 @@
-import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
 import { plural } from "../../model/format";
 import { rowsShown, runOfTrend, runsOfRows, trendOf } from "../../model/rows";
-import { captureRows, chosenRun, entry, rowsError } from "../../state/atoms";
+import { captureRows, captureSearch, chosenRun, entry, rowsError } from "../../state/atoms";
 import { listingKey, loadRows } from "../../state/listing";
 import { Prose } from "../../ui/prose";
 import { SearchField } from "../../ui/search-field";
@@ -40,11 +39,10 @@ export function Captures() {
 }
 
 function Listed({ rows }: { rows: readonly CaptureRow[] }) {
-  const search = useSignal("");
   const names = runsOfRows(rows);
   // A link may name a run that is gone.
   const run = names.find((name) => name === chosenRun.value) ?? null;
-  const shown = rowsShown(rows, run, search.value);
+  const shown = rowsShown(rows, run, captureSearch.value);
   const trendRun = run ?? runOfTrend(rows, entry.value?.run ?? null);
   return (
     <>
@@ -53,7 +51,7 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
         <div class="table-head">
           <h2>Captures</h2>
           <RunChoice names={names} run={run} />
-          <SearchField label="Search captures" text={search} shown={shown.length} all={rows.length} />
+          <SearchField label="Search captures" text={captureSearch} shown={shown.length} all={rows.length} />
         </div>
         <RowTable rows={shown} current={entry.value?.id ?? null} />
       </section>

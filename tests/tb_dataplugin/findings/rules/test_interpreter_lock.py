@@ -7,13 +7,13 @@ from tests.tb_dataplugin.findings.step_cases import MODEL
 from tests.trace_builder import TraceBuilder
 
 
-def looped(*states: int, workers: int = 0, wait: float = 2000) -> TraceBuilder:
+def looped(*states: int, workers: int = 0, wait: float = 2000, holder: str = "metrics") -> TraceBuilder:
     """Ten steps of 10 ms, each of which begins with a wait; a sample every 0.1 ms, `states` repeated."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": workers, "batch_size": 1}], host={"cores": 8})
     for start in range(0, 100_000, 10_000):
         builder.step(start, 10_000).wait(start, wait, "wait::DataLoader").stage("sample::A", start, wait)
     times = [50.0 + 100 * number for number in range(1000)]
-    return builder.sampled(times, [states[number % len(states)] for number in range(1000)])
+    return builder.sampled(times, [states[number % len(states)] for number in range(1000)], holders=[holder])
 
 
 def test_waiting_for_the_lock_has_its_cost_per_step_and_who_held_it() -> None:
@@ -29,6 +29,12 @@ def test_where_nobody_was_seen_to_hold_it_nobody_is_named() -> None:
     finding = finding_in(looped(2, 0), "interpreter_lock")
     assert "metrics" not in finding.title
     assert finding.confidence == "likely"
+
+
+def test_a_thread_that_records_is_a_cost_of_recording_and_nobodys_fault() -> None:
+    capture = capture_of(looped(3, 0, holder="annotate: host samples"))
+    assert "GIL" not in capture.verdict.sentence
+    assert finding_of(looped(3, 0, holder="annotate: host samples"), "interpreter_lock") is None
 
 
 @pytest.mark.parametrize("states", ((0,), (1,), (0,) * 49 + (3,)))
