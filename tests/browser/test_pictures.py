@@ -80,3 +80,15 @@ def test_flame_graphs_and_charts_of_a_stage_are_saved_too(page: Any, tmp_path: P
     name = page.get_by_test_id("stage-page").get_attribute("data-stage")
     for figure in (f"Calls by duration {name}", f"Time per call {name}"):
         assert "lined · " in saved(page, figure)
+
+
+def test_a_menu_at_the_lower_edge_opens_upwards(page: Any, tmp_path: Path) -> None:
+    write(tmp_path / "report.html", V100)
+    page.goto((tmp_path / "report.html").as_uri() + "#view=overview&capture=0")
+    menu = page.locator('[data-testid="picture-menu"]:has(summary[aria-label="Save picture: Steps"])')
+    menu.locator("summary").evaluate(
+        "(one) => window.scrollTo(0, scrollY + one.getBoundingClientRect().bottom - innerHeight)"
+    )
+    menu.locator("summary").click()
+    box = menu.locator("ul").bounding_box()
+    assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 900
