@@ -164,7 +164,8 @@ TOPICS: Final = (
     Term(
         "lines",
         "lines of the code",
-        "No stacks were sampled in this capture: leave lines=True, the default of annotate.profile.",
+        "No stacks were sampled in this capture: capture with annotate.profile, lines=True as by default, or run it "
+        "with tb-dataplugin run.",
     ),
     Term("file", "file", "The file has oddities."),
     Term("capture", "capture", "A note about how the capture was made."),

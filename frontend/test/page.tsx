@@ -20,6 +20,7 @@ function reset(): void {
   atoms.reports.value = new Map();
   atoms.captureId.value = null;
   atoms.goneId.value = null;
+  atoms.keptEntry.value = null;
   atoms.unknownView.value = null;
   atoms.isLedToWhatIf.value = false;
   atoms.chosenSteps.value = null;
@@ -42,6 +43,7 @@ function reset(): void {
   atoms.gapSort.value = { column: "duration_us", descending: true };
   atoms.loaderNumber.value = 0;
   atoms.selectedBatch.value = null;
+  atoms.selectedSample.value = null;
   atoms.markedSpan.value = null;
   atoms.batchRows.value = atoms.FIRST_BATCHES;
   atoms.batchSort.value = { column: "wait_us", descending: true };

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +11,7 @@ import numpy as np
 from tb_dataplugin.compare.noise import Floats, holm
 from tb_dataplugin.compare.quantity import (
     NEEDS_RUNS,
+    NONE_AFTER,
     NONE_BEFORE,
     NOT_RECORDED,
     Judged,
@@ -40,6 +41,8 @@ class _Part:
     title: str
     of_capture: PerCapture
     of_step: PerStep | None = None
+    is_gone: bool = False
+    """Of the data wait of a stage that the other side does not have any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,8 @@ def compare_parts(before: Sequence[Run], after: Sequence[Run], unit: Unit, share
     Those that neither side has are left out.
     """
     captures = [capture for run in (*before, *after) for capture in run.captures]
-    measured = [_measure(part, before, after, unit, shared) for part in _parts(captures)]
+    left = {stage.path[-1] for run in after for capture in run.captures for stage in capture.stages if stage.path}
+    measured = [_measure(part, before, after, unit, shared) for part in _parts(captures, left)]
     kinds: tuple[Kind, ...] = ("part", "data_wait_by_stage")
     return [quantity for kind in kinds for quantity in _judge_kind([m for m in measured if m.part.kind == kind])]
 
@@ -95,6 +99,8 @@ def _quantity(one: _Measured, significant: bool) -> Quantity:
 def _judged(one: _Measured, significant: bool) -> Judged:
     if one.ratio is None:
         return Judged(None, NOT_RECORDED, "unknown")
+    if one.part.is_gone and one.ratio.before.value and not one.ratio.after.value:
+        return Judged(None, NONE_AFTER, "gone")
     difference = one.ratio.after.value - one.ratio.before.value
     judged = judge_change(one.part.kind, difference, one.ratio.bounds, significant, not difference)
     if judged.interval is None and judged.outcome != "identical":
@@ -105,7 +111,8 @@ def _judged(one: _Measured, significant: bool) -> Judged:
     return judged
 
 
-def _parts(captures: Sequence[pb.Capture]) -> list[_Part]:
+def _parts(captures: Sequence[pb.Capture], left: Set[str]) -> list[_Part]:
+    """`left`: the stages that are there after the change."""
     idle = [(field.name, cause_label(field.name)) for field in pb.IdleByCause.DESCRIPTOR.fields]
     stages = sorted({name for capture in captures for name in capture.loader.wait_by_stage_us})
     return [
@@ -117,7 +124,13 @@ def _parts(captures: Sequence[pb.Capture]) -> list[_Part]:
             for cause, label in idle
         ),
         *(
-            _Part("data_wait_by_stage", f"data_wait:{stage}", f"data wait: {stage}", _caused_by(stage))
+            _Part(
+                "data_wait_by_stage",
+                f"data_wait:{stage}",
+                f"data wait: {stage}",
+                _caused_by(stage),
+                is_gone="::" in stage and stage not in left,
+            )
             for stage in stages
         ),
     ]

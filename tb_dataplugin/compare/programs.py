@@ -72,11 +72,21 @@ def _common_operators(sides: Sequence[Sequence[pb.Capture]]) -> float:
 
 
 def are_same_program(one: pb.Capture, other: pb.Capture) -> bool:
-    """Whether the strongest evidence that both have speaks for one program; without any nothing is known."""
+    """Whether the strongest evidence that both have speaks for one program, and their stages do not speak against it;
+    without any evidence nothing is known.
+    """
     if (one.mode == "replay") != (other.mode == "replay"):
         return False
     sides = [[one], [other]]
-    return next(_opinions(sides), "nothing to go by") == "" and not _why_different(sides)
+    is_likely = next(_opinions(sides), "nothing to go by") == "" and not _why_different(sides)
+    return is_likely and not _have_unlike_stages(one, other)
+
+
+def _have_unlike_stages(one: pb.Capture, other: pb.Capture) -> bool:
+    """Fewer than half in common: one small model may be trained by programs that prepare its data in other ways."""
+    stages = [frozenset(_stages(capture)) for capture in (one, other)]
+    shared, known = _common(stages)
+    return min(map(len, stages)) >= LEAST_STAGES and shared < ALIKE * known
 
 
 def are_identical(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> bool:

@@ -20,9 +20,13 @@ ALIKE: Final = 0.01
 def promises(
     before: Sequence[Run], after: Sequence[Run], unit: Unit, time: Quantity | None, stages: Sequence[Quantity]
 ) -> tuple[Evidence, ...]:
-    """For findings about stages that now take less, or are gone; nothing where a step is not what it was."""
+    """For findings about stages that now take less, or are gone; nothing where a step is not what it was, or where how
+    long it takes is not known to have changed.
+    """
     step, changed = _units_per_step(before, unit), _units_per_step(after, unit)
     if time is None or time.before_us is None or time.after_us is None or not step or not changed:
+        return ()
+    if not time.significant:
         return ()
     if abs(changed / step - 1) > ALIKE:
         return ()
@@ -52,6 +56,6 @@ def _fact(number: int, finding: pb.Finding, saved: float) -> Evidence:
     now = f"{duration(abs(saved))} {'less' if saved >= 0 else 'more'}"
     text = (
         f"before, finding {number}: {finding.stage}, saves up to {duration(finding.gain_us_per_step)} per step; "
-        f"steps now take {now}"
+        f"with all that changed, steps now take {now}"
     )
     return evidence_time("promise", saved, text, whole="step", stage=finding.stage)

@@ -37,7 +37,7 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     unit = unit_for(prediction.step_us.value for prediction in predictions)
     yield style.bold(fit(f"what if   {shown(name)}", WIDEST))
     yield style.rule * WIDEST
-    yield from wrap(_steady(loop, unit), "")
+    yield from wrap(_opening(loop, predictions, unit), "")
     yield ""
     numbers = f"{f'step, {unit.name}':>11}  {'90% interval':<17}{'samples/s':>10}{'data wait':>10}"
     has_device = loop.device_ns is not None
@@ -64,6 +64,17 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
         yield from wrap(note, "  ")
 
 
+def _opening(loop: Loop, predictions: Sequence[Prediction], unit: TimeUnit) -> str:
+    """The answer where it is that there is none; then what the numbers below are to be compared with."""
+    if not predictions or not all(prediction.crowded for prediction in predictions):
+        return _steady(loop, unit)
+    least = in_unit(min(prediction.step_us.value for prediction in predictions), unit)
+    return (
+        f"No prediction of the gain: no CPU of this machine is free for more DataLoader workers. A step would take at "
+        f"least {least} {unit.name}. {_steady(loop, unit)}"
+    )
+
+
 def _steady(loop: Loop, unit: TimeUnit) -> str:
     step = in_unit(loop.measured_step_ns / 1e3, unit)
     rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s"
@@ -71,8 +82,8 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     settings = plural(loop.settings.workers, "DataLoader worker")
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
     return (
-        f"The loop in its steady state, without starts of epochs, which the report's data wait and samples/s include: "
-        f"{step} {unit.name} per step{rate}, data wait {share}; {settings}."
+        f"Now, in the steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}. "
+        "Starts of epochs are not part of it, as they are of the report's numbers."
     )
 
 
@@ -106,9 +117,11 @@ def _row(prediction: Prediction, unit: TimeUnit, wide: int, has_memory: bool) ->
 
 
 def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
-    """What limits the loop, or would still bring most, with the changes for which it does."""
+    """What limits the loop, or would still bring most, with the changes for which it does; nothing of a bound."""
     limits: dict[str, list[str]] = {}
     for prediction in predictions:
+        if prediction.crowded:
+            continue
         limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
     most = max(limits, key=lambda limit: len(limits[limit]), default="")
     for limit, changes in sorted(limits.items(), key=lambda item: item[0] == most):
@@ -128,7 +141,11 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
     settings = asdict(loop.settings)
     rows = [_as_dict(prediction) for prediction in predictions]
     unit = unit_for(prediction.step_us.value for prediction in predictions)
-    words = {"sentence": _steady(loop, unit), "limit_texts": list(_limits(predictions)), "basis_text": BASIS}
+    words = {
+        "sentence": _opening(loop, predictions, unit),
+        "limit_texts": list(_limits(predictions)),
+        "basis_text": BASIS,
+    }
     head = {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline}
     return json.dumps({**head, **words, "predictions": rows}, indent=2)
 

@@ -11,7 +11,7 @@ from tb_dataplugin.units import duration, percent, plural
 
 @dataclass(frozen=True, slots=True)
 class RecordingCost:
-    """CPU time, and the share of one CPU with all parts in words."""
+    """CPU time, and the share of one CPU with all parts in words, between semicolons."""
 
     us: float
     text: str
@@ -27,7 +27,7 @@ def recording_cost(results: Results) -> RecordingCost | None:
     parts = {
         plural(pipeline.marker_count or 0, "marker"): pipeline.recorder_overhead_us if pipeline.marker_count else None,
         f"{plural(pipeline.worker_span_count or 0, 'span')} in DataLoader workers": pipeline.worker_overhead_us,
-        "sampling stacks, by a process beside": (sampling_ns or 0) / 1e3,
+        "a process that samples stacks": (sampling_ns or 0) / 1e3,
     }
     known = {name: us for name, us in parts.items() if us}
     if not known:
@@ -35,7 +35,7 @@ def recording_cost(results: Results) -> RecordingCost | None:
     whole = sum(known.values())
     window_us = results.window.duration_ns / 1e3
     share = [f"{percent(whole / window_us)} of one CPU"] if window_us else []
-    parts_in_words = [f"{name} {duration(us)}" for name, us in known.items()]
+    parts_in_words = [f"{name}: {duration(us)}" for name, us in known.items()]
     held_ns = own_lock_ns(results.limits.holders_ns) if results.limits else 0
-    lock = [f"Python's lock, for which the training thread waited {duration(held_ns / 1e3)}"] if held_ns else []
-    return RecordingCost(whole, ", ".join((*share, *parts_in_words, *lock)))
+    lock = [f"Python's lock, for which the training thread waited: {duration(held_ns / 1e3)}"] if held_ns else []
+    return RecordingCost(whole, "; ".join((*share, *parts_in_words, *lock)))

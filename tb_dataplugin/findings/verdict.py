@@ -54,7 +54,7 @@ SAID: Final = {UNRECORDED: "unrecorded (no record of who built the batch)", COLL
 """Parts of the data wait that the evidence names in more words."""
 
 NEARLY_ALL: Final = 0.995
-"""Part of the data wait from which a stage has "all of it": it is written as 100%, or nearly."""
+"""Part of the data wait from which a stage has "nearly all of it"; "all of it" where it is written as 100%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ def judge_run(signals: Signals) -> Verdict:
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
     sentence = _with_apart(signals, f"{verdict.sentence}{lock_sentence(signals)}")
-    verdict = replace(verdict, sentence=sentence)
-    return replace(verdict, evidence=(*_marked(verdict), *(signals.ranks.evidence if signals.ranks else ())))
+    evidence = (*verdict.evidence, *(signals.ranks.evidence if signals.ranks else ()))
+    return replace(verdict, sentence=sentence, evidence=tuple(_marked(sentence, evidence)))
 
 
 def _with_apart(signals: Signals, sentence: str) -> str:
@@ -87,11 +87,11 @@ def _with_apart(signals: Signals, sentence: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def _marked(verdict: Verdict) -> Iterator[Evidence]:
+def _marked(sentence: str, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
     """Evidence with whatever the sentence says already marked."""
-    for fact in verdict.evidence:
-        is_said = fact.stage != "" and fact.stage in verdict.sentence and percent(fact.value) in verdict.sentence
-        yield replace(fact, in_sentence=is_said)
+    for fact in evidence:
+        name = "in collectives" if fact.kind == "collectives" else fact.stage
+        yield replace(fact, in_sentence=name != "" and name in sentence and percent(fact.value) in sentence)
 
 
 def _judge_device_run(signals: Signals) -> Verdict:
@@ -239,8 +239,10 @@ def _mostly(signals: Signals) -> str:
     if leader is None or largest is None:
         return "; the trace does not show for which stage"
     part = "most of it" if leader.share > 0.5 else "the largest part" if leader == largest else "part of it"
-    part = "all of it" if leader.share >= NEARLY_ALL else part
-    return f", {part} for {leader.name} ({percent(leader.share)} of {_that(signals)} data wait)"
+    known = percent(leader.share)
+    if leader.share >= NEARLY_ALL:
+        part = "all of it" if known == percent(1.0) else "nearly all of it"
+    return f", {part} for {leader.name} ({known} of {_that(signals)} data wait)"
 
 
 def _that(signals: Signals) -> str:
@@ -292,13 +294,12 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
     for stage in largest:
         if stage != leader and stage.share < NAMED_SHARE:
             continue
-        part = "of it " if stage != leader and is_part_of(leader, stage) else ""
         has_parts = any(other.name.startswith(f"{TRANSFER}::") for other in signals.waits_by_stage or ())
         name = SAID.get(stage.name, stage.name)
         if stage.name == TRANSFER and stage != leader and has_parts:
             name = f"the rest of {TRANSFER}, while the batch was on its way"
-        if stage.name.endswith(f"::{ON_ITS_WAY}"):
-            name = "the rest, while the batch was on its way"
-        text = f"{part}{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
+        if stage.name.endswith(f"::{ON_ITS_WAY}") and leader is not None:
+            name = f"the rest of {leader.name}, while the batch was on its way"
+        text = f"{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
 from tb_dataplugin.units import percent, plural
+
+DOUBTS: Final = {
+    "cut_off": "cut off",
+    "late_workers": "no data from DataLoader workers",
+    "data_loss": "data lost",
+    "dropped_spans": "spans dropped",
+    "clock_violation": "clocks disagree",
+    "short_window": "few steps",
+    "profiler_weight": "heavy profiler",
+    "busy_machine": "busy machine",
+}
+"""What makes a capture doubtful, by its code, in as many words as a row has room for."""
 
 
 def row_of(capture: pb.Capture) -> pb.CaptureRow:
@@ -29,6 +42,7 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         severity=leading.severity,
         gain_text=leading.gain_text,
         doubtful=bool(capture.doubts),
+        doubt_text=", ".join(dict.fromkeys(DOUBTS[doubt.code] for doubt in capture.doubts)),
         rank=capture.rank if capture.HasField("rank") else None,
     )
 

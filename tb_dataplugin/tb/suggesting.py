@@ -27,7 +27,7 @@ class Suggestion:
 
 def suggest(library: CaptureLibrary, own: Entry, capture: Capture) -> Suggestion:
     """The newest older capture of another run, else of the same one, else the oldest newer one of another run, else of
-    the same one; of several processes the one of the same rank.
+    the same one; of several processes the one of the same rank. Other ranks of its own run are not before or after it.
     """
     others = [entry for entry in library.listing().entries if entry.id != own.id]  # newest first
     older = [entry for entry in others if entry.trace.taken_ns < own.trace.taken_ns]
@@ -44,13 +44,15 @@ def _nearest(
 ) -> tuple[str | None, bool]:
     """Its id, None where there is none; and whether some are not analysed yet."""
     ordered = sorted(entries, key=lambda entry: entry.run == own.run)  # within each still nearest first
-    alike = list(_alike(library, ordered, capture))
+    alike = list(_alike(library, ordered, own, capture))
     same_rank = [entry.id for entry, other in alike if other.rank == capture.rank]
     waiting = any(entry.state in ("queued", "loading") for entry in entries)
     return next(iter(same_rank), alike[0][0].id if alike else None), waiting
 
 
-def _alike(library: CaptureLibrary, entries: Iterable[Entry], capture: Capture) -> Iterator[tuple[Entry, Capture]]:
+def _alike(
+    library: CaptureLibrary, entries: Iterable[Entry], own: Entry, capture: Capture
+) -> Iterator[tuple[Entry, Capture]]:
     """The captures of the same program, of one run only: the first that has any."""
     run: str | None = None
     ready = [entry for entry in entries if entry.state == "ready"]
@@ -58,6 +60,8 @@ def _alike(library: CaptureLibrary, entries: Iterable[Entry], capture: Capture) 
         if run is not None and entry.run != run:
             return
         other = library.capture(entry.id)
-        if isinstance(other, Capture) and are_same_program(other, capture):
+        if not isinstance(other, Capture) or (entry.run == own.run and other.rank != capture.rank):
+            continue
+        if are_same_program(other, capture):
             run = entry.run
             yield entry, other

@@ -34,7 +34,8 @@
     for (let at = element; at && at !== document.documentElement; at = at.parentElement) {
       const style = getComputedStyle(at);
       const frame = at.getBoundingClientRect();
-      const isCut = style.textOverflow === "ellipsis";
+      const isCutAtLine = !["", "none"].includes(style.webkitLineClamp) && at.closest("[title]") !== null;
+      const isCut = style.textOverflow === "ellipsis" || isCutAtLine;
       for (const [axis, low, high] of [["X", "left", "right"], ["Y", "top", "bottom"]]) {
         const [from, to] = axis === "X" ? [left, right] : [top, bottom];
         if (clips(style, axis) || scrolls(style, axis)) {

@@ -172,3 +172,15 @@ def test_several_captures_in_one_file(page: Any, tmp_path: Path) -> None:
             "the other capture is shown",
             seconds=15,
         )
+
+
+def test_a_capture_has_two_lines_in_the_table_of_all(page: Any, tmp_path: Path) -> None:
+    write(tmp_path / "report.html", V100, GOLDEN / "annotate_workers2.pt.trace.json.gz")
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto((tmp_path / "report.html").as_uri() + "#view=captures")
+    rows = page.get_by_test_id("capture-row")
+    rows.first.wait_for()
+    assert max(row.bounding_box()["height"] for row in rows.all()) < 52
+    verdict = rows.last.locator("td.words").first
+    assert verdict.inner_text().startswith("Doubtful: few steps.")
+    assert verdict.get_attribute("title") in plain(verdict.inner_text())

@@ -1,5 +1,7 @@
 // The one owner of device pixel ratio, resize and animation frames. Subclasses draw in CSS pixels.
 
+import { canDrawAgain } from "./sharp";
+
 export abstract class CanvasView {
   protected readonly context: CanvasRenderingContext2D | null;
   private pendingFrame = 0;
@@ -10,6 +12,7 @@ export abstract class CanvasView {
     this.context = canvas.getContext("2d");
     this.observer = new ResizeObserver(() => this.onResize());
     this.observer.observe(canvas);
+    canDrawAgain(canvas, (context, widthPx, heightPx) => this.draw(context, widthPx, heightPx));
     this.watchRatio();
   }
 

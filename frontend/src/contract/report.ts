@@ -1782,6 +1782,8 @@ export interface CaptureRow {
   gain_text: string;
   /** whether the capture has doubts */
   doubtful: boolean;
+  /** why, in a few words: "few steps, busy machine"; "" where it has none */
+  doubt_text: string;
   /** as in Capture */
   rank?: number | undefined;
 }
@@ -4593,6 +4595,11 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         ? globalThis.String(object.gain_text)
         : "",
       doubtful: isSet(object.doubtful) ? globalThis.Boolean(object.doubtful) : false,
+      doubt_text: isSet(object.doubtText)
+        ? globalThis.String(object.doubtText)
+        : isSet(object.doubt_text)
+        ? globalThis.String(object.doubt_text)
+        : "",
       rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
     };
   },

@@ -106,7 +106,7 @@ export const TOPICS = [
   {"id": "wait_by_stage", "label": "data wait by stage", "meaning": "How much data wait this stage caused is not known."},
   {"id": "throughput", "label": "throughput", "meaning": "The number of samples is not known in this capture."},
   {"id": "workers", "label": "DataLoader workers", "meaning": "The DataLoader workers left no records in this capture."},
-  {"id": "lines", "label": "lines of the code", "meaning": "No stacks were sampled in this capture: leave lines=True, the default of annotate.profile."},
+  {"id": "lines", "label": "lines of the code", "meaning": "No stacks were sampled in this capture: capture with annotate.profile, lines=True as by default, or run it with tb-dataplugin run."},
   {"id": "file", "label": "file", "meaning": "The file has oddities."},
   {"id": "capture", "label": "capture", "meaning": "A note about how the capture was made."},
 ] as const;

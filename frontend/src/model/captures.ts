@@ -83,3 +83,8 @@ const SECONDS = new Intl.DateTimeFormat(undefined, { ...TO_MINUTES, second: "2-d
 export function whenWords(unixMs: number, seconds: boolean): string {
   return (seconds ? SECONDS : MINUTES).format(unixMs);
 }
+
+/** For other programs: it sorts, and has its year and zone. */
+export function isoTime(unixMs: number): string {
+  return new Date(unixMs).toISOString();
+}

@@ -1,7 +1,7 @@
 // What can be compared: single captures, and runs of several captures (repeated runs).
 
 import type { CaptureEntry } from "../data/runs";
-import { fullName, groupByRun } from "./captures";
+import { fullName, groupByRun, shortName, whenWords } from "./captures";
 
 /** `key` is stable as long as the log directory is; `ids` are the captures of the side. */
 export type Side = { readonly key: string; readonly label: string; readonly ids: readonly string[] };
@@ -16,8 +16,18 @@ export function sidesOf(captures: readonly CaptureEntry[]): Side[] {
       label: `${run === "." ? "(log directory)" : run}: all ${own.length} captures`,
       ids: own.map((item) => item.id),
     })),
-    ...readable.map((item) => ({ key: `capture:${item.id}`, label: fullName(item), ids: [item.id] })),
+    ...readable.map((item) => ({ key: `capture:${item.id}`, label: labelOf(item), ids: [item.id] })),
   ];
+}
+
+/** As the list of captures has it: its rank and its time tell captures of one run apart. */
+function labelOf(item: CaptureEntry): string {
+  const { start, end, unixMs, isStamped } = shortName(item);
+  const facts = [
+    ...(item.rank === null ? [] : [`rank ${item.rank}`]),
+    ...(isStamped && unixMs !== null ? [whenWords(unixMs, true)] : []),
+  ];
+  return [fullName({ run: item.run, name: `${start}${end}` }), ...facts].join(", ");
 }
 
 export function sideOfCapture(id: string): string {

@@ -8,7 +8,12 @@ export type Cell = {
   readonly exact?: number;
   /** Of `exact`, where the rows of a table have units of their own. */
   readonly unit?: string;
+  /** Of an interval; an end that is not known is left out. */
+  readonly ends?: Ends;
 };
+
+/** In microseconds, or as shares of 1. */
+export type Ends = { readonly low?: number; readonly high?: number; readonly unit: "µs" | "%" };
 
 export type TableText = { readonly heads: readonly string[]; readonly rows: readonly (readonly Cell[])[] };
 
@@ -16,7 +21,6 @@ const UNIT = /(?:^|, )(?:µs|ms|s|min|[kMGT]?B)$/;
 const NUMBER = "[−+-]?[\\d.,]+";
 /** A share, or times as many. */
 const MARKED = new RegExp(`^${NUMBER}([%x])$`);
-const INTERVAL = new RegExp(`^(${NUMBER})(%?) to (${NUMBER})%?$`);
 
 type Column = { readonly head: string; readonly texts: readonly string[] };
 
@@ -39,7 +43,7 @@ export function asCsv({ heads, rows }: TableText): string {
 
 function columnsOf(head: string, cells: readonly Cell[]): Column[] {
   const known = cells.filter(({ text }) => text !== "" && text !== "–");
-  if (known.length > 0 && known.every(({ text }) => INTERVAL.test(text))) return bounds(head, cells);
+  if (cells.some(({ ends }) => ends !== undefined)) return bounds(head, cells);
   const marks = new Set(known.map(({ text }) => MARKED.exec(text)?.[1]));
   const [mark] = marks;
   const unit = exactUnit(cells) ?? (marks.size === 1 && !head.includes(mark ?? "") ? mark : undefined);
@@ -48,13 +52,17 @@ function columnsOf(head: string, cells: readonly Cell[]): Column[] {
 
 /** An interval as its two ends. */
 function bounds(head: string, cells: readonly Cell[]): Column[] {
-  const parts = cells.map(({ text }) => INTERVAL.exec(text));
-  const unit = parts.find((part) => part !== null)?.[2] || UNIT.exec(head)?.[0].replace(", ", "");
+  const unit = cells.find(({ ends }) => ends !== undefined)?.ends?.unit;
   const name = head.replace(UNIT, "");
-  return [
-    { head: withUnit(`${name} from`, unit), texts: parts.map((part) => plainNumber(part?.[1] ?? "")) },
-    { head: withUnit(`${name} to`, unit), texts: parts.map((part) => plainNumber(part?.[3] ?? "")) },
-  ];
+  return (["low", "high"] as const).map((end) => ({
+    head: withUnit(`${name} ${end === "low" ? "from" : "to"}`, unit),
+    texts: cells.map(({ ends }) => endText(ends?.[end], unit)),
+  }));
+}
+
+function endText(value: number | undefined, unit: Ends["unit"] | undefined): string {
+  if (value === undefined) return "";
+  return String(unit === "%" ? withoutNoise(100 * value) : value);
 }
 
 function withUnit(head: string, unit: string | undefined): string {

@@ -2,6 +2,9 @@
 
 import type { Batch, Capture, QueueDepth, SlowSample, Worker, WorkerSummary } from "../contract/report";
 
+import type { Place } from "./chain";
+import type { TimelineModel } from "./lanes";
+
 export type LoaderPart = {
   readonly summary: WorkerSummary;
   /** One per worker id, all its processes together. */
@@ -10,6 +13,21 @@ export type LoaderPart = {
   readonly queue: QueueDepth | undefined;
   readonly slowSamples: readonly SlowSample[];
 };
+
+/** Names a sample in a link: one index may be slow more than once. */
+export function sampleKey({ index, loader, worker, start_us: start }: SlowSample): string {
+  return [index, loader, worker, start].join(":");
+}
+
+/** Where a sample lies: the lane of the DataLoader worker that made it, or of the training thread; null where it has none. */
+export function placeOfSample(sample: SlowSample | undefined, whole: TimelineModel | null): Place | null {
+  if (sample === undefined) return null;
+  const { start_us: startUs, duration_us: us, loader, worker } = sample;
+  const lane = whole?.lanes.find(({ owner, kind, isTrainingThread }) =>
+    worker < 0 ? kind === "stages" && isTrainingThread : owner?.worker === worker && owner.loader === loader,
+  );
+  return lane === undefined ? null : { laneId: lane.id, name: "", startUs, endUs: startUs + us };
+}
 
 /** Of the loaders whose workers are listed: those that did something in the window. */
 export function listedLoaders({ worker_summaries: all }: Capture): readonly WorkerSummary[] {

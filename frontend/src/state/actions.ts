@@ -26,17 +26,20 @@ import {
   flameZoom,
   gapRows,
   goneId,
+  keptEntry,
   lanesTurned,
   loaderNumber,
   markedSpan,
   type ReportState,
   range,
+  report,
   reportKey,
   reports,
   runs,
   runsError,
   selectedBatch,
   selectedGapUs,
+  selectedSample,
   servedView,
   shownStage,
   sideAfter,
@@ -145,6 +148,7 @@ export function currentPlace(): Place {
     device: deviceIndex.value || null,
     loader: loaderNumber.value || null,
     batch: selectedBatch.value,
+    sample: selectedSample.value,
     stage: shownStage.value,
     before: sideBefore.value,
     after: sideAfter.value,
@@ -179,6 +183,7 @@ export function showPlace(place: Place): void {
     deviceIndex.value = place.device ?? 0;
     loaderNumber.value = place.loader ?? 0;
     selectedBatch.value = place.batch;
+    selectedSample.value = place.sample;
     shownStage.value = place.stage;
     if (place.view === "compare") {
       sideBefore.value = place.before;
@@ -204,6 +209,7 @@ function forgetTimes(): void {
   selectedGapUs.value = null;
   chainLink.value = null;
   selectedBatch.value = null;
+  selectedSample.value = null;
   markedSpan.value = null;
 }
 
@@ -244,7 +250,7 @@ export function showsRuns(name: View): boolean {
   return name === "run" || name === "ranks";
 }
 
-/** A remembered capture that is gone gives way to the newest one, and the page says so. */
+/** A remembered capture that is gone gives way to the newest one, unless it is on screen; the page says so. */
 function settleSelection(): void {
   const list = runs.value?.captures ?? [];
   if (entry.value !== null || runs.value?.scanning === true) return;
@@ -264,6 +270,7 @@ export async function refreshRuns(): Promise<void> {
   const answer = await source().runs();
   if (answer.kind === "ready") {
     batch(() => {
+      if (report.value?.kind === "ready") keptEntry.value = entry.value;
       runs.value = answer.value;
       runsError.value = null;
     });

@@ -110,6 +110,8 @@ export const chosenRun = signal<string | null>(null);
 export const chosenRank = signal<number | null>(null);
 /** Id of the capture that was selected until it was no longer there; null = none. */
 export const goneId = signal<string | null>(null);
+/** The capture on screen as it was listed last; what was read of it stays when its file goes. */
+export const keptEntry = signal<CaptureEntry | null>(null);
 /** The view of a link that an HTML report does without, until another one is chosen; null = none. */
 export const servedView = signal<View | null>(null);
 /** The view of a link that is none, until another one is chosen; null = none. */
@@ -156,7 +158,9 @@ export const gapRows = signal(FIRST_ROWS);
 export const loaderNumber = signal(0);
 /** Key of the batch whose arrow is drawn; null = none. */
 export const selectedBatch = signal<string | null>(null);
-/** The span that the timeline of the Workers view frames; null = none. */
+/** Key of the sample that the timeline frames (model/workers.ts); null = none. */
+export const selectedSample = signal<string | null>(null);
+/** The span that the timeline of a stage's page frames; null = none. */
 export const markedSpan = signal<Place | null>(null);
 export const batchSort = signal<BatchSort>({ column: "wait_us", descending: true });
 /** Rows of the batch list on screen. */
@@ -196,9 +200,16 @@ export const theme = signal<ThemeName>("light");
 
 // --- derived ---
 
-export const entry = computed<CaptureEntry | null>(
+const listedEntry = computed<CaptureEntry | null>(
   () => runs.value?.captures.find((item) => item.id === captureId.value) ?? null,
 );
+
+/** Whether the capture on screen is no longer in the log directory. */
+export const isGone = computed(
+  () => runs.value !== null && listedEntry.value === null && keptEntry.value?.id === captureId.value,
+);
+
+export const entry = computed<CaptureEntry | null>(() => listedEntry.value ?? (isGone.value ? keptEntry.value : null));
 
 /** Names the report of a capture, or of some of its steps. */
 export function reportKey(id: string, steps: string | null): string {

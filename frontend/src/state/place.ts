@@ -24,8 +24,9 @@ export type Place = {
   /** Index of the device; number of the DataLoader. */
   readonly device: number | null;
   readonly loader: number | null;
-  /** Key of the chosen batch; name of the stage that is pointed out. */
+  /** Key of the chosen batch, and of the sample; name of the stage that is pointed out. */
   readonly batch: string | null;
+  readonly sample: string | null;
   readonly stage: string | null;
   /** Keys of the compared sides. */
   readonly before: string | null;
@@ -63,6 +64,7 @@ export const START: Place = {
   device: null,
   loader: null,
   batch: null,
+  sample: null,
   stage: null,
   before: null,
   after: null,
@@ -94,6 +96,7 @@ const SEEN_IN: Readonly<Partial<Record<keyof Place, readonly View[]>>> = {
   device: ["gaps"],
   loader: ["workers"],
   batch: ["workers"],
+  sample: ["workers"],
   stage: ["stages"],
   before: ["compare"],
   after: ["compare"],
@@ -154,6 +157,7 @@ export function placeOfFields(fields: Fields): Place | null {
     device: indexIn(fields.device),
     loader: indexIn(fields.loader),
     batch: fields.batch ?? null,
+    sample: fields.sample ?? null,
     stage: fields.stage ?? null,
     before: fields.before ?? null,
     after: fields.after ?? null,

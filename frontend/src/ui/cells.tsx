@@ -1,5 +1,5 @@
 import { Fragment } from "preact";
-import { exactUs, inUnit, type TimeUnit } from "../model/format";
+import { exactNumber, exactUs, formatPercent, inUnit, type TimeUnit } from "../model/format";
 import { Unknown } from "./numbers";
 
 type Props = {
@@ -21,6 +21,26 @@ export function TimeCell({ us, unit, reason, column }: Props) {
   return (
     <td class="num" data-column={column} data-value-us={us} title={exactUs(us)}>
       {inUnit(us, unit)}
+    </td>
+  );
+}
+
+type ShareProps = {
+  /** Of 1. */
+  readonly share: number | undefined;
+  readonly reason?: string;
+  readonly column?: string;
+};
+
+/** A share of a whole that the head of its column names; exact on hover. */
+export function ShareCell({ share, reason = "There is nothing to take a share of.", column }: ShareProps) {
+  return (
+    <td
+      class="num"
+      data-column={column}
+      data-value={share}
+      title={share === undefined ? undefined : `${exactNumber(100 * share)}%`}>
+      {share === undefined ? <Unknown reason={reason} /> : formatPercent(share)}
     </td>
   );
 }
@@ -47,5 +67,22 @@ function FilePath({ path }: { readonly path: string }) {
         </Fragment>
       ))}{" "}
     </p>
+  );
+}
+
+/** A column that copies of the table have, and the screen has no room for. */
+export function ExportHead({ label }: { readonly label: string }) {
+  return (
+    <th scope="col" hidden>
+      {label}
+    </th>
+  );
+}
+
+export function ExportCell({ us, text = "" }: { readonly us?: number | undefined; readonly text?: string }) {
+  return (
+    <td hidden data-value-us={us}>
+      {us === undefined ? text : exactUs(us)}
+    </td>
   );
 }

@@ -1,10 +1,10 @@
 // A table that can be sorted by any column and taken along as text.
 
 import { useSignal } from "@preact/signals";
-import { type ComponentChildren, createContext, type VNode } from "preact";
+import { type ComponentChildren, createContext, render, type VNode } from "preact";
 import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { type ColumnValue, type Sort, sorted } from "../model/sorting";
-import { asCsv, asMarkdown } from "../model/table-text";
+import { asCsv, asMarkdown, type TableText } from "../model/table-text";
 import { copyText } from "./copy";
 import { Menu } from "./menu";
 import { fileName, saveFile } from "./save";
@@ -28,17 +28,19 @@ type Props = {
   readonly main?: boolean;
   readonly class?: string;
   readonly testId?: string;
+  /** Its rows, where only the first are drawn: copies have them all. */
+  readonly allRows?: () => ComponentChildren;
   readonly children: ComponentChildren;
 };
 
-export function DataTable({ name, main = false, class: kind, testId, children }: Props) {
+export function DataTable({ name, main = false, class: kind, testId, allRows, children }: Props) {
   const table = useRef<HTMLTableElement>(null);
   const [sort, choose] = useTableSort(name);
   useLayoutEffect(() => nameCells(table.current));
   useCards(table);
   return (
     <Context.Provider value={{ table, sort, choose }}>
-      <TableMenu name={name} table={table} />
+      <TableMenu name={name} table={table} allRows={allRows} />
       <table ref={table} class={kind} data-testid={testId} data-sorted={sort?.column} data-main={main || undefined}>
         {children}
       </table>
@@ -56,8 +58,13 @@ function nameCells(table: HTMLTableElement | null): void {
   }
 }
 
-function TableMenu({ name, table }: { name: string; table: Shared["table"] }) {
-  const read = () => readTable(table.current ?? document.createElement("table"));
+type MenuProps = Pick<Props, "name" | "allRows"> & Pick<Shared, "table">;
+
+function TableMenu({ name, table, allRows }: MenuProps) {
+  const read = (): TableText => {
+    const drawn = table.current ?? document.createElement("table");
+    return allRows === undefined ? readTable(drawn) : withRows(allRows(), (whole) => readTable(drawn, whole));
+  };
   const copy = async (text: string): Promise<string> => ((await copyText(text)) ? "Copied" : "Copying is blocked here");
   return (
     <Menu
@@ -77,6 +84,17 @@ function TableMenu({ name, table }: { name: string; table: Shared["table"] }) {
       ]}
     />
   );
+}
+
+/** What `read` makes of a table of these rows that is on no screen. */
+function withRows<T>(rows: ComponentChildren, read: (whole: HTMLTableElement) => T): T {
+  const whole = document.createElement("table");
+  render(<tbody>{rows}</tbody>, whole);
+  try {
+    return read(whole);
+  } finally {
+    render(null, whole);
+  }
 }
 
 type ThProps = {

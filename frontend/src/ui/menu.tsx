@@ -12,10 +12,22 @@ type Props = {
 
 const SAID_MS = 2500;
 
-/** On the screen, not in its surroundings: a table that scrolls sideways would cut it off. */
-function placeUnder(menu: HTMLElement | null): { top: string; right: string } {
-  const { bottom, right } = menu?.getBoundingClientRect() ?? { bottom: 0, right: 0 };
-  return { top: `${bottom}px`, right: `${Math.max(8, document.documentElement.clientWidth - right)}px` };
+/** Room for its items. */
+const ITEM_PX = 28;
+const FRAME_PX = 20;
+
+/**
+ * On the screen, not in its surroundings: a table that scrolls sideways would cut it off. Above, where there is no room
+ * below.
+ */
+function placeBeside(menu: HTMLElement | null, items: number): Record<string, string> {
+  const { top, bottom, right } = menu?.getBoundingClientRect() ?? { top: 0, bottom: 0, right: 0 };
+  const { clientWidth: width, clientHeight: height } = document.documentElement;
+  const isBelow = bottom + items * ITEM_PX + FRAME_PX <= height || top < height / 2;
+  return {
+    ...(isBelow ? { top: `${bottom}px` } : { bottom: `${height - top}px` }),
+    right: `${Math.max(8, width - right)}px`,
+  };
 }
 
 /** A few actions behind one word; Escape and a press elsewhere close it. Each action returns what it has done, in words. */
@@ -62,7 +74,7 @@ export function Menu({ label, of, items, testId }: Props) {
         <span role="status">{said.value || label}</span>
       </summary>
       {open.value && (
-        <ul style={placeUnder(ref.current)}>
+        <ul style={placeBeside(ref.current, items.length)}>
           {items.map((item) => (
             <li key={item.label}>
               <button type="button" class="link" onClick={() => void run(item)}>

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { canDrawAgain } from "../canvas/sharp";
 import type { LaneRows, TimelineModel } from "../model/lanes";
 import { lengthUs, type TimeRange } from "../model/time-scale";
 import { colorOf, type Palette } from "../theme/tokens";
@@ -21,7 +22,14 @@ export function Minimap({ whole, shown, palette, onRange }: Props) {
   const heightPx = Math.max(1, lanes.length) * LANE_PX;
   // Before the next paint: a page that is printed is not painted again.
   useLayoutEffect(() => {
-    if (canvasRef.current !== null) paint(canvasRef.current, { whole, lanes, palette, widthPx, heightPx });
+    const canvas = canvasRef.current;
+    if (canvas === null) return;
+    canDrawAgain(canvas, (context, width) => paint(context, { whole, lanes, palette, widthPx: width }));
+    const ratio = Math.max(1, window.devicePixelRatio || 1);
+    [canvas.width, canvas.height] = [Math.round(widthPx * ratio), Math.round(heightPx * ratio)];
+    const context = canvas.getContext("2d");
+    context?.scale(ratio, ratio);
+    if (context !== null) paint(context, { whole, lanes, palette, widthPx });
   }, [whole, palette, widthPx, heightPx]);
   const length = lengthUs(whole.window);
   const move = (event: PointerEvent & { readonly currentTarget: HTMLElement }): void => {
@@ -63,15 +71,10 @@ type Picture = {
   readonly lanes: readonly LaneRows[];
   readonly palette: Palette;
   readonly widthPx: number;
-  readonly heightPx: number;
 };
 
-function paint(canvas: HTMLCanvasElement, { whole, lanes, palette, widthPx, heightPx }: Picture): void {
-  const ratio = Math.max(1, window.devicePixelRatio || 1);
-  [canvas.width, canvas.height] = [Math.round(widthPx * ratio), Math.round(heightPx * ratio)];
-  const context = canvas.getContext("2d");
-  if (context === null) return;
-  const pxPerUs = canvas.width / lengthUs(whole.window);
+function paint(context: CanvasRenderingContext2D, { whole, lanes, palette, widthPx }: Picture): void {
+  const pxPerUs = widthPx / lengthUs(whole.window);
   for (const [number, { rows }] of lanes.entries()) {
     const row = rows[0];
     for (let i = 0; row !== undefined && i < row.startUs.length; i += 1) {
@@ -79,7 +82,7 @@ function paint(canvas: HTMLCanvasElement, { whole, lanes, palette, widthPx, heig
       context.globalAlpha = Math.max(0.25, (row.covered[i] ?? 100) / 100);
       const x = ((row.startUs[i] ?? 0) - whole.window.startUs) * pxPerUs;
       const width = Math.max(1, (row.durationUs[i] ?? 0) * pxPerUs);
-      context.fillRect(x, number * LANE_PX * ratio, width, (LANE_PX - 1) * ratio);
+      context.fillRect(x, number * LANE_PX, width, LANE_PX - 1);
     }
   }
 }

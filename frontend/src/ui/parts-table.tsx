@@ -1,6 +1,7 @@
 import type { Part } from "../model/causes";
-import { chooseTimeUnit, exactUs, inUnit } from "../model/format";
-import { shareWords } from "../model/shares";
+import { chooseTimeUnit } from "../model/format";
+import { share } from "../model/shares";
+import { ShareCell, TimeCell } from "./cells";
 import { DataTable, Rows, Th } from "./data-table";
 import { fillClass, fillStyle } from "./swatch";
 
@@ -29,7 +30,7 @@ export function PartsTable({ caption, parts, wholeUs, of, testId }: Props) {
             <th scope="col">
               <span class="offscreen">Bar</span>
             </th>
-            <Th column="us" label={unit} />
+            <Th column="us" label="Time" unit={unit} />
             <Th column="share" label={of} />
           </tr>
         </thead>
@@ -46,10 +47,8 @@ export function PartsTable({ caption, parts, wholeUs, of, testId }: Props) {
                     style={{ ...fillStyle(part.token), width: `${(100 * part.us) / largest}%` }}
                   />
                 </td>
-                <td class="num" data-value-us={part.us} data-value={part.us} title={exactUs(part.us)}>
-                  {inUnit(part.us, unit)}
-                </td>
-                <td class="num">{shareWords(part.us, wholeUs)}</td>
+                <TimeCell us={part.us} unit={unit} reason="" />
+                <ShareCell share={share(part.us, wholeUs)} />
               </tr>
             ))}
           </Rows>

@@ -1,14 +1,19 @@
-import { useRef } from "preact/hooks";
+import { createContext } from "preact";
+import { useContext, useRef } from "preact/hooks";
 import { Menu } from "./menu";
 import { asPng, figureAsSvg } from "./picture";
 import { fileName, saveFile } from "./save";
 
+/** What the figures of a view are of, which a saved one says; null: each by its own name. */
+export const PictureOf = createContext<string | null>(null);
+
 /** Saves the figure that it stands in. */
 export function PictureMenu({ name }: { name: string }) {
   const ref = useRef<HTMLSpanElement>(null);
+  const of = useContext(PictureOf);
   const svg = (): string => {
     const figure = ref.current?.closest<HTMLElement>("figure, section");
-    return figureAsSvg(figure ?? document.body);
+    return figureAsSvg(figure ?? document.body, of ?? name);
   };
   return (
     <span ref={ref} class="picture-menu">

@@ -1,5 +1,7 @@
 // A drawn figure as a picture file: what the browser has laid out, as one SVG that needs nothing else.
 
+import { imageOf } from "../canvas/sharp";
+
 const NS = "http://www.w3.org/2000/svg";
 /** What of a shape's style is drawn; the style sheet does not travel along. */
 const SHAPE_STYLES =
@@ -7,45 +9,88 @@ const SHAPE_STYLES =
     " ",
   );
 const PAD_PX = 8;
+const CAPTION_PX = 22;
+/** Pixels of an image per pixel of the page. */
+const FINE = 2;
+/** While a figure has it, what is for hands alone takes no room (tools.css). */
+const DRAWING = "drawing";
 
-/** Boxes with their colour, texts, charts and canvases below `figure`, where they stand on screen. */
-export function figureAsSvg(figure: HTMLElement): string {
+/**
+ * Boxes with their colour, texts, charts and canvases below `figure`, where they stand on screen. `caption` stands below:
+ * a picture goes where nothing else says what it is of.
+ */
+export function figureAsSvg(figure: HTMLElement, caption: string): string {
+  figure.classList.add(DRAWING);
+  try {
+    return new XMLSerializer().serializeToString(drawn(figure, caption));
+  } finally {
+    figure.classList.remove(DRAWING);
+  }
+}
+
+function drawn(figure: HTMLElement, caption: string): SVGElement {
   const frame = figure.getBoundingClientRect();
-  const [width, height] = [Math.ceil(frame.width) + 2 * PAD_PX, Math.ceil(frame.height) + 2 * PAD_PX];
+  const [width, height] = [Math.ceil(frame.width) + 2 * PAD_PX, Math.ceil(frame.height) + 2 * PAD_PX + CAPTION_PX];
   const svg = document.createElementNS(NS, "svg");
   svg.setAttribute("xmlns", NS);
   svg.setAttribute("width", String(width));
   svg.setAttribute("height", String(height));
-  svg.append(box(0, 0, width, height, getComputedStyle(document.documentElement).backgroundColor || "white"));
-  const content = document.createElementNS(NS, "g");
-  content.setAttribute("transform", `translate(${PAD_PX - frame.left} ${PAD_PX - frame.top})`);
-  draw(figure, content);
-  svg.append(content);
-  return new XMLSerializer().serializeToString(svg);
+  const page = getComputedStyle(document.documentElement);
+  svg.append(box(0, 0, width, height, page.backgroundColor || "white"));
+  const defs = document.createElementNS(NS, "defs");
+  const content = made("g", { transform: `translate(${PAD_PX - frame.left} ${PAD_PX - frame.top})` });
+  draw(figure, content, defs);
+  const note = made("text", { x: PAD_PX, y: height - PAD_PX, fill: resolved("var(--ink-muted)"), "font-size": 11 });
+  note.setAttribute("font-family", "system-ui, sans-serif");
+  note.textContent = caption;
+  svg.append(defs, content, note);
+  return svg;
 }
 
-function draw(element: Element, into: SVGElement): void {
-  if (isLeftOut(element)) return;
-  if (element instanceof SVGSVGElement) return void into.append(chart(element));
-  if (element instanceof HTMLCanvasElement) return void into.append(image(element));
-  const { left, top, width, height } = element.getBoundingClientRect();
+function draw(element: Element, parent: SVGElement, defs: SVGElement): void {
   const style = getComputedStyle(element);
+  if (style.display === "none") return;
+  if (element instanceof SVGSVGElement) return void parent.append(chart(element));
+  if (element instanceof HTMLCanvasElement) return void parent.append(image(element));
+  const { left, top, width, height } = element.getBoundingClientRect();
+  const into = layer(element, style, parent, defs);
   const fill = style.getPropertyValue("--fill").trim();
-  // A hatch is an image of the style sheet; its colour stands for it, paler.
-  if (style.backgroundImage !== "none" && fill !== "") into.append(box(left, top, width, height, resolved(fill), 0.5));
+  // A hatch is an image of the style sheet.
+  if (style.backgroundImage !== "none" && fill !== "")
+    into.append(box(left, top, width, height, hatch(defs, resolved(fill))));
   else if (!/^(transparent|rgba\(0, 0, 0, 0\))?$/.test(style.backgroundColor))
     into.append(box(left, top, width, height, style.backgroundColor));
   for (const child of element.childNodes) {
-    if (child instanceof Element) draw(child, into);
+    if (child instanceof Element) draw(child, into, defs);
     else if (child instanceof Text) for (const line of linesOf(child)) into.append(words(line, style));
   }
 }
 
-function isLeftOut(element: Element): boolean {
-  return (
-    element.matches(".menu, .step-fields, details, .tooltip, .offscreen, .range-buttons, .toggle, .keys, .search") ||
-    getComputedStyle(element).display === "none"
-  );
+/** Where an element's own and all below it is drawn: as pale as it is, and cut off where it cuts off. */
+function layer(element: Element, style: CSSStyleDeclaration, parent: SVGElement, defs: SVGElement): SVGElement {
+  const isClipped = style.overflowX === "hidden" && element.childNodes.length > 0;
+  if (!isClipped && !(Number(style.opacity) < 1)) return parent;
+  const group = made("g", { opacity: style.opacity || 1 });
+  if (isClipped) {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    const clip = made("clipPath", { id: `clip-${defs.childElementCount}` });
+    clip.append(made("rect", { x: left, y: top, width, height }));
+    defs.append(clip);
+    group.setAttribute("clip-path", `url(#${clip.id})`);
+  }
+  parent.append(group);
+  return group;
+}
+
+/** Stripes as the style sheet has them (.fill.hatched), once for each colour. */
+function hatch(defs: SVGElement, color: string): string {
+  const known = [...defs.querySelectorAll("pattern")].find((pattern) => pattern.getAttribute("data-color") === color);
+  if (known !== undefined) return `url(#${known.id})`;
+  const size = { width: 4.5, height: 4.5, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" };
+  const pattern = made("pattern", { id: `stripes-${defs.childElementCount}`, "data-color": color, ...size });
+  pattern.append(box(0, 0, 4.5, 4.5, resolved("var(--paper)")), box(0, 0, 2, 4.5, color));
+  defs.append(pattern);
+  return `url(#${pattern.id})`;
 }
 
 /** A `var(...)` as the colour that it is now. */
@@ -54,8 +99,8 @@ function resolved(color: string): string {
   return name === undefined ? color : getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-function box(x: number, y: number, width: number, height: number, fill: string, opacity = 1): SVGElement {
-  return made("rect", { x, y, width, height, fill, opacity });
+function box(x: number, y: number, width: number, height: number, fill: string): SVGElement {
+  return made("rect", { x, y, width, height, fill });
 }
 
 type Line = { readonly text: string; readonly x: number; readonly y: number };
@@ -109,7 +154,7 @@ function localUrl(value: string): string {
 
 function image(canvas: HTMLCanvasElement): SVGElement {
   const { left, top, width, height } = canvas.getBoundingClientRect();
-  return made("image", { x: left, y: top, width, height, href: canvas.toDataURL() });
+  return made("image", { x: left, y: top, width, height, href: imageOf(canvas, FINE) });
 }
 
 function made(name: string, attributes: Readonly<Record<string, string | number>>): SVGElement {
@@ -124,7 +169,7 @@ export async function asPng(svg: string): Promise<Blob> {
   picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
   await picture.decode();
   const canvas = document.createElement("canvas");
-  [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
+  [canvas.width, canvas.height] = [FINE * picture.width, FINE * picture.height];
   canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) => {
     canvas.toBlob((blob) => (blob === null ? reject(new Error("empty picture")) : resolve(blob)), "image/png");

@@ -1,10 +1,10 @@
 // What a drawn table says, read from the page: so every table can be copied, and no table is described twice.
 
-import type { Cell, TableText } from "../model/table-text";
+import type { Cell, Ends, TableText } from "../model/table-text";
 
-/** Columns without words (bars) are left out. */
-export function readTable(table: HTMLTableElement): TableText {
-  const body = [...table.querySelectorAll<HTMLTableRowElement>("tbody tr")].map((row) => [...row.cells]);
+/** Columns without words (bars) are left out. `whole` has all rows, where `table` shows the first of them. */
+export function readTable(table: HTMLTableElement, whole: HTMLTableElement = table): TableText {
+  const body = [...whole.querySelectorAll<HTMLTableRowElement>("tbody tr")].map(columnsOf);
   const heads = headsOf(table, body);
   const kept = [...heads.keys()].filter((at) => body.some((row) => wordsOf(row[at]) !== ""));
   return {
@@ -13,7 +13,14 @@ export function readTable(table: HTMLTableElement): TableText {
   };
 }
 
-function headsOf(table: HTMLTableElement, body: readonly (readonly HTMLTableCellElement[])[]): string[] {
+type Row = ReadonlyArray<HTMLTableCellElement | undefined>;
+
+/** A cell by column: one over several stands in its first. */
+function columnsOf(row: HTMLTableRowElement): Row {
+  return [...row.cells].flatMap((cell) => [cell, ...Array.from({ length: cell.colSpan - 1 }, () => undefined)]);
+}
+
+function headsOf(table: HTMLTableElement, body: readonly Row[]): string[] {
   const cells = [...table.querySelectorAll<HTMLTableCellElement>("thead tr:last-child th")];
   if (cells.length > 0) return cells.map((cell) => wordsOf(cell));
   return (body[0] ?? []).map((_, at) => (at === 0 ? "Name" : "Value"));
@@ -22,10 +29,27 @@ function headsOf(table: HTMLTableElement, body: readonly (readonly HTMLTableCell
 function cellOf(cell: HTMLTableCellElement | undefined): Cell {
   const { valueUs, valueBytes, value, unit } = cell?.dataset ?? {};
   const text = wordsOf(cell, true);
+  const ends = endsOf(cell);
+  if (ends !== undefined) return { text, ends };
   if (valueUs !== undefined && valueUs !== "") return { text, exactUs: Number(valueUs) };
   if (valueBytes !== undefined && valueBytes !== "") return { text, exactBytes: Number(valueBytes) };
   if (value === undefined || value === "" || Number.isNaN(Number(value))) return { text };
   return { text, exact: Number(value), ...(unit === undefined ? {} : { unit }) };
+}
+
+function endsOf(cell: HTMLTableCellElement | undefined): Ends | undefined {
+  const { lowUs, highUs, low, high } = cell?.dataset ?? {};
+  const [from, to] = [numberIn(lowUs ?? low), numberIn(highUs ?? high)];
+  if (from === undefined && to === undefined) return undefined;
+  return {
+    ...(from === undefined ? {} : { low: from }),
+    ...(to === undefined ? {} : { high: to }),
+    unit: lowUs === undefined && highUs === undefined ? "%" : "µs",
+  };
+}
+
+function numberIn(text: string | undefined): number | undefined {
+  return text === undefined || text === "" ? undefined : Number(text);
 }
 
 /**

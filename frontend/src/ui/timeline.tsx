@@ -39,6 +39,7 @@ type Hover = { readonly info: HoverInfo; readonly x: number; readonly y: number 
 
 export function Timeline(props: Props) {
   const { whole, detail, range, selected, marked, only, link, folded, palette } = props;
+  const hasGaps = whole.lanes.some(({ kind }) => kind === "gaps");
   const canvasRef = useRef<HTMLCanvasElement>(null);
   const viewRef = useRef<TimelineView | null>(null);
   const hover = useSignal<Hover | null>(null);
@@ -96,25 +97,26 @@ export function Timeline(props: Props) {
           data-testid="timeline-canvas"
           data-marked={marked?.laneId}
           data-link={link === null ? undefined : `${link.from.laneId} ${link.to.laneId}`}
-          aria-label={`${props.label} Keys: w and s zoom, a and d move, 0 shows the whole window, g and n go to the next idle gap and data wait.`}
+          aria-label={`${props.label} Keys: w and s zoom, a and d move, 0 shows the whole window, ${hasGaps ? "g and n go to the next idle gap and data wait" : "n goes to the next data wait"}.`}
         />
         {hint.shown && <WheelHint />}
       </div>
       {props.below}
       {props.error !== null && <p class="error-line">{props.error}</p>}
       <TimelineLegend model={whole} folded={folded} />
-      <Keys pickWords={props.pickWords} />
+      <Keys pickWords={props.pickWords} hasGaps={hasGaps} />
       {hover.value !== null && <HoverTip hover={hover.value} describe={props.describe} />}
     </section>
   );
 }
 
-function Keys({ pickWords }: { pickWords: string | undefined }) {
+function Keys({ pickWords, hasGaps }: { pickWords: string | undefined; hasGaps: boolean }) {
   return (
     <p class="muted keys">
       <kbd>{ZOOM_KEY}</kbd> + wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, a drag
-      over the times zooms to them, <kbd>0</kbd> shows the whole window, <kbd>g</kbd> <kbd>n</kbd> go to the next idle
-      gap or data wait (with <kbd>Shift</kbd>: the one before)
+      over the times zooms to them, <kbd>0</kbd> shows the whole window, {hasGaps && <kbd>g</kbd>} <kbd>n</kbd>{" "}
+      {hasGaps ? "go to the next idle gap or data wait" : "goes to the next data wait"} (with <kbd>Shift</kbd>: the one
+      before)
       {pickWords === undefined ? "." : `; ${pickWords}.`}
     </p>
   );

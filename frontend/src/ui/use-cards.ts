@@ -32,7 +32,7 @@ export function useCards(table: RefObject<HTMLTableElement>): void {
 function fitted(table: HTMLTableElement, known: Known): Known {
   const roomPx = roomOf(table);
   if (roomPx === 0) return known;
-  const heads = table.querySelectorAll("thead tr:last-child th");
+  const heads = table.querySelectorAll("thead tr:last-child th:not([hidden])");
   const content = `${[...heads].map((head) => head.textContent).join()} ${table.querySelectorAll("tbody tr").length}`;
   const isMany = isNarrow() && heads.length > FEW_COLUMNS;
   const isCards = table.dataset.cards !== undefined;

@@ -5,7 +5,7 @@ import { routeUrl } from "../data/api";
 import type { CaptureEntry, Runs } from "../data/runs";
 import { source } from "../data/source";
 import { fullName } from "../model/captures";
-import { formatBytes } from "../model/format";
+import { formatBytes, formatDuration, plural } from "../model/format";
 import { writtenInWords } from "../model/step-range";
 import { refreshNow, selectCapture, selectView } from "../state/actions";
 import {
@@ -15,6 +15,7 @@ import {
   chosenSteps,
   entry,
   goneId,
+  isGone,
   isReturn,
   printing,
   ranksList,
@@ -37,6 +38,7 @@ import { CaptureList } from "../ui/capture-list";
 import { CopyLink } from "../ui/copy-link";
 import { Explanations } from "../ui/explained";
 import { Help } from "../ui/help";
+import { PictureOf } from "../ui/picture-menu";
 import { skipToTable, watchSectionKeys } from "../ui/sections";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { TableSorts } from "../ui/table-sorts";
@@ -128,6 +130,12 @@ export function App() {
             {goneId.value} is not in the log directory; showing {fullName(entry.value)}.
           </p>
         )}
+        {isGone.value && entry.value !== null && (
+          <p class="gone muted" role="status" data-testid="capture-kept">
+            {fullName(entry.value)} is no longer in the log directory; what was read of it stays until another capture
+            is chosen.
+          </p>
+        )}
         {servedView.value !== null && (
           <p class="gone muted" role="status" data-testid="view-needs-server">
             {LABELS[servedView.value]} needs TensorBoard: it is in the tab, not in this file.
@@ -216,7 +224,7 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
     );
   if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
   return (
-    <>
+    <PictureOf.Provider value={pictureWords(state.capture, fullName(item))}>
       {view.value !== "compare" && <CaptureHead capture={state.capture} name={fullName(item)} />}
       <Selection capture={state.capture} view={view.value} live={source().live} />
       {printing.value ? (
@@ -224,8 +232,15 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
       ) : (
         <Shown view={view.value} capture={state.capture} item={item} perfetto={perfetto} />
       )}
-    </>
+    </PictureOf.Provider>
   );
+}
+
+/** "exp1 / vm_7 · 6 steps · 1.05 s". */
+function pictureWords({ steps, window_us: us, selection }: Capture, name: string): string {
+  const chosen = selection === undefined || chosenSteps.value === null ? [] : [writtenInWords(chosenSteps.value)];
+  const count = steps === undefined || chosen.length > 0 ? [] : [plural(steps.count, "step")];
+  return [name, ...chosen, ...count, ...(us === undefined ? [] : [formatDuration(us)])].join(" · ");
 }
 
 function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {

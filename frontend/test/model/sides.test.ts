@@ -10,6 +10,15 @@ const captures = [
   entry({ id: "old/x", run: "old", name: "x", modified: 1, state: "error" }),
 ];
 
+it("tells the ranks and the windows of one run apart", () => {
+  const labels = sidesOf([
+    entry({ id: "1", run: "ddp", name: "vm_7.1795635834987858873", rank: 0 }),
+    entry({ id: "2", run: "ddp", name: "vm_7.1795635904987858873", rank: 1 }),
+  ]).map(({ label }) => label);
+  expect(labels[1]).toMatch(/^ddp \/ vm_7, rank 0, Nov 25.*54/);
+  expect(labels[2]).toMatch(/^ddp \/ vm_7, rank 1, Nov 25.*04/);
+});
+
 it("offers runs of several captures as one side, then single captures that can be read", () => {
   expect(sidesOf(captures).map((side) => [side.key, side.ids.length])).toEqual([
     ["run:new", 3],

@@ -28,28 +28,32 @@ it("writes sizes in bytes, and says so in the head", () => {
   expect(asCsv(sizes)).toBe("Stage,Size (B)\r\na,196608\r\n");
 });
 
-it("writes numbers alone, their unit in the head, and an interval as two columns", () => {
+it("writes numbers alone, their unit in the head, and an interval as two columns with its exact ends", () => {
+  const ends = { low: -0.9612, high: -0.27, unit: "%" as const };
   const rows = [
-    [{ text: "−83%", exact: -0.8269 }, { text: "−96% to −27%" }, { text: "17.4x", exact: 17.43 }, { text: "1,069%" }],
-    [{ text: "+5%", exact: 0.05 }, { text: "–" }, { text: "–" }, { text: "" }],
+    [
+      { text: "−83%", exact: -0.8269 },
+      { text: "−96% to −27%", ends },
+      { text: "17.4x", exact: 17.43 },
+      { text: "1,069%" },
+    ],
+    [{ text: "+5%", exact: 0.05 }, { text: "none after" }, { text: "–" }, { text: "" }],
   ];
   expect(asCsv({ heads: ["Change", "95% interval", "To others", "Share"], rows }).split("\r\n")).toEqual([
     "Change (%),95% interval from (%),95% interval to (%),To others (x),Share (%)",
-    "-82.69,-96,-27,17.43,1069",
+    "-82.69,-96.12,-27,17.43,1069",
     "5,,,,",
     "",
   ]);
 });
 
-it("keeps the unit of an interval", () => {
-  const csv = asCsv({ heads: ["90% interval, ms"], rows: [[{ text: "1.5 to 2" }]] });
-  expect(csv).toBe("90% interval from (ms),90% interval to (ms)\r\n1.5,2\r\n");
-});
-
-it("names a column that is a unit alone", () => {
-  expect(asCsv({ heads: ["What", "ms"], rows: [[{ text: "a" }, { text: "1", exactUs: 1000 }]] })).toContain(
-    "What,(µs)",
-  );
+it("writes times of an interval in microseconds, and leaves an end out that is not known", () => {
+  const rows = [
+    [{ text: "1.5 to 2", ends: { low: 1500, high: 2000.5, unit: "µs" as const } }],
+    [{ text: "at least 1", ends: { low: 1000, unit: "µs" as const } }],
+  ];
+  const csv = asCsv({ heads: ["90% interval, ms"], rows });
+  expect(csv).toBe("90% interval from (µs),90% interval to (µs)\r\n1500,2000.5\r\n1000,\r\n");
 });
 
 it("writes Markdown as it stands on screen", () => {

@@ -5,8 +5,13 @@ import { type Address, fieldsOfHostHash, fieldsOfOwnHash, hostHash, isOurTab, ow
 import {
   captureId,
   captureSearch,
+  entry as current,
   goneId,
+  isGone,
+  keptEntry,
   range,
+  report,
+  reports,
   runs,
   selectedGapUs,
   shownStage,
@@ -33,6 +38,7 @@ const PLACE: Place = {
   device: 1,
   loader: 2,
   batch: "0:0:1:17:",
+  sample: "5:0:0:40",
   stage: "decode::PIL.Image",
   before: "capture:a",
   after: "run:b",
@@ -57,6 +63,8 @@ beforeEach(() => {
     range.value = null;
     selectedGapUs.value = null;
     goneId.value = null;
+    keptEntry.value = null;
+    reports.value = new Map();
     captureSearch.value = "";
     unknownView.value = null;
     whatIfChange.value = null;
@@ -198,10 +206,40 @@ it("is content with a slice that covers the range and is fine enough", () => {
   expect(suffices(slice, 2000, { startUs: 500, endUs: 600 }, 1000)).toBe(false);
 });
 
+/** What the server has from now on: one capture, read or not. */
+function serve(id: string, isRead: boolean): void {
+  const listing = runsOf({ captures: [entry({ id, run: "exp1" })] });
+  vi.stubGlobal("fetch", (url: string) =>
+    Promise.resolve(
+      String(url).includes("report?")
+        ? Response.json({ captures: [{ name: id }] }, { status: isRead ? 200 : 404 })
+        : Response.json(listing),
+    ),
+  );
+}
+
+it("keeps a capture on screen whose file goes, until another is chosen", async () => {
+  serve("exp1/a", true);
+  await refreshRuns();
+  await vi.waitFor(() => expect(report.value?.kind).toBe("ready"));
+  expect(isGone.value).toBe(false);
+  serve("exp1/b", true);
+  await refreshRuns();
+  await refreshRuns();
+  expect([captureId.value, current.value?.id, report.value?.kind, isGone.value, goneId.value]).toEqual([
+    "exp1/a",
+    "exp1/a",
+    "ready",
+    true,
+    null,
+  ]);
+  selectCapture("exp1/b");
+  expect(isGone.value).toBe(false);
+  vi.unstubAllGlobals();
+});
+
 it("says which capture is gone when another takes its place, until one is chosen", async () => {
-  const answer = (id: string): void => {
-    vi.stubGlobal("fetch", () => Promise.resolve(Response.json(runsOf({ captures: [entry({ id, run: "exp1" })] }))));
-  };
+  const answer = (id: string): void => serve(id, false);
   answer("exp1/a");
   await refreshRuns();
   expect([captureId.value, goneId.value]).toEqual(["exp1/a", null]);

@@ -25,6 +25,13 @@ function draw(foldAll: (folded: boolean) => void, onRange: (range: TimeRange | n
   );
 }
 
+it("names the key to the next idle gap only where there is one", () => {
+  draw(nothing);
+  expect(root.querySelector(".keys")?.textContent).toContain("n goes to the next data wait");
+  expect([...root.querySelectorAll(".keys kbd")].map((key) => key.textContent)).not.toContain("g");
+  expect(root.querySelector("canvas")?.getAttribute("aria-label")).not.toContain("idle gap");
+});
+
 it("folds all lanes of DataLoader workers by one button", () => {
   const foldAll = vi.fn();
   draw(foldAll);

@@ -58,6 +58,13 @@ it("lists every capture in the report's order, with what is known of it", () => 
   expect(bad?.textContent).toContain("cut off");
 });
 
+it("says in a few words why a capture is doubtful", () => {
+  const [row] = listing.rows;
+  captureRows.value = CaptureRows.fromJSON({ rows: [{ ...row, doubtful: true, doubt_text: "few steps" }] });
+  open({}, "captures");
+  expect(find("capture-row").textContent).toContain("Doubtful: few steps. Disk.");
+});
+
 it("sorts by any column, what is unknown last, and goes back to the worst first", () => {
   open({}, "captures");
   const head = (): HTMLElement | null => document.querySelector<HTMLElement>('[data-head="wait"] button');

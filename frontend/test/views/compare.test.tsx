@@ -240,9 +240,37 @@ it("prints no interval and no limit where the captures are too short", async () 
   };
   answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, outcome: "too_short", time }) });
   await drawAndWait();
+  expect(find("number-change").textContent).toBe("+100%");
   expect(find("number-change").nextElementSibling?.textContent).toBe("too uncertain to compare");
   expect(find("number-detectable").dataset.value).toBeUndefined();
   expect(find("number-detectable").nextElementSibling?.textContent).toBe("too uncertain to compare");
+});
+
+it("says how large a change must be that is not worth a limit, and no other number's interval", async () => {
+  const { detectable: _, ...time } = { ...SLOWER.time, outcome: "not_significant" };
+  answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, time }) });
+  await drawAndWait();
+  expect(find("number-detectable").nextElementSibling?.textContent).toBe("more than +100%");
+});
+
+it("says once what all parts of the data wait have in common", async () => {
+  const part = { ...SLOWER.parts[1], name: "data_wait:read::open", title: "data wait: read::open" };
+  answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, parts: [SLOWER.parts[1], part] }) });
+  await drawAndWait();
+  expect(find("common-words").textContent).toBe("Whether any of them changed: unknown, needs repeated runs.");
+  expect(all("part-change").map((row) => row.querySelector("th")?.textContent)).toEqual([
+    "decode::PIL.Image",
+    "read::open",
+  ]);
+  expect(find("part-changes").textContent).not.toContain("Outcome");
+});
+
+it("leads from a rank that nothing is compared with to Ranks", async () => {
+  suggested = { kind: "ready", value: { before: null, after: null } };
+  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
+  runs.value = runsOf({ captures: [entry({ id: "new/b", rank: 1 }), entry({ id: "new/c", rank: 0 })] });
+  await drawAndWait();
+  expect(find("unavailable-state").textContent).toContain("in Ranks");
 });
 
 it("shows numbers of sides that are not comparable only to those who ask, and a link keeps that", async () => {

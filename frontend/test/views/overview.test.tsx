@@ -128,10 +128,15 @@ it("says that a replay had none of the DataLoader workers that its loader has", 
 });
 
 it("says what recording cost in the report's words, the sampler included", () => {
-  const environment = { recording_cost_us: 132_000, recording_cost_text: "8.49% of one CPU, sampling stacks 131 ms" };
+  const environment = {
+    recording_cost_us: 132_000,
+    recording_cost_text: "8.49% of one CPU; 3 markers: 1 ms; stacks: 131 ms",
+  };
   open({ environment: { ...environment, recorder_overhead_us: 0, marker_count: 0 } }, "overview");
   const row = [...find("settings").querySelectorAll("tr")].find((one) => one.textContent?.startsWith("Recording cost"));
-  expect(plain(row?.textContent)).toBe("Recording cost132 ms, 8.49% of one CPU, sampling stacks 131 ms");
+  const lines = [...(row?.querySelectorAll("td p") ?? [])].map((line) => plain(line.textContent));
+  expect(plain(row?.textContent)).toContain("Recording cost132 ms, 8.49% of one CPU");
+  expect(lines).toEqual(["3 markers: 1 ms", "stacks: 131 ms"]);
   expect(row?.querySelector("td")?.dataset.value).toBe("132000");
   open({ environment: {} }, "overview");
   expect(find("settings").textContent).not.toContain("Recording cost");

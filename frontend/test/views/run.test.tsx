@@ -196,12 +196,15 @@ it("says so where the run in view is not that of the capture that the list marks
   runs.value = runsOf({ captures: [entry({ run: "audio" })] });
   draw();
   expect(all("run-sentence")).toEqual([]);
-  expect(find("unavailable-state").textContent).toContain("audio was not recorded by annotate.watch");
+  expect(find("unavailable-state").textContent).toContain(
+    "audio was not recorded with annotate.watch. Other runs are there:",
+  );
+  expect(find("unavailable-state").querySelector("code")?.textContent).toBe("audio");
   const others = all("other-run");
   expect(others.map((button) => plain(button.textContent))).toEqual(["Show exp1", "Show exp2, rank 3"]);
   click(find("other-run"));
   expect(find("of-another-run").textContent).toBe(
-    "audio was not recorded by annotate.watch. Below is another run: exp1.",
+    "audio was not recorded with annotate.watch. Below is another run: exp1.",
   );
   expect(all("run-sentence")).toHaveLength(1);
   act(() => {
@@ -210,6 +213,30 @@ it("says so where the run in view is not that of the capture that the list marks
   expect(find("of-another-run").textContent).toBe(
     "audio has no captures of several ranks. Below is another run: exp1.",
   );
+});
+
+it("offers the ranks of another run, and shows them only to those who ask", () => {
+  runs.value = runsOf({ captures: [entry({ run: "audio" })] });
+  open({}, "ranks");
+  runs.value = runsOf({ captures: [entry({ run: "audio" })] });
+  draw();
+  expect(all("ranks-sentence")).toEqual([]);
+  expect(plain(find("unavailable-state").textContent)).toContain("audio has no captures of several ranks");
+  click(find("other-run"));
+  expect(all("ranks-sentence")).toHaveLength(1);
+});
+
+it("says of one epoch no average, when the run ended, and what of a step took so long", () => {
+  const [run] = recorded.runs;
+  wholeRuns.value = WholeRuns.fromJSON({ runs: [{ ...run, epochs: 1, first_batch_us: 64_100, ended: true }] });
+  open({}, "run");
+  expect(plain(find("run-epochs").nextElementSibling?.textContent)).toBe("first batch 64.1 ms");
+  expect(plain(find("run-began").nextElementSibling?.textContent)).toMatch(/; ended .*\d/);
+  expect(
+    all("run-mark")
+      .map((row) => row.textContent)
+      .join(),
+  ).toContain(run?.marks[0]?.what);
 });
 
 it("frames what the run recorded, and says that the rate is without it", () => {

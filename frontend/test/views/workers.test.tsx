@@ -1,7 +1,9 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import type { Capture } from "../../src/contract/report";
+import { currentPlace } from "../../src/state/actions";
 import { range, view } from "../../src/state/atoms";
+import { fieldsOfPlace } from "../../src/state/place";
 import { lane, type Part, worker } from "../build";
 import { all, choose, click, find, open as openView, plain, withTimeline } from "../page";
 
@@ -132,9 +134,12 @@ it("leads to a slow sample also where its batch was never finished, and frames i
   click(row.querySelector<HTMLElement>('[data-column="duration_us"] button'));
   expect(range.value).toEqual({ startUs: 30, endUs: 70 });
   expect(find("timeline-canvas").dataset.marked).toBe("builder");
+  expect(row.getAttribute("aria-current")).toBe("true");
+  expect(fieldsOfPlace(currentPlace()).sample).toBe("5:0:0:40");
   click(row.querySelector<HTMLElement>('[data-column="batch"] button'));
   expect(range.value).toEqual({ startUs: 0, endUs: 100 });
   expect(find("timeline-canvas").dataset.marked).toBeUndefined();
+  expect(row.getAttribute("aria-current")).toBeNull();
 });
 
 it("lists slow samples with their dataset index, and an en dash for what has none", () => {

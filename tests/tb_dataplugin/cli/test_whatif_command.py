@@ -44,7 +44,8 @@ def test_without_a_change_the_usual_ones_are_shown(capture: Path, capsys: pytest
     assert main(["whatif", str(capture)]) == 0
     shown = capsys.readouterr().out
     for words in (
-        "The loop in its steady state, without starts of epochs, which the report's",
+        "Now, in the steady state: ",
+        "Starts of epochs are not part of it",
         "workers=1",
         "transform::Blur=0.5x",
         "90% interval",

@@ -206,3 +206,15 @@ def test_a_shared_machine_is_said_and_widens_the_wall_times() -> None:
     assert "few_runs" not in {one.code for one in shared.diagnostics}, "one doubt has one reason"
     assert not any(word in compare_text(shared).split("Missing data")[0] for word in ("chance", "too short"))
     assert not any(one.outcome in SIGNIFICANT for one in shared.stages if one.calls.measure == "cpu")
+
+
+def test_the_data_wait_of_a_stage_that_is_gone_is_gone_too() -> None:
+    before, after = two(BASE, 1)[0], two(BASE, 2)[0]
+    for capture, own in ((before, {"read::a": 500.0, "read::b": 100.0}), (after, {"read::b": 0.0, "other": 3.0})):
+        capture.loader.wait_by_stage_us.clear()
+        capture.loader.wait_by_stage_us.update(own)
+    after.stages.add(kind="read", label="b", path=["read::b"], count=1)
+    parts = {part.name: part for part in compare([before], [after]).parts}
+    gone, there = parts["data_wait:read::a"], parts["data_wait:read::b"]
+    assert (gone.outcome, gone.interval_text) == ("gone", "none after")
+    assert there.outcome != "gone"

@@ -111,6 +111,9 @@ def test_what_is_not_known_or_compiled_says_nothing() -> None:
         (program(operators=MODEL, dataset="Photos"), program(operators=OTHER, dataset="Photos"), False),
         (program(stages=["A", "B", "C"]), program(stages=["A", "B", "C", "D"]), True),
         (program(dataset="Photos"), program(dataset="Photos"), True),
+        # One small model, trained by programs that prepare its data in other ways.
+        (program(MODEL, ["A", "B", "C", "D"], "Photos"), program(MODEL, ["A", "B", "E", "F"], "Photos"), False),
+        (program(MODEL, ["A", "B", "C", "D"], "Photos"), program(MODEL, ["A", "B", "C", "F"], "Photos"), True),
         (program(), program(), False),
         (program(operators=MODEL), Capture(operators=MODEL, mode="replay"), False),
     ],

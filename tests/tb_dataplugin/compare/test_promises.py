@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tb_dataplugin.compare import compare
+from tb_dataplugin.compare.promises import promises
+from tb_dataplugin.compare.sides import group_runs
+from tb_dataplugin.compare.stages import compare_stages
+from tb_dataplugin.compare.total import compare_time
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
 from tests.simulated_run import Simulation, runs
 
-BASE = Simulation(steps=16, batch_size=2)
+BASE = Simulation(steps=96, batch_size=2)
 BLUR = "transform::Blur"
 
 
 def sides(factor: float, batch_size: int = 2) -> tuple[Capture, Capture]:
     (before,) = runs(BASE, np.random.default_rng(1), 1)
-    changed = Simulation(steps=16, batch_size=batch_size).with_stage(BLUR, factor)
+    changed = Simulation(steps=96, batch_size=batch_size).with_stage(BLUR, factor)
     (after,) = runs(changed, np.random.default_rng(2), 1)
     for finding in (before.findings.add(rule="a", stage="transform::Gamma"), before.findings.add(rule="b", stage=BLUR)):
         finding.gain_us_per_step = 5000
@@ -31,13 +36,23 @@ def promised(comparison: Comparison) -> list[str]:
 
 def test_the_bound_of_a_stage_that_is_faster_now_stands_beside_the_saving() -> None:
     before, after = sides(0.1)
-    saved = (before.steps.mean_us - after.steps.mean_us) / 1e3
+    saved = before.steps.mean_us - after.steps.mean_us
     found = compare([before], [after])
     (text,) = promised(found)
     number = next(place for place, one in enumerate(before.findings, 1) if one.stage == BLUR)
     assert text.startswith(f"before, finding {number}: {BLUR}, saves up to ")
-    assert float(re.findall(r"now take ([\d.]+) ms less", text)[0]) == pytest.approx(saved, rel=0.01)
+    number, unit = re.findall(r"now take ([\d.]+) (µs|ms) less", text)[0]
+    assert float(number) * {"µs": 1, "ms": 1000}[unit] == pytest.approx(saved, rel=0.01)
     assert text in " ".join(compare_text(found).split())
+
+
+def test_no_saving_is_stated_where_the_time_is_not_known_to_have_changed() -> None:
+    before, after = sides(0.1)
+    first, second = group_runs([before])[0], group_runs([after])[0]
+    stages = compare_stages(first, second, "sample", 0.0)
+    time = compare_time(first, second, "sample", 0.0)
+    assert time is not None and promises(first, second, "sample", time, stages)
+    assert not promises(first, second, "sample", replace(time, outcome="not_significant"), stages)
 
 
 @pytest.mark.parametrize(("factor", "batch_size"), [(1.0, 2), (0.1, 4)])

@@ -16,6 +16,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import step_sentence
 from tb_dataplugin.findings.verdict import judge_run
+from tb_dataplugin.units import percent
 from tests.tb_dataplugin.findings.cases import (
     CHAIN,
     PINNED,
@@ -146,6 +147,16 @@ def test_a_rank_that_waits_for_data_for_longer_is_not_said_to_wait_for_others() 
     assert sentence.startswith("The training thread waits for data for 80.0% of the window")
     assert "it is in collectives, waiting for other ranks included, for 8.80%. `tb-dataplugin ranks`" in sentence
     assert "waits for other ranks" not in sentence and "interval" not in sentence
+
+
+def test_what_the_sentence_says_of_collectives_is_not_said_again() -> None:
+    capture = capture_of(in_step_with_others(BLOCKED))
+    (fact,) = (fact for fact in capture.verdict.evidence if fact.kind == "collectives")
+    assert percent(fact.value) in capture.verdict.sentence and fact.in_sentence
+    (other,) = (
+        fact for fact in capture_of(in_step_with_others(RUNNING)).verdict.evidence if fact.kind == "collectives"
+    )
+    assert not other.in_sentence
 
 
 def test_an_all_reduce_that_runs_beside_the_backward_pass_is_no_waiting() -> None:

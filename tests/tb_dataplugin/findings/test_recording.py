@@ -24,15 +24,20 @@ def test_the_sampler_is_a_part_of_it() -> None:
     sampled = replace(results_of(run()), lines=SimpleNamespace(cost_ns=1_900_000))  # type: ignore[arg-type]
     cost = recording_cost(sampled)
     assert cost is not None and cost.us == 2000.0
-    assert cost.text.startswith("500% of one CPU, 5 markers 20.0 µs, 80 spans in DataLoader workers 80.0 µs")
-    assert cost.text.endswith("sampling stacks, by a process beside 1.90 ms")
+    share, *parts = cost.text.split("; ")
+    assert share == "500% of one CPU"
+    assert parts == [
+        "5 markers: 20.0 µs",
+        "80 spans in DataLoader workers: 80.0 µs",
+        "a process that samples stacks: 1.90 ms",
+    ]
 
 
 def test_waiting_for_a_thread_of_ours_is_named_beside_it() -> None:
     held = SimpleNamespace(holders_ns={"annotate: host samples": 3_000_000, "logger": 5_000_000})
     cost = recording_cost(replace(results_of(run()), limits=held))  # type: ignore[arg-type]
     assert cost is not None and cost.us == 100.0
-    assert cost.text.endswith("Python's lock, for which the training thread waited 3.00 ms")
+    assert cost.text.endswith("Python's lock, for which the training thread waited: 3.00 ms")
 
 
 def test_what_took_nothing_is_no_part_and_where_nothing_is_known_there_is_none() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
+from tb_dataplugin.analyses import doubts
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.rows import as_rows, row_of
+from tb_dataplugin.report.rows import DOUBTS, as_rows, row_of
 from tests.trace_builder import TraceBuilder, training_run
 
 
@@ -19,6 +23,7 @@ def test_a_row_has_the_reports_numbers() -> None:
     assert made.data_wait_share == capture.loader.wait_us / capture.window_us
     assert (made.bound, made.verdict) == (capture.verdict.bound, capture.verdict.sentence)
     assert made.finding == capture.findings[0].title
+    assert made.doubt_text == "few steps"
     assert made.doubtful and made.step_us == capture.steps.mean_us
 
 
@@ -64,3 +69,8 @@ def test_the_sentence_compares_what_is_of_one_kind() -> None:
         "Device idle in 2 captures: worst gpu, 44.0% of the window, best other, 27.6%; "
         "data wait in 1 capture without a device: w, 95.7% of the window."
     )
+
+
+def test_every_doubt_has_words_for_a_row() -> None:
+    codes = re.findall(r'Doubt\(\s*"(\w+)"', Path(doubts.__file__).read_text(encoding="utf-8"))
+    assert codes and set(codes) == set(DOUBTS)

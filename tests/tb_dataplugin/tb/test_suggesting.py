@@ -20,8 +20,11 @@ def host(tmp_path: Path) -> Host:
     return Host(tmp_path / "logs", tmp_path / "cache")
 
 
-def written(host: Host, name: str, operators: tuple[str, ...], age_s: int, mode: str = "train") -> None:
-    builder = TraceBuilder().annotated(mode).step(0, 100)
+def written(
+    host: Host, name: str, operators: tuple[str, ...], age_s: int, mode: str = "train", rank: int | None = None
+) -> None:
+    builder = TraceBuilder() if rank is None else TraceBuilder(distributedInfo={"rank": rank, "world_size": 2})
+    builder.annotated(mode).step(0, 100)
     for number, operator in enumerate(operators):
         builder.operator(10 * number, 5, operator).call("cudaLaunchKernel", 10 * number + 1, 1, number)
     path = host.logdir / f"{name}.pt.trace.json"
@@ -58,6 +61,18 @@ def test_the_oldest_newer_capture_where_none_is_older(host: Host) -> None:
     written(host, "slow/d", MODEL, 30)
     host.work()
     assert host.get("suggestion?id=slow/d") == (200, {"before": None, "after": "better/b"})
+
+
+def test_another_rank_of_its_own_run_is_neither_before_nor_after_it(host: Host) -> None:
+    written(host, "ddp/a", MODEL, 0, rank=0)
+    written(host, "ddp/b", MODEL, 10, rank=1)
+    host.work()
+    assert host.get("suggestion?id=ddp/a") == (200, {"before": None, "after": None})
+    written(host, "ddp/c", MODEL, 30, rank=0)
+    written(host, "ddp/d", MODEL, 40, rank=1)
+    host.library.scan()
+    host.work()
+    assert host.get("suggestion?id=ddp/a") == (200, {"before": "ddp/c", "after": None})
 
 
 def test_nothing_is_settled_before_all_older_captures_are_read(host: Host) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tb_dataplugin.export.whatif_text import as_json
 from tb_dataplugin.tune.model import WhatIf
 from tb_dataplugin.tune.setting import Changes, with_change
 from tb_dataplugin.whatif import Change, predict
@@ -38,6 +40,18 @@ def test_more_workers_on_cpus_that_others_have_are_said_to_be_uncertain() -> Non
     more, fewer = (predict(loop(other_cpus=2.0), Change(workers=number)) for number in (4, 1))
     assert "CPUs are not enough for what runs already" in more.notes[0] and more.crowded and not fewer.notes
     assert more.step_us.high >= 1.19 * more.step_us.value
+
+
+def test_where_no_cpu_is_free_the_answer_is_that_there_is_none() -> None:
+    crowded, some = (
+        [predict(loop(other_cpus=2.0), Change(workers=number)) for number in numbers] for numbers in ((4, 8), (4, 1))
+    )
+    answer = json.loads(as_json(loop(other_cpus=2.0), crowded))
+    least = min(made.step_us.value for made in crowded) / 1e3
+    assert answer["sentence"].startswith("No prediction of the gain: no CPU of this machine is free")
+    assert f"at least {least:.1f} ms. Now, in the steady state" in answer["sentence"]
+    assert not answer["limit_texts"]
+    assert json.loads(as_json(loop(other_cpus=2.0), some))["sentence"].startswith("Now, ")
 
 
 def test_a_loop_that_has_all_cpus_to_itself_takes_them_from_nobody() -> None:

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
-import { shortName, whenWords } from "../../model/captures";
+import { isoTime, shortName, whenWords } from "../../model/captures";
 import {
   chooseTimeUnit,
   exactNumber,
@@ -13,6 +13,7 @@ import {
 } from "../../model/format";
 import { orderOf } from "../../model/rows";
 import { selectCapture, selectView } from "../../state/actions";
+import { ExportCell, ExportHead } from "../../ui/cells";
 import { DataTable } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
@@ -39,16 +40,17 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
   const [most, setMost] = useState(FIRST_ROWS);
   const unit = chooseTimeUnit(given.flatMap((row) => row.step_us ?? []));
   if (given.length === 0) return null; // the search says so
+  const line = (row: CaptureRow) => <Row key={row.id} row={row} unit={unit} current={row.id === current} />;
   const isMixed = order === null && hasBoth(given);
   return (
     <>
       {isMixed && (
         <p class="muted" data-testid="row-order">
-          By device idle, where there is no device by data wait; replays last.
+          By device idle, where there is no device by data wait; then replays, and what has neither number.
         </p>
       )}
       <div class="scroll-x">
-        <DataTable name="All captures" class="rows" testId="row-table" main>
+        <DataTable name="All captures" class="rows" testId="row-table" main allRows={() => rows.map(line)}>
           <thead>
             <tr>
               <SortHeader label="Capture" numeric={false} {...head("capture")} />
@@ -59,13 +61,10 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
               <SortHeader label="Samples/s" {...head("rate")} />
               <SortHeader label="Verdict" numeric={false} {...head("verdict")} />
               <SortHeader label="Leading finding" numeric={false} {...head("finding")} />
+              <ExportHead label="Rank" />
             </tr>
           </thead>
-          <tbody>
-            {rows.slice(0, most).map((row) => (
-              <Row key={row.id} row={row} unit={unit} current={row.id === current} />
-            ))}
-          </tbody>
+          <tbody>{rows.slice(0, most).map(line)}</tbody>
         </DataTable>
       </div>
       {rows.length > most && (
@@ -89,7 +88,7 @@ function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current:
   const { start, end, unixMs, isStamped } = shortName(row);
   return (
     <tr data-testid="capture-row" data-id={row.id} data-state={row.state} aria-current={current ? "true" : undefined}>
-      <th scope="row">
+      <th scope="row" data-text={row.id}>
         {row.run !== "." && <span class="muted">{breakable(row.run)} / </span>}
         <button type="button" class="link" title={row.name} onClick={() => openCapture(row.id)}>
           {breakable(`${start}${end}`)}
@@ -101,10 +100,11 @@ function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current:
           </span>
         )}
       </th>
-      <td class="muted nowrap row-when">
+      <td class="muted nowrap row-when" data-text={unixMs === null ? undefined : isoTime(unixMs)}>
         {unixMs === null ? <Unknown reason="The page does not know when." /> : whenWords(unixMs, isStamped)}
       </td>
       {row.state === "ready" ? <Known row={row} unit={unit} /> : <NotReady row={row} />}
+      <ExportCell text={row.rank === undefined ? "" : String(row.rank)} />
     </tr>
   );
 }
@@ -136,7 +136,7 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
       </td>
       <td class="words" title={row.verdict}>
         <p>
-          {row.doubtful && <strong>Doubtful. </strong>}
+          {row.doubtful && <strong>Doubtful{row.doubt_text === "" ? "" : `: ${row.doubt_text}`}. </strong>}
           <Prose text={row.verdict} />
         </p>
       </td>

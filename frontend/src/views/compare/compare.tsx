@@ -7,6 +7,7 @@ import { chooseSide } from "../../state/actions";
 import { comparesAnyway, comparison, entry, sideAfter, sideBefore, suggestion, versionOf } from "../../state/atoms";
 import { after, before, comparisonKey, sides, watchComparison, watchSuggestion } from "../../state/comparing";
 import { Code } from "../../ui/code";
+import { PictureOf } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { FlameDifference } from "../flame/flame-difference";
@@ -114,8 +115,9 @@ function Unchosen() {
   return (
     <UnavailableState
       title="Choose what to compare with."
-      reason="No other capture of training here is known to be of the same program (the same operators, stages or dataset); replays are not suggested."
-    />
+      reason="No other capture of training here is known to be of the same program (the same operators, stages or dataset); replays are not suggested.">
+      {(entry.value?.rank ?? null) !== null && <p class="muted">The ranks of one run stand side by side in Ranks.</p>}
+    </UnavailableState>
   );
 }
 
@@ -165,17 +167,22 @@ function Anyway() {
 
 function Numbers({ comparison }: { comparison: Comparison }) {
   const { unit } = comparison;
+  const names = [before.value, after.value].map((side) => side?.label ?? "?");
   return (
-    <>
+    <PictureOf.Provider value={names.join(" → ")}>
       <CompareNumbers comparison={comparison} />
       <PartTable parts={ofThread(comparison)} title={`Training thread, per ${unit}`} />
       <PartTable parts={ofDevice(comparison)} title={`Device 0 in the same time, per ${unit}`} />
       <StageChangeTable comparison={comparison} />
       <FlameDifference comparison={comparison} />
-      <PartTable parts={ofKind(comparison, "data_wait_by_stage")} title={`Data wait by stage, per ${unit}`} />
+      <PartTable
+        parts={ofKind(comparison, "data_wait_by_stage")}
+        title={`Data wait by stage, per ${unit}`}
+        prefix="data wait: "
+      />
       <SettingTable settings={comparison.settings} />
       <Sources comparison={comparison} />
-    </>
+    </PictureOf.Provider>
   );
 }
 

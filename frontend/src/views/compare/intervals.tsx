@@ -47,7 +47,7 @@ export function IntervalCell({ quantity }: { quantity: Quantity }) {
       </td>
     );
   return (
-    <td class="num muted interval-words" data-testid="interval">
+    <td class="num muted interval-words" data-testid="interval" data-low={quantity.low} data-high={quantity.high}>
       {ofWhat === "" ? interval : <Explained text={ofWhat}>{interval}</Explained>}
     </td>
   );

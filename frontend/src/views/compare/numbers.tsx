@@ -2,7 +2,7 @@ import type { Comparison, Quantity } from "../../contract/report";
 import { exactNumber, formatChange, plural } from "../../model/format";
 import type { Reason } from "../../model/reasons";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
-import { intervalNote, knownChange } from "./intervals";
+import { intervalNote } from "./intervals";
 
 const NO_TIME: Reason = { title: "Unknown", message: "One side has neither steps nor samples." };
 
@@ -27,9 +27,9 @@ export function CompareNumbers({ comparison: { time, unit, before, after } }: { 
       <BigNumber
         label="Change"
         testId="number-change"
-        {...asChange(time === undefined ? undefined : knownChange(time))}
+        {...asChange(time?.change)}
         note={time === undefined ? "" : intervalNote(time)}
-        reason={time === undefined ? NO_TIME : noLimit(time)}
+        reason={time === undefined ? NO_TIME : noChange(time)}
       />
       <BigNumber
         label="Smallest detectable change"
@@ -47,9 +47,18 @@ function detectableNote(slower: number | undefined): string {
   return slower === undefined ? "with these captures" : `or ${formatChange(1 / (1 + slower) - 1)}, with these captures`;
 }
 
-/** Why there is no smallest detectable change, in the words that the report has for the interval. */
-function noLimit({ interval_text }: Quantity): Reason {
+/** Why there is no change, in the words that the report has for the interval. */
+function noChange({ interval_text }: Quantity): Reason {
   return { title: interval_text, message: interval_text };
+}
+
+/** Why there is no smallest detectable change: none that the sides could show would be worth saying, or there are no limits. */
+function noLimit(time: Quantity): Reason {
+  if (time.outcome === "too_short" || time.outcome === "identical") return noChange(time);
+  return {
+    title: "more than +100%",
+    message: "With these captures only a change of more than +100% would be certain.",
+  };
 }
 
 function asChange(change: number | undefined) {

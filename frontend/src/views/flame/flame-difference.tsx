@@ -7,6 +7,7 @@ import { flameScope, flameZoom } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Icicle, type Paint } from "../../ui/icicle";
+import { PictureMenu } from "../../ui/picture-menu";
 import { fillStyle, Legend } from "../../ui/swatch";
 import { textOfFrame } from "./frame-facts";
 
@@ -25,6 +26,7 @@ export function FlameDifference({ comparison: { flames, unit } }: { comparison: 
       <div class="table-head">
         <h2>Flame graph of the difference, per {unit}</h2>
         {flames.length > 1 && <ScopeSelect flames={flames} scope={change.scope} />}
+        {change.text === "" && <PictureMenu name={`Flame graph of the difference ${labelOf(change.scope)}`} />}
       </div>
       {change.text === "" ? (
         <Graph change={change} unit={unit} />

@@ -16,6 +16,7 @@ import { formatDuration, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { chosenSteps, flameMeasure, flameOrder, flameSearch, flameZoom } from "../../state/atoms";
 import { Icicle } from "../../ui/icicle";
+import { PictureMenu } from "../../ui/picture-menu";
 import { AllSteps } from "../shared/selection";
 import { FrameFacts, frameWords, paintFrame, textOfFrame } from "./frame-facts";
 import { FrameList } from "./frame-list";
@@ -79,6 +80,7 @@ function Graph({ part, flame, measure, order }: GraphProps) {
           {search.trim() !== "" &&
             `${plural(found.frames.size, "frame")}, ${shareWords(found.value, wholeUs)} of the time`}
         </p>
+        {wholeUs > 0 && <PictureMenu name={`Flame graph ${part.label}`} />}
       </div>
       <Crumbs flame={flame} zoomed={zoomed} zoom={zoom} />
       {wholeUs > 0 ? (

@@ -1,8 +1,8 @@
 import type { Flame } from "../../model/flame";
 import { chooseTimeUnit, formatCount, plural } from "../../model/format";
-import { shareWords } from "../../model/shares";
+import { share } from "../../model/shares";
 import { flameListed } from "../../state/atoms";
-import { TimeCell } from "../../ui/cells";
+import { ShareCell, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 
 type Props = { readonly flame: Flame; readonly samples: (index: number) => number };
@@ -53,7 +53,7 @@ function Table({ frames, samples, wholeUs }: TableProps) {
                 </th>
                 <td class="mono">{frame.place}</td>
                 <TimeCell us={frame.value} unit={unit} reason="" />
-                <td class="num">{shareWords(frame.value, wholeUs)}</td>
+                <ShareCell share={share(frame.value, wholeUs)} />
                 <TimeCell us={frame.own} unit={unit} reason="" />
                 <td class="num" data-value={samples(frame.index)}>
                   {formatCount(samples(frame.index))}

@@ -2,7 +2,7 @@ import type { Line, PartLines } from "../../contract/report";
 import { linesBy, type Measure, shareOf } from "../../model/flame-parts";
 import { chooseTimeUnit, formatCount, formatPercent, plural, type TimeUnit } from "../../model/format";
 import { flameSearch } from "../../state/atoms";
-import { TimeCell } from "../../ui/cells";
+import { ShareCell, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Prose } from "../../ui/prose";
 
@@ -68,6 +68,7 @@ export function HotLines({ lines, measure, withTime = true }: Props) {
 }
 
 function HotLine({ row, measure, unit }: { row: Line; measure: Measure; unit: TimeUnit | null }) {
+  const [low, high] = [Math.max(0, row.share - row.error), Math.min(1, row.share + row.error)];
   return (
     <tr data-testid="hot-line" data-place={row.place}>
       <td>
@@ -79,18 +80,17 @@ function HotLine({ row, measure, unit }: { row: Line; measure: Measure; unit: Ti
           }}>
           <Prose text={row.text} />
         </button>
-        {row.source !== "" && !row.text.includes(row.source) && <code class="source-line">{row.source}</code>}
+        {row.source !== "" && !row.text.includes(row.source) && (
+          <>
+            {" "}
+            <code class="source-line">{row.source}</code>
+          </>
+        )}
       </td>
-      {measure !== "all" && (
-        <td class="num" data-column="part" data-value={shareOf(row, measure)}>
-          {formatPercent(shareOf(row, measure) ?? 0)}
-        </td>
-      )}
-      <td class="num" data-value={row.share}>
-        {formatPercent(row.share)}
-      </td>
-      <td class="num">
-        {formatPercent(Math.max(0, row.share - row.error))} to {formatPercent(Math.min(1, row.share + row.error))}
+      {measure !== "all" && <ShareCell column="part" share={shareOf(row, measure) ?? 0} />}
+      <ShareCell share={row.share} />
+      <td class="num" data-low={low} data-high={high}>
+        {formatPercent(low)} to {formatPercent(high)}
       </td>
       {unit !== null && <TimeCell us={row.time_us} unit={unit} reason="" />}
       <td class="num" data-value={row.samples}>

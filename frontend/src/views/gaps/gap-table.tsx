@@ -12,10 +12,11 @@ import {
   type TimeUnit,
 } from "../../model/format";
 import { type GapColumn, sortedGaps, turnedSort } from "../../model/gap-order";
-import { shareWords } from "../../model/shares";
+import { share, shareWords } from "../../model/shares";
 import { stageLabel } from "../../model/words";
 import { gapRows, gapSort } from "../../state/atoms";
 import { GapCauses } from "../../ui/cause-bar";
+import { ExportCell, ExportHead, ShareCell } from "../../ui/cells";
 import { DataTable } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
@@ -33,7 +34,8 @@ type Props = { readonly device: Device; readonly cause: Cause | null; readonly c
 export function GapTable({ device, cause, chosen }: Props) {
   if (device.gaps.length === 0) return null;
   const gaps = gapsOfCause(device.gaps, cause);
-  const rows = sortedGaps(gaps, gapSort.value).slice(0, gapRows.value);
+  const sorted = sortedGaps(gaps, gapSort.value);
+  const rows = sorted.slice(0, gapRows.value);
   const withStage = device.gaps.some(({ stage }) => stage !== "");
   const start = chooseTimeUnit(device.gaps.map((gap) => gap.start_us));
   const units = {
@@ -44,6 +46,16 @@ export function GapTable({ device, cause, chosen }: Props) {
     ),
     duration: chooseTimeUnit(device.gaps.map((gap) => gap.duration_us)),
   };
+  const line = (gap: Gap) => (
+    <GapLine
+      key={gap.start_us}
+      gap={gap}
+      units={units}
+      idleUs={device.idle_us}
+      current={gap === chosen}
+      withStage={withStage}
+    />
+  );
   return (
     <section>
       <h2>Gaps</h2>
@@ -51,7 +63,12 @@ export function GapTable({ device, cause, chosen }: Props) {
         {coverWords(device, gaps, cause)}
       </p>
       <div class="scroll-x">
-        <DataTable name="Idle gaps" class={withStage ? "gaps" : "gaps unstaged"} testId="gap-table" main>
+        <DataTable
+          name="Idle gaps"
+          class={withStage ? "gaps" : "gaps unstaged"}
+          testId="gap-table"
+          main
+          allRows={() => sorted.map(line)}>
           <thead>
             <tr>
               <Head column="start_us" label="Start" unit={units.start} />
@@ -65,20 +82,10 @@ export function GapTable({ device, cause, chosen }: Props) {
               </th>
               {withStage && <Head column="stage" label="Stage" numeric={false} title={STAGE} />}
               <Head column="step" label="Step" />
+              <ExportHead label="Main cause alone" />
             </tr>
           </thead>
-          <tbody>
-            {rows.map((gap) => (
-              <GapLine
-                key={gap.start_us}
-                gap={gap}
-                units={units}
-                idleUs={device.idle_us}
-                current={gap === chosen}
-                withStage={withStage}
-              />
-            ))}
-          </tbody>
+          <tbody>{rows.map(line)}</tbody>
         </DataTable>
       </div>
       {rows.length < gaps.length && (
@@ -139,7 +146,7 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
       data-cause={cause}
       aria-current={current ? "true" : undefined}
       onClick={() => showGap(gap)}>
-      <td class="num" title={exactUs(gap.start_us)}>
+      <td class="num" data-value-us={gap.start_us} title={exactUs(gap.start_us)}>
         <button
           type="button"
           class="link tabular"
@@ -150,12 +157,12 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
       <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>
         {inUnit(gap.duration_us, units.duration)}
       </td>
-      <td data-value-us={mainUs} title={parts.map((part) => `${part.name} ${exactUs(part.us)}`).join("\n")}>
+      <td data-text={causeLabel(cause)} title={parts.map((part) => `${part.name} ${exactUs(part.us)}`).join("\n")}>
         <Swatch token={`idle:${cause}`} />
         {causeLabel(cause)}
         {mainUs !== undefined && <span class="muted tabular"> {shareWords(mainUs, gap.duration_us)}</span>}
       </td>
-      <td class="num">{shareWords(gap.duration_us, idleUs)}</td>
+      <ShareCell share={share(gap.duration_us, idleUs)} />
       <td class="gap-causes">
         <GapCauses cause={cause} parts={parts} wholeUs={gap.duration_us} />
       </td>
@@ -165,6 +172,7 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
         </td>
       )}
       <td class="num">{gap.step ?? <Unknown reason="The gap starts outside any step." />}</td>
+      <ExportCell us={mainUs} />
     </tr>
   );
 }

@@ -1,6 +1,7 @@
 import { batch } from "@preact/signals";
-import type { Capture } from "../../contract/report";
+import type { Capture, Loader } from "../../contract/report";
 import type { Cause } from "../../model/causes";
+import { formatDuration, plural } from "../../model/format";
 import { newEvidence, stageParts } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
 import { selectView } from "../../state/actions";
@@ -57,8 +58,14 @@ export function Overview({ capture }: { capture: Capture }) {
 }
 
 function Steps({ capture }: { capture: Capture }) {
-  if (capture.steps !== undefined)
-    return <StepChart steps={capture.steps} waitKnown={capture.loader !== undefined} selection={capture.selection} />;
+  const { steps, loader, selection } = capture;
+  if (steps !== undefined)
+    return (
+      <div>
+        <StepChart steps={steps} waitKnown={loader !== undefined} selection={selection} />
+        {loader !== undefined && <SingleWaits loader={loader} />}
+      </div>
+    );
   return (
     <section data-testid="steps-unavailable">
       <h2>Steps</h2>
@@ -66,6 +73,23 @@ function Steps({ capture }: { capture: Capture }) {
         <Prose text={reasonFor(capture, "steps").message} />
       </p>
     </section>
+  );
+}
+
+/** A step may wait for several batches: its data wait is then longer than any of these. */
+function SingleWaits({ loader }: { loader: Loader }) {
+  const { wait_count: count, wait_p50_us: median, wait_max_us: longest, first_batch_wait_us: first } = loader;
+  const words = [
+    count > 1 && median !== undefined && longest !== undefined
+      ? `${plural(count, "wait")}, p50 ${formatDuration(median)}, longest ${formatDuration(longest)}`
+      : "",
+    first === undefined ? "" : `for the first batch ${formatDuration(first)}`,
+  ].filter(Boolean);
+  if (words.length === 0) return null;
+  return (
+    <p class="muted" data-testid="single-waits">
+      Data wait of single batches: {words.join("; ")}.
+    </p>
   );
 }
 

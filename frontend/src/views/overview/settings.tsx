@@ -4,11 +4,23 @@ import { formatBytes, formatCount, formatDuration, plural, significant } from ".
 import { labelOf } from "../../model/words";
 import { DataTable } from "../../ui/data-table";
 
-type Row = { readonly name: string; readonly value: string; readonly exact?: number };
+type Row = {
+  readonly name: string;
+  readonly value: string;
+  readonly exact?: Exact;
+  /** What the value is the sum of, a line each. */
+  readonly parts?: readonly string[];
+};
+
+/** For copies of the table: rows have units of their own. */
+type Exact = { readonly value: number; readonly unit: string };
 
 function known<T>(name: string, value: T | undefined, words: (value: T) => string): Row[] {
-  if (value === undefined) return [];
-  return [typeof value === "number" ? { name, value: words(value), exact: value } : { name, value: words(value) }];
+  return value === undefined ? [] : [{ name, value: words(value) }];
+}
+
+function number(name: string, value: number | undefined, words: (value: number) => string, unit = ""): Row[] {
+  return value === undefined ? [] : [{ name, value: words(value), exact: { value, unit } }];
 }
 
 function filled(name: string, value: string): Row[] {
@@ -26,16 +38,13 @@ function loaderRows({ loader }: Capture): Row[] {
   if (loader === undefined) return [];
   return [
     ...filled(setting("dataset"), loader.dataset),
-    ...known(setting("num_workers"), loader.num_workers, formatCount),
-    ...known(setting("batch_size"), loader.batch_size, formatCount),
-    ...known(setting("prefetch_factor"), loader.prefetch_factor, formatCount),
+    ...number(setting("num_workers"), loader.num_workers, formatCount),
+    ...number(setting("batch_size"), loader.batch_size, formatCount),
+    ...number(setting("prefetch_factor"), loader.prefetch_factor, formatCount),
     ...known(setting("pin_memory"), loader.pin_memory, yesNo),
     ...known(setting("persistent_workers"), loader.persistent_workers, yesNo),
     ...known(setting("in_order"), loader.in_order, yesNo),
     ...filled(setting("start_method"), loader.start_method),
-    ...known("First-batch wait", loader.first_batch_wait_us, formatDuration),
-    ...known("Median data wait", loader.wait_p50_us, formatDuration),
-    ...known("Longest data wait", loader.wait_max_us, formatDuration),
   ];
 }
 
@@ -46,21 +55,27 @@ function hostRows(capture: Capture): Row[] {
     ...known("Rank", capture.rank, (rank) =>
       capture.world_size === undefined ? `${rank}` : `${rank} of ${capture.world_size}`,
     ),
-    ...known(setting("cores"), environment?.cores, formatCount),
-    ...known(setting("cpu_quota"), environment?.cpu_quota, coreWords),
-    ...known(setting("memory_bytes"), environment?.memory_bytes, formatBytes),
-    ...known(setting("shm_bytes"), environment?.shm_bytes, formatBytes),
-    ...known(setting("torch_threads"), environment?.torch_threads, formatCount),
+    ...number(setting("cores"), environment?.cores, formatCount),
+    ...number(setting("cpu_quota"), environment?.cpu_quota, coreWords, "cores"),
+    ...number(setting("memory_bytes"), environment?.memory_bytes, formatBytes, "B"),
+    ...number(setting("shm_bytes"), environment?.shm_bytes, formatBytes, "B"),
+    ...number(setting("torch_threads"), environment?.torch_threads, formatCount),
     ...recordingRows(capture),
   ];
 }
 
 /** All that recording took, in the words of the terminal; it is known of the whole window only. */
 function recordingRows({ environment }: Capture): Row[] {
-  const { recording_cost_text: parts = "" } = environment ?? {};
+  const [share = "", ...parts] = environment?.recording_cost_text.split("; ") ?? [];
+  const cost = number(
+    "Recording cost",
+    environment?.recording_cost_us,
+    (us) => `${formatDuration(us)}, ${share}`,
+    "µs",
+  );
   return [
-    ...known("Recording cost", environment?.recording_cost_us, (us) => `${formatDuration(us)}, ${parts}`),
-    ...known("Dropped spans", environment?.dropped_spans, formatCount),
+    ...cost.map((row) => ({ ...row, parts })),
+    ...number("Dropped spans", environment?.dropped_spans, formatCount),
   ];
 }
 
@@ -94,15 +109,20 @@ export function Settings({ capture }: { capture: Capture }) {
       )}
       <div class="columns narrow">
         {groups.map((group) => (
-          <div key={group.title}>
+          <div key={group.title} class="parts-box">
             <DataTable name={`Settings: ${group.title}`} class="settings">
               <caption>{group.title}</caption>
               <tbody>
                 {group.rows.map((row) => (
                   <tr key={row.name}>
                     <th scope="row">{row.name}</th>
-                    <td class="num" data-value={row.exact}>
+                    <td class="num" data-value={row.exact?.value} data-unit={row.exact?.unit}>
                       {row.value}
+                      {row.parts?.map((part) => (
+                        <p key={part} class="muted">
+                          {part}
+                        </p>
+                      ))}
                     </td>
                   </tr>
                 ))}

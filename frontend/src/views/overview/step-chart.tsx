@@ -39,13 +39,13 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
       <figcaption>
         <h2>Steps</h2>
         <Legend items={legend} />
+        {first.of > 1 && <span class="muted">each bar is the longest of {plural(first.of, "step")}</span>}
+        <PictureMenu name="Steps" />
         {sawtooth !== undefined && (
           <p class="sawtooth" data-testid="sawtooth" data-period={sawtooth.period}>
             {sawtooth.sentence}
           </p>
         )}
-        {first.of > 1 && <span class="muted">each bar is the longest of {plural(first.of, "step")}</span>}
-        <PictureMenu name="Steps" />
       </figcaption>
       {canChoose && <Fields steps={steps} selection={selection} />}
       <svg

@@ -1,5 +1,6 @@
 import type { Capture } from "../../contract/report";
 import { formatDuration } from "../../model/format";
+import { PictureMenu } from "../../ui/picture-menu";
 import { ShareBar } from "../../ui/share-bar";
 
 /** Whether all of the three numbers are known, so that there is a picture, with the sentence below it. */
@@ -47,8 +48,9 @@ export function WaitPicture({ capture: { loader, devices } }: { capture: Capture
               .map((part) => ({ ...part, name: `${part.name} ${formatDuration(part.us)},` }))}
           />
         ))}
-      <figcaption class="muted" data-testid="wait-sentence">
-        {loader?.wait_sentence}
+      <figcaption class="muted table-head">
+        <span data-testid="wait-sentence">{loader?.wait_sentence}</span>
+        <PictureMenu name="Data wait" />
       </figcaption>
     </figure>
   );

@@ -365,7 +365,7 @@ function Predicted({ made: { stepUs, samplesPerS, waitShare }, unit }: CellsProp
       <td class="num" data-value-us={stepUs.value} title={exactUs(stepUs.value)}>
         {inUnit(stepUs.value, unit)}
       </td>
-      <td class="num">
+      <td class="num" data-low-us={stepUs.low} data-high-us={stepUs.high}>
         {inUnit(stepUs.low, unit)} to {inUnit(stepUs.high, unit)}
       </td>
       <td class="num" data-value={samplesPerS?.value}>
@@ -382,11 +382,11 @@ function Predicted({ made: { stepUs, samplesPerS, waitShare }, unit }: CellsProp
 function AtBest({ made: { stepUs }, unit }: CellsProps) {
   return (
     <>
-      <td class="num" data-value-us={stepUs.value} title={exactUs(stepUs.value)}>
-        at least {inUnit(stepUs.value, unit)}
-      </td>
       <td class="num">
         <Unknown reason={CROWDED} />
+      </td>
+      <td class="num" data-low-us={stepUs.value} title={exactUs(stepUs.value)}>
+        at least {inUnit(stepUs.value, unit)}
       </td>
       <td class="num">
         <Unknown reason={CROWDED} />

@@ -6,9 +6,18 @@ import { loadRanks } from "../../state/run-views";
 import { asShare, BigNumber, NumberRow } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
-import { OfAnother } from "../shared/of-another";
+import { OfAnother, OthersOnly } from "../shared/of-another";
 import { RankChart } from "./rank-chart";
 import { Clocks, Owners, RankTable } from "./tables";
+
+const LACKS = "has no captures of several ranks";
+
+function otherOf(ranks: Ranks): { readonly name: string; readonly show: () => void } {
+  const show = (): void => {
+    chosenRun.value = ranks.run;
+  };
+  return { name: nameOf(ranks), show };
+}
 
 /** All captured ranks of a run: who holds up the others, and why. */
 export function RanksView() {
@@ -20,15 +29,17 @@ export function RanksView() {
     return <LoadingState title="Reading the captures of all ranks" detail="All of them are read once more." />;
   }
   const wanted = chosenRun.value ?? entry.value?.run;
-  const ranks = answer.ranks.find((one) => one.run === wanted) ?? answer.ranks[0];
+  const ranks = answer.ranks.find((one) => one.run === wanted) ?? (entry.value === null ? answer.ranks[0] : undefined);
   return (
     <div data-testid="ranks" class="run-view">
-      {ranks === undefined ? (
+      {answer.ranks.length === 0 ? (
         <UnavailableState title="No ranks" reason={answer.hint_text} />
+      ) : ranks === undefined ? (
+        <OthersOnly title="No ranks in this capture's run" lacks={LACKS} others={answer.ranks.map(otherOf)} />
       ) : (
         <>
           <Choice all={answer.ranks} ranks={ranks} />
-          <OfAnother runs={answer.ranks} shown={ranks.run} lacks="has no captures of several ranks" />
+          <OfAnother runs={answer.ranks} shown={ranks.run} lacks={LACKS} />
           <Shown ranks={ranks} />
         </>
       )}

@@ -10,9 +10,11 @@ import { DataTable, Rows, Th } from "../../ui/data-table";
 import { asDuration, BigNumber, NumberRow, Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
-import { folderName, OfAnother } from "../shared/of-another";
+import { OfAnother, OthersOnly } from "../shared/of-another";
 import { captureCalled, openCapture } from "../shared/open-capture";
 import { RunChart } from "./run-chart";
+
+const LACKS = "was not recorded with annotate.watch";
 
 /** A program from its beginning to its end, as annotate.watch recorded it. */
 export function WholeRunView() {
@@ -30,11 +32,15 @@ export function WholeRunView() {
       {answer.runs.length === 0 ? (
         <UnavailableState title="No whole run" reason={answer.hint_text} />
       ) : run === undefined ? (
-        <OthersOnly all={answer.runs} own={entry.value?.run ?? ""} />
+        <OthersOnly
+          title="No whole run of this capture"
+          lacks={LACKS}
+          others={answer.runs.map((one) => ({ name: runName(one), show: () => chooseRun(one) }))}
+        />
       ) : (
         <>
           <Choice all={answer.runs} run={run} />
-          <OfAnother runs={answer.runs} shown={run.run} lacks="was not recorded by annotate.watch" />
+          <OfAnother runs={answer.runs} shown={run.run} lacks={LACKS} />
           <Shown run={run} />
         </>
       )}
@@ -49,21 +55,6 @@ function shownRun(all: readonly WholeRun[]): WholeRun | undefined {
     all.find((one) => one.run === wanted && (one.rank ?? null) === chosenRank.value) ??
     all.find((one) => one.run === wanted) ??
     (entry.value === null ? all[0] : undefined)
-  );
-}
-
-function OthersOnly({ all, own }: { all: readonly WholeRun[]; own: string }) {
-  const reason = `${folderName(own)} was not recorded by annotate.watch; of other runs there is a record.`;
-  return (
-    <UnavailableState title="No whole run of this capture" reason={reason}>
-      {all.map((one) => (
-        <p key={runName(one)}>
-          <button type="button" class="link" data-testid="other-run" onClick={() => chooseRun(one)}>
-            Show {runName(one)}
-          </button>
-        </p>
-      ))}
-    </UnavailableState>
   );
 }
 
@@ -107,7 +98,6 @@ function Shown({ run }: { run: WholeRun }) {
 
 function Numbers({ run }: { run: WholeRun }) {
   const began = new Date(1000 * run.began);
-  const state = run.ended ? "ended" : "runs, or was killed";
   return (
     <NumberRow>
       <BigNumber
@@ -151,7 +141,7 @@ function Numbers({ run }: { run: WholeRun }) {
         testId="run-epochs"
         value={run.epochs}
         text={formatCount(run.epochs)}
-        note={run.first_batch_us === undefined ? "" : `first batch ${formatDuration(run.first_batch_us)} on average`}
+        note={firstBatchWords(run)}
       />
       <BigNumber
         label="Began"
@@ -159,10 +149,21 @@ function Numbers({ run }: { run: WholeRun }) {
         value={run.began}
         text={began.toLocaleDateString(undefined, { month: "short", day: "numeric" })}
         exact={began.toISOString()}
-        note={`${began.toLocaleTimeString()}, ${state}`}
+        note={`${began.toLocaleTimeString()}; ${endWords(run)}`}
       />
     </NumberRow>
   );
+}
+
+/** An average says nothing of one. */
+function firstBatchWords({ first_batch_us: us, epochs }: WholeRun): string {
+  if (us === undefined) return "";
+  return `first batch ${formatDuration(us)}${epochs > 1 ? " on average" : ""}`;
+}
+
+function endWords({ ended, began, seconds }: WholeRun): string {
+  if (!ended) return "runs still, or was killed";
+  return `ended ${new Date(1000 * (began + seconds)).toLocaleTimeString()}`;
 }
 
 function Marks({ run }: { run: WholeRun }) {
@@ -184,6 +185,7 @@ function Marks({ run }: { run: WholeRun }) {
               <Th column="after" label="After" unit="h:min:s" />
               <Th column="what" label="What" numeric={false} />
               {withLasted && <Th column="lasted" label="Lasted" title="How long it went on" />}
+              <Th column="of" label="Of what" numeric={false} />
               <Th column="took" label="Took" title="The wait or the step of a stall; the mean one of a slow time" />
               <Th column="where" label="What happened" numeric={false} />
               <Th column="capture" label="Capture" numeric={false} />
@@ -235,6 +237,7 @@ function MarkRow({ mark, run, lastedS }: MarkProps) {
           {lastedS === undefined ? <Unknown reason="A single one." /> : formatDuration(1e6 * lastedS)}
         </td>
       )}
+      <td>{mark.what}</td>
       <td class="num" data-value-us={mark.took_us} title={exactUs(mark.took_us)}>
         {formatDuration(mark.took_us)}
       </td>

@@ -1,9 +1,10 @@
 import { entry } from "../../state/atoms";
+import { UnavailableState } from "../../ui/states";
 
 type Props = {
   readonly runs: ReadonlyArray<{ readonly run: string }>;
   readonly shown: string;
-  /** "was not recorded by annotate.watch" */
+  /** "was not recorded with annotate.watch" */
   readonly lacks: string;
 };
 
@@ -15,6 +16,26 @@ export function OfAnother({ runs, shown, lacks }: Props) {
     <p class="muted" role="status" data-testid="of-another-run">
       {folderName(own)} {lacks}. Below is another run: {folderName(shown)}.
     </p>
+  );
+}
+
+type Other = { readonly name: string; readonly show: () => void };
+
+type OthersProps = { readonly title: string; readonly lacks: string; readonly others: readonly Other[] };
+
+/** In place of the run of the capture in view, which has nothing to show: another one's numbers would be taken for its own. */
+export function OthersOnly({ title, lacks, others }: OthersProps) {
+  const were = others.length === 1 ? "Another run is there:" : "Other runs are there:";
+  return (
+    <UnavailableState title={title} reason={`\`${folderName(entry.value?.run ?? "")}\` ${lacks}. ${were}`}>
+      {others.map(({ name, show }) => (
+        <p key={name}>
+          <button type="button" class="link" data-testid="other-run" onClick={show}>
+            Show {name}
+          </button>
+        </p>
+      ))}
+    </UnavailableState>
   );
 }
 

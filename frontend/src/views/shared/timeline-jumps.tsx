@@ -26,12 +26,17 @@ export type TurnGap = (shown: TimeRange, turn: 1 | -1) => boolean;
 const KINDS: Readonly<Record<string, Kind>> = { g: "gap", n: "wait" };
 const WORDS: Readonly<Record<Kind, string>> = { gap: "idle gap", wait: "data wait" };
 
+function missingWords(kind: Kind, hasAny: boolean, turn: 1 | -1): string {
+  if (!hasAny) return `The timeline has no ${WORDS[kind]}.`;
+  return `No ${WORDS[kind]} ${turn > 0 ? "after" : "before"} this one.`;
+}
+
 export function TimelineJumps({ model, whole, shown, turnGap, children }: Props) {
   const said = useSignal("");
   const jump = (kind: Kind, turn: 1 | -1): void => {
     const isThere =
       kind === "gap" && turnGap !== undefined ? turnGap(shown, turn) : goToDrawn([model, whole], kind, shown, turn);
-    said.value = isThere ? "" : `No ${WORDS[kind]} ${turn > 0 ? "after" : "before"} this one.`;
+    said.value = isThere ? "" : missingWords(kind, spansOf(whole, isOfKind[kind]).length > 0, turn);
   };
   const latest = useRef(jump);
   latest.current = jump;

@@ -4,6 +4,7 @@ import { chooseTimeUnit, formatCount, formatDuration, inUnit, plural } from "../
 import { type Bar, countTicks, durationTicks, histogramBars, percentilePx } from "../../model/histogram";
 import { shareWords } from "../../model/shares";
 import { cssColor } from "../../theme/tokens";
+import { PictureMenu } from "../../ui/picture-menu";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
 
@@ -36,6 +37,7 @@ export function CallHistogram({ detail, kind }: { detail: StageDetail; kind: str
             {logarithmic ? ", logarithmic axis" : ""}; {plural(detail.count, "call")}
           </span>
         </h2>
+        <PictureMenu name={`Calls by duration ${detail.name}`} />
       </figcaption>
       <svg
         width={widthPx}

@@ -3,6 +3,7 @@ import type { StageDetail, StageTrend } from "../../contract/report";
 import { chooseTimeUnit, formatDuration, formatTick, onAxis, plural } from "../../model/format";
 import { niceStep, ticks } from "../../model/time-scale";
 import { cssColor } from "../../theme/tokens";
+import { PictureMenu } from "../../ui/picture-menu";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
 
@@ -22,7 +23,8 @@ type Props = {
 };
 
 /** Mean and longest call of each batch over the window. */
-export function CallTrend({ detail: { trend }, kind, startUs, windowUs }: Props) {
+export function CallTrend({ detail, kind, startUs, windowUs }: Props) {
+  const { trend } = detail;
   const [ref, widthPx] = useWidth<HTMLDivElement>(480);
   const hover = useSignal<{ readonly row: number; readonly x: number; readonly y: number } | null>(null);
   if (trend === undefined) return null;
@@ -43,6 +45,7 @@ export function CallTrend({ detail: { trend }, kind, startUs, windowUs }: Props)
     <figure class="chart" ref={ref} data-testid="trend" data-per={trend.per}>
       <figcaption>
         <h2>Time per call over the window, {what}</h2>
+        <PictureMenu name={`Time per call ${detail.name}`} />
       </figcaption>
       <svg
         width={widthPx}

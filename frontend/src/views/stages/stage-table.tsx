@@ -4,14 +4,13 @@ import type { Capture, Stage } from "../../contract/report";
 import { formatCount } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { containsAll } from "../../model/rows";
-import { shareWords } from "../../model/shares";
+import { share } from "../../model/shares";
 import { buildTree, flatRows, nestedRows, type StageColumn, type StageRow, stageName } from "../../model/stage-tree";
 import { showStage } from "../../state/actions";
 import { stageSearch, stageSort, stagesFlat, stagesFolded } from "../../state/atoms";
-import { TimeCell } from "../../ui/cells";
+import { ShareCell, TimeCell } from "../../ui/cells";
 import { DataTable } from "../../ui/data-table";
 import { Explained } from "../../ui/explained";
-import { Unknown } from "../../ui/numbers";
 import { SearchField } from "../../ui/search-field";
 import { SortHeader } from "../../ui/sort-header";
 import { Bars, BytesCell, LimitCell, ReplayCells, StageName } from "./stage-cells";
@@ -175,13 +174,10 @@ function StageLine({ row, units, largestUs, capture, flat, known }: LineProps) {
         <Bars stage={stage} largestUs={largestUs} />
       </td>
       <TimeCell column="blame_us" us={stage.blame_us} unit={units.wait} reason={reason} />
-      <td class="num">
-        {stage.blame_us === undefined ? (
-          <Unknown reason={reason} />
-        ) : (
-          shareWords(stage.blame_us, capture.loader?.wait_us)
-        )}
-      </td>
+      <ShareCell
+        share={stage.blame_us === undefined ? undefined : share(stage.blame_us, capture.loader?.wait_us)}
+        reason={reason || "There was no data wait."}
+      />
       <td class="num" data-column="count" data-value={stage.count}>
         {formatCount(stage.count)}
       </td>

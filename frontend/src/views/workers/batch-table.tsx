@@ -48,6 +48,7 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
   const rows = sorted.slice(0, batchRows.value);
   const unit = chooseTimeUnit(batches.flatMap((batch) => TIMES.map(({ column }) => batch[column])));
   const left = sorted.length - rows.length;
+  const line = (batch: Batch) => <BatchLine key={batchKey(batch)} batch={batch} unit={unit} />;
   return (
     <section>
       <h2>Batches</h2>
@@ -57,7 +58,7 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
         <span class="on-screen">Choose one to see in the timeline who built it and who waited for it.</span>
       </p>
       <div class="scroll-x">
-        <DataTable name="Batches" class="gaps batches" testId="batch-table" main>
+        <DataTable name="Batches" class="gaps batches" testId="batch-table" main allRows={() => sorted.map(line)}>
           <thead>
             <tr>
               <Head column="number" label="Batch" />
@@ -72,11 +73,7 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
               ))}
             </tr>
           </thead>
-          <tbody>
-            {rows.map((batch) => (
-              <BatchLine key={batchKey(batch)} batch={batch} unit={unit} />
-            ))}
-          </tbody>
+          <tbody>{rows.map(line)}</tbody>
         </DataTable>
       </div>
       {left > 0 && (

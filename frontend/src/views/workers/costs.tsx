@@ -3,6 +3,7 @@ import { costFacts, costParts } from "../../model/costs";
 import { formatDuration, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { Explained } from "../../ui/explained";
+import { PictureMenu } from "../../ui/picture-menu";
 import { ShareBar } from "../../ui/share-bar";
 import { Swatch } from "../../ui/swatch";
 
@@ -17,6 +18,7 @@ export function Costs({ costs }: { costs: WorkerCosts | undefined }) {
         <span class="muted">
           {plural(costs.batches, "batch")} of all DataLoader workers, begun and finished in the window
         </span>
+        {parts.length > 0 && <PictureMenu name="Cost of a batch" />}
       </div>
       {parts.length > 0 && (
         <ShareBar parts={parts} wholeUs={costs.wall_us} of="the build time" testId="cost-bar">

@@ -27,6 +27,7 @@ export function QueueChart({ queue }: { queue: QueueDepth }) {
   const bottom = TOP_PX + PLOT_PX;
   return (
     <figure class="queue" ref={ref}>
+      <PictureMenu name="Batches in queue" />
       <svg
         width={widthPx}
         height={HEIGHT_PX}
@@ -67,7 +68,6 @@ export function QueueChart({ queue }: { queue: QueueDepth }) {
           />
         )}
       </svg>
-      <PictureMenu name="Batches in queue" />
       <QueueLegend leftPx={leftPx} isLate={rowAtTime(queue.time_us, shown.startUs) < 0} />
       {hover.value !== null && (
         <Tooltip x={hover.value.x} y={hover.value.y}>
@@ -108,7 +108,7 @@ function QueueLegend({ leftPx, isLate }: { leftPx: number; isLate: boolean }) {
         <Key name="queue-flight" />
         in flight: handed to a DataLoader worker, not finished
       </li>
-      {isLate && <li>not known before the first batch that the window sees handed out</li>}
+      {isLate && <li>unknown until the window's first batch is handed out</li>}
     </ul>
   );
 }

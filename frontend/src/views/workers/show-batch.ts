@@ -3,7 +3,8 @@
 import { batch as together } from "@preact/signals";
 import type { Batch, SlowSample } from "../../contract/report";
 import { batchExtent, batchKey } from "../../model/batches";
-import { markedSpan, selectedBatch, timeline } from "../../state/atoms";
+import { sampleKey } from "../../model/workers";
+import { selectedBatch, selectedSample, timeline } from "../../state/atoms";
 import { goTo, offerTimeline } from "../shared/go-to";
 
 export function showBatch(batch: Batch): void {
@@ -19,19 +20,15 @@ export function showBatch(batch: Batch): void {
 /** Without moving the timeline: its arrow is drawn, no sample is framed. */
 export function chooseBatch(batch: Batch | null): void {
   selectedBatch.value = batch === null ? null : batchKey(batch);
-  markedSpan.value = null;
+  selectedSample.value = null;
 }
 
-/** Frames the sample in the lane of the DataLoader worker that made it, or of the training thread; `batch` is the one it went into, where it is listed. */
-export function showSample({ start_us, duration_us, loader, worker }: SlowSample, batch: Batch | undefined): void {
-  const endUs = start_us + duration_us;
-  const lane = timeline.value.whole?.lanes.find(({ owner, kind, isTrainingThread }) =>
-    worker < 0 ? kind === "stages" && isTrainingThread : owner?.worker === worker && owner.loader === loader,
-  );
+/** The timeline frames the sample; `batch` is the one it went into, where it is listed. */
+export function showSample(sample: SlowSample, batch: Batch | undefined): void {
   together(() => {
     chooseBatch(batch ?? null);
-    if (lane !== undefined) markedSpan.value = { laneId: lane.id, name: "", startUs: start_us, endUs };
-    goTo(start_us, endUs);
+    selectedSample.value = sampleKey(sample);
+    goTo(sample.start_us, sample.start_us + sample.duration_us);
   });
   offerTimeline();
 }

@@ -1,9 +1,10 @@
 import type { Batch, SlowSample } from "../../contract/report";
 import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
 import { stageToken } from "../../model/parts";
-import { shareWords } from "../../model/shares";
-import type { LoaderPart } from "../../model/workers";
-import { FilesCell, TimeCell } from "../../ui/cells";
+import { share } from "../../model/shares";
+import { type LoaderPart, sampleKey } from "../../model/workers";
+import { selectedSample } from "../../state/atoms";
+import { FilesCell, ShareCell, TimeCell } from "../../ui/cells";
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
@@ -100,6 +101,7 @@ function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
       data-testid="slow-sample-row"
       data-index={index}
       data-start-us={sample.start_us}
+      aria-current={selectedSample.value === sampleKey(sample) ? "true" : undefined}
       onClick={() => showSample(sample, batch)}>
       <td class="num" data-column="index" data-value={index < 0 ? undefined : index}>
         {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
@@ -130,7 +132,7 @@ function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
         )}
       </td>
       <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />
-      <td class="num">{shareWords(sample.stage_us, sample.duration_us)}</td>
+      <ShareCell share={share(sample.stage_us, sample.duration_us)} />
       {withFiles && <FilesCell files={sample.files} reason={NO_FILES} />}
     </tr>
   );

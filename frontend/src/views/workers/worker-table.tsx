@@ -1,8 +1,8 @@
 import type { Worker } from "../../contract/report";
 import { chooseTimeUnit, exactNumber, formatCount, formatRatio, type TimeUnit } from "../../model/format";
-import { shareWords } from "../../model/shares";
+import { share } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
-import { TimeCell } from "../../ui/cells";
+import { ShareCell, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 
@@ -71,7 +71,7 @@ function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
         {formatCount(worker.batches)}
       </td>
       {time("busy_us")}
-      <td class="num">{shareWords(worker.busy_us, worker.busy_us + worker.idle_us)}</td>
+      <ShareCell share={share(worker.busy_us, worker.busy_us + worker.idle_us)} />
       {time("idle_us")}
       {time("starved_us")}
       {time("startup_us")}

@@ -1,13 +1,14 @@
-import { useCallback, useEffect } from "preact/hooks";
-import type { Capture } from "../../contract/report";
+import { useCallback, useEffect, useMemo } from "preact/hooks";
+import type { Capture, SlowSample } from "../../contract/report";
 import { batchLines, batchOfBox, findBatch, linkOf } from "../../model/batches";
+import type { Place } from "../../model/chain";
 import { plural } from "../../model/format";
 import type { BoxInfo } from "../../model/hover";
 import type { LaneRows } from "../../model/lanes";
 import { reasonFor } from "../../model/reasons";
-import { type LoaderPart, listedLoaders, loaderPart } from "../../model/workers";
+import { type LoaderPart, listedLoaders, loaderPart, placeOfSample, sampleKey } from "../../model/workers";
 import { selectView } from "../../state/actions";
-import { batchRows, FIRST_BATCHES, loaderNumber, markedSpan, selectedBatch } from "../../state/atoms";
+import { batchRows, FIRST_BATCHES, loaderNumber, selectedBatch, selectedSample, timeline } from "../../state/atoms";
 import { Prose } from "../../ui/prose";
 import { UnavailableState } from "../../ui/states";
 import { TimelinePanel } from "../shared/timeline-panel";
@@ -63,16 +64,13 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
 /** The slowest samples of a loop that builds its batches itself. */
 function OwnSamples({ capture, id }: { capture: Capture; id: string }) {
   const { slow_samples: slowSamples, batches, replay_command, replay_code } = capture;
+  const marked = useMarked(slowSamples);
   if (slowSamples.length === 0) return null;
   return (
     <>
       <SlowSamples part={{ slowSamples, batches }} replayCommand={replay_command} replayCode={replay_code} />
       <section>
-        <TimelinePanel
-          id={id}
-          label="Timeline of the capture, with the sample that was chosen."
-          marked={markedSpan.value}
-        />
+        <TimelinePanel id={id} label="Timeline of the capture, with the sample that was chosen." marked={marked} />
       </section>
     </>
   );
@@ -159,8 +157,9 @@ function LoaderSelect({ numbers, chosen }: { numbers: readonly number[]; chosen:
 
 /** Timeline and queue, with the arrow of the selected batch. */
 function Picture({ capture, id, part }: { capture: Capture; id: string; part: LoaderPart }) {
-  const { batches, queue, summary } = part;
+  const { batches, queue, summary, slowSamples } = part;
   const selected = findBatch(capture, selectedBatch.value);
+  const marked = useMarked(slowSamples);
   useEscape(() => chooseBatch(null));
   const isShown = useCallback(({ owner }: LaneRows) => owner === null || owner.loader === summary.loader, [summary]);
   const arrow = useCallback(
@@ -176,13 +175,23 @@ function Picture({ capture, id, part }: { capture: Capture; id: string; part: Lo
       label={LABEL}
       keep={isShown}
       linkOf={arrow}
-      marked={markedSpan.value}
+      marked={marked}
       describe={(box) => linesOf(part, box)}
       onPick={pick}
       pickWords="click a batch to see where it was received, Esc clears"
       below={queue !== undefined && <QueueChart queue={queue} />}
     />
   );
+}
+
+/** The chosen sample, in its lane; the same value until another is chosen. */
+function useMarked(samples: readonly SlowSample[]): Place | null {
+  const { whole } = timeline.value;
+  const key = selectedSample.value;
+  return useMemo(() => {
+    const sample = samples.find((one) => sampleKey(one) === key);
+    return placeOfSample(sample, whole);
+  }, [samples.length, key, whole]);
 }
 
 function linesOf({ batches }: LoaderPart, box: BoxInfo): string[] {

@@ -1,0 +1,106 @@
+// What a copied table has, and the screen has not: all rows, exact numbers, whole names.
+
+import { act } from "preact/test-utils";
+import { afterEach, expect, it, vi } from "vitest";
+import { CaptureRows } from "../../src/contract/report";
+import { type DataSource, httpSource, useSource } from "../../src/data/source";
+import { captureRows, whatIf, whatIfChange } from "../../src/state/atoms";
+import { device, gap, stage } from "../build";
+import { all, find, open } from "../page";
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+  useSource(httpSource);
+});
+
+/** Lines of the table beside which `name` stands. */
+async function csvOf(name: string): Promise<string[]> {
+  const writeText = vi.fn((_: string) => Promise.resolve());
+  vi.stubGlobal("navigator", { clipboard: { writeText } });
+  const menu = all("table-menu").find((one) =>
+    one.querySelector("summary")?.getAttribute("aria-label")?.endsWith(`: ${name}`),
+  );
+  act(() => {
+    menu?.setAttribute("open", "");
+    menu?.dispatchEvent(new Event("toggle"));
+  });
+  const copy = [...(menu?.querySelectorAll("button") ?? [])].find((button) => button.textContent === "Copy as CSV");
+  await act(async () => {
+    copy?.click();
+    await Promise.resolve();
+  });
+  return (writeText.mock.calls[0]?.[0] ?? "").trimEnd().split("\r\n");
+}
+
+it("copies all gaps that the report lists, each with its exact start and its cause", async () => {
+  const gaps = Array.from({ length: 120 }, (_, at) =>
+    gap({ start_us: 1000.125 + at, duration_us: 30, cause: "data_wait", idle_by_cause_us: { data_wait: 20 }, step: 3 }),
+  );
+  open({ devices: [device({ gaps, gap_count: 500, idle_us: 7000 })] }, "gaps");
+  expect(all("gap-row").length).toBe(50);
+  const lines = await csvOf("Idle gaps");
+  expect(lines[0]).toBe("Start (µs),Duration (µs),Main cause,of idle (%),Step,Main cause alone (µs)");
+  expect(lines.length).toBe(121);
+  expect(lines).toContain("1000.125,30,data wait,0.428571428571429,3,20");
+});
+
+it("says the unit of each setting", async () => {
+  const environment = { memory_bytes: 25276510208, cores: 4, recording_cost_us: 199, recording_cost_text: "4%; x: 1" };
+  open({ environment, loader: { wait_us: 1 } }, "overview");
+  const lines = await csvOf("Settings: Host");
+  expect(lines).toContain("Name,Value,Unit");
+  expect(lines).toContain("Memory,25276510208,B");
+  expect(lines).toContain("Recording cost,199,µs");
+});
+
+it("names the column of times in a table of parts, and its shares are not rounded", async () => {
+  open({ loader: { wait_us: 3000, wait_by_stage_us: { "read::a": 1000, "read::b": 2000 } } }, "overview");
+  const lines = await csvOf("Data wait by stage");
+  expect(lines[0]).toBe("What,Time (µs),of data wait (%)");
+  expect(lines).toContain("read::a,1000,33.3333333333333");
+});
+
+it("does not pass the least that a step takes off as a prediction", async () => {
+  const made = {
+    name: "workers=4 *",
+    stepUs: { value: 420_713.5, low: 1, high: 2 },
+    samplesPerS: null,
+    waitShare: { value: 0, low: 0, high: 0 },
+    idleShare: null,
+    memoryBytes: null,
+    notes: [],
+    crowded: true,
+  };
+  open({ loader: { wait_us: 1 }, stages: [stage(["read::a"], {})] }, "overview");
+  const answer = { sentence: "s", limitTexts: [], basisText: "", predictions: [made] };
+  act(() => {
+    whatIfChange.value = "workers=4";
+    whatIf.value = { key: "exp1/c 10:1\nworkers=4", state: { kind: "ready", value: answer } };
+  });
+  expect(find("what-if-table").textContent).toContain("at least");
+  const lines = await csvOf("What if");
+  expect(lines[0]).toContain(`Change,"Step, ms",90% interval from (µs),90% interval to (µs)`);
+  expect(lines[1]).toMatch(/^workers=4 \*,,420713\.5,,/);
+});
+
+it("copies every capture with its id, rank and a time that sorts", async () => {
+  const rows = Array.from({ length: 60 }, (_, at) => ({
+    id: `ddp/vm_1.${at}`,
+    run: "ddp",
+    name: `vm_1.${1_795_635_834_987_858_873n + BigInt(at)}`,
+    state: at === 59 ? "error" : "ready",
+    error: "it is empty",
+    rank: at,
+  }));
+  const listing = CaptureRows.fromJSON({ rows });
+  const captures: DataSource["captures"] = () => Promise.resolve({ kind: "ready", value: listing });
+  useSource({ ...httpSource, captures });
+  captureRows.value = listing;
+  open({}, "captures");
+  const lines = await csvOf("All captures");
+  expect(lines.length).toBe(61);
+  expect(lines[0]?.startsWith("Capture,When,")).toBe(true);
+  expect(lines[0]?.endsWith(",Rank")).toBe(true);
+  expect(lines[8]).toMatch(/^ddp\/vm_1\.7,2026-11-25T\S+Z,.*,7$/);
+  expect(lines[60]).toMatch(/^ddp\/vm_1\.59,2026-11-25T\S+Z,it is empty,.*,59$/);
+});
