@@ -17,7 +17,7 @@ export type Ends = { readonly low?: number; readonly high?: number; readonly uni
 
 export type TableText = { readonly heads: readonly string[]; readonly rows: readonly (readonly Cell[])[] };
 
-const UNIT = /(?:^|, )(?:µs|ms|s|min|[kMGT]?B)$/;
+const UNIT = /(?:^|, )(?:h:min:s|µs|ms|s|min|[kMGT]?B)$/;
 const NUMBER = "[−+-]?[\\d.,]+";
 /** A share, or times as many. */
 const MARKED = new RegExp(`^${NUMBER}([%x])$`);

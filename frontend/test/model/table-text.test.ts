@@ -80,3 +80,8 @@ it("leaves names whole in Markdown: what is code stays code, and marks of emphas
     "| `x = a \\| b_` in Photos.\\_\\_getitem\\_\\_ at \\*.py:24 |",
   );
 });
+
+it("writes a time of the run in microseconds, whatever the clock on screen says", () => {
+  const rows = [[{ text: "0:01:12", exactUs: 72_704_000 }]];
+  expect(asCsv({ heads: ["After, h:min:s"], rows })).toBe("After (µs)\r\n72704000\r\n");
+});

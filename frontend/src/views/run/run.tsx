@@ -228,7 +228,7 @@ type MarkProps = {
 function MarkRow({ mark, run, lastedS }: MarkProps) {
   return (
     <tr data-testid="run-mark">
-      <td class="num" data-value={mark.at_s}>
+      <td class="num" data-value-us={1e3 * Math.round(1e3 * mark.at_s)}>
         {clockOf(mark.at_s)}
       </td>
       <th scope="row">{mark.change}</th>
