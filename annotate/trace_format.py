@@ -18,6 +18,8 @@ TRACE_SUFFIX: Final = ".pt.trace.json.gz"
 """File names are ``<host>_<pid>.<unix ns>`` plus this; torch_tb_profiler finds them by it."""
 
 MARKER_CATEGORY: Final = "user_annotation"
+OWN_THREAD: Final = "annotate: "  # begins the names of threads that record, in the training process
+SEPARATOR: Final = "::"
 
 StageKind = Literal[
     "wait", "sampler", "wrapper", "sample", "read", "decode", "transform", "collate", "transfer", "h2d", "user"
@@ -29,13 +31,8 @@ STAGE_KINDS: Final[tuple[StageKind, ...]] = get_args(StageKind)
 FIRST_BATCH: Final = " (first batch)"
 """Ends the label of a `wait` span that includes `iter(loader)`: worker start-up and the first batch."""
 
-SEPARATOR: Final = "::"
-
 TRANSFER_PARTS: Final = ("index", "serialise", "queue", "deserialise", "pin")
 """Labels of `transfer`, in the order in which a batch passes them; `index`: its indices, on their way to the worker."""
-
-OWN_THREAD: Final = "annotate: "
-"""Begins the names of threads that recording itself runs in the training process."""
 
 Mode = Literal["train", "replay"]
 

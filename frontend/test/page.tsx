@@ -3,7 +3,7 @@
 import { batch as together } from "@preact/signals";
 import { render } from "preact";
 import { act } from "preact/test-utils";
-import { afterEach, beforeEach } from "vitest";
+import { afterEach, beforeEach, vi } from "vitest";
 import type { Capture } from "../src/contract/report";
 import type { CaptureEntry } from "../src/data/runs";
 import { buildTimeline } from "../src/model/lanes";
@@ -136,4 +136,23 @@ export function type(field: HTMLElement, text: string): void {
 /** With plain spaces, as a test is written. */
 export function plain(text: string | null | undefined): string {
   return (text ?? "").replaceAll("\u00a0", " ");
+}
+
+/** What the menu of the table of that name copies as CSV, line by line. Whoever asks takes the stubs away again. */
+export async function csvOf(name: string): Promise<string[]> {
+  const writeText = vi.fn((_: string) => Promise.resolve());
+  vi.stubGlobal("navigator", { clipboard: { writeText } });
+  const menu = all("table-menu").find((one) =>
+    one.querySelector("summary")?.getAttribute("aria-label")?.endsWith(`: ${name}`),
+  );
+  act(() => {
+    menu?.setAttribute("open", "");
+    menu?.dispatchEvent(new Event("toggle"));
+  });
+  const copy = [...(menu?.querySelectorAll("button") ?? [])].find((button) => button.textContent === "Copy as CSV");
+  await act(async () => {
+    copy?.click();
+    await Promise.resolve();
+  });
+  return (writeText.mock.calls[0]?.[0] ?? "").trimEnd().split("\r\n");
 }

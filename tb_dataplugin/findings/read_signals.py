@@ -40,10 +40,7 @@ from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 def read_signals(results: Results) -> Signals:
     info, loop, flow, pipeline = results.trace.info, results.loop, results.flow, results.trace.info.pipeline
     loader, device = loop.loader, next(iter(results.attribution.devices), None)
-    own = loop.attribution.devices[0] if device is not None else None
-    causes, apart = _causes(device), read_apart(results)
-    wait = _us(loader.waits.total_ns) if loader else None
-    cost = wait if own is None else _causes(own).get("data_wait")
+    apart, cost = read_apart(results), _wait_cost(results)
     steady, hidden = _unsteady(results)
     steady_cost = None if cost is None else max(0.0, cost + hidden)
     collected = collected_by_stage(results.trace, results.tree, results.window)
@@ -53,12 +50,12 @@ def read_signals(results: Results) -> Signals:
         step_count=len(results.steps.rows) if results.steps else None,
         mean_step_us=_mean_step(results, apart),
         device_idle_us=_us(results.devices[0].gaps.total_ns) if results.devices else None,
-        idle_by_cause_us=causes,
+        idle_by_cause_us=_causes(device),
         launched_early_us=0.0 if device is None else _us(device.queued_ns),
         long_pauses_us=_long_pauses(device),
         longest_launch_us=_longest_launch(device),
         gap_count=0 if device is None else len(device.gap_stage),
-        data_wait_us=wait,
+        data_wait_us=_us(loader.waits.total_ns) if loader else None,
         exposed_wait_us=None if loader is None or loader.exposed_ns is None else _us(loader.exposed_ns),
         wait_cost_us=steady_cost,
         measured_cost_us=cost,
@@ -101,6 +98,14 @@ def read_signals(results: Results) -> Signals:
         collections=_collections(results),
         shared_lock=find_shared_lock(results),
     )
+
+
+def _wait_cost(results: Results) -> float | None:
+    """What the loop's data wait costs: the device's idle time that it caused; without a device all of it."""
+    loop = results.loop
+    if results.attribution.devices:
+        return _causes(loop.attribution.devices[0]).get("data_wait")
+    return _us(loop.loader.waits.total_ns) if loop.loader else None
 
 
 def _unsteady(results: Results) -> tuple[SteadyState | None, float]:

@@ -6,31 +6,12 @@ import { CaptureRows } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
 import { captureRows, whatIf, whatIfChange } from "../../src/state/atoms";
 import { device, gap, stage } from "../build";
-import { all, find, open } from "../page";
+import { all, csvOf, find, open } from "../page";
 
 afterEach(() => {
   vi.unstubAllGlobals();
   useSource(httpSource);
 });
-
-/** Lines of the table beside which `name` stands. */
-async function csvOf(name: string): Promise<string[]> {
-  const writeText = vi.fn((_: string) => Promise.resolve());
-  vi.stubGlobal("navigator", { clipboard: { writeText } });
-  const menu = all("table-menu").find((one) =>
-    one.querySelector("summary")?.getAttribute("aria-label")?.endsWith(`: ${name}`),
-  );
-  act(() => {
-    menu?.setAttribute("open", "");
-    menu?.dispatchEvent(new Event("toggle"));
-  });
-  const copy = [...(menu?.querySelectorAll("button") ?? [])].find((button) => button.textContent === "Copy as CSV");
-  await act(async () => {
-    copy?.click();
-    await Promise.resolve();
-  });
-  return (writeText.mock.calls[0]?.[0] ?? "").trimEnd().split("\r\n");
-}
 
 it("copies all gaps that the report lists, each with its exact start and its cause", async () => {
   const gaps = Array.from({ length: 120 }, (_, at) =>
