@@ -96,7 +96,7 @@ MODES: Final = (
 )
 
 CONFIDENCES: Final = (
-    Term("measured", "measured", "The numbers under Evidence are the finding itself: none is estimated."),
+    Term("measured", "measured", "The numbers under Evidence are the finding itself: it rests on no assumption."),
     Term("likely", "likely", "It rests on an estimate or an assumption, which is named."),
     Term("possible", "possible", "A different cause could give the same numbers: check before changing anything."),
 )

@@ -250,11 +250,17 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield f"  {style.paint(row.kind, f'{name:<{names}}')}{count(row.count):>7}{times}{spread}{waited:>8}"
     yield from _more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
-        yield from wrap("wait: share of the data wait that this stage caused, without the stages inside it", "  ")
+        yield from wrap(f"wait: {_share_of_wait(capture)}", "  ")
     yield from stage_notes(rows)
     yield from limit_lines(rows)
     if replayed:
         yield from _contention(rows)
+
+
+def _share_of_wait(capture: pb.Capture) -> str:
+    share = "share of the data wait that this stage caused, without the stages inside it"
+    apart = "; with starts of epochs and other DataLoaders, which the verdict has apart"
+    return share + (apart if capture.loader.HasField("apart") else "")
 
 
 def _contention(rows: Sequence[pb.Stage]) -> Iterator[str]:

@@ -52,7 +52,7 @@ def worker_sentence(
     lived_through = summary.alive_ns >= LIVED_THROUGH * window.duration_ns
     whole = "the window" if lived_through else "its lifetime" if summary.workers == 1 else "their lifetimes"
     are = "is" if summary.workers == 1 else "are"
-    span = "it" if lived_through else "the window"
+    span = "the rest of the window" if loop is not None else "it" if lived_through else "the window"
     balance = _balance(summary, busy, wait, span if loader is None else f"{span} for its batches", built_share)
     without = f"Without {loop.left_out}, " if loop is not None else ""
     return f"{without}{who} {are} busy {percent(busy)} of {whole}{balance}.{_uneven(summary)}"

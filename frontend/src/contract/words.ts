@@ -47,7 +47,7 @@ export const MODES = [
 ] as const;
 
 export const CONFIDENCES = [
-  {"id": "measured", "label": "measured", "meaning": "The numbers under Evidence are the finding itself: none is estimated."},
+  {"id": "measured", "label": "measured", "meaning": "The numbers under Evidence are the finding itself: it rests on no assumption."},
   {"id": "likely", "label": "likely", "meaning": "It rests on an estimate or an assumption, which is named."},
   {"id": "possible", "label": "possible", "meaning": "A different cause could give the same numbers: check before changing anything."},
 ] as const;

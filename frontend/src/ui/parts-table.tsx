@@ -11,17 +11,22 @@ type Props = {
   readonly wholeUs: number;
   /** "of the idle time" */
   readonly of: string;
+  /** What stands below the caption. */
+  readonly note?: string | undefined;
   readonly testId: string;
 };
 
 /** A small table with a bar per row: how a whole divides into parts. */
-export function PartsTable({ caption, parts, wholeUs, of, testId }: Props) {
+export function PartsTable({ caption, parts, wholeUs, of, note, testId }: Props) {
   const unit = chooseTimeUnit(parts.map((part) => part.us));
   const largest = Math.max(1e-9, ...parts.map((part) => part.us));
   return (
     <div class="parts-box">
       <DataTable name={caption} class="parts" testId={testId}>
-        <caption>{caption}</caption>
+        <caption>
+          {caption}
+          {note !== undefined && <p class="muted">{note}</p>}
+        </caption>
         <thead>
           <tr>
             <th scope="col" class="parts-name">

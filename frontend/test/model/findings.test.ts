@@ -4,7 +4,7 @@ import { finding } from "../build";
 
 it("says how far a finding can be trusted and why no more", () => {
   expect(confidenceWords(finding({ confidence: "measured" }))).toBe(
-    "The numbers under Evidence are the finding itself: none is estimated.",
+    "The numbers under Evidence are the finding itself: it rests on no assumption.",
   );
   expect(confidenceWords(finding({ confidence: "likely", confidence_reason: "There is no replay." }))).toBe(
     "There is no replay.",

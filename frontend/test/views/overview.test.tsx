@@ -155,3 +155,11 @@ it("leads from a cause of idle time to its gaps", () => {
   click(all("cause-filter").find((button) => button.dataset.cause === "data_wait"));
   expect([view.value, causeFilter.value]).toEqual(["gaps", "data_wait"]);
 });
+
+it("says that the data wait by stage has what the verdict has apart", () => {
+  const loader = { wait_us: 8, wait_by_stage_us: { "sample::A": 8 } };
+  open({ loader }, "overview");
+  expect(find("wait-by-stage").textContent).not.toContain("starts of epochs");
+  open({ loader: { ...loader, apart: { wait_us: 2 } } }, "overview");
+  expect(find("wait-by-stage").textContent).toContain("starts of epochs, other DataLoaders");
+});

@@ -204,3 +204,13 @@ it("has no column of files where none was seen, and no command where the capture
   expect(find("slow-samples").querySelector('[data-head="files"]')).toBeNull();
   expect(all("replay-command")).toEqual([]);
 });
+
+it("says which data wait it has where other DataLoaders have a part of it", () => {
+  const waited = { ...known, worker_summaries: [{ ...summary, wait_us: 38 }], window_us: 100 };
+  open(waited);
+  expect(plain(find("number-workers-wait").parentElement?.textContent)).toContain("on the training thread");
+  open({ ...waited, loader: { ...loader, wait_us: 60 } });
+  expect(plain(find("number-workers-wait").parentElement?.textContent)).toContain(
+    "for this DataLoader's batches; all data wait: 60.0 µs",
+  );
+});

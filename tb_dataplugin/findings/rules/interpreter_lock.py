@@ -13,12 +13,19 @@ from tb_dataplugin.findings.lock import holder_of, lock_share, lock_words
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import LockSignals, Signals
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.units import duration, percent
 
 IN_TRAINING: Final = (
     "Move what the thread {} does out of the training process: into a separate process (multiprocessing, with a queue "
     "between them), or into numpy or torch, which release the lock. Or do it less often. One thread runs Python at a "
     "time and keeps the lock for 5 ms, so neither DataLoader workers nor another thread would help."
+)
+
+IN_FEEDER: Final = (
+    "The thread {} builds the batches itself. Give that DataLoader workers, one to begin with: they are processes with "
+    "a lock each, and the thread then only hands their batches on. What else it does belongs into a process too, or "
+    "into numpy or torch, which release the lock."
 )
 
 IN_WORKERS: Final = (
@@ -40,12 +47,25 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=lock.total_us),
         title=f"For {percent(part)} of the window {lock_words(lock)}",
-        advice=IN_WORKERS if lock.is_of_workers else IN_TRAINING.format(repr(holder) if holder else "that holds it"),
+        advice=_advice(signals, lock, repr(holder) if holder else "that holds it"),
         evidence=tuple(_evidence(signals, lock)),
         gain_us_per_step=gain,
         confidence="measured" if holder else "likely",
         confidence_reason="" if holder else "The samples do not show which thread held the lock.",
     )
+
+
+def _advice(signals: Signals, lock: LockSignals, holder: str) -> str:
+    if lock.is_of_workers:
+        return IN_WORKERS
+    mostly_loads = sum(row.self_us for row in _loaded_by_feeder(signals)) > signals.feeder_us
+    return (IN_FEEDER if mostly_loads else IN_TRAINING).format(holder)
+
+
+def _loaded_by_feeder(signals: Signals) -> tuple[StageCalls, ...]:
+    """What the thread that takes the batches takes longest for, where it builds them itself."""
+    loads_itself = signals.workers is None and signals.data_wait_us is None
+    return filling_stages(signals) if loads_itself else ()
 
 
 def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
@@ -73,8 +93,7 @@ def _in_feeder(signals: Signals) -> Iterator[Evidence]:
     """What the thread that takes the batches runs: loading, where it does that itself, and what it does besides. What
     has most of its time comes first, and what has little is left out.
     """
-    loads_itself = signals.workers is None and signals.data_wait_us is None
-    rows = filling_stages(signals) if loads_itself else ()
+    rows = _loaded_by_feeder(signals)
     loading = sum(row.self_us for row in rows)
     parts = [
         (loading, stage_line(signals, rows[0].stage.name) if rows else ()),

@@ -46,3 +46,12 @@ def test_a_stage_that_nothing_limits_for_most_of_its_time_has_all_shares() -> No
     short = pb.Stage(path=["read::open"], count=200, self_us=2000, cpu_self_us=1100, run_delay_us=900, blocked_us=0)
     text = as_text(pb.Report(captures=[pb.Capture(mode="train", name="a", window_us=5000, stages=[half, short])]))
     assert "mixed: transform::Blur ran 55.0%, waited for a CPU 45.0%" in text and "read::open ran" not in text
+
+
+def test_the_stages_have_what_the_verdict_has_apart_and_it_is_said() -> None:
+    stage = pb.Stage(path=["sample::A"], kind="sample", blame_us=5)
+    capture = pb.Capture(mode="train", name="a", loader=pb.Loader(wait_us=10), stages=[stage])
+    said = "with starts of epochs and other DataLoaders, which the verdict has apart"
+    assert said not in " ".join(as_text(pb.Report(captures=[capture])).split())
+    capture.loader.apart.wait_us = 2
+    assert said in " ".join(as_text(pb.Report(captures=[capture])).split())

@@ -36,9 +36,9 @@ const NOT_CHECKED = "no check could run";
 const NO_FINDINGS: Reason = { title: "No findings", message: "There are no findings, so there is nothing to gain." };
 const NO_GAIN: Reason = { title: "Gain unknown", message: "No finding's gain can be bounded from this capture." };
 
-/** Without a data wait or a device there is nothing that checks are about. */
-function canCheck({ loader, devices }: Capture): boolean {
-  return loader !== undefined || devices.length > 0;
+/** Without a data wait or a device there is next to nothing that checks are about. */
+function canCheck({ loader, devices, findings }: Capture): boolean {
+  return loader !== undefined || devices.length > 0 || findings.length > 0;
 }
 
 function FindingNumbers({ capture }: { capture: Capture }) {

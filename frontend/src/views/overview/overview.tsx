@@ -132,6 +132,8 @@ function Verdict({ capture }: { capture: Capture }) {
   );
 }
 
+const WITH_APART = "With what the verdict has apart: starts of epochs, other DataLoaders.";
+
 /** Where the data wait goes, and what each part could sustain alone. */
 function Divisions({ capture }: { capture: Capture }) {
   const stages = stageParts(capture.loader?.wait_by_stage_us ?? {});
@@ -142,7 +144,8 @@ function Divisions({ capture }: { capture: Capture }) {
           caption="Data wait by stage"
           parts={stages}
           wholeUs={capture.loader.wait_us}
-          of="of data wait"
+          of={capture.loader.apart === undefined ? "of data wait" : "of all data wait"}
+          note={capture.loader.apart && WITH_APART}
           testId="wait-by-stage"
         />
       )}

@@ -60,7 +60,7 @@ export function WorkerNumbers({ capture, part: { summary } }: { capture: Capture
         label="Data wait"
         testId="number-workers-wait"
         {...asShare(wait_us, windowUs)}
-        note={`${ofWindow(wait_us, windowUs)}, on the training thread`}
+        note={waitNote(capture, wait_us)}
         reason={loaders.length > 1 ? NO_OWN_WAIT : reasonFor(capture, "loader")}
       />
       <BigNumber
@@ -79,6 +79,13 @@ export function WorkerNumbers({ capture, part: { summary } }: { capture: Capture
       />
     </NumberRow>
   );
+}
+
+/** Overview's data wait is all of it: for other DataLoaders too, and while DataLoader workers are shut down. */
+function waitNote({ loader, window_us }: Capture, us: number | undefined): string {
+  const words = ofWindow(us, window_us);
+  if (us === undefined || loader === undefined || us === loader.wait_us) return `${words}, on the training thread`;
+  return `${words}, for this DataLoader's batches; all data wait: ${formatDuration(loader.wait_us)}`;
 }
 
 function startupWords(us: number | undefined, windowUs: number | undefined): string {

@@ -114,3 +114,8 @@ def test_where_that_thread_mostly_loads_the_line_that_loads_comes_first() -> Non
     assert "runs besides loading" in said[1]
     alone = [text for text in evidence_of(finding_in(fed(loading=19), "interpreter_lock")) if "train.py" in text]
     assert len(alone) == 1 and "of Rows" in alone[0]
+
+
+def test_a_thread_that_mostly_loads_is_advised_to_have_workers_load() -> None:
+    assert "Give that DataLoader workers" in finding_in(fed(loading=15), "interpreter_lock").advice
+    assert "Move what the thread 'feeder' does" in finding_in(fed(loading=2), "interpreter_lock").advice
