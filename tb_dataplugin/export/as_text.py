@@ -254,7 +254,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield from stage_notes(rows)
     yield from limit_lines(rows)
     if replayed:
-        yield from _contention(rows)
+        yield from _contention(rows, capture.replay_name)
 
 
 def _share_of_wait(capture: pb.Capture) -> str:
@@ -263,11 +263,12 @@ def _share_of_wait(capture: pb.Capture) -> str:
     return share + (apart if capture.loader.HasField("apart") else "")
 
 
-def _contention(rows: Sequence[pb.Stage]) -> Iterator[str]:
+def _contention(rows: Sequence[pb.Stage], replay: str) -> Iterator[str]:
     """The stages that take longest, live against replayed."""
     ratios = sorted((row for row in rows if row.HasField("replay_ratio")), key=lambda row: -row.self_us)[:3]
     slower = ", ".join(f"{row.path[-1]} {ratio(row.replay_ratio)}" for row in ratios)
-    yield from wrap(f"cost of contention, time per call in training over that in the replay: {slower}", "  ")
+    whose = f"cost of contention, time per call in training over that in the replay {replay}"
+    yield from wrap(f"{whose}: {slower}", "  ")
 
 
 def _lines(capture: pb.Capture, style: Style) -> Iterator[str]:

@@ -18,6 +18,9 @@ WORTH_A_WORD: Final = 1.05
 SAME: Final = 0.01
 """Part of a bound below which its interval is not mentioned."""
 
+SAME_STEP: Final = 0.02
+"""Part of the window's mean step by which the step that a share is of may differ unsaid."""
+
 UNKNOWN: Final = "gain unknown"
 UNKNOWN_IN_REPLAY: Final = "gain unknown: a replay has no training loop that could become faster"
 
@@ -65,8 +68,14 @@ def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = Fals
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    text = f"saves up to {bound} per step ({percent(step_share)} of it{faster})"
+    text = f"saves up to {bound} per step ({percent(step_share)} of {_step_name(signals, step_us)}{faster})"
     return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text, of_wait)
+
+
+def _step_name(signals: Signals, step_us: float) -> str:
+    """How long the step is that the share is of, where it is not the window's mean step."""
+    mean_us = signals.window_us / (signals.step_count or 1)
+    return "it" if abs(step_us - mean_us) <= SAME_STEP * mean_us else f"a step of {duration(step_us)}"
 
 
 def _step_us(signals: Signals) -> float | None:

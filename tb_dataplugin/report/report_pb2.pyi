@@ -114,6 +114,7 @@ class Capture(_message.Message):
     THREAD_SAMPLES_FIELD_NUMBER: _builtins.int
     LINES_FIELD_NUMBER: _builtins.int
     REPLAYED_SAMPLES_FIELD_NUMBER: _builtins.int
+    REPLAY_NAME_FIELD_NUMBER: _builtins.int
     REPLAY_CODE_FIELD_NUMBER: _builtins.int
     REPLAY_COMMAND_FIELD_NUMBER: _builtins.int
     STAGE_DETAILS_FIELD_NUMBER: _builtins.int
@@ -145,6 +146,8 @@ class Capture(_message.Message):
     """counts the DataLoader workers of quiet loaders; "" where there are none"""
     gains_sentence: _builtins.str
     """what findings save together that claim the same data wait; "" where gains add up"""
+    replay_name: _builtins.str
+    """the capture of a replay that its stages stand beside; "" where there is none"""
     replay_code: _builtins.str
     """the same in Python, for a notebook; "" where replay_command is"""
     replay_command: _builtins.str
@@ -297,6 +300,7 @@ class Capture(_message.Message):
         thread_samples: Global___ThreadSamples | None = ...,
         lines: Global___Lines | None = ...,
         replayed_samples: _abc.Iterable[Global___ReplayedSample] | None = ...,
+        replay_name: _builtins.str = ...,
         replay_code: _builtins.str = ...,
         replay_command: _builtins.str = ...,
         stage_details: _abc.Iterable[Global___StageDetail] | None = ...,
@@ -306,7 +310,7 @@ class Capture(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "headspace", b"headspace", "lines", b"lines", "loader", b"loader", "rank", b"rank", "selection", b"selection", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "gains_sentence", b"gains_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "quiet_workers_sentence", b"quiet_workers_sentence", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "gains_sentence", b"gains_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "quiet_workers_sentence", b"quiet_workers_sentence", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replay_name", b"replay_name", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015

@@ -109,6 +109,8 @@ export interface Capture {
     | undefined;
   /** in the order in which they were replayed; empty where none was named */
   replayed_samples: ReplayedSample[];
+  /** the capture of a replay that its stages stand beside; "" where there is none */
+  replay_name: string;
   /** the same in Python, for a notebook; "" where replay_command is */
   replay_code: string;
   /** runs slow_samples again, alone; "" without slow samples that have an index */
@@ -2221,6 +2223,11 @@ export const Capture: MessageFns<Capture> = {
         : globalThis.Array.isArray(object?.replayed_samples)
         ? object.replayed_samples.map((e: any) => ReplayedSample.fromJSON(e))
         : [],
+      replay_name: isSet(object.replayName)
+        ? globalThis.String(object.replayName)
+        : isSet(object.replay_name)
+        ? globalThis.String(object.replay_name)
+        : "",
       replay_code: isSet(object.replayCode)
         ? globalThis.String(object.replayCode)
         : isSet(object.replay_code)

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from "preact";
 import type { Finding } from "../contract/report";
 import { SEVERITIES } from "../contract/words";
-import { confidenceWords } from "../model/findings";
-import { exactUs, formatDuration, formatPercent, formatRatio } from "../model/format";
+import { confidenceWords, shareOfStep } from "../model/findings";
+import { exactUs, formatDuration, formatRatio } from "../model/format";
 import { meaningOf } from "../model/words";
 import { Code } from "./code";
 import { Explained } from "./explained";
@@ -110,7 +110,7 @@ function Gain({ finding }: { finding: Finding }) {
           <span style={{ width: `${Math.min(100, 100 * ofStep)}%` }} />
         </div>
       )}
-      <p class="muted">per step{ofStep !== undefined && `, ${formatPercent(ofStep)} of it`}</p>
+      <p class="muted">per step{ofStep !== undefined && `, ${shareOfStep(perStepUs, ofStep)}`}</p>
       {times !== "" && times !== "1.0x" && <p class="muted">{times} as fast</p>}
       {windowUs !== undefined && (
         <p class="muted">

@@ -162,3 +162,17 @@ it("is scrolled to where a link led to its predictions, once", () => {
   expect(scrolled.mock.contexts.filter((element) => element === find("what-if"))).toHaveLength(1);
   expect(isLedToWhatIf.value).toBe(false);
 });
+
+it("keeps the focus where it was when the answer comes, and follows the address", async () => {
+  served(200, answer);
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  const field = find("what-if-DataLoader workers");
+  if (!(field instanceof HTMLInputElement)) throw new Error("no field");
+  field.focus();
+  await act(async () => {
+    whatIfChange.value = "workers=4";
+    await settle();
+  });
+  expect(document.activeElement).toBe(field);
+  expect(field.value).toBe("4");
+});

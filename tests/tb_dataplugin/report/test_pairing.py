@@ -23,3 +23,18 @@ def test_a_replay_of_another_dataset_does_not() -> None:
     replay = training_run().annotated(mode="replay", loaders=[{"dataset": "Cars"}])
     captures = [analyse(live().trace()).capture, analyse(replay.trace()).capture]
     assert not any(stage.HasField("replay_ratio") for stage in as_report(captures).captures[0].stages)
+
+
+def test_the_replay_beside_the_stages_is_named() -> None:
+    replay = training_run().annotated(mode="replay", loaders=[{"dataset": "Pets"}])
+    captures = [analyse(live().trace()).capture, analyse(replay.trace()).capture]
+    captures[1].name = "pets-replay"
+    assert as_report(captures).captures[0].replay_name == "pets-replay"
+
+
+def test_a_replay_of_another_program_does_not_whose_dataset_is_called_the_same() -> None:
+    replay = training_run().annotated(mode="replay", loaders=[{"dataset": "Pets"}])
+    for number, name in enumerate(("transform::Mask", "transform::Blur", "read::open")):
+        replay.stage(name, 90 + number, 0.5)
+    captures = [analyse(live().trace()).capture, analyse(replay.trace()).capture]
+    assert not as_report(captures).captures[0].replay_name

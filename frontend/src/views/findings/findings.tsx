@@ -1,6 +1,6 @@
 import type { Capture } from "../../contract/report";
-import { findingKey } from "../../model/findings";
-import { formatCount, formatPercent } from "../../model/format";
+import { findingKey, shareOfStep } from "../../model/findings";
+import { formatCount } from "../../model/format";
 import type { Reason } from "../../model/reasons";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
@@ -66,7 +66,7 @@ function FindingNumbers({ capture }: { capture: Capture }) {
         label="Largest gain"
         testId="number-largest-gain"
         {...asDuration(largest?.gain_us_per_step)}
-        note={`per step, upper bound${share === undefined ? "" : `; ${formatPercent(share)} of the mean step`}`}
+        note={`per step, upper bound${share === undefined ? "" : `; ${shareOfStep(largest?.gain_us_per_step ?? 0, share)}`}`}
         reason={findings.length === 0 ? NO_FINDINGS : NO_GAIN}
       />
       <BigNumber

@@ -63,7 +63,7 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       {capture.selection !== undefined && (
         <p data-testid="what-if-whole">What follows is of all steps of the capture, not of the chosen ones.</p>
       )}
-      {isLive && <ChangeForm key={change ?? ""} capture={capture} asked={askedIn(change ?? "")} />}
+      {isLive && <ChangeForm capture={capture} change={change ?? ""} />}
       <Answer state={state} />
       {!isLive && <Command file={capture.file || capture.name} />}
     </section>
@@ -123,8 +123,11 @@ async function ask(id: string, change: string, signal: AbortSignal): Promise<Wha
   }
 }
 
-function ChangeForm({ capture, asked }: { capture: Capture; asked: Asked }) {
-  const wanted = useSignal(asked);
+function ChangeForm({ capture, change }: { capture: Capture; change: string }) {
+  const wanted = useSignal(askedIn(change));
+  useEffect(() => {
+    wanted.value = askedIn(change);
+  }, [change]);
   const { num_workers: workers, prefetch_factor: prefetch, batch_size: batch } = capture.loader ?? {};
   const names = [...new Set(capture.stages.flatMap(({ path }) => path.slice(-1)))].filter(
     (name) => !name.startsWith("wait::"),

@@ -46,7 +46,9 @@ export function waitTitle({ workers }: Capture): string {
 
 export const LIMIT_TITLE = LIMITS.map(({ label, meaning }) => `${label}: ${meaning}`).join("\n");
 export const BYTES_TITLE = "Size of the stage's result, per call";
-export const REPLAY_TITLE =
-  "Mean self time of a call in a replay: the same dataset alone, without training and without DataLoader workers";
+export function replayTitle(name: string): string {
+  return `Mean self time of a call in the replay ${name}: the same dataset alone, without training and without DataLoader workers`;
+}
+
 export const RATIO_TITLE =
   "Mean self time of a call in this run over that in the replay: what contention costs. At 1.7x a call takes 1.7 times as long while DataLoader workers and the training share CPUs, memory and disk.";

@@ -20,7 +20,7 @@ import {
   knownOf,
   LIMIT_TITLE,
   RATIO_TITLE,
-  REPLAY_TITLE,
+  replayTitle,
   type Units,
   unitsOf,
   waitTitle,
@@ -59,10 +59,15 @@ export function StageTable({ capture }: { capture: Capture }) {
         <NestSwitch flat={flat} />
         <SearchField label="Search stages" text={search} shown={rows.length} all={stages.length} />
       </div>
+      {known.replay && (
+        <p class="muted" data-testid="stages-replay">
+          Replay: <span class="mono">{capture.replay_name}</span>, the same dataset without training.
+        </p>
+      )}
       {rows.length > 0 && (
         <div class="scroll-x stage-scroll">
           <DataTable name="Stages" class={tableClass(known)} testId="stage-table" main>
-            <StageHead units={units} known={known} waitTitle={waitTitle(capture)} />
+            <StageHead units={units} known={known} waitTitle={waitTitle(capture)} replay={capture.replay_name} />
             <tbody>
               {rows.map((row) => (
                 <StageLine key={row.key} {...{ row, units, largestUs, capture, known }} flat={isFlat} />
@@ -114,9 +119,14 @@ function Head({ column, ...rest }: HeadProps) {
   );
 }
 
-type StageHeadProps = { readonly units: Units; readonly known: Known; readonly waitTitle: string };
+type StageHeadProps = {
+  readonly units: Units;
+  readonly known: Known;
+  readonly waitTitle: string;
+  readonly replay: string;
+};
 
-function StageHead({ units, known, waitTitle: title }: StageHeadProps) {
+function StageHead({ units, known, waitTitle: title, replay }: StageHeadProps) {
   return (
     <thead>
       <tr>
@@ -141,7 +151,7 @@ function StageHead({ units, known, waitTitle: title }: StageHeadProps) {
         <Head column="p95_us" label="p95" unit={units.calls} title="95 of 100 calls are shorter" />
         <Head column="max_us" label="Max" unit={units.calls} title="Longest call" />
         {known.replay && (
-          <Head column="replay_mean_us" label="Replay, self per call" unit={units.replay} title={REPLAY_TITLE} />
+          <Head column="replay_mean_us" label="Replay, self per call" unit={units.replay} title={replayTitle(replay)} />
         )}
         {known.replay && <Head column="replay_ratio" label="Live / replay, per call" title={RATIO_TITLE} />}
       </tr>
