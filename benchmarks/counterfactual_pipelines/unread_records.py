@@ -120,13 +120,13 @@ class Translate(Real):
 
 
 class OneHotLetters(Real):
-    """A channel for each letter, some letters unknown."""
+    """A channel for each letter, none of them quite certain."""
 
     def once(self, read: Any) -> Any:
         letters, acids = read
         channels = (np.frombuffer(letters.encode(), np.uint8) == LETTERS[:, None]).astype(np.float32)
-        channels[:, np.random.random(channels.shape[1]) < 0.02] = 0.25
-        return torch.from_numpy(channels), acids
+        channels += 0.1 * np.random.random(channels.shape).astype(np.float32)
+        return torch.from_numpy(channels / channels.sum(axis=0)), acids
 
 
 class Genomes(Endless):
@@ -151,7 +151,7 @@ def _genome() -> str:
 
 def _genomes(removed: Removed) -> Loop:
     dataset = Genomes(chain(removed, Translate(2), OneHotLetters(2)), removed)
-    return Loop(loading(removed, dataset, batch_size=8, num_workers=3, prefetch_factor=3), 10)
+    return Loop(loading(removed, dataset, batch_size=6, num_workers=3, prefetch_factor=3), 10)
 
 
 class GroupBy(Real):
@@ -164,7 +164,8 @@ class GroupBy(Real):
         table = []
         for customer in sorted(groups):
             bought = [(float(row["price"]) * int(row["count"]), row["goods"]) for row in groups[customer]]
-            total, by_goods = sum(price for price, _ in bought), defaultdict(float)
+            total = sum(price for price, _ in bought)
+            by_goods: defaultdict[str, float] = defaultdict(float)
             for price, goods in bought:
                 by_goods[goods] += price
             best = max(sorted(by_goods), key=lambda goods: by_goods[goods])

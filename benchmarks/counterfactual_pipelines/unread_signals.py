@@ -68,7 +68,7 @@ def _lecture(number: int) -> bytes:
 
 def _lectures(removed: Removed) -> Loop:
     dataset = Lectures(chain(removed, Babble(2), MelBands(2)), removed)
-    return Loop(loading(removed, dataset, batch_size=1, num_workers=1, prefetch_factor=4), 11)
+    return Loop(loading(removed, dataset, batch_size=1, num_workers=1, prefetch_factor=4), 7)
 
 
 class ResampleTrack(Real):
