@@ -4,7 +4,8 @@ The pipelines are those of `counterfactual_pipelines`. Each part is taken away, 
 number of DataLoader workers, prefetching and order are changed. A prediction is judged by the step that the change
 brings: the unchanged loop's time, measured beside, times the predicted ratio. "Spread" is how much equal runs of the
 unchanged loop differ. The model may be mended on the group "tune" only; "judge" says how good it is, "third" how
-good it was once it had been mended in view of "judge", "fourth" in view of "third", and "fifth" in view of "fourth".
+good it was once it had been mended in view of "judge", "fourth" in view of "third", "fifth" in view of "fourth",
+and "sixth" in view of "fifth".
 
     python benchmarks/prediction.py --out results.json [--group judge] [--piece 150]
     python benchmarks/prediction.py --out batches.json --batches [...]      other batch sizes, and nothing else
@@ -165,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--out", type=Path, required=True, help="times, JSON; captures lie beside it")
-    add("--group", choices=("tune", "judge", "third", "fourth", "fifth", "all"), default="all")
+    add("--group", choices=("tune", "judge", "third", "fourth", "fifth", "sixth", "all"), default="all")
     add("--only", nargs="+", default=[], metavar="NAME", help="pipelines whose names begin so")
     add("--seed", type=int, default=0, help="of the times that the parts take; one --out for each")
     add("--batches", action="store_true", help="measure other batch sizes, in place of all other changes")

@@ -1,9 +1,9 @@
 """Data pipelines whose parts can be taken away one at a time, in the manner of real users.
 
 `kit` has what they are made of; `in_workers`, `in_loop`, `of_files`, `of_records`, `in_python`, `unseen_*`,
-`street_*` and `fresh_*` the pipelines. Which of them rules may be tuned on was fixed before the first run: `group` is
-"tune" or "judge"; "third" came when the model had been mended in view of "judge", "fourth" in view of "third", and
-"fifth" in view of "fourth".
+`street_*`, `fresh_*` and `unread_*` the pipelines. Which of them rules may be tuned on was fixed before the first run:
+`group` is "tune" or "judge"; "third" came when the model had been mended in view of "judge", "fourth" in view of
+"third", "fifth" in view of "fourth", and "sixth" in view of "fifth".
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from benchmarks.counterfactual_pipelines import (
     street_signals,
     street_stores,
     street_words,
+    unread_images,
+    unread_records,
+    unread_signals,
     unseen_data,
     unseen_loops,
 )
@@ -43,6 +46,9 @@ PIPELINES: dict[str, Pipeline] = {
         fresh_images,
         fresh_signals,
         fresh_records,
+        unread_images,
+        unread_signals,
+        unread_records,
     )
     for pipeline in module.PIPELINES
 }

@@ -38,7 +38,7 @@ class Pipeline:
     """`parts`: what can be taken away, by the name that the report has for it."""
 
     name: str
-    group: Literal["tune", "judge", "third", "fourth", "fifth"]
+    group: Literal["tune", "judge", "third", "fourth", "fifth", "sixth"]
     parts: tuple[str, ...]
     build: Callable[[Removed], Loop] = field(repr=False)
     about: str = ""
