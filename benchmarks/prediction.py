@@ -4,8 +4,8 @@ The pipelines are those of `counterfactual_pipelines`. Each part is taken away, 
 number of DataLoader workers, prefetching and order are changed. A prediction is judged by the step that the change
 brings: the unchanged loop's time, measured beside, times the predicted ratio. "Spread" is how much equal runs of the
 unchanged loop differ. The model may be mended on the group "tune" only; "judge" says how good it is, "third" how
-good it was once it had been mended in view of "judge", "fourth" in view of "third", "fifth" in view of "fourth",
-and "sixth" in view of "fifth".
+good it was once it had been mended in view of "judge", "fourth" in view of "third", and "fifth" in view of "fourth";
+"sixth" judges the same model as "fifth".
 
     python benchmarks/prediction.py --out results.json [--group judge] [--piece 150]
     python benchmarks/prediction.py --out batches.json --batches [...]      other batch sizes, and nothing else

@@ -13,6 +13,7 @@ import torch.profiler
 
 from annotate.capture.steadiness import Pause
 from annotate.capture.torch_profiler import Export, OtherProfilers, results_are_whole
+from annotate.own_objects import uncounted
 from annotate.saying import guard
 from annotate.signals import undisturbed
 
@@ -71,7 +72,7 @@ class Profiler(torch.profiler.profile):
         if self._is_open or self.others.is_one_open or self._would_notice:
             return
         self.profiler = None
-        with guard(_NO_TRIAL), undisturbed():
+        with guard(_NO_TRIAL), undisturbed(), uncounted():
             super().prepare_trace()
             self._is_open, self._thread = True, get_ident()
             super().start_trace()

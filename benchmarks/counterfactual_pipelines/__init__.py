@@ -3,7 +3,7 @@
 `kit` has what they are made of; `in_workers`, `in_loop`, `of_files`, `of_records`, `in_python`, `unseen_*`,
 `street_*`, `fresh_*` and `unread_*` the pipelines. Which of them rules may be tuned on was fixed before the first run:
 `group` is "tune" or "judge"; "third" came when the model had been mended in view of "judge", "fourth" in view of
-"third", "fifth" in view of "fourth", and "sixth" in view of "fifth".
+"third", and "fifth" in view of "fourth"; "sixth" judges the same model as "fifth".
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _names(captures: Sequence[pb.Capture]) -> dict[int, str]:
     """By identity: the run's folder; the file where all are in one folder; both where folders have several; the time
     too where a process has several.
     """
-    folders = {id(capture): PurePath(capture.file).parent.name or "." for capture in captures}
+    folders = _folders(captures)
     stems = {id(capture): PurePath(capture.name).name for capture in captures}
     place = {key: "" if len({*folders.values()}) == 1 else f"{folder}/" for key, folder in folders.items()}
     for name_of in (folders.__getitem__, lambda key: f"{place[key]}{_TIME.sub('', stems[key])}"):
@@ -59,6 +59,16 @@ def _names(captures: Sequence[pb.Capture]) -> dict[int, str]:
         if len(set(names.values())) == len(names):
             return names
     return {key: f"{place[key]}{short_name(stems[key])}" for key in folders}
+
+
+def _folders(captures: Sequence[pb.Capture]) -> dict[int, str]:
+    """By identity: the folder's own name, or the way to it from where all lie, where others are called the same."""
+    paths = {id(capture): PurePath(capture.file).parent for capture in captures}
+    if len({path.name for path in paths.values()}) == len({*paths.values()}):
+        return {key: path.name or "." for key, path in paths.items()}
+    parents = [[path, *path.parents] for path in paths.values()]
+    root = next((path for path in parents[0] if all(path in others for others in parents)), PurePath())
+    return {key: path.relative_to(root).as_posix() for key, path in paths.items()}
 
 
 def short_name(name: str) -> str:

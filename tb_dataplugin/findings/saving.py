@@ -82,7 +82,7 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     if spent_us <= signals.loop_us - needed:
         return Saving(spent_us)
     share = needed / signals.loop_us
-    text = f"beyond that the DataLoader workers limit: they need {percent(share)} of the step for its batches"
+    text = f"beyond that the loop waits for its DataLoader workers, which need {percent(share)} of the step"
     return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
 
 

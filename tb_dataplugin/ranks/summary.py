@@ -198,7 +198,8 @@ def _notes(
         )
     if joined.by == "order" and len(joined):
         notes.append(
-            "Collectives are matched by their order alone: neither their numbers nor steps are in all of the captures."
+            "Collectives are matched by their order alone, as neither their numbers nor steps are in all of the "
+            "captures: where a capture lacks one, those after it are matched wrongly."
         )
     if joined.by == "step" and max(len(table.groups) for table in tables) > 1:
         notes.append("Collectives do not say their process group: all of them count as those of all ranks.")

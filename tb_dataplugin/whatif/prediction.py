@@ -222,9 +222,9 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
     if others < LITTLE * loop.cpus or demand < loop.cpus:
         return ()  # where the loop has all CPUs to itself, what it predicts counts
     return (
-        f"*: {loop.cpus:g} CPUs are not enough for what runs already, which could use {demand:.2g} of them "
-        f"({others:.2g} for other threads and programs). More DataLoader workers gain only by taking CPU time "
-        "from that; do not count on it.",
+        f"*: no CPU is free: what runs already would keep {demand:.2g} CPUs busy ({others:.2g} of them for other "
+        f"threads and programs), and there are {loop.cpus:g}. More DataLoader workers gain only what that loses; do "
+        "not count on it.",
     )
 
 

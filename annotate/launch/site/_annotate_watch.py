@@ -208,9 +208,12 @@ def _begin() -> None:
         return
     deliver = _hold_ctrl_c()
     try:
-        from annotate.launch import begin
+        from annotate.own_objects import uncounted
 
-        begin.begin()
+        with uncounted():
+            from annotate.launch import begin
+
+            begin.begin()
     except Exception as error:
         leave_mark("failed", f"{type(error).__name__}: {error}")
     finally:

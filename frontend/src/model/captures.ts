@@ -74,14 +74,14 @@ export function entryWords(item: CaptureEntry): string {
   return item.rank === null ? mode : `${mode}, rank ${item.rank}`;
 }
 
-const TO_MINUTES = { month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" } as const;
+const TO_MINUTES = { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" } as const;
 // Made once: a list of captures writes hundreds of times, and making a format takes longer than using it.
 const MINUTES = new Intl.DateTimeFormat(undefined, TO_MINUTES);
 const SECONDS = new Intl.DateTimeFormat(undefined, { ...TO_MINUTES, second: "2-digit" });
 
-/** In the reader's own time zone. */
+/** In the reader's own time zone; "PM" does not stand in a line of its own. */
 export function whenWords(unixMs: number, seconds: boolean): string {
-  return (seconds ? SECONDS : MINUTES).format(unixMs);
+  return (seconds ? SECONDS : MINUTES).format(unixMs).replace(/\s(?=\D+$)/u, "\u00a0");
 }
 
 /** For other programs: it sorts, and has its year and zone. */

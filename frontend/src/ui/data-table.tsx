@@ -7,6 +7,7 @@ import { type ColumnValue, type Sort, sorted } from "../model/sorting";
 import { asCsv, asMarkdown, type TableText } from "../model/table-text";
 import { copyText } from "./copy";
 import { Menu } from "./menu";
+import { PictureOf } from "./picture-menu";
 import { fileName, saveFile } from "./save";
 import { SortHeader } from "./sort-header";
 import { readTable, wordsOf } from "./table-reader";
@@ -61,6 +62,7 @@ function nameCells(table: HTMLTableElement | null): void {
 type MenuProps = Pick<Props, "name" | "allRows"> & Pick<Shared, "table">;
 
 function TableMenu({ name, table, allRows }: MenuProps) {
+  const of = useContext(PictureOf);
   const read = (): TableText => {
     const drawn = table.current ?? document.createElement("table");
     return allRows === undefined ? readTable(drawn) : withRows(allRows(), (whole) => readTable(drawn, whole));
@@ -77,7 +79,7 @@ function TableMenu({ name, table, allRows }: MenuProps) {
         {
           label: "Save as CSV",
           run: () => {
-            saveFile(fileName(name, "csv"), asCsv(read()), "text/csv");
+            saveFile(fileName(name, "csv", of), asCsv(read()), "text/csv");
             return "Saved";
           },
         },

@@ -4,7 +4,7 @@ import { Menu } from "./menu";
 import { asPng, figureAsSvg } from "./picture";
 import { fileName, saveFile } from "./save";
 
-/** What the figures of a view are of, which a saved one says; null: each by its own name. */
+/** What the figures and tables of a view are of, which a saved one says; null: each by its own name. */
 export const PictureOf = createContext<string | null>(null);
 
 /** Saves the figure that it stands in. */
@@ -26,7 +26,7 @@ export function PictureMenu({ name }: { name: string }) {
             label: "Save as PNG",
             run: async () => {
               try {
-                saveFile(fileName(name, "png"), await asPng(svg()), "image/png");
+                saveFile(fileName(name, "png", of), await asPng(svg()), "image/png");
                 return "Saved";
               } catch {
                 return "This browser cannot draw it; save as SVG";
@@ -36,7 +36,7 @@ export function PictureMenu({ name }: { name: string }) {
           {
             label: "Save as SVG",
             run: () => {
-              saveFile(fileName(name, "svg"), svg(), "image/svg+xml");
+              saveFile(fileName(name, "svg", of), svg(), "image/svg+xml");
               return "Saved";
             },
           },

@@ -12,9 +12,10 @@ export function saveFile(name: string, content: string | Blob, type: string): vo
   window.setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** "DataLoader workers" as part of a file's name. */
-export function fileName(name: string, suffix: string): string {
-  const plain = name
+/** "images-after-steps.csv": `of` says of what, as `PictureOf` does, its name first. */
+export function fileName(name: string, suffix: string, of: string | null = null): string {
+  const [whose = ""] = of?.split(" · ") ?? [];
+  const plain = `${whose} ${name}`
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
     .replace(/^-+|-+$/g, "");

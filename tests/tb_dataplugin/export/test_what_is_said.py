@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.report import report_pb2 as pb
 
@@ -55,3 +57,10 @@ def test_the_stages_have_what_the_verdict_has_apart_and_it_is_said() -> None:
     assert said not in " ".join(as_text(pb.Report(captures=[capture])).split())
     capture.loader.apart.wait_us = 2
     assert said in " ".join(as_text(pb.Report(captures=[capture])).split())
+
+
+def test_the_summary_has_the_way_to_folders_that_are_called_the_same() -> None:
+    files = ("runs/images/after/a.json", "runs/text/after/b.json", "runs/text/before/c.json")
+    captures = [pb.Capture(mode="train", name=PurePath(file).name, file=file) for file in files]
+    text = as_text(pb.Report(captures=captures), only_summary=True)
+    assert all(f"  {folder} " in text for folder in ("images/after", "text/after", "text/before"))

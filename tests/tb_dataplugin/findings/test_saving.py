@@ -40,7 +40,7 @@ def calls(kind: StageKind, self_us: float, data_wait_us: float) -> StageCalls:
 def test_work_of_the_training_thread_saves_no_more_than_the_workers_allow(signals: Signals) -> None:
     saving = until_workers_limit(busy(signals, 0.9), 0.6 * LOOP)
     assert saving.us == pytest.approx(0.1 * LOOP)
-    assert "they need 90.0% of the step" in saving.why[0].text
+    assert "which need 90.0% of the step" in saving.why[0].text
 
 
 def test_workers_with_time_to_spare_limit_nothing(signals: Signals) -> None:

@@ -27,7 +27,7 @@ export function CompareNumbers({ comparison: { time, unit, before, after } }: { 
       <BigNumber
         label="Change"
         testId="number-change"
-        {...asChange(time?.change)}
+        {...asChange(time?.outcome === "too_short" ? undefined : time?.change)}
         note={time === undefined ? "" : intervalNote(time)}
         reason={time === undefined ? NO_TIME : noChange(time)}
       />

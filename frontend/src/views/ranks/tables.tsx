@@ -118,8 +118,8 @@ export function Owners({ ranks }: { ranks: Ranks }) {
     <section>
       <h2>Who owns the lost time</h2>
       <p class="muted">
-        Lost: by all other ranks, waiting for this one for that reason. A call, to others: how many times as long that
-        stage's calls take here as in the median of the others.
+        Lost: by all other ranks, waiting for this one for that reason. Times others': how many times as long that
+        stage's calls take here as in the median of the other ranks.
       </p>
       <div class="scroll-x">
         <DataTable name="Owners of lost time" testId="owner-table">
@@ -129,7 +129,7 @@ export function Owners({ ranks }: { ranks: Ranks }) {
               <Th column="cause" label="Cause" numeric={false} />
               <Th column="lost" label="Lost" unit={unit} title={LOST} />
               <Th column="share" label="of rank time" title="Of the time of all ranks together" />
-              <Th column="times" label="A call, to others" title={TIMES} />
+              <Th column="times" label="Times others'" title={TIMES} />
               <Th column="pattern" label="Pattern" numeric={false} />
             </tr>
           </thead>
@@ -171,7 +171,7 @@ export function Owners({ ranks }: { ranks: Ranks }) {
 function CauseCell({ cause }: { cause: string }) {
   return (
     <td class="words">
-      <Word terms={RANK_CAUSES} id={cause} />
+      {cause === "" ? <Unknown reason="It owns no lost time." /> : <Word terms={RANK_CAUSES} id={cause} />}
     </td>
   );
 }

@@ -89,7 +89,11 @@ export function RunChart({ run }: { run: WholeRun }) {
         <Drawing run={run} places={placed(panels, rightPx - LEFT_PX)} scale={scale} widthPx={widthPx} point={point} />
       </div>
       <p class="tabular muted run-readout" data-testid="run-readout">
-        {point === undefined ? "Point at a moment, or use the arrow keys." : readout(panels, point)}
+        {point === undefined ? (
+          <span class="hand-hint">Point at a moment, or use the arrow keys.</span>
+        ) : (
+          readout(panels, point)
+        )}
       </p>
     </figure>
   );

@@ -1,13 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { RunMark, WholeRun } from "../../contract/report";
+import { isoTime, whenWords } from "../../model/captures";
 import { exactUs, formatCount, formatDuration, formatPercent, plural, significant } from "../../model/format";
 import { clockOf, runName } from "../../model/whole-run";
 import { chosenRank, chosenRun, entry, runs, wholeRuns, wholeRunsError } from "../../state/atoms";
 import { loadWholeRuns } from "../../state/run-views";
 import { FilesCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
-import { asDuration, BigNumber, NumberRow, Unknown } from "../../ui/numbers";
+import { asDuration, BigNumber, Exact, NumberRow, Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
 import { OfAnother, OthersOnly } from "../shared/of-another";
@@ -89,6 +90,7 @@ function Shown({ run }: { run: WholeRun }) {
         <Prose text={run.sentence} />
       </p>
       <Numbers run={run} />
+      <When run={run} />
       <RunChart key={runName(run)} run={run} />
       <Marks run={run} />
       <More run={run} />
@@ -96,8 +98,21 @@ function Shown({ run }: { run: WholeRun }) {
   );
 }
 
+/** Not one of the results. */
+function When({ run }: { run: WholeRun }) {
+  const beganMs = 1000 * run.began;
+  return (
+    <p class="muted" data-testid="run-began">
+      Began{" "}
+      <Exact value={run.began} title={isoTime(beganMs)}>
+        {whenWords(beganMs, true)}
+      </Exact>
+      ; {endWords(run)}.
+    </p>
+  );
+}
+
 function Numbers({ run }: { run: WholeRun }) {
-  const began = new Date(1000 * run.began);
   return (
     <NumberRow>
       <BigNumber
@@ -143,14 +158,6 @@ function Numbers({ run }: { run: WholeRun }) {
         text={formatCount(run.epochs)}
         note={firstBatchWords(run)}
       />
-      <BigNumber
-        label="Began"
-        testId="run-began"
-        value={run.began}
-        text={began.toLocaleDateString(undefined, { month: "short", day: "numeric" })}
-        exact={began.toISOString()}
-        note={`${began.toLocaleTimeString()}; ${endWords(run)}`}
-      />
     </NumberRow>
   );
 }
@@ -163,7 +170,7 @@ function firstBatchWords({ first_batch_us: us, epochs }: WholeRun): string {
 
 function endWords({ ended, began, seconds }: WholeRun): string {
   if (!ended) return "runs still, or was killed";
-  return `ended ${new Date(1000 * (began + seconds)).toLocaleTimeString()}`;
+  return `ended ${whenWords(1000 * (began + seconds), true)}`;
 }
 
 function Marks({ run }: { run: WholeRun }) {

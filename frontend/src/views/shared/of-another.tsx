@@ -14,7 +14,7 @@ export function OfAnother({ runs, shown, lacks }: Props) {
   if (own === undefined || runs.some(({ run }) => run === own)) return null;
   return (
     <p class="muted" role="status" data-testid="of-another-run">
-      {folderName(own)} {lacks}. Below is another run: {folderName(shown)}.
+      {whose(own)} {lacks}. Below is {shown}.
     </p>
   );
 }
@@ -27,7 +27,7 @@ type OthersProps = { readonly title: string; readonly lacks: string; readonly ot
 export function OthersOnly({ title, lacks, others }: OthersProps) {
   const were = others.length === 1 ? "Another run is there:" : "Other runs are there:";
   return (
-    <UnavailableState title={title} reason={`\`${folderName(entry.value?.run ?? "")}\` ${lacks}. ${were}`}>
+    <UnavailableState title={title} reason={`${whose(entry.value?.run ?? "")} ${lacks}. ${were}`}>
       {others.map(({ name, show }) => (
         <p key={name}>
           <button type="button" class="link" data-testid="other-run" onClick={show}>
@@ -39,6 +39,7 @@ export function OthersOnly({ title, lacks, others }: OthersProps) {
   );
 }
 
-export function folderName(run: string): string {
-  return run === "." ? "the log directory" : run;
+/** A sentence does not begin with a name, which would be written as it is not. */
+function whose(run: string): string {
+  return run === "." ? "The log directory" : `The run ${run}`;
 }
