@@ -10,6 +10,8 @@ from typing import Any, Final
 
 SHORTEST_NS: Final = 50_000
 """A shorter collection has no place in `collections`: the youngest objects are collected hundreds of times a second."""
+LONG_NS: Final = 5_000_000
+"""From which one that ran in another thread has a place as well: whatever runs Python stands still meanwhile."""
 MOST: Final = 20_000
 """Collections that are remembered."""
 
@@ -17,7 +19,7 @@ _total_ns = 0
 _began = 0
 _users = 0
 _thread = 0
-"""Whose collections are remembered."""
+"""Whose collections are remembered, besides long ones; 0: none."""
 collections: list[tuple[int, int]] = []
 """Beginning and end of each of them (perf_counter_ns), since `remember`."""
 
@@ -39,7 +41,9 @@ def stop() -> None:
 
 
 def remember(thread: int = 0) -> None:
-    """From now on, when collections ran in a thread (`get_ident`), and forget those of before; 0: no more of them."""
+    """From now on, when collections ran in a thread (`get_ident`), and long ones in any; forget those of before. 0: no
+    more of them.
+    """
     global _thread, collections
     _thread = thread
     if thread:
@@ -58,7 +62,8 @@ def _note(phase: str, info: dict[str, Any]) -> None:
     elif _began:
         now = perf_counter_ns()
         _total_ns += now - _began
-        if _thread and now - _began >= SHORTEST_NS and len(collections) < MOST and get_ident() == _thread:
+        least = SHORTEST_NS if get_ident() == _thread else LONG_NS
+        if _thread and now - _began >= least and len(collections) < MOST:
             collections.append((_began, now))
         _began = 0
 

@@ -42,7 +42,7 @@ class Ledger:
         self.files: list[file_names.SampleFiles] = []
         """Files of the slowest samples of that window."""
         self.collections: list[tuple[int, int]] = []
-        """Beginning and end of each collection of garbage in this thread, in that window."""
+        """Beginning and end of each collection of garbage in this thread, and of long ones in any, in that window."""
         self.costs: ThreadCosts | None = None
         """Of the window that was closed last; None where the system does not report it."""
 
