@@ -55,7 +55,7 @@ def _bounds(run: Run) -> Iterator[tuple[int, pb.Finding]]:
 def _fact(number: int, finding: pb.Finding, saved: float) -> Evidence:
     now = f"{duration(abs(saved))} {'less' if saved >= 0 else 'more'}"
     text = (
-        f"before, finding {number}: {finding.stage}, saves up to {duration(finding.gain_us_per_step)} per step; "
-        f"with all that changed, steps now take {now}"
+        f"before, finding {number} ({finding.title or finding.stage}): saves up to "
+        f"{duration(finding.gain_us_per_step)} per step; with all that changed, steps now take {now}"
     )
     return evidence_time("promise", saved, text, whole="step", stage=finding.stage)

@@ -72,12 +72,23 @@ def _roaming(run: RunOfRanks) -> str:
     share, part = percent(run.lost_share), percent(by_cause[cause] / run.lost_us)
     return (
         f"The rank that comes last changes from step to step, and {share} of all rank time is lost waiting for it; "
-        f"{part} of that is {_cause(cause)}: make it faster on all ranks, not on one."
+        f"{part} of that is {_cause(cause)}: make it faster on all ranks, not on one.{_all_wait(run)}"
     )
 
 
+def _all_wait(run: RunOfRanks) -> str:
+    """What matters more where no rank is to blame."""
+    pairs = [(row.data_wait_us, row.step_us) for row in run.rows]
+    shares = [wait / step for wait, step in pairs if wait is not None and step]
+    if len(shares) < len(pairs) or min(shares) <= run.lost_share:
+        return ""
+    least, most = percent(min(shares)), percent(max(shares))
+    many = least if least == most else f"{least} to {most}"
+    return f" More is to gain from their data: all ranks wait for it, for {many} of their steps."
+
+
 def _cause(cause: str) -> str:
-    named = {HOST: "the training process's own Python code", COMPUTE: "computing"}
+    named = {HOST: "outside of operators (Python code, the GIL, or no free CPU)", COMPUTE: "computing"}
     return named.get(cause, "data wait" if cause == UNKNOWN_STAGE else f"data wait for {cause}")
 
 

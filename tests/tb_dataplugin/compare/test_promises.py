@@ -39,8 +39,8 @@ def test_the_bound_of_a_stage_that_is_faster_now_stands_beside_the_saving() -> N
     saved = before.steps.mean_us - after.steps.mean_us
     found = compare([before], [after])
     (text,) = promised(found)
-    number = next(place for place, one in enumerate(before.findings, 1) if one.stage == BLUR)
-    assert text.startswith(f"before, finding {number}: {BLUR}, saves up to ")
+    number, title = next((place, one.title) for place, one in enumerate(before.findings, 1) if one.stage == BLUR)
+    assert text.startswith(f"before, finding {number} ({title or BLUR}): saves up to ")
     number, unit = re.findall(r"now take ([\d.]+) (µs|ms) less", text)[0]
     assert float(number) * {"µs": 1, "ms": 1000}[unit] == pytest.approx(saved, rel=0.01)
     assert text in " ".join(compare_text(found).split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,13 @@ def test_a_slow_rank_that_changes_from_step_to_step_is_roaming(tmp_path: Path) -
     assert {owner.pattern for owner in run.owners} == {"roaming"}
     assert verdict_of(run).startswith("The rank that comes last changes from step to step")
     assert "data wait for decode::jpeg" in verdict_of(run)
+
+
+def test_where_all_ranks_wait_for_data_longer_than_for_one_another_that_is_said(tmp_path: Path) -> None:
+    run = run_of(lambda rank, step: Spent(decode=9_000 if step % 4 == rank else 8_000), tmp_path, ranks=4, steps=17)
+    assert "More is to gain from their data: all ranks wait for it, for " in verdict_of(run)
+    rows = tuple(replace(row, data_wait_us=1.0) for row in run.rows)
+    assert "More is to gain" not in verdict_of(replace(run, rows=rows))
 
 
 def test_equal_ranks_lose_nothing(tmp_path: Path) -> None:
