@@ -8,6 +8,7 @@ from typing import Final
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.analyses.shared_lock import SharedLock
+from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code, decodes_pictures
@@ -23,7 +24,14 @@ from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU
+from tb_dataplugin.findings.thresholds import (
+    ALL_CACHED,
+    HIGHLY_INPUT_BOUND,
+    HOT_LINE,
+    LIMIT_WORTH_A_WORD,
+    NO_CPU,
+    ONE_LINE,
+)
 from tb_dataplugin.units import count, duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
@@ -46,14 +54,10 @@ CACHED: Final = (
     "What is read is in memory already (page cache), so faster storage would not help. Read less of it per sample "
     "(memory-mapped files, smaller records), or keep what a sample needs."
 )
-ALL_CACHED: Final = 0.99
 FEW_SAMPLES: Final = 3
 
 ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
 """Kinds with rules of their own, or that no data wait is passed on to. A new kind is here or in `ADVICE`."""
-
-ONE_LINE: Final = 0.5
-"""Share of a transform that its hottest line has, from which advice begins with that line."""
 
 OF_PYTHON: Final = (
     "Do that less often, keep what does not change between calls, use array operations, or apply the transform once "
@@ -79,6 +83,7 @@ LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "workers, or more of them, can wait at the same time, but not for a lock that they share.",
 }
 
+READING: Final[frozenset[StageKind]] = frozenset(("read", "decode"))
 MOSTLY_BLOCKED: Final = 0.5
 """Share of a reader's or decoder's own time, from which what it is blocked by comes before how it decodes."""
 
@@ -89,6 +94,11 @@ LOCK_ADVICE: Final = (
     " DataLoader workers wait for one another at {line}, so more of them would only wait longer: do less while the "
     "lock is held (only what has to be alone, such as one seek and read), or need no lock, with a handle that each "
     "worker opens for itself."
+)
+DATABASE_ADVICE: Final = (
+    " DataLoader workers wait for one another at {line}, so more of them would only wait longer: one that writes to "
+    "the database keeps the others out until it commits. Commit before the sample is computed, write for many samples "
+    "at once, or do not write in DataLoader workers at all."
 )
 
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
@@ -161,7 +171,7 @@ def _hint(signals: Signals, row: StageCalls) -> str:
     """What it means that the stage does not only compute."""
     lock = signals.shared_lock
     if lock is not None and lock.stage == row.stage:
-        return LOCK_ADVICE.format(line=_name_of(signals, lock))
+        return (DATABASE_ADVICE if lock.is_of_database else LOCK_ADVICE).format(line=_name_of(signals, lock))
     parts = _parts_of_time(row)
     limit = next((limit for limit, part in parts.items() if limit != "cpu" and part >= NO_CPU), None)
     return "" if limit is None else LIMIT_ADVICE[limit].format(part=percent(parts[limit]))
@@ -169,7 +179,9 @@ def _hint(signals: Signals, row: StageCalls) -> str:
 
 def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str) -> str:
     is_locked = signals.shared_lock is not None and signals.shared_lock.stage == stage
-    reads = stage.kind in ("read", "decode") and not is_locked
+    reads = stage.kind in READING
+    if hint and reads and is_locked:
+        return hint.strip()  # how it reads matters little
     if not hint or not reads or row is None or _parts_of_time(row).get("blocked", 0.0) < MOSTLY_BLOCKED:
         return _advice(signals, stage) + hint
     line = signals.stage_lines.get(stage.name)
@@ -182,14 +194,16 @@ def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str
 def _name_of(signals: Signals, lock: SharedLock) -> str:
     """The line that waits: "this line" where the advice has just named it."""
     hottest, text = signals.stage_lines.get(lock.stage.name), line_text(lock.row)
-    if hottest is not None and hottest.share >= HOT_LINE and hottest.text == text:
+    if lock.stage.kind not in READING and hottest is not None and hottest.share >= HOT_LINE and hottest.text == text:
         return "this line"
     return f"{text} ({percent(lock.part)} of its time)"
 
 
 def _advice(signals: Signals, stage: Stage) -> str:
     """What the order and the sizes of the transforms, as recorded, allow to say."""
-    advice = ADVICE[stage.kind]
+    advice, line = ADVICE[stage.kind], signals.stage_lines.get(stage.name)
+    if line is not None and collecting.is_collecting(line):
+        return f"{line.share_of('it')} is {line.text}. {collecting.ADVICE}"
     if stage.kind == "decode":
         return decoder_advice(stage.label) or advice
     if stage.kind == "sample" and is_in_memory(signals):

@@ -9,9 +9,8 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_finding import ALL_CACHED
 from tb_dataplugin.findings.stage_signals import StageWait
-from tb_dataplugin.findings.thresholds import LEADING_STAGE, SMALL_READ_BYTES
+from tb_dataplugin.findings.thresholds import ALL_CACHED, LEADING_STAGE, SMALL_READ_BYTES
 from tb_dataplugin.units import data_size, duration, percent, plural
 
 CODE = """# once: pack the samples into a few large files
@@ -56,8 +55,9 @@ def check(signals: Signals) -> Finding | Abstention | None:
 
 
 def _is_of_reads(signals: Signals, wait: StageWait) -> bool:
-    """Whether reads as such caused it, and not a few of them that import or fill a cache."""
-    if wait.stage is None or wait.stage.kind != "read":
+    """Whether reads as such caused it, and not a few of them that import or fill a cache, or waiting for a lock."""
+    lock = signals.shared_lock
+    if wait.stage is None or wait.stage.kind != "read" or (lock is not None and lock.stage == wait.stage):
         return False
     calls = AllCalls.of(calls for calls in signals.stages if calls.stage == wait.stage)
     return calls is None or not calls.are_few(signals)
