@@ -16,7 +16,7 @@ from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import in_step, of_step, slow_lines
-from tb_dataplugin.units import plural
+from tb_dataplugin.units import percent, plural
 
 ADVICE: Final[dict[Work, str]] = {
     "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, convert one number "
@@ -43,6 +43,8 @@ CODE: Final[dict[Work, str]] = {
 }
 
 SHOWN: Final = 3
+MOSTLY: Final = 0.5
+"""Part of a line's time that loading has, from which it is what the line does."""
 
 
 @rule(title="Slow lines in the training step", about="host")
@@ -61,10 +63,28 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{first.place} takes {of_step(signals, first.part.share)}, outside the data wait{all_lines}",
-        advice=ADVICE[first.work],
+        advice=_loading_advice(signals, first) or ADVICE[first.work],
         evidence=(*(_evidence(signals, line) for line in lines), *saving.why),
         gain_us_per_step=gain,
         code=CODE.get(first.work, ""),
+    )
+
+
+def _loading_advice(signals: Signals, line: StepLineSignal) -> str:
+    """Where what the dataset handed out is only read in the step, as lazy files are; "" elsewhere."""
+    times: dict[str, float] = {}
+    for row in signals.stages:
+        if all(stage.kind in ("read", "decode") for stage in row.path):  # within no sample, and no wait
+            times[row.stage.name] = times.get(row.stage.name, 0.0) + row.self_us
+    if line.work != "python" or sum(times.values()) < MOSTLY * line.part.share * signals.window_us:
+        return ""
+    stage = max(times, key=times.__getitem__)
+    advice = f"The step loads data there ({stage}): do that in the dataset's __getitem__"
+    if signals.workers is None or not signals.builds_batches_in_workers:
+        return f"{advice}, and have DataLoader workers do it in advance."
+    return (
+        f"{advice}, which DataLoader workers run in advance; they are without work for "
+        f"{percent(signals.workers.starved)} {signals.workers.of_whole}."
     )
 
 

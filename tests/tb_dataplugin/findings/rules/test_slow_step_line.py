@@ -199,3 +199,13 @@ def test_what_happens_in_one_step_only_is_no_advice_and_not_in_the_verdict() -> 
 
 def test_what_happens_in_a_second_step_as_well_is() -> None:
     assert finding_of(sampled_once(LOGGING, 46), "slow_step_line") is not None
+
+
+@pytest.mark.parametrize("is_lazy", (True, False))
+def test_a_line_that_loads_in_the_step_what_the_dataset_could_is_told_where_to_load(is_lazy: bool) -> None:
+    builder = run([(LOGGING, 60), (MODEL, 40)])
+    for step in range(10):
+        start, us = 10_000 * step + 500, 5_000 if is_lazy else 50
+        builder.stage("decode::numpy.load", start, us)
+    advice = finding_in(builder, "slow_step_line").advice
+    assert ("The step loads data there (decode::numpy.load)" in advice) is is_lazy
