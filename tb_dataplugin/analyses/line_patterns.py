@@ -49,6 +49,9 @@ _COPY_TEXT: Final = re.compile(r"\btorch\.tensor\(|\bnp\.(?:array|stack)\(|\.(?:
 _LOCKS: Final = re.compile(r"/(?:multiprocessing/synchronize|filelock/\w+|portalocker/\w+|fasteners/\w+)\.py$")
 _LOCK_TEXT: Final = re.compile(r"\b(?:flock|lockf)\(")
 
+COLLECTS: Final = re.compile(r"\bgc\.collect\(")
+"""The garbage collector, which is C code, called by the user's line."""
+
 _TO_ARRAY: Final = frozenset(("tobytes", "__array_interface__", "pil_to_tensor", "to_tensor"))
 _TO_IMAGE: Final = frozenset(("fromarray", "frombytes", "frombuffer", "to_pil_image"))
 

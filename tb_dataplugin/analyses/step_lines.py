@@ -23,6 +23,7 @@ from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of,
 from tb_dataplugin.analyses.collectives import find_collectives
 from tb_dataplugin.analyses.host_activity import matching, synchronising_calls
 from tb_dataplugin.analyses.line_hits import Hits
+from tb_dataplugin.analyses.line_patterns import COLLECTS
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.spread_lines import Together, is_plain, spread
@@ -33,7 +34,7 @@ from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.line_samples import Caller, Frame
 from tb_dataplugin.model.trace import Trace
 
-Work = Literal["readback", "saving", "output", "copying", "freeing", "sleep", "waiting", "python"]
+Work = Literal["readback", "saving", "output", "copying", "freeing", "collecting", "sleep", "waiting", "python"]
 """What a line of the step spends its time on; "python": Python, and libraries that it calls."""
 
 MOST_LINES: Final = 10
@@ -73,6 +74,7 @@ _BY_FILE: Final[tuple[tuple[Work, re.Pattern[str]], ...]] = (
 """What code that the line calls is about, by its file; the first that fits."""
 
 _BY_SOURCE: Final[tuple[tuple[Work, re.Pattern[str]], ...]] = (
+    ("collecting", COLLECTS),
     ("sleep", re.compile(r"\bsleep\(")),
     ("readback", re.compile(r"\.(?:item|tolist|cpu|numpy)\(\)|\bsynchronize\(")),
     ("output", re.compile(r"\bprint\(|\.(?:write|flush)\(")),

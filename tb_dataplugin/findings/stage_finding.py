@@ -8,6 +8,7 @@ from typing import Final
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.analyses.shared_lock import SharedLock
+from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code, decodes_pictures
@@ -23,7 +24,7 @@ from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU
+from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU, ONE_LINE
 from tb_dataplugin.units import count, duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
@@ -51,9 +52,6 @@ FEW_SAMPLES: Final = 3
 
 ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
 """Kinds with rules of their own, or that no data wait is passed on to. A new kind is here or in `ADVICE`."""
-
-ONE_LINE: Final = 0.5
-"""Share of a transform that its hottest line has, from which advice begins with that line."""
 
 OF_PYTHON: Final = (
     "Do that less often, keep what does not change between calls, use array operations, or apply the transform once "
@@ -189,7 +187,9 @@ def _name_of(signals: Signals, lock: SharedLock) -> str:
 
 def _advice(signals: Signals, stage: Stage) -> str:
     """What the order and the sizes of the transforms, as recorded, allow to say."""
-    advice = ADVICE[stage.kind]
+    advice, line = ADVICE[stage.kind], signals.stage_lines.get(stage.name)
+    if line is not None and collecting.is_collecting(line):
+        return f"{line.share_of('it')} is {line.text}. {collecting.ADVICE}"
     if stage.kind == "decode":
         return decoder_advice(stage.label) or advice
     if stage.kind == "sample" and is_in_memory(signals):

@@ -62,6 +62,9 @@ CPU_SATURATED: Final = 0.9
 CPU_FREE: Final = 0.8
 """The same, below which there is room for another worker. In between nothing is claimed."""
 
+ONE_LINE: Final = 0.5
+"""Share of a stage, or of a part of the step, that its hottest line has, from which advice goes by that line."""
+
 NO_CPU: Final = 0.15
 """Share of the build time in which a worker waited for a CPU, from which no CPU is free; below a third of it, some
 are."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
+from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import AroundSignal, interval
@@ -20,6 +22,11 @@ CODE = """def collate(samples):
 
 loader = DataLoader(dataset, collate_fn=collate, num_workers=...)"""
 
+ADVICE: Final = (
+    "This code around the DataLoader runs in the training thread, so more DataLoader workers do not help. Let the "
+    "workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread."
+)
+
 
 @rule(title="Code around the DataLoader", about="delivery")
 def check(signals: Signals) -> Finding | None:
@@ -28,15 +35,15 @@ def check(signals: Signals) -> Finding | None:
         return None
     saving = until_workers_limit(signals, around.part.share * signals.window_us)
     gain = signals.per_step(saving.us)
+    collects = collecting.is_collecting(around.line)
     takes = "keeps the device idle for" if signals.has_device else "takes"
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{around.name} {takes} {percent(around.part.share)} of the window",
-        advice="This code around the DataLoader runs in the training thread, so more DataLoader workers do not help. "
-        "Let the workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread.",
+        advice=collecting.ADVICE if collects else ADVICE,
         evidence=(*_evidence(around), *saving.why),
         gain_us_per_step=gain,
-        code=CODE,
+        code=collecting.FREEZE if collects else CODE,
     )
 
 

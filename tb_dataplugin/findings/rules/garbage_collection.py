@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tb_dataplugin.findings.collecting import FREEZE
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
@@ -22,7 +23,6 @@ IN_TRAINING: Final = "gc.collect() and gc.freeze() once before the loop, when mo
 CODE_IN_WORKERS: Final = (
     "import gc\n\ndef worker_init(worker):\n    gc.freeze()\n\nDataLoader(..., worker_init_fn=worker_init)"
 )
-CODE_IN_TRAINING: Final = "import gc\n\ngc.collect()\ngc.freeze()  # once, before the loop"
 
 FEW_COLLECTIONS: Final = 5
 """Full ones in the window, below which chance decides how much of it they have."""
@@ -48,7 +48,7 @@ def check(signals: Signals) -> Finding | None:
         if in_workers
         else _collections(signals, part),
         gain_us_per_step=gain,
-        code=CODE_IN_WORKERS if in_workers else CODE_IN_TRAINING,
+        code=CODE_IN_WORKERS if in_workers else FREEZE,
         confidence="likely" if is_few else "measured",
         confidence_reason="How often a full collection comes in the long run, so few of them do not show."
         if is_few
@@ -75,7 +75,7 @@ def _in_the_wait(signals: Signals, collecting_us: float) -> Finding:
         "gc.collect() where it does not matter.",
         evidence=(share("collecting", part, "data wait", text),),
         gain_us_per_step=gain,
-        code=CODE_IN_TRAINING,
+        code=FREEZE,
         confidence="measured",
     )
 

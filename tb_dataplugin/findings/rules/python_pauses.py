@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import training_line
@@ -29,14 +30,14 @@ def check(signals: Signals) -> Finding | None:
     gain = signals.per_step(pauses)
     known = signals.data_wait_us is not None
     text = f"{duration(pauses)} in idle gaps in which that thread was in Python for at least {LONG_PAUSE_US / 1e3:g} ms"
-    line = training_line(signals, "host")
+    line, collects = training_line(signals, "host"), collecting.is_collecting(signals.training_lines.get("host"))
     return Finding(
         severity=severity(signals, gain, otherwise_us=pauses),
         title=f"The device is idle for {percent(share)} of the window while the training thread is in Python",
-        advice=_OF_LINE if line else _UNKNOWN,
+        advice=collecting.ADVICE if collects else _OF_LINE if line else _UNKNOWN,
         evidence=(time("long_pauses", pauses, text), *line),
         gain_us_per_step=gain,
-        code="" if line else 'with annotate.stage("user", "logging"):\n    ...',
+        code=collecting.FREEZE if collects else "" if line else 'with annotate.stage("user", "logging"):\n    ...',
         confidence="measured" if known else "possible",
         confidence_reason="" if known else "The trace has no DataLoader spans: this time may be data wait.",
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from tb_dataplugin.analyses.step_lines import Work
+from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import StepLineSignal, interval
@@ -26,6 +27,7 @@ ADVICE: Final[dict[Work, str]] = {
     "a state that exists already, tensors are copied with copy_().",
     "freeing": "When this line has the next batch, Python frees the one before: many small objects take long, and "
     "so does much memory that a DataLoader worker shared. Send fewer, larger tensors.",
+    "collecting": collecting.ADVICE,
     "sleep": "The step sleeps there: remove that, or sleep less.",
     "waiting": "The step waits there for another thread or process: check what that one does.",
     "python": "Do it less often, with array operations instead of Python, or in another thread.",
@@ -36,6 +38,7 @@ CODE: Final[dict[Work, str]] = {
     "saving": "if step % 1000 == 0:\n    torch.save(state, path)",
     "copying": "with torch.no_grad():\n    for mine, its in zip(snapshot.parameters(), model.parameters()):\n"
     "        mine.copy_(its)",
+    "collecting": collecting.FREEZE,
     "output": "if step % 100 == 0:\n    print(loss.item())",
 }
 

@@ -22,6 +22,7 @@ from tests.tb_dataplugin.findings.cases import (
     reading,
     signals_of,
 )
+from tests.tb_dataplugin.findings.step_cases import staged
 from tests.trace_builder import TraceBuilder, training_run
 
 
@@ -30,6 +31,12 @@ def test_a_leading_stage_tells_whether_it_computes_or_waits() -> None:
     builder.costs = {"run_delay_us": [0.0]}
     said = finding_in(builder, "leading_stage")
     assert any(line.startswith("blocked (storage") and "of its self time" in line for line in evidence_of(said))
+
+
+@pytest.mark.parametrize("stage", ["transform::Tokenise", "decode::PIL.Image"])
+def test_the_users_own_collecting_of_garbage_in_a_stage_is_to_be_removed(stage: str) -> None:
+    said = finding_in(staged(stage, "gc.collect()"), "leading_stage")
+    assert "Remove the call" in said.advice and "array" not in said.advice
 
 
 @pytest.mark.parametrize("is_blocked", [True, False])

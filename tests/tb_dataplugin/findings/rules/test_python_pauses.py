@@ -20,7 +20,7 @@ MAIN, LOADS, LOGS = (
 )
 
 
-def paused(first_ms: int) -> TraceBuilder:
+def paused(first_ms: int, source: str = "") -> TraceBuilder:
     """Six steps with 80 ms of logging each, in the first one `first_ms` of loading instead; 20 ms of device work."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}])
     now, times, stacks = 0, [], []
@@ -32,7 +32,7 @@ def paused(first_ms: int) -> TraceBuilder:
         times += [1000.0 * (now + ms) + 500 for ms in range(pause)]
         stacks += [(MAIN, LOGS if number else LOADS)] * pause
         now += pause + 20
-    return builder.stacks(times, stacks)
+    return builder.stacks(times, stacks, sources={(LOGS[1], LOGS[2]): source})
 
 
 def test_who_knows_the_line_is_not_told_to_mark_it() -> None:
@@ -46,3 +46,9 @@ def test_a_line_that_is_hot_in_one_step_only_is_no_evidence() -> None:
     for first_ms in (80, 500):
         lines = [one.text for one in finding_in(paused(first_ms), "python_pauses").evidence if one.kind == "hot_line"]
         assert len(lines) == 1 and "m.py:8" in lines[0]
+
+
+def test_the_users_own_collecting_of_garbage_is_to_be_removed() -> None:
+    said = finding_in(paused(80, "gc.collect()"), "python_pauses")
+    assert said.advice.startswith("Remove the call") and "another thread" not in said.advice
+    assert "another thread" in finding_in(paused(80, "log.collect()"), "python_pauses").advice

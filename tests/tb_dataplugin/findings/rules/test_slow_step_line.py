@@ -7,6 +7,7 @@ import pytest
 
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.step_work import step_sentence
+from tb_dataplugin.report.report_pb2 import Finding
 from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of, signals_of
 from tests.tb_dataplugin.findings.step_cases import (
     CALLS,
@@ -84,6 +85,21 @@ def test_hundreds_of_operators_of_one_line_in_a_step_are_a_loop_over_elements(ea
         for begin in range(400, 10_000 - each, each):
             builder.operator(10_000 * step + begin, each - 1, "aten::add_")
     assert (finding_of(builder, "slow_step_line") is not None) == is_found
+
+
+def says_to_remove_the_call(finding: Finding) -> bool:
+    to_freeze = finding.advice.startswith("Remove the call") and "gc.freeze()" in finding.code
+    return to_freeze and "another thread" not in finding.advice and "array" not in finding.advice
+
+
+def test_the_users_own_collecting_of_garbage_is_to_be_removed() -> None:
+    finding = finding_in(run([(LOGGING, 60), (MODEL, 40)], sources={(TRAIN, 40): "gc.collect()"}), "slow_step_line")
+    assert says_to_remove_the_call(finding)
+
+
+def test_the_same_around_the_loader() -> None:
+    builder = run([(MIXING, 60), (MODEL, 40)], caller(), sources={(TRAIN, 12): "gc.collect()"})
+    assert says_to_remove_the_call(finding_in(builder, "code_around_loader"))
 
 
 def test_saving_the_model_is_saving_also_while_its_operators_copy() -> None:
