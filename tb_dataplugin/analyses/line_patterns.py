@@ -9,17 +9,17 @@ from typing import Final, Literal
 
 import numpy as np
 
-from annotate.trace_format import Stage
+from annotate.trace_format import THREAD_STATES, Stage
 from tb_dataplugin.analyses.code_places import Home, home_of, inside_stage, plain, python_part
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.model.line_samples import Frame
 
-Pattern = Literal["import", "regex", "kernel", "load", "elements", "copies", "to_array", "to_image", "lock"]
+Pattern = Literal["import", "regex", "kernel", "load", "elements", "copies", "to_array", "to_image", "lock", "database"]
 """Per sample: importing; compiling a regex; building a kernel, window or grid; loading a file in a transform; Python
 for each pixel or token. In collate: copying. From an image of PIL to numbers, and back. Waiting for a lock
-that processes share."""
+that processes share; blocked in a call to a database that is not known to read only, which may be the same."""
 
 FEWEST: Final = 30
 """Samples of a stage, below which nothing is said of its lines. Rules compare the low ends of intervals."""
@@ -48,6 +48,15 @@ _COPY_TEXT: Final = re.compile(r"\btorch\.tensor\(|\bnp\.(?:array|stack)\(|\.(?:
 
 _LOCKS: Final = re.compile(r"/(?:multiprocessing/synchronize|filelock/\w+|portalocker/\w+|fasteners/\w+)\.py$")
 _LOCK_TEXT: Final = re.compile(r"\b(?:flock|lockf)\(")
+
+_DATABASES: Final = re.compile(r"/(?:sqlite3|diskcache|sqlitedict|sqlalchemy|peewee|lmdb)(?:/\w+)*\.py$")
+_DATABASE_TEXT: Final = re.compile(
+    r"\.(?:execute|executemany|executescript|commit|begin)\(|^with\b[^()]*\b(?:con|conn|connection|db)\b[^()]*:"
+)
+_ONLY_READS: Final = re.compile(r"[\"']\s*SELECT\b", re.IGNORECASE)
+WRITES_ALONE: Final = re.compile(r"\bBEGIN\s+(?:IMMEDIATE|EXCLUSIVE)\b|\bbegin\([^)]*\bwrite\s*=\s*True", re.IGNORECASE)
+"""A line that waits until no other process writes: of SQLite, LMDB."""
+_BLOCKED: Final = THREAD_STATES.index("blocked")
 
 COLLECTS: Final = re.compile(r"\bgc\.collect\(")
 """The garbage collector, which is C code, called by the user's line."""
@@ -102,6 +111,8 @@ class _Part:
 
     def _time(self, pattern: Pattern, is_of: Sequence[bool]) -> PatternTime:
         mine: Mask = np.array(is_of, dtype=np.bool_)[self.place]
+        if pattern == "database":  # which also works there
+            mine = mine & (self.hits.state == _BLOCKED)
         homes: list[Home | None] = [home if own else None for home, own in zip(self.homes, is_of, strict=True)]
         rows = line_rows(self.hits, homes, self.place, has_device=self.has_device)
         part = estimate(self.hits.weight_ns, self.hits.weight_ns * mine)
@@ -119,12 +130,20 @@ def _pattern_of(stage: Stage | None, frames: list[Frame], home: Home | None) -> 
     below = _below(frames)
     if _LOCKS.search(below[0].file) if below else _LOCK_TEXT.search(home.place.source):
         return "lock"
+    if _asks_database(below, home.place.source):
+        return "database"
     if stage.kind == "collate":
         is_copy = not below and _COPY_TEXT.search(home.place.source)
         return "copies" if is_copy else None
     if stage.kind not in ("sample", "transform", "user"):
         return None
     return _constant(stage, below, home.place.source) or _elements(below, home.place.source)
+
+
+def _asks_database(below: list[Frame], source: str) -> bool:
+    if below:
+        return any(_DATABASES.search(frame.file) for frame in below)
+    return bool(_DATABASE_TEXT.search(source) and not _ONLY_READS.search(source))
 
 
 def _below(frames: list[Frame]) -> list[Frame]:

@@ -34,6 +34,7 @@ from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_slow_samples
 from tb_dataplugin.analyses.sawtooth import find_sawtooth
+from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
 from tb_dataplugin.analyses.stage_summary import summarise_stages
@@ -129,6 +130,7 @@ def run_analyses(
     fed = find_fed_queue(trace, window, workers, use.in_workers)
     paths = with_wrapper_paths(tree, attribution.wrapped)
     lines = find_hot_lines(trace, paths, window, loader, devices, attribution, options.whole_stacks, selection)
+    sampled = None if isinstance(lines, Unavailable) else lines
     results = Results(
         trace=trace,
         window=window,
@@ -153,7 +155,7 @@ def run_analyses(
         use=use,
         loop=loop,
         steady=find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
-        slow_samples=find_slow_samples(trace, tree, window, apart.spans if apart else None),
+        slow_samples=find_slow_samples(Calls(trace, tree, sampled), window, apart.spans if apart else None),
         throughput=reasons.known(
             "throughput", find_throughput(trace, tree, window, loader, devices, workers, use, loop)
         ),

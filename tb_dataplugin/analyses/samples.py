@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.collector import full_collections
+from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.throughput import BATCHED_FETCH
 from tb_dataplugin.model.intervals import Window
@@ -42,16 +44,20 @@ class SlowSample:
     """Of its duration, in full collections of Python's garbage, which fall on any sample by chance."""
     apart: bool = False
     """It belongs to an epoch's start, or to another DataLoader than the training loop's."""
+    waited_ns: int | None = None
+    """Of its duration, off the CPU; None where CPU time was not recorded."""
+    waited_at: Place | None = None
+    """The line that it was mostly blocked in, by stack samples; None where none was seen."""
 
 
 def find_slow_samples(
-    trace: Trace, tree: StageTree, window: Window, apart: npt.NDArray[np.bool_] | None = None
+    calls: Calls, window: Window, apart: npt.NDArray[np.bool_] | None = None
 ) -> tuple[SlowSample, ...]:
     """The slowest samples that start in the window, slowest first, without full collections of garbage: those of
     DataLoader workers; without their records those that the training process loaded itself. A replay has a table of its
     own for what it loaded. `apart`: spans that are not the training loop's as it goes on.
     """
-    tracks = trace.worker_tracks()
+    trace, tree, tracks = calls.trace, calls.tree, calls.tracks
     is_sample = np.array(
         [path[-1].kind == "sample" and not path[-1].label.endswith(BATCHED_FETCH) for path in tree.paths],
         dtype=np.bool_,
@@ -69,7 +75,7 @@ def find_slow_samples(
     first = _first_of_iterators(trace, tree, np.flatnonzero(is_sample[tree.node]))
     collected = taken[order[:MOST]].tolist()
     found = tuple(
-        _describe(trace, tree, row, tracks.get(int(tree.track[row])), row in first, ns)
+        _describe(calls, row, tracks.get(int(tree.track[row])), row in first, ns)
         for row, ns in zip(slowest, collected, strict=True)
     )
     if apart is None:
@@ -95,10 +101,9 @@ def _first_of_iterators(trace: Trace, tree: StageTree, samples: npt.NDArray[np.i
     return set(found.values())
 
 
-def _describe(
-    trace: Trace, tree: StageTree, row: int, process: WorkerProcess | None, first: bool, collected_ns: int
-) -> SlowSample:
+def _describe(calls: Calls, row: int, process: WorkerProcess | None, first: bool, collected_ns: int) -> SlowSample:
     """`process`: None for the training process."""
+    trace, tree = calls.trace, calls.tree
     start, end = int(tree.start_ns[row]), int(tree.end_ns[row])
     mine = tree.pieces_of_track(int(tree.track[row]))
     pieces = (tree.piece_start[mine] >= start) & (tree.piece_end[mine] <= end)
@@ -125,6 +130,8 @@ def _describe(
         else _storage_share(trace, process, int(facts.epoch[row]), int(facts.batch[row])),
         first=first,
         collected_ns=collected_ns,
+        waited_ns=None if facts.cpu_ns[row] < 0 else max(0, end - start - int(facts.cpu_ns[row])),
+        waited_at=calls.blocked_at(row),
     )
 
 

@@ -1,5 +1,8 @@
 """A lock that DataLoader workers share: while one has it, the others that want it wait, however many there are.
 
+Which lines wait for one, their text or the stack says (`line_patterns`). A call to a database is blocked by a lock, or
+by a disk; that it is a lock, the other workers say: hardly ever is none of them at work meanwhile (`exclusion`).
+
 Of a worker's time some is waiting for the lock (by stack samples of the line), some is having it, the rest needs
 neither. How long it has the lock no stack says; but in a closed queue of so many workers one length leads to the wait
 that was seen (mean value analysis, M. Reiser and S. S. Lavenberg, 1980). The same analysis says how long another number
@@ -8,10 +11,16 @@ of workers would wait.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from annotate.trace_format import Stage
+import numpy as np
+
+from annotate.trace_format import THREAD_STATES, Stage
+from tb_dataplugin.analyses.code_places import home_of, inside_stage
+from tb_dataplugin.analyses.exclusion import exclude_each_other
+from tb_dataplugin.analyses.line_patterns import WRITES_ALONE, Pattern, PatternTime
 from tb_dataplugin.analyses.line_rows import LineRow
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.throughput import BUILDING
@@ -21,11 +30,13 @@ LEAST_WAITED: Final = 0.1
 
 HALVINGS: Final = 40
 
+_BLOCKED: Final = THREAD_STATES.index("blocked")
+
 
 @dataclass(frozen=True, slots=True)
 class SharedLock:
     """`waited`, `held`: for the lock, and having it, as parts of the time that a worker takes for a batch; `part`: the
-    wait's of the stage's time. `row`: the line that waits.
+    wait's of the stage's time. `row`: the line that waits. `is_of_database`: one that writes has it until it commits.
     """
 
     stage: Stage
@@ -34,6 +45,7 @@ class SharedLock:
     waited: float
     held: float
     workers: int
+    is_of_database: bool = False
 
     def waited_with(self, workers: int) -> float:
         """For a batch, in what a batch takes now."""
@@ -49,23 +61,50 @@ class SharedLock:
 def find_shared_lock(results: Results) -> SharedLock | None:
     """The one that is waited for most; None where there is none, or little of the build time waits for it."""
     workers = (results.settings.num_workers if results.settings else None) or 0
+    found = [*_costly(results, "lock"), *(one for one in _costly(results, "database") if _is_lock(results, one[1]))]
+    share, most = max(found, key=lambda one: one[0] * one[1].part.share, default=(0.0, None))
+    if workers < 2 or most is None or most.stage is None:
+        return None
+    waited = min(share * most.part.share, 1 - 1 / workers)  # beyond that, it is being handed over, as good as held
+    held = _held(waited, workers, _idle(results))
+    return SharedLock(most.stage, most.row, most.part.share, waited, held, workers, most.pattern == "database")
+
+
+def find_possible_lock(results: Results) -> LineRow | None:
+    """The line of a call to a database that workers are blocked in, where it is not known whether for one another."""
+    found = [each for _, each in _costly(results, "database") if not _is_lock(results, each)]
+    return max(found, key=lambda each: each.row.time_ns).row if found else None
+
+
+def _costly(results: Results, pattern: Pattern) -> Iterator[tuple[float, PatternTime]]:
+    """Those that have enough of the time that workers take for batches, with that part of their stage."""
     spent = {row.stage: 0 for row in results.loop.stages if row.stage.kind in BUILDING}
     for row in results.loop.stages:
         if row.stage in spent:
             spent[row.stage] += row.self_ns
     whole = sum(spent.values())
-    if workers < 2 or results.lines is None or not whole:
-        return None
-    found = [
-        (spent[each.stage] / whole, each)
-        for each in results.lines.patterns
-        if each.pattern == "lock" and each.stage in spent
-    ]
-    share, most = max(found, key=lambda one: one[0] * one[1].part.share, default=(0.0, None))
-    if most is None or most.stage is None or share * most.part.low < LEAST_WAITED:
-        return None
-    waited = min(share * most.part.share, 1 - 1 / workers)  # beyond that, it is being handed over, as good as held
-    return SharedLock(most.stage, most.row, most.part.share, waited, _held(waited, workers, _idle(results)), workers)
+    for each in results.lines.patterns if results.lines and whole else ():
+        share = spent.get(each.stage, 0) / whole if each.stage else 0.0
+        if each.pattern == pattern and share * each.part.low >= LEAST_WAITED:
+            yield share, each
+
+
+def _is_lock(results: Results, asked: PatternTime) -> bool:
+    """Whether that call to a database waits for other workers."""
+    return bool(WRITES_ALONE.search(asked.row.place.source)) or _excludes(results, asked)
+
+
+def _excludes(results: Results, asked: PatternTime) -> bool:
+    pipeline = results.trace.info.pipeline
+    if results.lines is None or pipeline is None or pipeline.lines is None:
+        return False
+    hits, stacks = results.lines.hits, pipeline.lines.stacks
+    hits = hits.where(np.isin(hits.track, list(results.trace.worker_tracks())))
+    homes = {stack: home_of(inside_stage(stacks.inwards(stack))) for stack in np.unique(hits.stack).tolist()}
+    is_there = [(home := homes[stack]) is not None and home.place == asked.row.place for stack in hits.stack.tolist()]
+    in_stage = np.append([path[-1].kind != "wait" for path in results.tree.paths], False)[hits.node]
+    waits = np.array(is_there, dtype=np.bool_) & (hits.state == _BLOCKED) & in_stage
+    return exclude_each_other(hits.track, hits.time_ns, waits, in_stage & ~waits, results.window)
 
 
 def _idle(results: Results) -> float:

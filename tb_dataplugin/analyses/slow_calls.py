@@ -82,15 +82,29 @@ class Calls:
 
     def places(self, call: int) -> tuple[int, int, Counter[Place]]:
         """Stacks sampled in a call, how many of them were blocked, and how many in which line."""
-        if self._hits is None or self._stacks is None:
-            return 0, 0, Counter()
+        stacks, states = self._sampled(call)
+        return len(stacks), int((states == _BLOCKED).sum()), self._places(stacks)
+
+    def blocked_at(self, call: int) -> Place | None:
+        """The line in which a call was blocked most; None where that was not seen."""
+        stacks, states = self._sampled(call)
+        places = self._places(stacks[states == _BLOCKED])
+        return places.most_common(1)[0][0] if places else None
+
+    def _sampled(self, call: int) -> tuple[Int64Array, Int64Array]:
+        """Stacks in a call, and states of its thread."""
         hits, tree = self._hits, self.tree
+        if hits is None:
+            return int64([]), int64([])
         rows = hits.track == tree.track[call]
         rows &= (hits.time_ns >= tree.start_ns[call]) & (hits.time_ns < tree.end_ns[call])
-        sampled = hits.stack[rows].tolist()
-        homes = (home_of(inside_stage(self._stacks.inwards(stack))) for stack in sampled)
-        blocked = int((hits.state[rows] == _BLOCKED).sum())
-        return len(sampled), blocked, Counter(home.place for home in homes if home)
+        return hits.stack[rows], hits.state[rows]
+
+    def _places(self, sampled: Int64Array) -> Counter[Place]:
+        if self._stacks is None:
+            return Counter()
+        homes = (home_of(inside_stage(self._stacks.inwards(stack))) for stack in sampled.tolist())
+        return Counter(home.place for home in homes if home)
 
 
 def describe_calls(calls: Calls, here: npt.NDArray[np.intp]) -> Iterator[SlowCall]:

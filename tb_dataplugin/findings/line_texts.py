@@ -50,7 +50,7 @@ def line_text(row: LineRow) -> str:
         parts = ", ".join(f"{callee.name} {percent(callee.share)}" for callee in several)
         text = f"{written} ({parts})" if parts else written
     text += _below(row)
-    return text if row.called_from is None else f"{text}, called from {_caller(row.called_from)}"
+    return text if row.called_from is None else f"{text}, called from {place_text(row.called_from)}"
 
 
 def _below(row: LineRow) -> str:
@@ -81,7 +81,8 @@ def _is_internal(name: str, source: str) -> bool:
     return bool(source) and name.startswith("torch.") and not is_written(name, source)
 
 
-def _caller(place: Place) -> str:
+def place_text(place: Place) -> str:
+    """```con.commit()` in Store.get at store.py:41``."""
     where = f"{place.function} at {place.short}"
     return f"`{place.source}` in {where}" if place.source else where
 

@@ -16,7 +16,7 @@ from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
-from tb_dataplugin.analyses.shared_lock import find_shared_lock
+from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
@@ -26,7 +26,7 @@ from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
 from tb_dataplugin.findings.device_signals import CopySignals, SyncSignals
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
-from tb_dataplugin.findings.line_texts import part_text
+from tb_dataplugin.findings.line_texts import line_text, part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.signals import FEEDER, Collections, Signals, SlowSampleSignal
@@ -97,6 +97,7 @@ def read_signals(results: Results) -> Signals:
         wait_collecting_us=_collecting_in_wait(results),
         collections=_collections(results),
         shared_lock=find_shared_lock(results),
+        possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
     )
 
 
@@ -245,6 +246,8 @@ def _slow_sample(sample: SlowSample) -> SlowSampleSignal:
         files=sample.files,
         first=sample.first,
         batch=sample.batch,
+        waited_us=None if sample.waited_ns is None else _us(sample.waited_ns),
+        waited_at=sample.waited_at,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from annotate.trace_format import StageKind
+from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.queue_wait import QueueWait
@@ -101,6 +102,10 @@ class SlowSampleSignal:
     """It is the first of an iterable dataset's iterator, which may fill buffers."""
     batch: int = -1
     """Number of its batch in the epoch, -1 where it is not known."""
+    waited_us: float | None = None
+    """Off the CPU; None where CPU time was not recorded."""
+    waited_at: Place | None = None
+    """The line that it was mostly blocked in, by stack samples; None where none was seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +219,8 @@ class Signals:
     """Which of `collecting_us` fall on any stage by chance."""
     shared_lock: SharedLock | None = None
     """For which DataLoader workers wait for one another; None where that was not seen."""
+    possible_lock: str = ""
+    """The line of a call to a database that they are blocked in, which may be for one another, or for data."""
 
     @property
     def collector_has_wait(self) -> bool:

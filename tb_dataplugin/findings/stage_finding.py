@@ -24,7 +24,14 @@ from tb_dataplugin.findings.sequence import containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, HOT_LINE, LIMIT_WORTH_A_WORD, NO_CPU, ONE_LINE
+from tb_dataplugin.findings.thresholds import (
+    ALL_CACHED,
+    HIGHLY_INPUT_BOUND,
+    HOT_LINE,
+    LIMIT_WORTH_A_WORD,
+    NO_CPU,
+    ONE_LINE,
+)
 from tb_dataplugin.units import count, duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
@@ -47,7 +54,6 @@ CACHED: Final = (
     "What is read is in memory already (page cache), so faster storage would not help. Read less of it per sample "
     "(memory-mapped files, smaller records), or keep what a sample needs."
 )
-ALL_CACHED: Final = 0.99
 FEW_SAMPLES: Final = 3
 
 ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
@@ -87,6 +93,11 @@ LOCK_ADVICE: Final = (
     " DataLoader workers wait for one another at {line}, so more of them would only wait longer: do less while the "
     "lock is held (only what has to be alone, such as one seek and read), or need no lock, with a handle that each "
     "worker opens for itself."
+)
+DATABASE_ADVICE: Final = (
+    " DataLoader workers wait for one another at {line}, so more of them would only wait longer: one that writes to "
+    "the database keeps the others out until it commits. Commit before the sample is computed, write for many samples "
+    "at once, or do not write in DataLoader workers at all."
 )
 
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
@@ -159,7 +170,7 @@ def _hint(signals: Signals, row: StageCalls) -> str:
     """What it means that the stage does not only compute."""
     lock = signals.shared_lock
     if lock is not None and lock.stage == row.stage:
-        return LOCK_ADVICE.format(line=_name_of(signals, lock))
+        return (DATABASE_ADVICE if lock.is_of_database else LOCK_ADVICE).format(line=_name_of(signals, lock))
     parts = _parts_of_time(row)
     limit = next((limit for limit, part in parts.items() if limit != "cpu" and part >= NO_CPU), None)
     return "" if limit is None else LIMIT_ADVICE[limit].format(part=percent(parts[limit]))
@@ -167,7 +178,9 @@ def _hint(signals: Signals, row: StageCalls) -> str:
 
 def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str) -> str:
     is_locked = signals.shared_lock is not None and signals.shared_lock.stage == stage
-    reads = stage.kind in ("read", "decode") and not is_locked
+    reads = stage.kind in ("read", "decode")
+    if hint and reads and is_locked:
+        return hint.strip()  # how it reads matters little
     if not hint or not reads or row is None or _parts_of_time(row).get("blocked", 0.0) < MOSTLY_BLOCKED:
         return _advice(signals, stage) + hint
     line = signals.stage_lines.get(stage.name)

@@ -62,6 +62,9 @@ CPU_SATURATED: Final = 0.9
 CPU_FREE: Final = 0.8
 """The same, below which there is room for another worker. In between nothing is claimed."""
 
+ALL_CACHED: Final = 0.99
+"""Of the bytes that reads returned, from which all came from memory: faster storage would change nothing."""
+
 ONE_LINE: Final = 0.5
 """Share of a stage, or of a part of the step, that its hottest line has, from which advice goes by that line."""
 

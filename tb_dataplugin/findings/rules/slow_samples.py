@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from pathlib import PurePath
+from typing import Final
 
+from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.line_texts import place_text
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, SlowSampleSignal
 from tb_dataplugin.findings.stage_signals import StageCalls
-from tb_dataplugin.findings.thresholds import NO_CPU, SLOW_SAMPLE, SLOW_SAMPLES_TOGETHER
+from tb_dataplugin.findings.thresholds import ALL_CACHED, NO_CPU, SLOW_SAMPLE, SLOW_SAMPLES_TOGETHER
 from tb_dataplugin.units import count, duration, percent
 
-SHOWN = 5
+SHOWN: Final = 5
+
+MOSTLY: Final = 0.5
+"""Part of what slow samples take longer than others that is off the CPU, from which waiting is what made them slow."""
+
+OF_DATA: Final = "Look at these samples: huge or damaged files, long sequences, retries."
+AT_LOCK: Final = (
+    "They did not compute, they waited{line}, where DataLoader workers wait for one another: it may be the turn of any "
+    "sample, whatever its data."
+)
+AT_LINE: Final = (
+    "They did not compute, they waited{line} for {what}. See why that takes long at times; look at their data only if "
+    "the same ones are slow again."
+)
 
 
 @rule(title="A few slow samples", about="delivery", input_bound=True)
@@ -38,10 +54,13 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return Abstention("Other programs used the CPUs, so a slow sample may only have waited for one.")
     gain = signals.per_step(cost)
     text = f"median {duration(calls.p50_us)}; together they take {duration(excess)} more than that"
+    waited = sum(min(sample.waited_us or 0.0, sample.duration_us - calls.p50_us) for sample in slow)
+    has_waited = waited >= MOSTLY * excess
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"{_how_many(signals, slow)} of {count(calls.count)} samples {_take(slow)}",
-        advice=f"Look at these samples: huge or damaged files, long sequences, retries.{_order(signals)}",
+        title=f"{_how_many(signals, slow)} of {count(calls.count)} samples {_take(slow)}"
+        f"{', mostly waiting' if has_waited else ''}",
+        advice=f"{_of_waiting(signals, slow) if has_waited else OF_DATA}{_order(signals)}",
         stage=slow[0].stage,
         evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN])),
         gain_us_per_step=gain,
@@ -57,6 +76,24 @@ def _how_many(signals: Signals, slow: list[SlowSampleSignal]) -> str:
 
 def _take(slow: list[SlowSampleSignal]) -> str:
     return f"{'takes' if len(slow) == 1 else 'take'} {SLOW_SAMPLE:g}x the median or more"
+
+
+def _of_waiting(signals: Signals, slow: list[SlowSampleSignal]) -> str:
+    """For what, as far as the lines tell: the one in which most of it was waited."""
+    times: dict[Place, float] = {}
+    for sample in slow:
+        if sample.waited_at is not None:
+            times[sample.waited_at] = times.get(sample.waited_at, 0.0) + (sample.waited_us or 0.0)
+    place, lock = max(times, key=lambda each: times[each], default=None), signals.shared_lock
+    line = f" at {place_text(place)}" if place else ""
+    if lock is not None and lock.row.place == place:
+        return AT_LOCK.format(line=line)
+    cached = signals.costs.cached if signals.costs else None
+    is_memory = cached is not None and cached >= ALL_CACHED
+    what = (
+        "a lock or another process (what was read was in memory)" if is_memory else "storage, a lock or another process"
+    )
+    return AT_LINE.format(line=line, what=what)
 
 
 def _order(signals: Signals) -> str:
@@ -75,7 +112,8 @@ def _built_cost(signals: Signals, wait_cost: float) -> float:
 
 def _evidence(sample: SlowSampleSignal) -> Evidence:
     inside = f"{percent(sample.stage_us / sample.duration_us)} in {sample.stage}"
-    text = f"{_name(sample)}: {duration(sample.duration_us)}, {inside}"
+    off = "" if sample.waited_us is None else f", off the CPU for {percent(sample.waited_us / sample.duration_us)}"
+    text = f"{_name(sample)}: {duration(sample.duration_us)}, {inside}{off}"
     return time("slow_sample", sample.duration_us, text, stage=sample.stage)
 
 

@@ -9,9 +9,8 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_finding import ALL_CACHED
 from tb_dataplugin.findings.stage_signals import StageWait
-from tb_dataplugin.findings.thresholds import LEADING_STAGE, SMALL_READ_BYTES
+from tb_dataplugin.findings.thresholds import ALL_CACHED, LEADING_STAGE, SMALL_READ_BYTES
 from tb_dataplugin.units import data_size, duration, percent, plural
 
 CODE = """# once: pack the samples into a few large files

@@ -48,11 +48,20 @@ def check(signals: Signals) -> Finding | Abstention | None:
         ),
         gain_us_per_step=gain,
         code=f"DataLoader(..., num_workers={wanted})",
-        confidence="possible" if from_storage else "likely",
-        confidence_reason="The DataLoader workers are mostly blocked by storage, which may have no more to give."
-        if from_storage
-        else "Storage or memory bandwidth may be shared by the workers, which a trace does not show.",
+        confidence="possible" if from_storage or signals.possible_lock else "likely",
+        confidence_reason=_reason(signals, from_storage),
     )
+
+
+def _reason(signals: Signals, from_storage: bool) -> str:
+    if signals.possible_lock:
+        return (
+            f"The DataLoader workers are blocked in {signals.possible_lock}: if they wait for one another there, as "
+            "those that write to one database do, more of them would only wait longer."
+        )
+    if from_storage:
+        return "The DataLoader workers are mostly blocked by storage, which may have no more to give."
+    return "Storage or memory bandwidth may be shared by the workers, which a trace does not show."
 
 
 def _room(signals: Signals) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 
-from annotate.trace_format import Stage
+from annotate.trace_format import THREAD_STATES, Stage
 from tb_dataplugin.analyses.line_rows import LineRow
-from tb_dataplugin.analyses.shared_lock import SharedLock, find_shared_lock
+from tb_dataplugin.analyses.shared_lock import SharedLock, find_possible_lock, find_shared_lock
 from tb_dataplugin.whatif import Change, predict
 from tb_dataplugin.whatif.fitting import fit_loop
 from tb_dataplugin.whatif.loop import Loop
@@ -79,3 +80,56 @@ def test_what_if_does_not_scale_the_wait_for_a_lock() -> None:
     assert held.step_us.value > 0.9 * loop.measured_step_ns / 1e3 > 1.5 * free.step_us.value
     assert "DataLoader workers wait for one another at tiles.py:24" in held.notes[0]
     assert not predict(loop, Change(workers=2)).notes
+
+
+DATABASE = "con.execute(sql, row)"
+RUNNING, BLOCKED = THREAD_STATES.index("running"), THREAD_STATES.index("blocked")
+
+
+def asking(source: str, *calls: Frame, takes_turns: bool, workers: int = 2) -> TraceBuilder:
+    """Workers that are blocked in a line for half of their time: while another has what they wait for, in turns of
+    chance; or whatever the others do.
+    """
+    steps = 50
+    builder = input_bound(workers=workers, steps=steps, threads=0.1, stages={"sample::Tiles": (0.0, 1.0, 0.5)})
+    times, random = [500.0 + 1000 * number for number in range(10 * steps)], Random(7)
+    sources = {(LOCK[1], LOCK[2]): source, (READ[1], READ[2]): "return self.raw(i)"}
+    turns = [turn for turn in range(len(times)) for _ in range(random.randint(2, 12))]
+    order = [random.randrange(workers) for _ in turns]
+    for worker in range(workers):
+        own = [random.randrange(2) for _ in turns]
+        at = [order[turn] != worker if takes_turns else bool(own[turn]) for turn in turns[: len(times)]]
+        stacks = [(FETCH, OURS, LOCK, *calls) if is_blocked else (FETCH, OURS, READ) for is_blocked in at]
+        states = [BLOCKED if is_blocked else RUNNING for is_blocked in at]
+        builder.stacks(times, stacks, pid=100 + worker, sources=sources, states=states)
+    return builder
+
+
+@pytest.mark.parametrize("calls", [(), (("Cache.set", "/lib/site-packages/diskcache/core.py", 800),)])
+def test_a_call_to_a_database_that_workers_take_turns_in_is_a_shared_lock(calls: tuple[Frame, ...]) -> None:
+    builder = asking(DATABASE, *calls, takes_turns=True)
+    found = find_shared_lock(results_of(builder))
+    assert found is not None and (found.row.place.line, found.is_of_database) == (24, True)
+    assert "keeps the others out until it commits" in finding_in(builder, "leading_stage").advice
+    assert finding_of(builder, "too_few_workers") is None
+
+
+def test_a_database_that_is_slow_for_each_by_itself_is_no_shared_lock() -> None:
+    """More workers are advised, but less surely than where nothing is asked of a database."""
+    builder = asking(DATABASE, takes_turns=False)
+    assert find_shared_lock(results_of(builder)) is None
+    said = finding_in(builder, "too_few_workers")
+    assert said.confidence == "possible" and "tiles.py:24: if they wait for one another" in said.confidence_reason
+
+
+@pytest.mark.parametrize("takes_turns", [True, False])
+def test_what_the_text_of_the_call_says_is_certain(takes_turns: bool) -> None:
+    alone = asking('con.execute("BEGIN IMMEDIATE")', takes_turns=takes_turns)
+    assert find_shared_lock(results_of(alone)) is not None
+    reads = asking('rows = con.execute("SELECT x FROM tiles")', takes_turns=takes_turns)
+    assert find_shared_lock(results_of(reads)) is None and find_possible_lock(results_of(reads)) is None
+
+
+def test_a_call_to_a_database_that_computes_waits_for_nobody() -> None:
+    builder = locked(DATABASE)
+    assert find_shared_lock(results_of(builder)) is None and find_possible_lock(results_of(builder)) is None
