@@ -83,6 +83,7 @@ LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "workers, or more of them, can wait at the same time, but not for a lock that they share.",
 }
 
+READING: Final[frozenset[StageKind]] = frozenset(("read", "decode"))
 MOSTLY_BLOCKED: Final = 0.5
 """Share of a reader's or decoder's own time, from which what it is blocked by comes before how it decodes."""
 
@@ -178,7 +179,7 @@ def _hint(signals: Signals, row: StageCalls) -> str:
 
 def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str) -> str:
     is_locked = signals.shared_lock is not None and signals.shared_lock.stage == stage
-    reads = stage.kind in ("read", "decode")
+    reads = stage.kind in READING
     if hint and reads and is_locked:
         return hint.strip()  # how it reads matters little
     if not hint or not reads or row is None or _parts_of_time(row).get("blocked", 0.0) < MOSTLY_BLOCKED:
@@ -193,7 +194,7 @@ def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str
 def _name_of(signals: Signals, lock: SharedLock) -> str:
     """The line that waits: "this line" where the advice has just named it."""
     hottest, text = signals.stage_lines.get(lock.stage.name), line_text(lock.row)
-    if hottest is not None and hottest.share >= HOT_LINE and hottest.text == text:
+    if lock.stage.kind not in READING and hottest is not None and hottest.share >= HOT_LINE and hottest.text == text:
         return "this line"
     return f"{text} ({percent(lock.part)} of its time)"
 

@@ -55,8 +55,9 @@ def check(signals: Signals) -> Finding | Abstention | None:
 
 
 def _is_of_reads(signals: Signals, wait: StageWait) -> bool:
-    """Whether reads as such caused it, and not a few of them that import or fill a cache."""
-    if wait.stage is None or wait.stage.kind != "read":
+    """Whether reads as such caused it, and not a few of them that import or fill a cache, or waiting for a lock."""
+    lock = signals.shared_lock
+    if wait.stage is None or wait.stage.kind != "read" or (lock is not None and lock.stage == wait.stage):
         return False
     calls = AllCalls.of(calls for calls in signals.stages if calls.stage == wait.stage)
     return calls is None or not calls.are_few(signals)

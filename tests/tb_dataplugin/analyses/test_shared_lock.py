@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from random import Random
 
@@ -17,6 +18,7 @@ from tests.tb_dataplugin.findings.cases import finding_in, finding_of, input_bou
 from tests.trace_builder import TraceBuilder
 
 Frame = tuple[str, str, int]
+Stages = Mapping[str, tuple[float, ...]]
 STEPS, WORKERS = 8, 3
 FETCH: Frame = ("fetch", "/lib/site-packages/torch/utils/data/fetch.py", 54)
 OURS: Frame = ("timed.<locals>.timed", "/annotate/hooks/stand_ins.py", 106)
@@ -86,12 +88,16 @@ DATABASE = "con.execute(sql, row)"
 RUNNING, BLOCKED = THREAD_STATES.index("running"), THREAD_STATES.index("blocked")
 
 
-def asking(source: str, *calls: Frame, takes_turns: bool, workers: int = 2) -> TraceBuilder:
+SAMPLES: Stages = {"sample::Tiles": (0.0, 1.0, 0.5)}
+QUERIES: Stages = {"sample::Tiles": (0.0, 1.0, 0.5), "read::sqlite3.execute": (0.0, 0.9, 0.5, 10_000)}
+
+
+def asking(source: str, *calls: Frame, takes_turns: bool, workers: int = 2, stages: Stages = SAMPLES) -> TraceBuilder:
     """Workers that are blocked in a line for half of their time: while another has what they wait for, in turns of
     chance; or whatever the others do.
     """
     steps = 50
-    builder = input_bound(workers=workers, steps=steps, threads=0.1, stages={"sample::Tiles": (0.0, 1.0, 0.5)})
+    builder = input_bound(workers=workers, steps=steps, threads=0.1, stages=stages)
     times, random = [500.0 + 1000 * number for number in range(10 * steps)], Random(7)
     sources = {(LOCK[1], LOCK[2]): source, (READ[1], READ[2]): "return self.raw(i)"}
     turns = [turn for turn in range(len(times)) for _ in range(random.randint(2, 12))]
@@ -112,6 +118,17 @@ def test_a_call_to_a_database_that_workers_take_turns_in_is_a_shared_lock(calls:
     assert found is not None and (found.row.place.line, found.is_of_database) == (24, True)
     assert "keeps the others out until it commits" in finding_in(builder, "leading_stage").advice
     assert finding_of(builder, "too_few_workers") is None
+
+
+def test_reads_that_wait_for_a_lock_are_not_small_reads() -> None:
+    builder = asking(DATABASE, takes_turns=True, stages=QUERIES)
+    advice = finding_in(builder, "leading_stage").advice
+    assert (
+        advice.startswith(f"DataLoader workers wait for one another at `{DATABASE}` in TileStore.get")
+        and "(packed records)" not in advice
+    )
+    assert finding_of(builder, "small_reads") is None
+    assert finding_of(asking(DATABASE, takes_turns=False, stages=QUERIES), "small_reads") is not None
 
 
 def test_a_database_that_is_slow_for_each_by_itself_is_no_shared_lock() -> None:

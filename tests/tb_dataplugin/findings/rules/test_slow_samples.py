@@ -1,17 +1,29 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
+from annotate.trace_format import THREAD_STATES, Stage
+from tb_dataplugin.analyses.code_places import Place
+from tb_dataplugin.analyses.line_rows import LineRow
+from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.rules.slow_samples import check
 from tb_dataplugin.pipeline import as_report
-from tests.tb_dataplugin.findings.cases import abstentions, capture_of, evidence_of, finding_in
+from tests.tb_dataplugin.findings.cases import abstentions, capture_of, evidence_of, finding_in, signals_of
 from tests.trace_builder import TraceBuilder
 
+RUNNING, BLOCKED = THREAD_STATES.index("running"), THREAD_STATES.index("blocked")
 
-def one_slow_sample(**costs: float) -> TraceBuilder:
+
+def one_slow_sample(cpu: float = 1.0, **costs: float) -> TraceBuilder:
+    """`cpu`: part of the slow one's time that it is on the CPU."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0).step(0, 1000)
     builder.wait(0, 900)
     for number in range(9):
         start, length = (10.0 * number, 10.0) if number < 8 else (100.0, 700.0)
-        stages = {"sample::Pets": (start, length, 1.0)}
+        stages = {"sample::Pets": (start, length, 1.0 if number < 8 else cpu * length)}
         builder.batch(number, 0, 0, start, start + length, start + length, stages, **costs)
     return builder
 
@@ -21,8 +33,46 @@ def test_slow_samples_are_named_by_their_index() -> None:
     assert any(line.startswith("index 8: 700") for line in evidence_of(said))
 
 
+QUERY: Final = ("Pets.get", "/home/me/pets.py", 24)
+OURS: Final = ("timed.<locals>.timed", "/annotate/hooks/stand_ins.py", 106)
+
+
+def in_a_line(builder: TraceBuilder, source: str) -> TraceBuilder:
+    times = [5.0 + 10 * number for number in range(80)]
+    states = [BLOCKED if time > 100 else RUNNING for time in times]
+    return builder.stacks(times, [(OURS, QUERY)] * 80, 100, states, {(QUERY[1], QUERY[2]): source})
+
+
+def test_slow_samples_that_compute_have_other_data_than_the_rest() -> None:
+    said = finding_in(one_slow_sample(), "slow_samples")
+    assert "Look at these samples" in said.advice and "waiting" not in said.title
+    assert evidence_of(said)[1].endswith("100% in sample::Pets, off the CPU for 0%")
+
+
+def test_slow_samples_that_waited_say_so_and_where() -> None:
+    said = finding_in(one_slow_sample(cpu=0.02), "slow_samples")
+    assert said.title.endswith(", mostly waiting") and evidence_of(said)[1].endswith("off the CPU for 98.0%")
+    assert "they waited for storage, a lock or another process" in said.advice and "damaged" not in said.advice
+    said = finding_in(in_a_line(one_slow_sample(cpu=0.02), "reply = ask(i)"), "slow_samples")
+    assert "they waited at `reply = ask(i)` in Pets.get at pets.py:24 for storage, a lock" in said.advice
+
+
+def test_what_was_in_memory_did_not_make_them_wait() -> None:
+    said = finding_in(one_slow_sample(cpu=0.02, read_chars=5000, read_bytes=0), "slow_samples")
+    assert "they waited for a lock or another process" in said.advice and "storage" not in said.advice
+
+
+def test_slow_samples_that_waited_for_a_shared_lock_say_so() -> None:
+    signals = signals_of(in_a_line(one_slow_sample(cpu=0.02), "con.execute(sql)"))
+    row = LineRow(Place("Pets.get", QUERY[1], 24, "con.execute(sql)"), True, 9, 9, 1.0, 0.0, None, None, "", 0.0)
+    lock = SharedLock(Stage("sample", "Pets"), row, 1.0, 0.5, 0.5, 2)
+    said = check(replace(signals, shared_lock=lock))
+    assert isinstance(said, Finding)
+    assert "pets.py:24, where DataLoader workers wait for one another" in said.advice and "storage" not in said.advice
+
+
 def test_a_sample_that_may_only_have_waited_for_a_cpu_is_not_named() -> None:
-    assert "CPU" in abstentions(one_slow_sample(run_delay_us=50))["slow_samples"]
+    assert "CPU" in abstentions(one_slow_sample(cpu=0.1, run_delay_us=50))["slow_samples"]
 
 
 def test_slow_samples_that_nobody_waited_for_are_no_finding() -> None:
