@@ -128,7 +128,7 @@ def _pattern_of(stage: Stage | None, frames: list[Frame], home: Home | None) -> 
     if not home.is_user:
         return None
     below = _below(frames)
-    if _LOCKS.search(below[0].file) if below else _LOCK_TEXT.search(home.place.source):
+    if _LOCKS.search(below[0].file) if below else _locks(home.place.source):
         return "lock"
     if _asks_database(below, home.place.source):
         return "database"
@@ -138,6 +138,10 @@ def _pattern_of(stage: Stage | None, frames: list[Frame], home: Home | None) -> 
     if stage.kind not in ("sample", "transform", "user"):
         return None
     return _constant(stage, below, home.place.source) or _elements(below, home.place.source)
+
+
+def _locks(source: str) -> bool:
+    return bool(_LOCK_TEXT.search(source) or WRITES_ALONE.search(source))
 
 
 def _asks_database(below: list[Frame], source: str) -> bool:

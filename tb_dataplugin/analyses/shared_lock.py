@@ -61,18 +61,19 @@ class SharedLock:
 def find_shared_lock(results: Results) -> SharedLock | None:
     """The one that is waited for most; None where there is none, or little of the build time waits for it."""
     workers = (results.settings.num_workers if results.settings else None) or 0
-    found = [*_costly(results, "lock"), *(one for one in _costly(results, "database") if _is_lock(results, one[1]))]
+    found = [*_costly(results, "lock"), *(one for one in _costly(results, "database") if _excludes(results, one[1]))]
     share, most = max(found, key=lambda one: one[0] * one[1].part.share, default=(0.0, None))
     if workers < 2 or most is None or most.stage is None:
         return None
     waited = min(share * most.part.share, 1 - 1 / workers)  # beyond that, it is being handed over, as good as held
+    is_of_database = most.pattern == "database" or bool(WRITES_ALONE.search(most.row.place.source))
     held = _held(waited, workers, _idle(results))
-    return SharedLock(most.stage, most.row, most.part.share, waited, held, workers, most.pattern == "database")
+    return SharedLock(most.stage, most.row, most.part.share, waited, held, workers, is_of_database)
 
 
 def find_possible_lock(results: Results) -> LineRow | None:
     """The line of a call to a database that workers are blocked in, where it is not known whether for one another."""
-    found = [each for _, each in _costly(results, "database") if not _is_lock(results, each)]
+    found = [each for _, each in _costly(results, "database") if not _excludes(results, each)]
     return max(found, key=lambda each: each.row.time_ns).row if found else None
 
 
@@ -89,12 +90,8 @@ def _costly(results: Results, pattern: Pattern) -> Iterator[tuple[float, Pattern
             yield share, each
 
 
-def _is_lock(results: Results, asked: PatternTime) -> bool:
-    """Whether that call to a database waits for other workers."""
-    return bool(WRITES_ALONE.search(asked.row.place.source)) or _excludes(results, asked)
-
-
 def _excludes(results: Results, asked: PatternTime) -> bool:
+    """Whether a worker that is blocked in that call to a database waits for another."""
     pipeline = results.trace.info.pipeline
     if results.lines is None or pipeline is None or pipeline.lines is None:
         return False

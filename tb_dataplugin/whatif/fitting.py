@@ -10,7 +10,7 @@ import numpy as np
 from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.shared_lock import find_shared_lock
+from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
 from tb_dataplugin.analyses.taken_cpus import delayed_share, step_threads, training_costs, waits_cpu_ns
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.analyses.wrapper_rows import path_of
@@ -206,6 +206,7 @@ def _loop(
         pageable_ns=_pageable_ns(results),
         worker_bytes=_worker_bytes(results),
         lock=find_shared_lock(results),
+        possible_lock=possible.place.short if (possible := find_possible_lock(results)) else "",
         handed_over=results.trace.info.pipeline.handed_over if results.trace.info.pipeline else None,
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)

@@ -129,6 +129,8 @@ class Loop:
     """Share of the window, waiting for other ranks included."""
     lock: SharedLock | None = None
     """For which its DataLoader workers wait for one another."""
+    possible_lock: str = ""
+    """The place of a call to a database that they are blocked in, perhaps for one another."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

@@ -230,11 +230,20 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
 
 def _held_up(new: Loop, loop: Loop) -> tuple[str, ...]:
     """Why more DataLoader workers bring little."""
-    if loop.lock is None or new.settings.workers <= loop.settings.workers:
+    if new.settings.workers <= loop.settings.workers:
         return ()
+    if loop.lock is None:
+        return (_may_be_held_up(loop.possible_lock),) if loop.possible_lock else ()
     return (
         f"DataLoader workers wait for one another at {loop.lock.row.place.short}, where they share a lock: more of "
         "them would wait longer.",
+    )
+
+
+def _may_be_held_up(place: str) -> str:
+    return (
+        f"DataLoader workers are blocked in a call to a database at {place}: if they wait for one another there, more "
+        "of them would wait longer, which is not predicted."
     )
 
 

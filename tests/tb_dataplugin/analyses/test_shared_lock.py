@@ -139,10 +139,18 @@ def test_a_database_that_is_slow_for_each_by_itself_is_no_shared_lock() -> None:
     assert said.confidence == "possible" and "tiles.py:24: if they wait for one another" in said.confidence_reason
 
 
+def test_what_if_says_where_more_workers_may_wait_for_one_another() -> None:
+    loop = fit_loop(results_of(asking(DATABASE, takes_turns=False)))
+    assert isinstance(loop, Loop) and loop.lock is None
+    assert "blocked in a call to a database at tiles.py:24" in predict(loop, Change(workers=3)).notes[0]
+    taking_turns = fit_loop(results_of(asking(DATABASE, takes_turns=True)))
+    assert isinstance(taking_turns, Loop) and taking_turns.lock is not None and not taking_turns.possible_lock
+
+
 @pytest.mark.parametrize("takes_turns", [True, False])
 def test_what_the_text_of_the_call_says_is_certain(takes_turns: bool) -> None:
-    alone = asking('con.execute("BEGIN IMMEDIATE")', takes_turns=takes_turns)
-    assert find_shared_lock(results_of(alone)) is not None
+    alone = find_shared_lock(results_of(asking('con.execute("BEGIN IMMEDIATE")', takes_turns=takes_turns)))
+    assert alone is not None and alone.is_of_database
     reads = asking('rows = con.execute("SELECT x FROM tiles")', takes_turns=takes_turns)
     assert find_shared_lock(results_of(reads)) is None and find_possible_lock(results_of(reads)) is None
 
