@@ -28,21 +28,27 @@ AS_SELDOM: Final = 0.5
 """Of what chance has: who sleeps while it waits, as SQLite does, notices a while later that the lock is free."""
 
 
-def exclude_each_other(track: Int64Array, time_ns: Int64Array, waits: Mask, works: Mask, window: Window) -> bool:
+LEAST_ALONE: Final = 0.1
+"""Part of the waiting in which chance has it that no worker works, from which the samples can tell at all."""
+
+
+def exclude_each_other(track: Int64Array, time_ns: Int64Array, waits: Mask, works: Mask, window: Window) -> bool | None:
     """Columns of samples, by time in each track: of which worker, when, whether it is blocked in that line, and whether
-    it is at work on a batch elsewhere. False also where the samples do not tell.
+    it is at work on a batch elsewhere. None where the samples do not tell.
     """
     moments = np.linspace(window.start_ns, window.end_ns, MOMENTS, endpoint=False).astype(np.int64)
     workers = [np.flatnonzero(track == each) for each in np.unique(track)]
     rows = [mine[_latest(time_ns[mine], moments)] for mine in workers]
     if len(rows) < 2 or not waits[np.concatenate(rows)].any():
-        return False
+        return None
     waiting, working = waits[np.stack(rows)], works[np.stack(rows)]
     alone = _alone(waiting, working)
     by_chance = np.array([_alone(*shifted) for shifted in _shifted(waiting, working)])
-    seldom = AS_SELDOM * float(by_chance.mean())
-    nearly = (alone + seldom) / 2
-    return alone <= seldom and float((by_chance <= nearly).mean()) <= MOST_BY_CHANCE
+    usual = float(by_chance.mean())
+    seldom = AS_SELDOM * usual
+    if alone <= seldom and float((by_chance <= (alone + seldom) / 2).mean()) <= MOST_BY_CHANCE:
+        return True
+    return False if usual >= LEAST_ALONE and alone >= (seldom + usual) / 2 else None
 
 
 def _latest(time_ns: Int64Array, moments: Int64Array) -> npt.NDArray[np.intp]:

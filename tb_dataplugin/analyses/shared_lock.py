@@ -73,8 +73,9 @@ def find_shared_lock(results: Results) -> SharedLock | None:
 
 def find_possible_lock(results: Results) -> LineRow | None:
     """The line of a call to a database that workers are blocked in, where it is not known whether for one another."""
-    found = [each for _, each in _costly(results, "database") if not _excludes(results, each)]
-    return max(found, key=lambda each: each.row.time_ns).row if found else None
+    found = [each for _, each in _costly(results, "database") if _excludes(results, each) is None]
+    is_alone = results.settings is None or (results.settings.num_workers or 0) < 2
+    return max(found, key=lambda each: each.row.time_ns).row if found and not is_alone else None
 
 
 def _costly(results: Results, pattern: Pattern) -> Iterator[tuple[float, PatternTime]]:
@@ -90,11 +91,11 @@ def _costly(results: Results, pattern: Pattern) -> Iterator[tuple[float, Pattern
             yield share, each
 
 
-def _excludes(results: Results, asked: PatternTime) -> bool:
-    """Whether a worker that is blocked in that call to a database waits for another."""
+def _excludes(results: Results, asked: PatternTime) -> bool | None:
+    """Whether a worker that is blocked in that call to a database waits for another; None: not known."""
     pipeline = results.trace.info.pipeline
     if results.lines is None or pipeline is None or pipeline.lines is None:
-        return False
+        return None
     hits, stacks = results.lines.hits, pipeline.lines.stacks
     hits = hits.where(np.isin(hits.track, list(results.trace.worker_tracks())))
     homes = {stack: home_of(inside_stage(stacks.inwards(stack))) for stack in np.unique(hits.stack).tolist()}

@@ -40,7 +40,7 @@ def each_for_itself(workers: int, random: np.random.Generator) -> tuple[Mask, Ma
     return waits, works
 
 
-def excluded(waits: Mask, works: Mask) -> bool:
+def excluded(waits: Mask, works: Mask) -> bool | None:
     track = np.repeat(np.arange(len(waits)), len(MOMENTS))
     times = np.tile(np.array(MOMENTS, dtype=np.int64), len(waits))
     return exclude_each_other(track, times, waits.ravel(), works.ravel(), WINDOW)
@@ -49,22 +49,23 @@ def excluded(waits: Mask, works: Mask) -> bool:
 @pytest.mark.parametrize("workers", [2, 3])
 def test_workers_that_take_turns_share_a_lock(workers: int) -> None:
     found = [excluded(*taking_turns(workers, np.random.default_rng(seed))) for seed in range(10)]
-    assert sum(found) >= 9
+    assert found.count(True) >= 9
 
 
-@pytest.mark.parametrize("workers", [2, 3, 6])
-def test_workers_that_wait_for_something_slow_share_none(workers: int) -> None:
-    found = [excluded(*each_for_itself(workers, np.random.default_rng(seed))) for seed in range(20)]
-    assert sum(found) <= 1
+@pytest.mark.parametrize(("workers", "answer"), [(2, False), (3, False), (8, None)])
+def test_workers_that_wait_for_something_slow_share_none(workers: int, answer: bool | None) -> None:
+    """Of many one nearly always works: that says nothing."""
+    found = [excluded(*each_for_itself(workers, np.random.default_rng(seed))) for seed in range(10)]
+    assert found.count(answer) >= 9
 
 
 def test_waits_that_alternate_like_clockwork_prove_nothing() -> None:
     """Two that read and decode for equally long may keep step without a lock."""
     first = np.arange(len(MOMENTS)) // 10 % 2 == 0
-    assert not excluded(np.stack([first, ~first]), np.stack([~first, first]))
+    assert excluded(np.stack([first, ~first]), np.stack([~first, first])) is None
 
 
 def test_one_worker_or_no_waiting_is_no_lock() -> None:
     waits, works = taking_turns(2, np.random.default_rng(0))
-    assert not excluded(waits[:1], works[:1])
-    assert not excluded(np.zeros_like(waits), works)
+    assert excluded(waits[:1], works[:1]) is None
+    assert excluded(np.zeros_like(waits), works) is None

@@ -84,6 +84,7 @@ def test_what_if_does_not_scale_the_wait_for_a_lock() -> None:
     assert not predict(loop, Change(workers=2)).notes
 
 
+MANY = 6
 DATABASE = "con.execute(sql, row)"
 RUNNING, BLOCKED = THREAD_STATES.index("running"), THREAD_STATES.index("blocked")
 
@@ -132,17 +133,22 @@ def test_reads_that_wait_for_a_lock_are_not_small_reads() -> None:
 
 
 def test_a_database_that_is_slow_for_each_by_itself_is_no_shared_lock() -> None:
-    """More workers are advised, but less surely than where nothing is asked of a database."""
     builder = asking(DATABASE, takes_turns=False)
-    assert find_shared_lock(results_of(builder)) is None
+    assert find_shared_lock(results_of(builder)) is None and find_possible_lock(results_of(builder)) is None
+    assert finding_in(builder, "too_few_workers").confidence == "likely"
+
+
+def test_where_many_workers_leave_that_open_more_of_them_are_advised_less_surely() -> None:
+    """By chance too, one of them nearly always works."""
+    builder = asking(DATABASE, takes_turns=False, workers=MANY)
     said = finding_in(builder, "too_few_workers")
     assert said.confidence == "possible" and "tiles.py:24: if they wait for one another" in said.confidence_reason
 
 
 def test_what_if_says_where_more_workers_may_wait_for_one_another() -> None:
-    loop = fit_loop(results_of(asking(DATABASE, takes_turns=False)))
+    loop = fit_loop(results_of(asking(DATABASE, takes_turns=False, workers=MANY)))
     assert isinstance(loop, Loop) and loop.lock is None
-    assert "blocked in a call to a database at tiles.py:24" in predict(loop, Change(workers=3)).notes[0]
+    assert "blocked in a call to a database at tiles.py:24" in predict(loop, Change(workers=MANY + 1)).notes[0]
     taking_turns = fit_loop(results_of(asking(DATABASE, takes_turns=True)))
     assert isinstance(taking_turns, Loop) and taking_turns.lock is not None and not taking_turns.possible_lock
 
