@@ -64,9 +64,18 @@ def lock_line(signals: Signals) -> tuple[Evidence, ...]:
 
 def feeder_line(signals: Signals) -> tuple[Evidence, ...]:
     """What the thread that takes the batches runs besides, or why that is not named."""
-    found = _evidence(signals.training_lines.get(FEEDER), "what the thread that takes the batches runs besides loading")
+    return _of_feeder(signals, "what the thread that takes the batches runs besides loading", "what that thread runs")
+
+
+def beside_line(signals: Signals) -> tuple[Evidence, ...]:
+    """The same of all threads beside the training thread, where several had the lock."""
+    return _of_feeder(signals, "what other threads run besides loading", "what other threads run besides loading")
+
+
+def _of_feeder(signals: Signals, whole: str, unknown: str) -> tuple[Evidence, ...]:
     why = signals.stages_without_lines.get(FEEDER, "")
-    return found or ((Evidence("no_line", f"of what that thread runs: {why}"),) if why else ())
+    no_line = (Evidence("no_line", f"of {unknown}: {why}"),) if why else ()
+    return _evidence(signals.training_lines.get(FEEDER), whole) or no_line
 
 
 def _evidence(line: HotLine | None, whole: str, stage: str = "", more: str = "") -> tuple[Evidence, ...]:

@@ -8,7 +8,7 @@ from typing import Final
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import filling_stages
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.hot import feeder_line, lock_line, stage_line
+from tb_dataplugin.findings.hot import beside_line, feeder_line, lock_line, stage_line
 from tb_dataplugin.findings.lock import holder_of, lock_share, lock_words
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
@@ -63,9 +63,12 @@ def _advice(signals: Signals, lock: LockSignals, holder: str) -> str:
 
 
 def _loaded_by_feeder(signals: Signals) -> tuple[StageCalls, ...]:
-    """What the thread that takes the batches takes longest for, where it builds them itself."""
+    """What the thread that takes the batches takes longest for, where it builds them itself and no other thread was
+    seen with the lock: which thread loads is known, and what holds the lock, but not which name is whose.
+    """
+    is_alone = signals.lock is not None and len(signals.lock.holders_us) == 1
     loads_itself = signals.workers is None and signals.data_wait_us is None
-    return filling_stages(signals) if loads_itself else ()
+    return filling_stages(signals) if loads_itself and is_alone else ()
 
 
 def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
@@ -83,7 +86,10 @@ def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
     if lock.is_of_workers:
         return
     yield from lock_line(signals)
-    yield from _in_feeder(signals)
+    yield from _in_feeder(signals) if len(lock.holders_us) == 1 else beside_line(signals)
+    if signals.is_fed:
+        text = "not counted: how long the thread that takes the batches waits for the lock; more may be saved"
+        yield Evidence("not_counted", text)
     known = sum(lock.holders_us.values())
     for name, held in list(lock.holders_us.items())[:3]:
         yield share("lock_holder", held / known, "waits with a known holder", f"{name} held it {percent(held / known)}")

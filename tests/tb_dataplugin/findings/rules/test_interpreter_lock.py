@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of
@@ -76,7 +78,7 @@ def test_a_lock_of_the_workers_is_theirs() -> None:
     assert finding.gain_us_per_step == pytest.approx(4000, rel=0.1)
 
 
-def fed(*, lock: int = 45, loading: float = 2) -> TraceBuilder:
+def fed(*, lock: int = 45, loading: float = 2, holders: Sequence[str] = ("feeder",)) -> TraceBuilder:
     """Ten steps of 20 ms by the optimizer; another thread takes the batches, and computes features in between.
 
     `loading`: ms of each step, by that thread. `lock`: of 100 samples of the training thread, those that wait for the
@@ -87,7 +89,8 @@ def fed(*, lock: int = 45, loading: float = 2) -> TraceBuilder:
     for step in range(10):
         builder.operator(20_000 * step + 19_000, 900).stage("sample::Rows", 20_000 * step, 1000 * loading, tid=7)
     times = [500.0 + 1000 * number for number in range(200)]
-    builder.sampled(times, [3 if 37 * number % 100 < lock else 0 for number in range(200)], holders=["feeder"])
+    held = [3 + number % len(holders) if 37 * number % 100 < lock else 0 for number in range(200)]
+    builder.sampled(times, held, holders=holders)
     run, hashing = ("Feeder.run", "/home/me/train.py", 30), ("buckets", "/home/me/train.py", 12)
     builder.stacks(times, [MODEL] * len(times))
     return builder.stacks(times, [(run, hashing) if number % 5 else (run,) for number in range(200)], tid=7)
@@ -119,3 +122,12 @@ def test_where_that_thread_mostly_loads_the_line_that_loads_comes_first() -> Non
 def test_a_thread_that_mostly_loads_is_advised_to_have_workers_load() -> None:
     assert "Give that DataLoader workers" in finding_in(fed(loading=15), "interpreter_lock").advice
     assert "Move what the thread 'feeder' does" in finding_in(fed(loading=2), "interpreter_lock").advice
+
+
+def test_of_several_threads_that_had_the_lock_none_is_taken_for_the_one_that_loads() -> None:
+    finding = finding_in(fed(loading=15, holders=("metrics", "feeder")), "interpreter_lock")
+    assert "builds the batches itself" not in finding.advice
+    said = evidence_of(finding)
+    assert not any("of Rows" in text for text in said)
+    assert any("what other threads run besides loading" in text for text in said)
+    assert any(text.startswith("not counted: how long the thread that takes the batches") for text in said)
