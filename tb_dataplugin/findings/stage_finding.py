@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Final
 
@@ -141,6 +142,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
             *_same_file(signals, stage),
             *(_use_of_time(most) if most is not None else ()),
             *(() if gain is None else saving.why),
+            *_lock_alone(signals, stage, gain),
         ),
         code="" if outlier else _code(signals, stage),
     )
@@ -189,6 +191,16 @@ def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str
         "" if line is None or line.share < HOT_LINE else f" {line.share_of('its time')} is {line.text}: begin there."
     )
     return f"{hint.strip()}{where}{BLOCKED_READER}"
+
+
+def _lock_alone(signals: Signals, stage: Stage, gain_us: float | None) -> Iterator[Evidence]:
+    """What the advice about the lock may save, of the bound for all of the stage."""
+    lock = signals.shared_lock
+    if lock is not None and lock.stage == stage and gain_us is not None:
+        text = (
+            f"of these gains the waits of DataLoader workers for one another have up to {duration(gain_us * lock.part)}"
+        )
+        yield time("lock_wait", gain_us * lock.part, f"{text} per step", "step")
 
 
 def _name_of(signals: Signals, lock: SharedLock) -> str:

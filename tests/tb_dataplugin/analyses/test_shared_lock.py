@@ -70,6 +70,8 @@ def test_a_lock_of_one_process_or_little_waiting_is_none_between_workers() -> No
 def test_findings_name_the_lock_and_advise_no_more_workers() -> None:
     said = finding_in(locked(SEMAPHORE, ENTER), "leading_stage")
     assert "DataLoader workers wait for one another at this line" in said.advice
+    alone = next(fact for fact in said.evidence if fact.kind == "lock_wait")
+    assert 0 < (alone.value or 0.0) <= (said.gain_us_per_step or 0.0) and "waits of DataLoader workers" in alone.text
     assert "at the same time" not in said.advice
     assert finding_of(locked(SEMAPHORE, ENTER), "too_few_workers") is None
     assert finding_of(locked(IN_PROCESS), "too_few_workers") is not None
