@@ -9,7 +9,7 @@ from typing import Final
 from tb_dataplugin.compare.build_flames import flame_report
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
-from tb_dataplugin.compare.not_judged import not_judged
+from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
 from tb_dataplugin.compare.parts import compare_parts
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
 from tb_dataplugin.compare.promises import promises
@@ -32,7 +32,7 @@ from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build import diagnostic_report
 from tb_dataplugin.report.build_findings import evidence_report
-from tb_dataplugin.units import duration, ratio
+from tb_dataplugin.units import ratio
 from tb_dataplugin.words import SETTINGS, label_of
 
 SCHEMA_VERSION = 2
@@ -123,17 +123,10 @@ def _notes(
 
 
 def _left_out(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Diagnostic]:
-    """What only one side's windows may have by chance, and no time here has."""
-    sides = [[capture.loader.apart for run in runs for capture in run.captures] for runs in (before, after)]
-    whole = [sum(apart.wait_us for apart in side) for side in sides]
-    if not any(whole):
-        return
-    others = any(apart.others for side in sides for apart in side)
-    starts = any(apart.starts_us for side in sides for apart in side)
-    names = ["starts of epochs"] * starts + ["waits for another DataLoader"] * others
-    times = f"{duration(whole[0])} of the windows before, {duration(whole[1])} after"
-    message = f"Left out of all times: {' and '.join(names)}, {times}"
-    yield Diagnostic("capture", "told_apart", 1, message)
+    """What is too little to stand below the sentence."""
+    left = left_out(before, after)
+    if left.text and left.share < MUCH:
+        yield Diagnostic("capture", "told_apart", 1, f"{left.text[0].upper()}{left.text[1:]}")
 
 
 def _is_shared(shared: float) -> bool:

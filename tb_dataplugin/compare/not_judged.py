@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.settings import SettingChange
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import in_unit, plural, significant, unit_for
+from tb_dataplugin.units import duration, in_unit, plural, significant, unit_for
 
 MOVED: Final = 0.25
 """Change of a stage's calls per unit from which it is said: a window's edges cut off less."""
+
+MUCH: Final = 0.1
+"""Part of a side's data wait from which what is left out of the comparison is said below its sentence."""
 
 SAID: Final = 3
 """Stages that are named, those with the largest change of time."""
@@ -31,7 +34,45 @@ def not_judged(
 ) -> tuple[Evidence, ...]:
     """Starts of epochs only where a setting changed that they depend on: else which windows have one is chance."""
     starts = _starts(before, after) if any(setting.name in OF_STARTS for setting in settings) else ()
-    return (*_calls(stages, unit), *starts)
+    left = left_out(before, after)
+    said = (time("left_out", left.us, left.text, whole="data wait"),) if left.share >= MUCH else ()
+    return (*_gone(stages), *_calls(stages, unit), *starts, *said)
+
+
+class LeftOut(NamedTuple):
+    """Data wait that only one side's windows may have by chance, and no time here has. `us`: of both sides; `share`:
+    its part of the data wait of the side that has most of it.
+    """
+
+    us: float
+    share: float
+    text: str
+
+
+def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
+    """The text is "" where there is none."""
+    loaders = [[capture.loader for run in runs for capture in run.captures] for runs in (before, after)]
+    whole = [sum(loader.wait_us for loader in side) for side in loaders]
+    sides = [[loader.apart for loader in side] for side in loaders]
+    left = [sum(apart.wait_us for apart in side) for side in sides]
+    if not any(left):
+        return LeftOut(0.0, 0.0, "")
+    others = any(apart.others for side in sides for apart in side)
+    starts = any(apart.starts_us for side in sides for apart in side)
+    names = ["starts of epochs"] * starts + ["waits for another DataLoader"] * others
+    times = f"{duration(left[0])} of the windows before, {duration(left[1])} after"
+    share = max(part / wait for part, wait in zip(left, whole, strict=True) if wait)
+    sampled = any(capture.lines.samples for runs in (before, after) for run in runs for capture in run.captures)
+    graph = "; the flame graph has them" if sampled else ""
+    return LeftOut(sum(left), share, f"left out of all times: {' and '.join(names)}, {times}{graph}")
+
+
+def _gone(stages: Sequence[Quantity]) -> Iterator[Evidence]:
+    """Those with the most time before, whatever the total did."""
+    gone = [stage for stage in stages if stage.outcome == "gone" and stage.calls and stage.before_us]
+    for stage in sorted(gone, key=lambda stage: -abs((stage.calls and stage.calls.change_us) or 0.0))[:SAID]:
+        us = stage.before_us or 0.0
+        yield time("stage_gone", us, f"{stage.name} is gone: {duration(us)} per call before", "call", stage=stage.name)
 
 
 def _calls(stages: Sequence[Quantity], unit: Unit) -> Iterator[Evidence]:
