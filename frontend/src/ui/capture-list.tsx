@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import {
   type CaptureEntry,
   entryWords,
@@ -102,9 +103,14 @@ type OptionProps = {
 
 function CaptureOption({ item, selected, isStop, choose, onFocus }: OptionProps) {
   const { start, end, unixMs, isStamped } = shortName(item);
+  const ref = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    if (selected && ref.current !== null) showInList(ref.current);
+  }, [selected]);
   return (
     <li>
       <button
+        ref={ref}
         type="button"
         class="capture"
         data-testid="capture-option"
@@ -131,4 +137,13 @@ function CaptureOption({ item, selected, isStop, choose, onFocus }: OptionProps)
       </button>
     </li>
   );
+}
+
+/** The list scrolls by itself; the page stays where it is. */
+function showInList(option: HTMLElement): void {
+  const list = option.closest(".captures-list");
+  if (list === null) return;
+  const [own, frame] = [option.getBoundingClientRect(), list.getBoundingClientRect()];
+  if (own.top >= frame.top && own.bottom <= frame.bottom) return;
+  list.scrollTop += own.top - frame.top - frame.height / 2;
 }

@@ -240,7 +240,7 @@ it("prints no interval and no limit where the captures are too short", async () 
   };
   answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, outcome: "too_short", time }) });
   await drawAndWait();
-  expect(find("number-change").textContent).toBe("+100%");
+  expect(find("number-change").textContent).toBe("–");
   expect(find("number-change").nextElementSibling?.textContent).toBe("too uncertain to compare");
   expect(find("number-detectable").dataset.value).toBeUndefined();
   expect(find("number-detectable").nextElementSibling?.textContent).toBe("too uncertain to compare");

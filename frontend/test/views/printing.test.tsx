@@ -1,6 +1,8 @@
 import { act } from "preact/test-utils";
 import { afterEach, expect, it, vi } from "vitest";
+import { EMPTY_TIMELINE, timeline } from "../../src/state/atoms";
 import { printPage, watchPrinting } from "../../src/views/shared/printing";
+import { worker } from "../build";
 import { all, open } from "../page";
 
 const parent = window.parent;
@@ -48,4 +50,25 @@ it("leaves the view on screen where a page around it is printed, and says how to
   framed();
   expect(printed(around)).toBe(0);
   expect(document.querySelector(".print-note")?.textContent).toContain("Help prints all of the page");
+});
+
+it("waits for the timeline of a view that was not on screen", () => {
+  vi.useFakeTimers();
+  const print = vi.fn();
+  vi.stubGlobal("print", print);
+  const summary = { loader: 0, workers: 1, processes: 1, batches: 1, busy_us: 1, sentence: "Busy." };
+  open({ workers: [worker({})], worker_summaries: [summary], loader: { wait_us: 1 } }, "stages");
+  act(() => {
+    timeline.value = EMPTY_TIMELINE;
+  });
+  act(printPage);
+  expect(print).not.toHaveBeenCalled();
+  act(() => {
+    timeline.value = { ...EMPTY_TIMELINE, error: "cannot be read" };
+  });
+  act(() => {
+    vi.advanceTimersByTime(200);
+  });
+  expect(print).toHaveBeenCalledOnce();
+  vi.useRealTimers();
 });

@@ -5,7 +5,7 @@ import { formatDuration, plural } from "../../model/format";
 import { newEvidence, stageParts } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
 import { selectView } from "../../state/actions";
-import { causeFilter, deviceIndex } from "../../state/atoms";
+import { causeFilter, deviceIndex, printing } from "../../state/atoms";
 import { CauseBar } from "../../ui/cause-bar";
 import { PartsTable } from "../../ui/parts-table";
 import { Prose } from "../../ui/prose";
@@ -45,7 +45,7 @@ export function Overview({ capture }: { capture: Capture }) {
       {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} choose={showGapsOf} />}
       <ThreadLimits capture={capture} device={device} />
       <div class="beside">
-        <BestFindings capture={capture} />
+        {!printing.value && <BestFindings capture={capture} />}
         <div class="stack">
           <Steps capture={capture} />
           <WhatIfPanel capture={capture} />

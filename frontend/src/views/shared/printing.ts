@@ -29,14 +29,28 @@ function show(isPrinting: boolean, name: ThemeName): void {
 
 let isAsked = false;
 
-/** Of this page alone: the page around it would print what is in sight. */
+/** Of this page alone, once all of it is drawn: the page around it would print what is in sight. */
 export function printPage(): void {
+  const onScreen = theme.value;
   isAsked = true;
-  try {
-    window.print();
-  } finally {
-    isAsked = false;
-  }
+  show(true, "light");
+  whenDrawn(() => {
+    try {
+      window.print();
+    } finally {
+      isAsked = false;
+      show(false, onScreen);
+    }
+  });
+}
+
+const TURN_MS = 100;
+const MOST_TURNS = 100;
+
+/** A view that was not on screen may have to fetch its timeline first. */
+function whenDrawn(then: () => void, turns = MOST_TURNS): void {
+  if (turns === 0 || document.querySelector(".printed .progress") === null) then();
+  else window.setTimeout(() => whenDrawn(then, turns - 1), TURN_MS);
 }
 
 /** Whether this page is a part of another one, which may be printed around it. */

@@ -34,7 +34,7 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
                       class="num"
                       data-column={column}
                       data-value={row[column]}
-                      data-unit={row.unit}
+                      data-unit={unitOf(row)}
                       title={`${exactNumber(row[column])} ${row.unit}`}>
                       {valueWords(row[column], row.unit)}
                     </td>
@@ -47,4 +47,9 @@ export function HostLoad({ rows }: { rows: readonly LoadRow[] }) {
       </Scroll>
     </section>
   );
+}
+
+/** As in the other tables that are copied. */
+function unitOf({ unit }: LoadRow): string {
+  return unit.replace(/^bytes/, "B").replace(/^us/, "µs");
 }
