@@ -32,7 +32,7 @@ from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build import diagnostic_report
 from tb_dataplugin.report.build_findings import evidence_report
-from tb_dataplugin.units import duration, ratio
+from tb_dataplugin.units import duration, listed, ratio
 from tb_dataplugin.words import SETTINGS, label_of
 
 SCHEMA_VERSION = 2
@@ -130,9 +130,10 @@ def _left_out(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Diagnosti
         return
     others = any(apart.others for side in sides for apart in side)
     starts = any(apart.starts_us for side in sides for apart in side)
-    names = ["starts of epochs"] * starts + ["waits for another DataLoader"] * others
+    pauses = any(apart.pauses for side in sides for apart in side)
+    names = ["starts of epochs"] * starts + ["waits for another DataLoader"] * others + ["garbage collection"] * pauses
     times = f"{duration(whole[0])} of the windows before, {duration(whole[1])} after"
-    message = f"Left out of all times: {' and '.join(names)}, {times}"
+    message = f"Left out of all times: {listed(names)}, {times}"
     yield Diagnostic("capture", "told_apart", 1, message)
 
 
