@@ -51,7 +51,7 @@ class WorkerFlow:
     skew: float
     head_of_line: Intervals
     on_way: Intervals
-    """Waits during which the batch that they received was finished, and not yet handed out; of all the loop's loaders."""
+    """Waits during which the batch that they received was finished, and not yet handed out: of all its loaders."""
     taken_per_built: float | None = None
     """Batches that the loop took in the window, for each that was built in it, parts of batches included. Above 1 the
     loop lived on batches from before. None: none was built.

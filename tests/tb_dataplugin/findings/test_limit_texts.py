@@ -29,6 +29,6 @@ def test_whose_collector_it_is_is_said_and_what_is_measured_has_no_interval() ->
     both = replace(limits(1_000_000), gc_ns=5_000_000, gc_in_workers_ns=1_500_000, with_workers=True)
     assert limit_text(both) == (
         "the training thread was in Python's garbage collector for 35.0% of it; the DataLoader workers were in "
-        "Python's garbage collector for 15.0% of it (95% interval 9.31% to 23.3%), waiting for a CPU for 10.0%, running for "
-        "40.0%, from 100 samples of their state"
+        "Python's garbage collector for 15.0% of it (95% interval 9.31% to 23.3%), waiting for a CPU for 10.0%, "
+        "running for 40.0%, from 100 samples of their state"
     )

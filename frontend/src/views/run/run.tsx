@@ -166,13 +166,18 @@ function endWords({ ended, began, seconds }: WholeRun): string {
   return `ended ${new Date(1000 * (began + seconds)).toLocaleTimeString()}`;
 }
 
+const USUALLY =
+  "Usually: the median of the latest 200 steps that were not slow, or of those so far. " +
+  "Slow: most of ten turns (steps, as many as there are DataLoader workers), or whole intervals of the recording beside " +
+  "the others, above that by half of it, by four deviations and by 2 ms. A stall: one step far longer.";
+
 function Marks({ run }: { run: WholeRun }) {
   if (run.marks.length === 0) return <p class="muted">No stall, and no time in which it was slow.</p>;
   const withLasted = run.marks.some((mark) => lastedOf(mark, run) !== undefined);
   return (
     <section>
       <h2>Stalls and slow times</h2>
-      <p class="muted">Usually: the median of the latest 200 steps that were not slow, or of those so far.</p>
+      <p class="muted">{USUALLY}</p>
       {run.mark_count > run.marks.length && (
         <p class="muted">
           The first {formatCount(run.marks.length)} of {formatCount(run.mark_count)}.
@@ -263,6 +268,7 @@ function captureCell(run: string, name: string): ComponentChildren {
 function More({ run }: { run: WholeRun }) {
   const notes = [
     ...(run.raised > 0 ? [`${plural(run.raised, "exception")} came to the loop in place of a batch.`] : []),
+    ...run.drifts.map((drift) => `Over the run, ${drift.text}.`),
     ...run.growth.map((growth) => `Memory grows. ${growth.text}.`),
     ...run.phases
       .filter((phase) => phase.kind === "process")
