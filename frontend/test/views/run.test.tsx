@@ -42,7 +42,6 @@ const recorded = WholeRuns.fromJSON({
         },
       ],
       mark_count: 2,
-      drifts: [{ before_us: 7e3, after_us: 17e3, text: "step time rises from 7.00 ms to 17.0 ms" }],
       growth: [{ what: "/dev/shm", text: "/dev/shm: from 1 GB to 2 GB" }],
       raised: 2,
       measured_samples: 160,
@@ -100,7 +99,6 @@ it("shows a run's numbers and says what it came to", () => {
   expect(find("run-step").textContent).toContain("100");
   expect(all("run-note").map((note) => plain(note.textContent))).toEqual([
     "2 exceptions came to the loop in place of a batch.",
-    "Over the run, step time rises from 7.00 ms to 17.0 ms.",
     "Memory grows. /dev/shm: from 1 GB to 2 GB.",
   ]);
 });

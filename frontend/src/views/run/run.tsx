@@ -172,7 +172,8 @@ const USUALLY =
   "the others, above that by half of it, by four deviations and by 2 ms. A stall: one step far longer.";
 
 function Marks({ run }: { run: WholeRun }) {
-  if (run.marks.length === 0) return <p class="muted">No stall, and no time in which it was slow.</p>;
+  if (run.marks.length === 0)
+    return <p class="muted">No stall, and no time that was slow beside the steps around it.</p>;
   const withLasted = run.marks.some((mark) => lastedOf(mark, run) !== undefined);
   return (
     <section>
@@ -268,7 +269,6 @@ function captureCell(run: string, name: string): ComponentChildren {
 function More({ run }: { run: WholeRun }) {
   const notes = [
     ...(run.raised > 0 ? [`${plural(run.raised, "exception")} came to the loop in place of a batch.`] : []),
-    ...run.drifts.map((drift) => `Over the run, ${drift.text}.`),
     ...run.growth.map((growth) => `Memory grows. ${growth.text}.`),
     ...run.phases
       .filter((phase) => phase.kind === "process")
