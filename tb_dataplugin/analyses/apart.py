@@ -2,8 +2,9 @@
 
 An *epoch's start* lasts from ``iter(loader)`` to the first batch, and to the first batch of each new DataLoader worker
 that imports modules or opens files for it; the end of the old workers belongs to it. Another DataLoader that is
-iterated inside some of the steps, as an evaluation does, has waits of its own. Neither says anything of the other
-steps, and a window of some steps has many times as much of them as the run, or nothing.
+iterated inside some of the steps, as an evaluation does, has waits of its own. And the training process pauses now and
+then to collect all its garbage. None of that says anything of the other steps, and a window of some steps has many
+times as much of it as the run, or nothing.
 """
 
 from __future__ import annotations
@@ -47,26 +48,38 @@ class OtherLoader:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """`starts`: waits of the training loop's loader at the starts of `epochs`. Part of building what was waited for in
-    all that: `spans` of the stage tree, `batches` of the table.
+    """`starts`: waits of the training loop's loader at the starts of `epochs`. `pauses`: for full collections of
+    garbage, where these are few. Part of building what was waited for in all that: `spans` of the stage tree, `batches`
+    of the table.
     """
 
     starts: Intervals = EMPTY
     epochs: tuple[EpochStart, ...] = ()
     others: tuple[OtherLoader, ...] = ()
+    pauses: Intervals = EMPTY
     spans: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     batches: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @property
     def waits(self) -> Intervals:
-        return Intervals.union_of((self.starts, *(other.waits for other in self.others)))
+        return Intervals.union_of((self.starts, self.not_mine))
+
+    @property
+    def own(self) -> Intervals:
+        """Of these, those of the loop's own DataLoader."""
+        return Intervals.union_of((self.starts, self.pauses))
+
+    @property
+    def not_mine(self) -> Intervals:
+        """Of these, those in which the loop's own DataLoader is not asked for anything."""
+        return Intervals.union_of((self.pauses, *(other.waits for other in self.others)))
 
     def left(self, spans: BoolArray) -> BoolArray:
         """Those of these spans of the stage tree that are not part of it."""
         return spans & ~self.spans if self else spans
 
     def __bool__(self) -> bool:
-        return bool(len(self.starts) or self.others)
+        return bool(len(self.starts) or self.others or len(self.pauses))
 
 
 NOTHING: Final = Apart()
@@ -80,25 +93,30 @@ def find_apart(
     use: LoaderUse,
     starts: Sequence[EpochStart],
     shutdown: Intervals,
+    pauses: Intervals,
     batches: BatchTimes | None,
     steps: Steps | None,
 ) -> Apart:
-    """`starts`, `shutdown`: of all loaders, waits for first batches and for workers to end."""
+    """`starts`, `shutdown`: of all loaders, waits for first batches and for workers to end. `pauses`: for few full
+    collections of garbage.
+    """
     if loader is None or trace.info.mode == "replay":
         return NOTHING
     others = tuple(_others(loader.waits, use, steps))
     theirs = Intervals.union_of(other.waits for other in others)
     workers = _num_workers(trace, use)
-    own = _longer([start for start in starts if not theirs.intersect(start.wait).total_ns], loader, use, workers)
+    mine = [start for start in starts if not theirs.intersect(start.wait).total_ns]
+    own = _longer(mine, loader, use, workers, pauses)
     first = _first_batches(batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(theirs)
-    if waits.total_ns + theirs.total_ns < WORTH_A_WORD * window.duration_ns:
+    pauses = pauses.minus(Intervals.union_of((waits, theirs)))
+    if waits.total_ns + theirs.total_ns + pauses.total_ns < WORTH_A_WORD * window.duration_ns:
         return NOTHING
     if batches is not None:
         first |= np.isin(batches.table.loader, [other.number for other in others])
     spans = _spans(trace, tree, Intervals.union_of((waits, theirs)), batches, first)
-    return Apart(waits, own, others, spans, first)
+    return Apart(waits, own, others, pauses, spans, first)
 
 
 def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[OtherLoader]:
@@ -114,12 +132,15 @@ def _num_workers(trace: Trace, use: LoaderUse) -> int:
     return max(1, loaders[use.main].num_workers or 0) if loaders else 1
 
 
-def _longer(starts: Sequence[EpochStart], loader: LoaderWait, use: LoaderUse, workers: int) -> tuple[EpochStart, ...]:
-    """Those that are longer than what their batches would take otherwise."""
+def _longer(
+    starts: Sequence[EpochStart], loader: LoaderWait, use: LoaderUse, workers: int, pauses: Intervals
+) -> tuple[EpochStart, ...]:
+    """Those that are longer than what their batches would take otherwise, without pauses."""
     mine = use.of_wait == use.main
     waits = Intervals(loader.waits.start[mine], loader.waits.end[mine])
     first = Intervals.union_of(start.wait for start in starts).overlap(waits.start, waits.end) > 0
-    usual = workers * float(waits.durations[~first].mean()) if (~first).any() else 0.0
+    lasted = waits.durations - pauses.overlap(waits.start, waits.end)
+    usual = workers * float(lasted[~first].mean()) if (~first).any() else 0.0
     return tuple(start for start in starts if start.wait.total_ns > LONGER * usual)
 
 

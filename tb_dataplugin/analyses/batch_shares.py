@@ -29,7 +29,7 @@ from tb_dataplugin.model.trace import BatchTable, Trace
 def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: WaitParts) -> Intervals:
     """Passes on the part of `waits` that received a batch with a record; what is left of them."""
     batches = workers.batches
-    received = _received(batches)
+    received = received_in_turn(batches)
     limits = find_batch_limits(batches.table)
     rows = {process.pid: track for track, process in trace.worker_tracks().items()}
     pinned, shortage = _pinning_loaders(trace), find_cpu_shortage(trace, parts.tree)
@@ -60,7 +60,8 @@ def _pinning_loaders(trace: Trace) -> set[int]:
     return {number for number, loader in enumerate(pipeline.loaders) if loader.pin_memory}
 
 
-def _received(batches: BatchTimes) -> Received:
+def received_in_turn(batches: BatchTimes) -> Received:
+    """Batches with a record; of several that one wait has, each from when the one before was handed out."""
     table = batches.table
     rows = np.flatnonzero(known(batches.wait_start_ns) & known(table.finished_ns))
     rows = rows[np.argsort(table.consumed_ns[rows], kind="stable")]

@@ -7,7 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.batch_shares import received_in_turn
 from tb_dataplugin.analyses.stages import Path, StageTree, groups
+from tb_dataplugin.analyses.workers import BatchTimes, Workers
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import Trace
 
@@ -18,6 +20,9 @@ cost of the stage that made it."""
 OFTEN: Final = 0.5
 """Part of the waits that have one, from which they are no chance: something in the pipeline asks for them."""
 
+FEW: Final = 5
+"""In the window, below which chance decides how much of it they have."""
+
 
 def full_collections(trace: Trace, tree: StageTree) -> Intervals:
     """Those in the training thread that no stage is to blame for."""
@@ -27,6 +32,27 @@ def full_collections(trace: Trace, tree: StageTree) -> Intervals:
     is_wait = np.array([path[-1].kind == "wait" for path in tree.paths], dtype=np.bool_)[tree.node]
     has_one = found.overlap(tree.start_ns[is_wait], tree.end_ns[is_wait]) > 0
     return EMPTY if has_one.sum() >= OFTEN * len(has_one) else found
+
+
+def collected_in(waits: Intervals, trace: Trace, tree: StageTree, workers: Workers | None) -> Intervals:
+    """The part of the data wait that they have: of a wait for a batch of DataLoader workers what follows the batch's
+    end, since until then there is nothing to hand out.
+    """
+    found = waits.intersect(full_collections(trace, tree))
+    if workers is None:
+        return found
+    return found.minus(missing_batches(workers.batches))
+
+
+def missing_batches(batches: BatchTimes) -> Intervals:
+    """Parts of the waits in which the batch was not finished."""
+    received = received_in_turn(batches)
+    finished = batches.table.finished_ns[received.row]
+    return Intervals.union(received.start, np.clip(finished, received.start, received.end))
+
+
+def are_few(trace: Trace, tree: StageTree, window: Window) -> bool:
+    return len(full_collections(trace, tree).clip(window)) < FEW
 
 
 def collected_by_stage(trace: Trace, tree: StageTree, window: Window) -> Mapping[Path, int]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotate.trace_format import FIRST_BATCH
+from tb_dataplugin.analyses.batch_shares import received_in_turn
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, waits_for_unfinished
@@ -34,7 +35,7 @@ class EpochStart:
 
 @dataclass(frozen=True, slots=True)
 class WorkerFlow:
-    """Of one loader, without the starts of epochs. Shares are of the lifetime of its workers, all of them together.
+    """Of one loader, without the starts of epochs and pauses. Shares are of the lifetime of its workers, all together.
 
     `workers` counts worker ids, `alive` is how many lived at once, on average. `slowest` is the worker
     with the largest skew (its busy share over that of all); `batches` is how many each worker finished in the window,
@@ -50,7 +51,7 @@ class WorkerFlow:
     skew: float
     head_of_line: Intervals
     on_way: Intervals
-    """Waits during which the batch that they received was finished, and not yet handed out."""
+    """Waits during which the batch that they received was finished, and not yet handed out: of all its loaders."""
     taken_per_built: float | None = None
     """Batches that the loop took in the window, for each that was built in it, parts of batches included. Above 1 the
     loop lived on batches from before. None: none was built.
@@ -66,12 +67,12 @@ class Flow:
 
 
 def find_worker_flow(
-    workers: Workers | None, window: Window, waits: Intervals, starts: Intervals, number: int
+    workers: Workers | None, window: Window, waits: Intervals, apart: Intervals, number: int
 ) -> WorkerFlow | None:
-    """Of that loader. `waits`: of the training loop as it goes on. `starts`: starts of epochs, which do not count."""
+    """Of that loader. `waits`: of the training loop as it goes on. `apart`: other waits of it, which do not count."""
     rows = [row for row in workers.rows if row.loader == number] if workers else []
-    left = [_without(row, starts) for row in rows]
-    whole, span = sum(times.alive for times in left), window.duration_ns - starts.total_ns
+    left = [_without(row, apart) for row in rows]
+    whole, span = sum(times.alive for times in left), window.duration_ns - apart.total_ns
     if workers is None or not whole or span <= 0:
         return None
     busy = sum(times.busy for times in left)
@@ -86,7 +87,7 @@ def find_worker_flow(
         slowest=rows[slowest].worker,
         skew=skews[slowest],
         head_of_line=_head_of_line(workers.batches, waits, number),
-        on_way=_on_way(workers.batches, waits, number),
+        on_way=_on_way(workers.batches, waits),
         taken_per_built=_taken_per_built(workers.batches.table, window, number),
     )
 
@@ -100,9 +101,9 @@ class _Left:
     starved: int
 
 
-def _without(row: WorkerRow, starts: Intervals) -> _Left:
+def _without(row: WorkerRow, apart: Intervals) -> _Left:
     def left(parts: Iterable[Intervals]) -> int:
-        return sum(part.minus(starts).total_ns for part in parts)
+        return sum(part.minus(apart).total_ns for part in parts)
 
     times = row.processes
     return _Left(
@@ -113,16 +114,16 @@ def _without(row: WorkerRow, starts: Intervals) -> _Left:
 def _head_of_line(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:
     """Waits for a batch that is not finished, during which another one was, that was asked for only later."""
     table = batches.table
-    late = waits_for_unfinished(table, batches.wait_start_ns, batches.wait_end_ns)
-    rows = (table.loader == loader) & known(table.finished_ns) & known(batches.wait_start_ns)
+    begun = np.where(table.loader == loader, batches.wait_start_ns, UNKNOWN_NS)
+    late = waits_for_unfinished(table, begun, batches.wait_end_ns)
+    rows = known(begun) & known(table.finished_ns)
     return Intervals.union(table.finished_ns[rows], batches.wait_start_ns[rows]).intersect(waits).intersect(late)
 
 
-def _on_way(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:
-    table = batches.table
-    rows = (table.loader == loader) & known(table.finished_ns) & known(batches.wait_start_ns)
-    start = np.maximum(table.finished_ns[rows], batches.wait_start_ns[rows])
-    return Intervals.union(start, np.maximum(start, table.consumed_ns[rows])).intersect(waits)
+def _on_way(batches: BatchTimes, waits: Intervals) -> Intervals:
+    table, received = batches.table, received_in_turn(batches)
+    start = np.maximum(table.finished_ns[received.row], received.start)
+    return Intervals.union(start, np.maximum(start, table.consumed_ns[received.row])).intersect(waits)
 
 
 def _taken_per_built(table: BatchTable, window: Window, loader: int) -> float | None:

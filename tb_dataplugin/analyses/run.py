@@ -12,6 +12,7 @@ from typing import TypeVar
 from tb_dataplugin.analyses.apart import NOTHING, find_apart
 from tb_dataplugin.analyses.attribution import attribute
 from tb_dataplugin.analyses.chains import ChainFinder
+from tb_dataplugin.analyses.collector import are_few
 from tb_dataplugin.analyses.copies import find_copies
 from tb_dataplugin.analyses.device_idle import DeviceIdle, find_device_idle
 from tb_dataplugin.analyses.doubts import find_doubts
@@ -45,12 +46,13 @@ from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
 from tb_dataplugin.analyses.syncs import find_syncs
 from tb_dataplugin.analyses.thread_limits import find_thread_limits
 from tb_dataplugin.analyses.throughput import Throughput, count_loaders, find_throughput, main_loader, with_code_around
+from tb_dataplugin.analyses.wait_parts import COLLECTOR
 from tb_dataplugin.analyses.worker_costs import find_worker_costs
 from tb_dataplugin.analyses.worker_summary import summarise_workers
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, find_workers
 from tb_dataplugin.analyses.wrapper_rows import with_wrapper_paths, with_wrappers
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.intervals import EMPTY, Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import AnalysisOptions
 
@@ -123,9 +125,10 @@ def run_analyses(
     loader, attribution = seen.loop.loader, seen.loop.attribution
     use = find_loader_use(trace, steps, loader, batches)
     settings, starts = main_loader(trace, use), find_epoch_starts(trace, loader, window, batches)
-    apart = find_apart(trace, tree, window, loader, use, starts, attribution.shutdown, batches, steps)
+    pauses = attribution.by_stage.get(COLLECTOR, EMPTY) if are_few(trace, tree, window) else EMPTY
+    apart = find_apart(trace, tree, window, loader, use, starts, attribution.shutdown, pauses, batches, steps)
     loop = find_loop(trace, tree, window, workers, seen.loop, apart)
-    flow = Flow(find_worker_flow(workers, window, loop.waits, apart.starts, use.in_workers), starts)
+    flow = Flow(find_worker_flow(workers, window, loop.waits, apart.own, use.in_workers), starts)
     table = None if steps is None else tabulate_steps(steps, loader, devices, attribution, apart.waits)
     fed = find_fed_queue(trace, window, workers, use.in_workers)
     paths = with_wrapper_paths(tree, attribution.wrapped)

@@ -14,7 +14,7 @@ estimate.
 
 A second loader's epoch that begins in between (a validation set inside a step) is no epoch's start of the first one.
 The waits for its batches are not the first one's: to that one's queue they are the step's own time, which no share is
-of.
+of. So are pauses for a collection of garbage.
 
 Where a thread feeds the loop through a queue of the user's, that queue counts as well (`fed_queue`), and a thread that
 makes batches itself is what a worker is.
@@ -116,7 +116,7 @@ def find_steady_state(
         return None
     state = _state(supply)
     duration = np.array([row.duration_ns for row in steps.rows], dtype=np.float64)
-    theirs = _overlap(steps, Intervals.union_of(other.waits for other in apart.others))
+    theirs = _overlap(steps, apart.not_mine)
     waited = np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64) - theirs
     measured, whole = float(waited.mean()), float((duration - theirs).mean())
     enough = len(duration) >= LEAST_STEPS and sum(map(len, supply.builds)) >= LEAST_BATCHES
@@ -242,8 +242,8 @@ def _between_starts(duration: Floats, waited: Floats, starts: Floats, epochs: in
 def _estimate(
     state: State, duration: Floats, waited: Floats, theirs: Floats, supply: _Supply
 ) -> tuple[Estimate, Estimate]:
-    """Data wait per step and its share; first as found, then of resampled steps and batches. `theirs`: waits for other
-    loaders' batches, part of the duration.
+    """Data wait per step and its share; first as found, then of resampled steps and batches. `theirs`: waits in which
+    the loop's loader is not asked, part of the duration.
     """
     random, per_step = np.random.default_rng(0), supply.received / len(duration)
     duration, waited, theirs = _thinned(duration), _thinned(waited), _thinned(theirs)

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from annotate.trace_format import THREAD_WAITS_FOR_LOCK
 from tb_dataplugin.analyses.attribution import Attribution
+from tb_dataplugin.analyses.collector import missing_batches
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
@@ -45,7 +46,8 @@ class Limits:
     """Parts of `whole_ns`, disjoint; what is left ran on a CPU. None: not known.
 
     `gil_error_ns`: half of the 95% interval of `gil_ns`. `samples` are those that it is estimated from.
-    `in_workers_ns`: the part of `gil_ns` in which a DataLoader worker waited for the lock of its own process.
+    `in_workers_ns`: the part of `gil_ns` in which a DataLoader worker waited for the lock of its own process;
+    `gc_in_workers_ns` that of `gc_ns` in which one collected.
     `with_workers`: while the training thread waits, what counts is what the DataLoader workers did.
     """
 
@@ -58,6 +60,11 @@ class Limits:
     samples: int
     in_workers_ns: int = 0
     with_workers: bool = False
+    gc_in_workers_ns: int = 0
+
+    @property
+    def gc_in_training_ns(self) -> int | None:
+        return None if self.gc_ns is None else self.gc_ns - self.gc_in_workers_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +183,7 @@ class _Finder:
         shares = _shares_in(self.training, part, EMPTY)
         if shares is None:
             return None
-        gc = float(self.collections.intersect(part).total_ns)
+        gc = self.collections.intersect(part).minus(self._missing).total_ns
         if not self._has_workers:
             return self._limits(part, shares, gc, shares.no_cpu, shares.blocked)
         theirs = None if self.workers is None else _shares_of_workers(self.samples, self.workers, part)
@@ -193,18 +200,25 @@ class _Finder:
             lock_known=shares.lock_known and theirs.lock_known,
             in_workers=shares.blocked * theirs.gil,
         )
-        gc += shares.blocked * min(collecting, theirs.running) * part.total_ns
-        return replace(self._limits(part, both, gc, both.no_cpu, both.blocked), with_workers=True)
+        theirs_ns = round(shares.blocked * min(collecting, theirs.running) * part.total_ns)
+        found = self._limits(part, both, gc + theirs_ns, both.no_cpu, both.blocked)
+        in_workers = max(0, (found.gc_ns or 0) - gc)
+        return replace(found, with_workers=True, gc_in_workers_ns=in_workers)
+
+    @property
+    def _missing(self) -> Intervals:
+        """While DataLoader workers still build the batch, a collection here holds up nothing."""
+        return EMPTY if self.workers is None else missing_batches(self.workers.batches)
 
     @property
     def _has_workers(self) -> bool:
         return self.workers is not None or any(not thread.is_training for thread in self.samples.threads)
 
-    def _limits(self, part: Intervals, shares: _Shares, gc_ns: float, no_cpu: float, blocked: float | None) -> Limits:
+    def _limits(self, part: Intervals, shares: _Shares, gc_ns: int, no_cpu: float, blocked: float | None) -> Limits:
         """Each is at most what those before it leave of the part."""
         whole = part.total_ns
         gil = round(shares.gil * whole) if shares.lock_known else 0
-        gc = min(round(gc_ns), whole - gil)
+        gc = min(gc_ns, whole - gil)
         waiting = min(round(no_cpu * whole), whole - gil - gc)
         rest = None if blocked is None else min(round(blocked * whole), whole - gil - gc - waiting)
         error = _95 * (shares.gil * (1 - shares.gil) / max(1.0, shares.effective)) ** 0.5

@@ -2,7 +2,7 @@
 
 In this order:
 
-0. Full collections of Python's garbage, where the training process builds the batches (`collector`).
+0. Full collections of Python's garbage in the training process, while no batch is missing (`collector`).
 1. The training thread's own deepest stage (a sampler or a wrapper's code inside ``next()``; without DataLoader workers
    everything). A stage that merely encloses another wait does not have that.
 2. `wrapper`: the rest of a wait in an iterator around a recorded loader, outside the loader's own waits. In the wait
@@ -23,7 +23,7 @@ import numpy as np
 
 from annotate.trace_format import FIRST_BATCH, parse_span_name
 from tb_dataplugin.analyses.batch_shares import share_by_batch
-from tb_dataplugin.analyses.collector import full_collections
+from tb_dataplugin.analyses.collector import collected_in
 from tb_dataplugin.analyses.fed_waits import find_fed_waits, received_beside, threads_beside, waits_around_loaders
 from tb_dataplugin.analyses.pool_time import pass_to_threads
 from tb_dataplugin.analyses.stages import StageTree
@@ -51,7 +51,8 @@ def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers 
     if not len(waits) or trace.training_track is None:
         return Unavailable("wait_by_stage", "no_data_wait", "There is no data wait to pass on to stages")
     parts = WaitParts(pass_to_threads(trace, tree))
-    collected = EMPTY if _has_workers(trace) else waits.intersect(full_collections(trace, tree))
+    unknown = workers is None and _has_workers(trace)  # when each batch was finished
+    collected = EMPTY if unknown else collected_in(waits, trace, tree, workers)
     parts.add(COLLECTOR, collected)
     rest = parts.add_stages(trace.training_track, waits.minus(collected))
     built_here = Intervals.union_of(time for name, time in parts.by_stage().items() if _builds(name))

@@ -10,7 +10,7 @@ from tb_dataplugin.compare.settings import SettingChange
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import duration, in_unit, plural, significant, unit_for
+from tb_dataplugin.units import duration, in_unit, listed, plural, significant, unit_for
 
 MOVED: Final = 0.25
 """Change of a stage's calls per unit from which it is said: a window's edges cut off less."""
@@ -59,12 +59,13 @@ def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
         return LeftOut(0.0, 0.0, "")
     others = any(apart.others for side in sides for apart in side)
     starts = any(apart.starts_us for side in sides for apart in side)
-    names = ["starts of epochs"] * starts + ["waits for another DataLoader"] * others
+    pauses = any(apart.pauses for side in sides for apart in side)
+    names = ["starts of epochs"] * starts + ["waits for another DataLoader"] * others + ["garbage collection"] * pauses
     times = f"{duration(left[0])} of the windows before, {duration(left[1])} after"
     share = max(part / wait for part, wait in zip(left, whole, strict=True) if wait)
     sampled = any(capture.lines.samples for runs in (before, after) for run in runs for capture in run.captures)
     graph = "; the flame graph has them" if sampled else ""
-    return LeftOut(sum(left), share, f"left out of all times: {' and '.join(names)}, {times}{graph}")
+    return LeftOut(sum(left), share, f"left out of all times: {listed(names)}, {times}{graph}")
 
 
 def _gone(stages: Sequence[Quantity]) -> Iterator[Evidence]:

@@ -259,7 +259,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
 
 def _share_of_wait(capture: pb.Capture) -> str:
     share = "share of the data wait that this stage caused, without the stages inside it"
-    apart = "; with starts of epochs and other DataLoaders, which the verdict has apart"
+    apart = "; with what the verdict has apart (starts of epochs, other DataLoaders, garbage collection)"
     return share + (apart if capture.loader.HasField("apart") else "")
 
 

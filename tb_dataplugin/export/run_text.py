@@ -12,7 +12,7 @@ from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import count, duration, percent, plural, significant
 from tb_dataplugin.watchfile.reading import Run
-from tb_dataplugin.watchfile.sentences import growth_text, slow_text, times_text, trouble_text
+from tb_dataplugin.watchfile.sentences import NO_EVENT, drift_text, growth_text, slow_text, times_text, trouble_text
 from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
 
 _STAGES: Final = 4
@@ -54,6 +54,9 @@ def _run(run: Run, style: Style) -> Iterator[str]:
         slowest = ", ".join(f"{shown(name)} {duration(time)}" for name, time in summary.stages[:_STAGES])
         yield f"  {'stages per batch':<22}{slowest}"
     yield from _troubles(summary)
+    for drift in summary.drifts:
+        name, text = shown(drift_text(drift)).split(" from ", 1)
+        yield f"  {name:<22}from {text}"
     for growth in summary.growth:
         yield f"  {'memory grows':<22}{growth_text(growth)}"
     for happening in summary.happenings[:_HAPPENINGS]:
@@ -102,7 +105,7 @@ def _epochs(summary: Summary) -> str:
 def _happening(happening: Happening) -> str:
     event = happening.event
     when = datetime.fromtimestamp(happening.time, timezone.utc).strftime("%Y-%m-%d %H:%M:%S UTC")
-    place = f"epoch {event.epoch}, batch {event.batch}"
+    place = NO_EVENT if happening.by_intervals else f"epoch {event.epoch}, batch {event.batch}"
     usual = shown(times_text(happening))
     if event.change == "slow":
         lasted = "" if happening.until is None else f" for {duration(1e6 * max(0.0, happening.until - happening.time))}"

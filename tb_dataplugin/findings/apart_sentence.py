@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tb_dataplugin.findings.apart_signals import ApartSignals, OtherLoaderSignals, StartSignals
+from tb_dataplugin.findings.apart_signals import ApartSignals, OtherLoaderSignals, PauseSignals, StartSignals
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import count, duration, listed, percent
 
@@ -20,10 +20,12 @@ def apart_sentence(apart: ApartSignals | None) -> str:
 
 def _sentences(apart: ApartSignals) -> Iterator[str]:
     if apart.starts is not None:
-        yield f"{_start(apart.starts)} {_has(apart.starts.wait_us, apart)}."
+        yield f"{_start(apart.starts)} {_have(apart.starts.epochs, apart.starts.wait_us, apart)}."
     for other in apart.others:
         where = _steps(other.steps) if len(other.steps) <= NAMED else f"{count(len(other.steps))} steps"
-        yield f"{_other(other)}, iterated in {where} (an evaluation?), {_has(other.wait_us, apart)}."
+        yield f"{_other(other)}, iterated in {where} (an evaluation?), {_have(1, other.wait_us, apart)}."
+    if apart.pauses is not None:
+        yield f"{_pause(apart.pauses)} {_have(apart.pauses.count, apart.pauses.wait_us, apart)}."
 
 
 def _start(starts: StartSignals) -> str:
@@ -37,9 +39,14 @@ def _other(other: OtherLoaderSignals) -> str:
     return f"Another DataLoader{name_of(other.loader).removeprefix('the DataLoader')}"
 
 
-def _has(wait_us: float, apart: ApartSignals) -> str:
-    verb = "have" if apart.starts is not None and apart.starts.epochs > 1 and wait_us == apart.starts.wait_us else "has"
-    part = percent(wait_us / apart.whole_us)
+def _pause(pauses: PauseSignals) -> str:
+    where = f" ({_steps(pauses.steps)})" if 0 < len(pauses.steps) <= NAMED else ""
+    what = "A pause" if pauses.count == 1 else f"{count(pauses.count)} pauses"
+    return f"{what} of the training process for Python's garbage collector{where}"
+
+
+def _have(several: int, wait_us: float, apart: ApartSignals) -> str:
+    verb, part = "have" if several > 1 else "has", percent(wait_us / apart.whole_us)
     return f"{verb} {part} of the data wait ({duration(wait_us)} of {duration(apart.whole_us)})"
 
 

@@ -1,4 +1,6 @@
-"""The facts about data wait that is told apart from the training loop's: starts of epochs, and other DataLoaders."""
+"""The facts about data wait that is told apart from the training loop's: starts of epochs, other DataLoaders, and
+pauses for a collection of garbage.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.findings.line_signals import HotLine, hottest
 from tb_dataplugin.model.intervals import EMPTY, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
+from tb_dataplugin.units import listed
 
 WORTH_A_WORD: Final = 0.01
 """Share of the window, below which a part is in no verdict."""
@@ -67,6 +70,15 @@ class OtherLoaderSignals:
 
 
 @dataclass(frozen=True, slots=True)
+class PauseSignals:
+    """Full collections of garbage in the data wait, where these are few. `steps`: numbers of those that have them."""
+
+    wait_us: float
+    count: int
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ApartSignals:
     """`whole_us`: all of the window's data wait."""
 
@@ -74,10 +86,12 @@ class ApartSignals:
     starts: StartSignals | None
     others: tuple[OtherLoaderSignals, ...]
     window_us: float
+    pauses: PauseSignals | None = None
 
     @property
     def wait_us(self) -> float:
-        return (self.starts.wait_us if self.starts else 0.0) + sum(other.wait_us for other in self.others)
+        own = (part.wait_us for part in (self.starts, self.pauses) if part)
+        return sum(own) + sum(other.wait_us for other in self.others)
 
     @property
     def leads(self) -> bool:
@@ -89,7 +103,9 @@ class ApartSignals:
         """Without those parts that have next to nothing of the window."""
         least = WORTH_A_WORD * self.window_us
         starts = self.starts if self.starts is not None and self.starts.wait_us >= least else None
-        return replace(self, starts=starts, others=tuple(other for other in self.others if other.wait_us >= least))
+        pauses = self.pauses if self.pauses is not None and self.pauses.wait_us >= least else None
+        others = tuple(other for other in self.others if other.wait_us >= least)
+        return replace(self, starts=starts, others=others, pauses=pauses)
 
     @property
     def names(self) -> str:
@@ -97,7 +113,11 @@ class ApartSignals:
         starts = self.starts
         parts = () if starts is None else ("the epoch's start" if starts.epochs < 2 else "the starts of epochs",)
         others = {0: (), 1: ("the other DataLoader",)}.get(len(self.others), ("other DataLoaders",))
-        return " and ".join((*parts, *others))
+        pauses = (
+            () if self.pauses is None else (f"the garbage collector's pause{'s' if self.pauses.count > 1 else ''}",)
+        )
+        named = (*parts, *others, *pauses)
+        return listed(named) if named else ""
 
 
 def read_apart(results: Results) -> ApartSignals | None:
@@ -109,7 +129,11 @@ def read_apart(results: Results) -> ApartSignals | None:
         for other in apart.others
     )
     whole_us, window_us = results.loader.waits.total_ns / 1e3, results.window.duration_ns / 1e3
-    return ApartSignals(whole_us, _starts(results, apart), tuple(others), window_us)
+    return ApartSignals(whole_us, _starts(results, apart), tuple(others), window_us, _pauses(results, apart.pauses))
+
+
+def _pauses(results: Results, pauses: Intervals) -> PauseSignals | None:
+    return PauseSignals(pauses.total_ns / 1e3, len(pauses), tuple(_steps(results, pauses))) if len(pauses) else None
 
 
 def _starts(results: Results, apart: Apart) -> StartSignals | None:
@@ -127,7 +151,7 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         built_us=cost_us(device, (start.building for start in repeated)),
         startup_us=cost_us(device, (by_stage.get(STARTUP, EMPTY).intersect(apart.starts),)),
         shutdown_us=cost_us(device, (by_stage.get(SHUTDOWN, EMPTY).intersect(apart.starts),)),
-        steps=tuple(_steps(results, apart)),
+        steps=tuple(_steps(results, Intervals.union_of(start.wait for start in apart.epochs))),
         first_build=_first_build(results, apart),
     )
 
@@ -138,11 +162,10 @@ def cost_us(device: DeviceAttribution | None, waits: Iterable[Intervals]) -> flo
     return (waited if device is None else waited.intersect(device.causes.get("data_wait", EMPTY))).total_ns / 1e3
 
 
-def _steps(results: Results, apart: Apart) -> Iterator[int]:
-    """Numbers of the steps that wait for an epoch's first batch."""
+def _steps(results: Results, waits: Intervals) -> Iterator[int]:
+    """Numbers of the steps that have these."""
     rows = results.steps.rows if results.steps else ()
     begin = int64([row.start_ns for row in rows])
-    waits = Intervals.union_of(start.wait for start in apart.epochs)
     waited = waits.overlap(begin, begin + int64([row.duration_ns for row in rows]))
     yield from (row.number for row, time in zip(rows, waited.tolist(), strict=True) if time)
 

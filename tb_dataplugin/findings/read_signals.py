@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.attribution import Attribution, DeviceAttribution
-from tb_dataplugin.analyses.collector import collected_by_stage, full_collections
+from tb_dataplugin.analyses.collector import FEW, collected_by_stage, full_collections
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.analyses.flow import WorkerFlow
@@ -154,12 +154,12 @@ def _collecting(pipeline: PipelineInfo | None) -> float | None:
 
 def _collections(results: Results) -> Collections:
     found = full_collections(results.trace, results.tree).clip(results.window)
-    return Collections(len(found), _us(found.total_ns))
+    return Collections(len(found), _us(found.total_ns), 0 < len(found) < FEW)
 
 
 def _collecting_in_wait(results: Results) -> float | None:
     limits = results.loop.limits.data_wait if results.loop.limits else None
-    return None if limits is None or limits.gc_ns is None else _us(limits.gc_ns)
+    return None if limits is None or limits.gc_in_training_ns is None else _us(limits.gc_in_training_ns)
 
 
 def _us(time_ns: float) -> float:

@@ -78,10 +78,13 @@ class LockSignals:
 
 @dataclass(frozen=True, slots=True)
 class Collections:
-    """Full collections of Python's garbage in the training thread, within the window."""
+    """Full collections of Python's garbage in the training thread, within the window. `are_few`: chance decides how
+    much of it they have.
+    """
 
     count: int = 0
     total_us: float = 0.0
+    are_few: bool = False
 
 
 @dataclass(frozen=True, slots=True)

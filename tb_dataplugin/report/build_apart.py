@@ -18,6 +18,8 @@ def apart_report(results: Results, sentence: str) -> pb.Apart:
         epochs=len(apart.epochs),
         others=(_other(other, loaders[other.number]) for other in apart.others),
         sentence=sentence,
+        pauses_us=us(apart.pauses.total_ns),
+        pauses=len(apart.pauses),
         wait_by_stage_us={name: us(time) for name, time in loop.apart_by_stage_ns.items()},
         idle_us=maybe_us(loop.apart_idle_ns),
     )

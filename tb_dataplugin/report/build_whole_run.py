@@ -9,8 +9,16 @@ from tb_dataplugin.reader.discovery import strip_suffix
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.watchfile.axis import Phase, Point, phases_of, points_of
+from tb_dataplugin.watchfile.drift import Drift
 from tb_dataplugin.watchfile.reading import Run
-from tb_dataplugin.watchfile.sentences import event_sentence, growth_text, run_sentence, slow_text, trouble_text
+from tb_dataplugin.watchfile.sentences import (
+    drift_text,
+    event_sentence,
+    growth_text,
+    run_sentence,
+    slow_text,
+    trouble_text,
+)
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary, summary_of
 from tb_dataplugin.watchfile.trouble import Slow, Trouble
 
@@ -43,6 +51,7 @@ def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
         mark_count=len(summary.happenings),
         phases=map(_phase, phases_of(run, summary.happenings)[:MOST_MARKS]),
         growth=map(_growth, summary.growth),
+        drifts=map(_drift, summary.drifts),
         stages=[pb.StageTime(name=encodable(stage), self_us=us) for stage, us in summary.stages[:MOST_STAGES]],
         troubles=[_trouble(one, summary) for one in summary.troubles[:MOST_STAGES]],
         slow_samples=map(_slow, summary.slow_samples),
@@ -105,6 +114,7 @@ def _mark(happening: Happening) -> pb.RunMark:
         usual_us=event.usual_us,
         capture=encodable(strip_suffix(capture.capture)) if capture else "",
         sentence=encodable(event_sentence(happening)),
+        by_intervals=happening.by_intervals,
     )
 
 
@@ -115,6 +125,18 @@ def _phase(phase: Phase) -> pb.RunPhase:
 def _growth(growth: Growth) -> pb.MemoryGrowth:
     return pb.MemoryGrowth(
         what=growth.what, before_bytes=growth.before, after_bytes=growth.after, text=growth_text(growth)
+    )
+
+
+def _drift(drift: Drift) -> pb.StepDrift:
+    stage = drift.stage
+    return pb.StepDrift(
+        before_us=drift.before,
+        after_us=drift.after,
+        stage=encodable(stage.name) if stage else "",
+        stage_before_us=stage.before if stage else None,
+        stage_after_us=stage.after if stage else None,
+        text=encodable(drift_text(drift)),
     )
 
 

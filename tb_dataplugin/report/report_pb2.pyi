@@ -1434,6 +1434,8 @@ class Apart(_message.Message):
     IDLE_US_FIELD_NUMBER: _builtins.int
     OTHERS_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
+    PAUSES_US_FIELD_NUMBER: _builtins.int
+    PAUSES_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """part of Loader.wait_us"""
     starts_us: _builtins.float
@@ -1446,6 +1448,10 @@ class Apart(_message.Message):
     """of the first device's idle time with cause data_wait; absent without one"""
     sentence: _builtins.str
     """what has it, how much, in which steps: the verdict has it as well"""
+    pauses_us: _builtins.float
+    """of wait_us, full collections of Python's garbage in the training process"""
+    pauses: _builtins.int
+    """how many, where they are few: else they are part of the loop"""
     @_builtins.property
     def wait_by_stage_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """part of Loader.wait_by_stage_us; sums to wait_us"""
@@ -1464,10 +1470,12 @@ class Apart(_message.Message):
         idle_us: _builtins.float | None = ...,
         others: _abc.Iterable[Global___OtherLoader] | None = ...,
         sentence: _builtins.str = ...,
+        pauses_us: _builtins.float = ...,
+        pauses: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "idle_us", b"idle_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "epochs", b"epochs", "idle_us", b"idle_us", "others", b"others", "sentence", b"sentence", "starts_us", b"starts_us", "wait_by_stage_us", b"wait_by_stage_us", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "epochs", b"epochs", "idle_us", b"idle_us", "others", b"others", "pauses", b"pauses", "pauses_us", b"pauses_us", "sentence", b"sentence", "starts_us", b"starts_us", "wait_by_stage_us", b"wait_by_stage_us", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_us: _TypeAlias = _typing.Literal["idle_us"]  # noqa: Y015
     _WhichOneofArgType__idle_us: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us"]  # noqa: Y015
@@ -4752,6 +4760,7 @@ class WholeRun(_message.Message):
     GIL_SHARE_FIELD_NUMBER: _builtins.int
     GC_SHARE_FIELD_NUMBER: _builtins.int
     OTHER_SAMPLES_FIELD_NUMBER: _builtins.int
+    DRIFTS_FIELD_NUMBER: _builtins.int
     run: _builtins.str
     """folder, as `run` of the captures in it: relative to the log directory, "." for itself"""
     rank: _builtins.int
@@ -4830,6 +4839,10 @@ class WholeRun(_message.Message):
     def slow_samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunSample]:
         """the slowest first, each index once, at most 10"""
 
+    @_builtins.property
+    def drifts(self) -> _containers.RepeatedCompositeFieldContainer[Global___StepDrift]:
+        """of processes in which a step took longer, or less, from quarter to quarter"""
+
     def __init__(
         self,
         *,
@@ -4867,10 +4880,11 @@ class WholeRun(_message.Message):
         gil_share: _builtins.float | None = ...,
         gc_share: _builtins.float | None = ...,
         other_samples: _builtins.int = ...,
+        drifts: _abc.Iterable[Global___StepDrift] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
@@ -4902,6 +4916,53 @@ class WholeRun(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__world_size) -> _WhichOneofReturnType__world_size | None: ...
 
 Global___WholeRun: _TypeAlias = WholeRun  # noqa: Y015
+
+@_typing.final
+class StepDrift(_message.Message):
+    """Medians of the first and the last quarter of the process's intervals."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    BEFORE_US_FIELD_NUMBER: _builtins.int
+    AFTER_US_FIELD_NUMBER: _builtins.int
+    STAGE_FIELD_NUMBER: _builtins.int
+    STAGE_BEFORE_US_FIELD_NUMBER: _builtins.int
+    STAGE_AFTER_US_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    before_us: _builtins.float
+    """the mean step"""
+    after_us: _builtins.float
+    stage: _builtins.str
+    """that changed most with it, where it explains most of the change; "" for none"""
+    stage_before_us: _builtins.float
+    """its self time per batch"""
+    stage_after_us: _builtins.float
+    text: _builtins.str
+    """"from 7.44 ms to 16.7 ms; data wait from ...; sample::Mined from 3.85 ms to 15.0 ms per batch" """
+    def __init__(
+        self,
+        *,
+        before_us: _builtins.float = ...,
+        after_us: _builtins.float = ...,
+        stage: _builtins.str = ...,
+        stage_before_us: _builtins.float | None = ...,
+        stage_after_us: _builtins.float | None = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_stage_after_us", b"_stage_after_us", "_stage_before_us", b"_stage_before_us", "stage_after_us", b"stage_after_us", "stage_before_us", b"stage_before_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_stage_after_us", b"_stage_after_us", "_stage_before_us", b"_stage_before_us", "after_us", b"after_us", "before_us", b"before_us", "stage", b"stage", "stage_after_us", b"stage_after_us", "stage_before_us", b"stage_before_us", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__stage_after_us: _TypeAlias = _typing.Literal["stage_after_us"]  # noqa: Y015
+    _WhichOneofArgType__stage_after_us: _TypeAlias = _typing.Literal["_stage_after_us", b"_stage_after_us"]  # noqa: Y015
+    _WhichOneofReturnType__stage_before_us: _TypeAlias = _typing.Literal["stage_before_us"]  # noqa: Y015
+    _WhichOneofArgType__stage_before_us: _TypeAlias = _typing.Literal["_stage_before_us", b"_stage_before_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stage_after_us) -> _WhichOneofReturnType__stage_after_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__stage_before_us) -> _WhichOneofReturnType__stage_before_us | None: ...
+
+Global___StepDrift: _TypeAlias = StepDrift  # noqa: Y015
 
 @_typing.final
 class StageTrouble(_message.Message):
@@ -5135,6 +5196,7 @@ class RunMark(_message.Message):
     USUAL_US_FIELD_NUMBER: _builtins.int
     CAPTURE_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
+    BY_INTERVALS_FIELD_NUMBER: _builtins.int
     at_s: _builtins.float
     change: _builtins.str
     """stall | slow"""
@@ -5149,6 +5211,8 @@ class RunMark(_message.Message):
     """name of the capture of it, in the same folder; "" for none"""
     sentence: _builtins.str
     """"Epoch 2, batch 9: data wait 25 s, usually 20 ms; not recorded: ..." """
+    by_intervals: _builtins.bool
+    """no event: intervals that took longer than others do; epoch and batch are unknown"""
     def __init__(
         self,
         *,
@@ -5161,10 +5225,11 @@ class RunMark(_message.Message):
         usual_us: _builtins.float = ...,
         capture: _builtins.str = ...,
         sentence: _builtins.str = ...,
+        by_intervals: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_s", b"at_s", "batch", b"batch", "capture", b"capture", "change", b"change", "epoch", b"epoch", "sentence", b"sentence", "took_us", b"took_us", "usual_us", b"usual_us", "what", b"what"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_s", b"at_s", "batch", b"batch", "by_intervals", b"by_intervals", "capture", b"capture", "change", b"change", "epoch", b"epoch", "sentence", b"sentence", "took_us", b"took_us", "usual_us", b"usual_us", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

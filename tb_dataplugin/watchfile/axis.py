@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tb_dataplugin.watchfile.lines import CaptureLine, IntervalLine, LoaderNumbers
+from tb_dataplugin.watchfile.loaders import main_loader
 from tb_dataplugin.watchfile.reading import Part, Run
-from tb_dataplugin.watchfile.summary import Happening, main_loader, percentile, total_times
+from tb_dataplugin.watchfile.summary import Happening, percentile, total_times
 
 MOST_POINTS: Final = 300
 """More than a screen has room for."""

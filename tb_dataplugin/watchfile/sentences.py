@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tb_dataplugin.units import count, data_size, duration, percent, plural
+from tb_dataplugin.watchfile.drift import Drift
 from tb_dataplugin.watchfile.lines import EventLine
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary
 from tb_dataplugin.watchfile.trouble import Slow, Trouble
@@ -14,11 +15,16 @@ MOST_USUAL: Final = 200
 """Steps that the usual time is the median of, once a run has made so many, as in annotate's `usual`."""
 
 
+NO_EVENT: Final = "seen afterwards, in the recorded intervals"
+"""Of a slow time that was no event as it went on."""
+
+
 def run_sentence(summary: Summary) -> str:
     """The run in a line."""
     parts = [
         f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}{_untimed(summary)}: "
         f"{percent(summary.wait_share)} of the step time is data wait",
+        *(drift_text(drift) for drift in summary.drifts),
         *_events(summary.happenings),
         *_troubles(summary),
     ]
@@ -81,6 +87,8 @@ def slow_text(slow: Slow) -> str:
 
 def event_sentence(happening: Happening) -> str:
     event, capture = happening.event, happening.capture
+    if happening.by_intervals:
+        return f"Slow {_when(happening)}: {times_text(happening)}; {NO_EVENT}."
     place = "" if event.what == "first batch" else f", batch {event.batch}"
     took = times_text(happening)
     if event.change == "slow":
@@ -104,6 +112,16 @@ def _usual(event: EventLine) -> str:
     so_far = f" (median of {count(event.usual_steps or 0)} steps so far)" if few else ""
     who = "a step usually takes " if event.what == "first batch" else "usually "
     return f"{who}{duration(event.usual_us)}{so_far}"
+
+
+def drift_text(drift: Drift) -> str:
+    """``step time rises from 7.44 ms to 16.5 ms (data wait from ...)``."""
+    parts = [f"data wait from {duration(drift.wait_before)} to {duration(drift.wait_after)}"]
+    if drift.stage is not None:
+        stage = drift.stage
+        parts.append(f"{stage.name} from {duration(stage.before)} to {duration(stage.after)} per batch")
+    verb = "rises" if drift.rises else "falls"
+    return f"step time {verb} from {duration(drift.before)} to {duration(drift.after)} ({', '.join(parts)})"
 
 
 def growth_text(growth: Growth) -> str:

@@ -1,4 +1,4 @@
-"""What a whole run comes to: its steps, its stalls with what was recorded of them, and memory that grows."""
+"""What a whole run comes to: its steps, its stalls with what was recorded of them, and what grows over it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from typing import Final
 
 from msgspec import structs
 
+from tb_dataplugin.watchfile.drift import QUARTERS, Drift, find_drift, split
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
+from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
 from tb_dataplugin.watchfile.reading import Part, Run
+from tb_dataplugin.watchfile.slow_times import SlowTime, slow_times
 from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
 
 _PER_OCTAVE: Final = 4
 """Buckets of a histogram while the time doubles, as in annotate's `tally`."""
-_QUARTERS: Final = 4
 _FEWEST_INTERVALS: Final = 12
 _GROWTH_BYTES, _GROWTH_SHARE = 64e6, 0.1
 """Memory that grew by less, from the first quarter of a process to its last, is not named."""
@@ -43,6 +45,8 @@ class Happening:
     capture: CaptureLine | None
     also: tuple[EventLine, ...] = ()
     """Other numbers of the same loader that left their usual range while this one was out of it."""
+    by_intervals: bool = False
+    """No event: the recorded intervals show it. Which epoch and batch it began with is unknown."""
 
     @property
     def lasted_s(self) -> float | None:
@@ -86,6 +90,8 @@ class Summary:
     """Stage and microseconds for each batch, the slowest first."""
     happenings: tuple[Happening, ...]
     growth: tuple[Growth, ...]
+    drifts: tuple[Drift, ...]
+    """Of the processes whose step time rises or falls."""
     raised: int
     """Times that an exception came to the loop in place of a batch."""
     measured_samples: int
@@ -108,12 +114,13 @@ class Summary:
 
 def summary_of(run: Run) -> Summary | None:
     """None: it made no step."""
-    numbers = [each for part in run.parts for each in _main_numbers(part)]
+    numbers = [each for part in run.parts for each in main_numbers(part)]
     steps, time = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
     if not steps or not time:
         return None
     asked, built = sum(each.asked for each in numbers), sum(each.build_us + each.starved_us for each in numbers)
     begin = run.parts[0].head.t
+    drifts = [(part, find_drift(part)) for part in run.parts]
     return Summary(
         seconds=max((interval.end for interval in run.intervals), default=begin) - begin,
         processes=len(run.parts),
@@ -130,8 +137,9 @@ def summary_of(run: Run) -> Summary | None:
         ready=sum(each.ready for each in numbers) / asked if asked else None,
         busy_share=sum(each.build_us for each in numbers) / built if built and asked else None,
         stages=_stages(numbers),
-        happenings=tuple(happening for part in run.parts for happening in happenings(part, begin)),
+        happenings=tuple(happening for part, drift in drifts for happening in _happenings(part, begin, drift)),
         growth=tuple(growth for part in run.parts for growth in growing(part)),
+        drifts=tuple(drift for _, drift in drifts if drift is not None),
         raised=sum(each.raised for each in numbers),
         measured_samples=sum(each.measured_samples for each in numbers),
         other_samples=sum(each.other_samples for each in numbers),
@@ -141,20 +149,6 @@ def summary_of(run: Run) -> Summary | None:
         gc_share=_mean_of(run, "gc_share"),
         bad_lines=sum(part.bad_lines for part in run.parts),
     )
-
-
-def main_loader(part: Part) -> int:
-    """Number of the loader with most steps."""
-    steps: Counter[int] = Counter()
-    for interval in part.intervals:
-        for each in interval.loaders:
-            steps[each.loader] += each.steps
-    return max(steps, key=lambda loader: (steps[loader], -loader), default=0)
-
-
-def _main_numbers(part: Part) -> list[LoaderNumbers]:
-    main = main_loader(part)
-    return [each for interval in part.intervals for each in interval.loaders if each.loader == main]
 
 
 def _samples_per_s(run: Run) -> float:
@@ -201,6 +195,35 @@ def percentile(histogram: dict[int, int], share: float) -> float:
         if left <= 0:
             return float(2 ** ((bucket - 0.5) / _PER_OCTAVE))
     return 0.0
+
+
+def _happenings(part: Part, begin: float, drift: Drift | None) -> list[Happening]:
+    """Events, and slow times that were none; where the step time drifts, intervals differ for that."""
+    events = happenings(part, begin)
+    if drift is not None:
+        return events
+    slow = [one for one in events if one.event.change == "slow"]
+    others = (
+        _unnoticed(found, part, begin) for found in slow_times(part) if not any(_meet(found, one) for one in slow)
+    )
+    return sorted((*events, *others), key=lambda one: one.time)
+
+
+def _meet(found: SlowTime, one: Happening) -> bool:
+    return found.end > one.time and (one.until is None or found.begin < one.until)
+
+
+def _unnoticed(found: SlowTime, part: Part, begin: float) -> Happening:
+    loader = main_loader(part)
+    step, wait = (
+        EventLine(t=found.begin, number=0, change="slow", what=what, loader=loader, took_us=took, usual_us=usual)
+        for what, took, usual in (
+            ("step time", found.step_us, found.usual_step_us),
+            ("data wait", found.wait_us, found.usual_wait_us),
+        )
+    )
+    after = max(0.0, found.begin - begin)
+    return Happening(found.begin, after, step, found.end, None, also=(wait,), by_intervals=True)
 
 
 def happenings(part: Part, begin: float) -> list[Happening]:
@@ -253,7 +276,7 @@ def growing(part: Part) -> list[Growth]:
         known = max(_stretches(part, name), key=len, default=[])
         if len(known) < _FEWEST_INTERVALS:
             continue
-        quarters = [median(interval.machine[name] for interval in quarter) for quarter in _quarters(known)]
+        quarters = [median(interval.machine[name] for interval in quarter) for quarter in split(known, QUARTERS)]
         before, after = quarters[0], quarters[-1]
         grows = all(earlier < later for earlier, later in pairwise(quarters))
         if grows and after - before > max(_GROWTH_BYTES, _GROWTH_SHARE * before):
@@ -269,11 +292,6 @@ def _stretches(part: Part, name: str) -> list[list[IntervalLine]]:
         if name in interval.machine and any(each.steps for each in interval.loaders):
             stretches[sum(end <= interval.begin for end in ends)].append(interval)
     return stretches
-
-
-def _quarters(known: list[IntervalLine]) -> list[list[IntervalLine]]:
-    edges = [round(len(known) * quarter / _QUARTERS) for quarter in range(_QUARTERS + 1)]
-    return [known[begin:end] for begin, end in pairwise(edges)]
 
 
 def _epochs(known: list[IntervalLine]) -> int:

@@ -555,6 +555,10 @@ export interface Apart {
   others: OtherLoader[];
   /** what has it, how much, in which steps: the verdict has it as well */
   sentence: string;
+  /** of wait_us, full collections of Python's garbage in the training process */
+  pauses_us: number;
+  /** how many, where they are few: else they are part of the loop */
+  pauses: number;
 }
 
 export interface Apart_WaitByStageUsEntry {
@@ -1869,6 +1873,24 @@ export interface WholeRun {
     | undefined;
   /** of other batches of DataLoader workers: failures and slow samples are of these, too */
   other_samples: number;
+  /** of processes in which a step took longer, or less, from quarter to quarter */
+  drifts: StepDrift[];
+}
+
+/** Medians of the first and the last quarter of the process's intervals. */
+export interface StepDrift {
+  /** the mean step */
+  before_us: number;
+  after_us: number;
+  /** that changed most with it, where it explains most of the change; "" for none */
+  stage: string;
+  /** its self time per batch */
+  stage_before_us?: number | undefined;
+  stage_after_us?:
+    | number
+    | undefined;
+  /** "from 7.44 ms to 16.7 ms; data wait from ...; sample::Mined from 3.85 ms to 15.0 ms per batch" */
+  text: string;
 }
 
 export interface StageTrouble {
@@ -1955,6 +1977,8 @@ export interface RunMark {
   capture: string;
   /** "Epoch 2, batch 9: data wait 25 s, usually 20 ms; not recorded: ..." */
   sentence: string;
+  /** no event: intervals that took longer than others do; epoch and batch are unknown */
+  by_intervals: boolean;
 }
 
 export interface RunPhase {
@@ -2960,6 +2984,12 @@ export const Apart: MessageFns<Apart> = {
         ? object.others.map((e: any) => OtherLoader.fromJSON(e))
         : [],
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      pauses_us: isSet(object.pausesUs)
+        ? globalThis.Number(object.pausesUs)
+        : isSet(object.pauses_us)
+        ? globalThis.Number(object.pauses_us)
+        : 0,
+      pauses: isSet(object.pauses) ? globalThis.Number(object.pauses) : 0,
     };
   },
 };
@@ -4721,6 +4751,38 @@ export const WholeRun: MessageFns<WholeRun> = {
         : isSet(object.other_samples)
         ? globalThis.Number(object.other_samples)
         : 0,
+      drifts: globalThis.Array.isArray(object?.drifts)
+        ? object.drifts.map((e: any) => StepDrift.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const StepDrift: MessageFns<StepDrift> = {
+  fromJSON(object: any): StepDrift {
+    return {
+      before_us: isSet(object.beforeUs)
+        ? globalThis.Number(object.beforeUs)
+        : isSet(object.before_us)
+        ? globalThis.Number(object.before_us)
+        : 0,
+      after_us: isSet(object.afterUs)
+        ? globalThis.Number(object.afterUs)
+        : isSet(object.after_us)
+        ? globalThis.Number(object.after_us)
+        : 0,
+      stage: isSet(object.stage) ? globalThis.String(object.stage) : "",
+      stage_before_us: isSet(object.stageBeforeUs)
+        ? globalThis.Number(object.stageBeforeUs)
+        : isSet(object.stage_before_us)
+        ? globalThis.Number(object.stage_before_us)
+        : undefined,
+      stage_after_us: isSet(object.stageAfterUs)
+        ? globalThis.Number(object.stageAfterUs)
+        : isSet(object.stage_after_us)
+        ? globalThis.Number(object.stage_after_us)
+        : undefined,
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
     };
   },
 };
@@ -4863,6 +4925,11 @@ export const RunMark: MessageFns<RunMark> = {
         : 0,
       capture: isSet(object.capture) ? globalThis.String(object.capture) : "",
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      by_intervals: isSet(object.byIntervals)
+        ? globalThis.Boolean(object.byIntervals)
+        : isSet(object.by_intervals)
+        ? globalThis.Boolean(object.by_intervals)
+        : false,
     };
   },
 };

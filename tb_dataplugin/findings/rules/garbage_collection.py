@@ -1,4 +1,7 @@
-"""Python's garbage collector takes a good part of the time in which batches are made, or most of the data wait."""
+"""Python's garbage collector takes a good part of the time in which batches are made, or most of the data wait.
+
+Full collections are rare: few in a window do not say what they cost in the long run, so no gain is said of them.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,38 @@ CODE_IN_WORKERS: Final = (
     "import gc\n\ndef worker_init(worker):\n    gc.freeze()\n\nDataLoader(..., worker_init_fn=worker_init)"
 )
 
-FEW_COLLECTIONS: Final = 5
-"""Full ones in the window, below which chance decides how much of it they have."""
-
 
 @rule(title="Garbage collection", about="samples", input_bound=True)
-def check(signals: Signals) -> Finding | None:
+def check(signals: Signals) -> tuple[Finding, ...]:
+    """What chance has, and what goes on all the time."""
+    return tuple(found for found in (_pauses(signals), _steady(signals)) if found is not None)
+
+
+def _pauses(signals: Signals) -> Finding | None:
+    pauses, whole = (signals.apart.pauses, signals.apart.whole_us) if signals.apart else (None, 0.0)
+    if pauses is None:
+        return None
+    times = "once" if pauses.count == 1 else f"{pauses.count} times"
+    together = "" if pauses.count == 1 else " together"
+    part, waited = pauses.wait_us / whole, f"{duration(pauses.wait_us)} of {duration(whole)} of data wait"
+    return Finding(
+        severity=severity(signals, None, otherwise_us=pauses.wait_us),
+        title=f"Python's garbage collector stopped the training process {times}, for {duration(pauses.wait_us)}"
+        f"{together}",
+        advice="It runs whenever enough objects have been made, and happened to run in next(): no change of the loader "
+        "shortens it. Call gc.freeze() once model and dataset are built, so that it has fewer objects to scan, or "
+        "gc.collect() where it does not matter.",
+        evidence=(share("collecting", part, "data wait", f"{waited}, in {plural(pauses.count, 'full collection')}"),),
+        code=FREEZE,
+        confidence="possible",
+        confidence_reason="How often a full collection comes in the long run, and so what it costs per step, so few do "
+        "not show.",
+    )
+
+
+def _steady(signals: Signals) -> Finding | None:
     if signals.builds_batches_in_workers and signals.collector_has_wait:
-        return _in_the_wait(signals, signals.wait_collecting_us or 0.0)
+        return None if signals.collections.are_few else _in_the_wait(signals, signals.wait_collecting_us or 0.0)
     found = _in_workers(signals) if signals.builds_batches_in_workers else _in_training_process(signals)
     if found is None or found[0] < MUCH_COLLECTING or signals.mean_step_us is None:
         return None
@@ -39,27 +66,26 @@ def check(signals: Signals) -> Finding | None:
     cost = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
     gain = min(cost, part * signals.mean_step_us)
     in_workers = signals.builds_batches_in_workers
-    is_few = not in_workers and 0 < signals.collections.count < FEW_COLLECTIONS
     return Finding(
         severity=severity(signals, gain),
         title=f"Python's garbage collector takes {percent(part)} of the {whole} {where}",
         advice=ADVICE.format(IN_WORKERS if in_workers else IN_TRAINING),
         evidence=(share("collecting", part, whole, f"{percent(part)} of the {whole} {where} in the collector"),)
         if in_workers
-        else _collections(signals, part),
+        else _collecting(signals, part),
         gain_us_per_step=gain,
         code=CODE_IN_WORKERS if in_workers else FREEZE,
-        confidence="likely" if is_few else "measured",
-        confidence_reason="How often a full collection comes in the long run, so few of them do not show."
-        if is_few
-        else "",
     )
 
 
-def _collections(signals: Signals, part: float) -> tuple[Evidence, ...]:
-    whole = f"{duration(signals.collecting_us or 0.0)} in the collector"
+def _collecting(signals: Signals, part: float) -> tuple[Evidence, ...]:
+    whole = f"{duration(part * signals.window_us)} in the collector"
     full = signals.collections
-    known = f", of which {plural(full.count, 'full collection')} took {duration(full.total_us)}" if full.count else ""
+    known = ""
+    if full.are_few:
+        known = f", without {plural(full.count, 'full collection')} of {duration(full.total_us)}"
+    elif full.count:
+        known = f", of which {plural(full.count, 'full collection')} took {duration(full.total_us)}"
     return (share("collecting", part, "window", f"{whole}{known}"),)
 
 
@@ -88,5 +114,8 @@ def _in_workers(signals: Signals) -> tuple[float, str, str] | None:
 
 def _in_training_process(signals: Signals) -> tuple[float, str, str] | None:
     """Without workers the batches are made in the training process."""
-    part = signals.share(signals.collecting_us)
+    if signals.collecting_us is None:
+        return None
+    full = signals.collections
+    part = signals.share(max(0.0, signals.collecting_us - (full.total_us if full.are_few else 0.0)))
     return None if part is None else (part, "window", "in the training process")

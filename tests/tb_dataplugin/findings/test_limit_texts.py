@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.findings.limit_texts import limit_text
 
@@ -21,3 +23,12 @@ def test_fewer_samples_say_less() -> None:
 
 def test_what_ran_is_unknown_where_one_limit_is() -> None:
     assert "running" not in limit_text(limits(None, blocked_ns=6_000_000))
+
+
+def test_whose_collector_it_is_is_said_and_what_is_measured_has_no_interval() -> None:
+    both = replace(limits(1_000_000), gc_ns=5_000_000, gc_in_workers_ns=1_500_000, with_workers=True)
+    assert limit_text(both) == (
+        "the training thread was in Python's garbage collector for 35.0% of it; the DataLoader workers were in "
+        "Python's garbage collector for 15.0% of it (95% interval 9.31% to 23.3%), waiting for a CPU for 10.0%, "
+        "running for 40.0%, from 100 samples of their state"
+    )

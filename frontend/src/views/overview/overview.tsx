@@ -132,7 +132,7 @@ function Verdict({ capture }: { capture: Capture }) {
   );
 }
 
-const WITH_APART = "With what the verdict has apart: starts of epochs, other DataLoaders.";
+const WITH_APART = "With what the verdict has apart: starts of epochs, other DataLoaders, garbage collection.";
 
 /** Where the data wait goes, and what each part could sustain alone. */
 function Divisions({ capture }: { capture: Capture }) {

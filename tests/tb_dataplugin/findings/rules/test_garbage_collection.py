@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.rules import garbage_collection, transfer_heavy
 from tests.tb_dataplugin.findings.cases import finding_in, finding_of, input_bound, signals_of
 
@@ -24,7 +23,8 @@ def test_a_little_collecting_is_not_worth_a_word() -> None:
 
 def test_a_collection_while_a_batch_is_received_is_no_transfer() -> None:
     signals = replace(signals_of(input_bound()), wait_collecting_us=18_000.0, data_wait_us=20_000.0)
-    said = garbage_collection.check(signals)
-    assert isinstance(said, Finding)
+    found = garbage_collection.check(signals)
+    assert isinstance(found, tuple)
+    (said,) = found
     assert said.title == "Python's garbage collector takes 90.0% of the data wait, in the training process"
     assert transfer_heavy.check(signals) is None

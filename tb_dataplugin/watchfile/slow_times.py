@@ -1,0 +1,56 @@
+"""Slow times that the recorded intervals show, and that were no event as they went on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import median
+from typing import Final
+
+from tb_dataplugin.watchfile.loaders import Interval, main_intervals
+from tb_dataplugin.watchfile.reading import Part
+
+_FEWEST: Final = 6
+"""Intervals, with fewer of which none is unusual."""
+_SIGMA: Final = 1.4826
+_SIGMAS, _SHARE, _US = 4, 0.5, 2_000.0
+"""By how much a turn of steps is above the usual for annotate's `usual` to call it slow; here of an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowTime:
+    """Seconds since 1970; microseconds per step, what is usual are medians of the process's intervals."""
+
+    begin: float
+    end: float
+    step_us: float
+    usual_step_us: float
+    wait_us: float
+    usual_wait_us: float
+
+
+def slow_times(part: Part) -> list[SlowTime]:
+    """Neighbouring intervals that took longer than others of this process."""
+    intervals = main_intervals(part)
+    if len(intervals) < _FEWEST:
+        return []
+    times = [interval.calm_us for interval in intervals]
+    usual = median(times)
+    sigma = _SIGMA * median(abs(time - usual) for time in times)
+    most = usual + max(_SIGMAS * sigma, _SHARE * usual, _US)
+    usual_wait = median(interval.wait_us for interval in intervals)
+    groups = ((slow, list(several)) for slow, several in groupby(intervals, key=lambda each: each.calm_us > most))
+    return [_together(several, usual, usual_wait) for slow, several in groups if slow]
+
+
+def _together(intervals: Sequence[Interval], usual: float, usual_wait: float) -> SlowTime:
+    steps = sum(interval.numbers.steps for interval in intervals)
+    return SlowTime(
+        begin=intervals[0].begin,
+        end=intervals[-1].end,
+        step_us=sum(interval.numbers.step_us for interval in intervals) / steps,
+        usual_step_us=usual,
+        wait_us=sum(interval.numbers.wait_us for interval in intervals) / steps,
+        usual_wait_us=usual_wait,
+    )
