@@ -11,7 +11,9 @@ def steady_sentence(steady: SteadyState) -> str:
     if steady.state == "epoch_start":
         if not value:
             return "An epoch starts in the window, so it does not show the steady state."
-        return f"An epoch starts in the window. Without its start, {_per_step(steady)}."
+        if steady.is_as_measured:
+            return f"An epoch starts in the window, and the data wait is as without its start: {_per_step(steady)}."
+        return f"An epoch starts in the window. Without its start, data wait is about {_per_step(steady)}."
     if steady.state == "steady":
         return f"The window is steady: data wait is {value}." if value else "The window is steady."
     does = "empties" if steady.state == "draining" else "fills"
@@ -37,9 +39,9 @@ def _change(steady: SteadyState) -> str:
 
 def _per_step(steady: SteadyState) -> str:
     """Its share of the rest of the window is said by the verdict."""
-    assert steady.wait is not None and steady.share is not None
-    interval = f"95% interval {percent(steady.share.low)} to {percent(steady.share.high)} of the step"
-    return f"data wait is about {duration(steady.wait.value / 1e3)} per step ({interval})"
+    assert steady.wait is not None
+    value, low, high = (duration(ns / 1e3) for ns in (steady.wait.value, steady.wait.low, steady.wait.high))
+    return f"{value} per step (95% interval {low} to {high})"
 
 
 def _value(steady: SteadyState) -> str:

@@ -185,7 +185,7 @@ def _judge_host_run(signals: Signals) -> Verdict:
     if cost < INPUT_BOUND:
         return Verdict("host", f"{opening}: {not_data(signals, _not_data(signals))}.", _wait_evidence(signals))
     if cost < HIGHLY_INPUT_BOUND:
-        own = f"The training thread is in the loop's own code for {percent(1 - cost)} of {_rest(signals)}"
+        own = f"The training thread is in the training step for {percent(1 - cost)} of {_rest(signals)}"
         sentence = f"{own}, and waits for data for {percent(cost)}{_mostly(signals)}."
         return Verdict("host", sentence, _wait_evidence(signals))
     return Verdict(_input_bound(signals), f"{opening}{_mostly(signals)}.", _wait_evidence(signals))
