@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from annotate.trace_format import StageKind, parse_span_name
@@ -24,7 +24,7 @@ from tb_dataplugin.findings.recording import RecordingCost, recording_cost
 from tb_dataplugin.findings.rivals import Overlap
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
-from tb_dataplugin.findings.worker_sentences import LoopShare, quiet_sentence, worker_sentence
+from tb_dataplugin.findings.worker_sentences import LoopShare, name_of, quiet_sentence, worker_sentence
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, listed, ordinal, percent, plural
@@ -104,10 +104,14 @@ def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | Non
 
 
 def _which(results: Results, summary: WorkerSummary) -> LoaderInfo | None:
-    """None where there is only one."""
+    """None where there is only one. By its number, as in the table of workers, where others have the same settings."""
     pipeline = results.trace.info.pipeline
-    several = pipeline is not None and 1 < len(pipeline.loaders) > summary.loader
-    return pipeline.loaders[summary.loader] if pipeline is not None and several else None
+    if pipeline is None or not 1 < len(pipeline.loaders) > summary.loader:
+        return None
+    found = pipeline.loaders[summary.loader]
+    if sum(name_of(loader) == name_of(found) for loader in pipeline.loaders) > 1:
+        return replace(found, dataset=f"{found.dataset or 'a dataset'}, number {summary.loader}")
+    return found
 
 
 def _selection(selection: StepSelection, window: Window) -> str:

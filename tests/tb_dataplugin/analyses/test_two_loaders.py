@@ -58,3 +58,13 @@ def test_a_sentence_about_workers_counts_the_waits_for_their_batches() -> None:
 def test_one_loader_needs_no_name() -> None:
     capture = capture_of(input_bound())
     assert capture.worker_summaries[0].sentence.startswith("2 DataLoader workers are busy")
+
+
+def test_loaders_with_the_same_settings_are_told_apart_by_their_numbers() -> None:
+    loaders = [{"num_workers": 1, "dataset": "Episodes", "batch_size": 10}] * 2
+    builder = TraceBuilder().annotated(loaders=loaders).step(0, 1000).wait(0, 100, "wait::DataLoader")
+    for loader in (0, 1):
+        builder.worker(0, loader=loader)
+        builder.batch(0, 0, 0, 10, 60, 80, {"sample::Episodes": (10, 40)}, loader=loader)
+    names = [summary.sentence.split(" (")[0] for summary in capture_of(builder).worker_summaries]
+    assert names == [f"1 DataLoader worker of the DataLoader of Episodes, number {number}" for number in (0, 1)]
