@@ -20,6 +20,8 @@ _thread = 0
 """Whose collections are remembered."""
 collections: list[tuple[int, int]] = []
 """Beginning and end of each of them (perf_counter_ns), since `remember`."""
+elsewhere: list[tuple[int, int]] = []
+"""The same of all other threads."""
 
 
 def start() -> None:
@@ -39,11 +41,13 @@ def stop() -> None:
 
 
 def remember(thread: int = 0) -> None:
-    """From now on, when collections ran in a thread (`get_ident`), and forget those of before; 0: no more of them."""
-    global _thread, collections
+    """From now on, when collections ran in a thread (`get_ident`) and elsewhere, and forget those of before; 0: no more
+    of them.
+    """
+    global _thread, collections, elsewhere
     _thread = thread
     if thread:
-        collections = []
+        collections, elsewhere = [], []
 
 
 def total_ns() -> int:
@@ -58,8 +62,10 @@ def _note(phase: str, info: dict[str, Any]) -> None:
     elif _began:
         now = perf_counter_ns()
         _total_ns += now - _began
-        if _thread and now - _began >= SHORTEST_NS and len(collections) < MOST and get_ident() == _thread:
-            collections.append((_began, now))
+        if _thread and now - _began >= SHORTEST_NS:
+            several = collections if get_ident() == _thread else elsewhere
+            if len(several) < MOST:
+                several.append((_began, now))
         _began = 0
 
 
