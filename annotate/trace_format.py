@@ -319,7 +319,7 @@ class LineSamples(TypedDict, total=False):
 
 
 class Collections(TypedDict):
-    """When Python's garbage collector ran in the training thread, for at least 50 us: two columns, in order."""
+    """When Python's garbage collector ran for at least 50 us: two columns, in order."""
 
     start_us: list[float]
     length_us: list[float]
@@ -392,7 +392,8 @@ class PipelineMetadata(TypedDict, total=False):
     thread_samples: ThreadSamples
     lines: LineSamples
     stages_at: dict[str, str]  # span name -> "file:line" of what it is named for: class, function, annotate.stage
-    collections: Collections
+    collections: Collections  # in the training thread
+    collections_elsewhere: Collections  # in other threads of its process; earlier versions lack it
     callers: list[CallerMetadata]  # around the loaders, the innermost first
     replayed: ReplayedSamples
     headspace: HeadspaceRecord  # added to the file of the last window, some steps after it

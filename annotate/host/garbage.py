@@ -10,8 +10,6 @@ from typing import Any, Final
 
 SHORTEST_NS: Final = 50_000
 """A shorter collection has no place in `collections`: the youngest objects are collected hundreds of times a second."""
-LONG_NS: Final = 5_000_000
-"""From which one that ran in another thread has a place as well: whatever runs Python stands still meanwhile."""
 MOST: Final = 20_000
 """Collections that are remembered."""
 
@@ -19,9 +17,11 @@ _total_ns = 0
 _began = 0
 _users = 0
 _thread = 0
-"""Whose collections are remembered, besides long ones; 0: none."""
+"""Whose collections are remembered."""
 collections: list[tuple[int, int]] = []
 """Beginning and end of each of them (perf_counter_ns), since `remember`."""
+elsewhere: list[tuple[int, int]] = []
+"""The same of all other threads."""
 
 
 def start() -> None:
@@ -41,13 +41,13 @@ def stop() -> None:
 
 
 def remember(thread: int = 0) -> None:
-    """From now on, when collections ran in a thread (`get_ident`), and long ones in any; forget those of before. 0: no
-    more of them.
+    """From now on, when collections ran in a thread (`get_ident`) and elsewhere, and forget those of before; 0: no more
+    of them.
     """
-    global _thread, collections
+    global _thread, collections, elsewhere
     _thread = thread
     if thread:
-        collections = []
+        collections, elsewhere = [], []
 
 
 def total_ns() -> int:
@@ -62,9 +62,10 @@ def _note(phase: str, info: dict[str, Any]) -> None:
     elif _began:
         now = perf_counter_ns()
         _total_ns += now - _began
-        least = SHORTEST_NS if get_ident() == _thread else LONG_NS
-        if _thread and now - _began >= least and len(collections) < MOST:
-            collections.append((_began, now))
+        if _thread and now - _began >= SHORTEST_NS:
+            several = collections if get_ident() == _thread else elsewhere
+            if len(several) < MOST:
+                several.append((_began, now))
         _began = 0
 
 

@@ -42,7 +42,9 @@ class Ledger:
         self.files: list[file_names.SampleFiles] = []
         """Files of the slowest samples of that window."""
         self.collections: list[tuple[int, int]] = []
-        """Beginning and end of each collection of garbage in this thread, and of long ones in any, in that window."""
+        """Beginning and end of each collection of garbage in this thread, in that window."""
+        self.collections_elsewhere: list[tuple[int, int]] = []
+        """The same of the other threads, for which this one waits when it needs Python."""
         self.costs: ThreadCosts | None = None
         """Of the window that was closed last; None where the system does not report it."""
 
@@ -68,7 +70,7 @@ class Ledger:
                 self.costs = self._costs()
             finally:
                 garbage.remember(0)
-                self.collections = garbage.collections
+                self.collections, self.collections_elsewhere = garbage.collections, garbage.elsewhere
                 span_recorder.detach()
                 if self._meter is not None:
                     self._meter.close()

@@ -109,6 +109,7 @@ def thread_records(states: States, ledger: Ledger, clock: Clock | None) -> Pipel
         records["training_thread"] = ledger.costs
     if clock is not None:
         records["collections"] = collections(ledger.collections, clock)
+        records["collections_elsewhere"] = collections(ledger.collections_elsewhere, clock)
     return records
 
 

@@ -25,8 +25,13 @@ FEW: Final = 5
 
 
 def full_collections(trace: Trace, tree: StageTree) -> Intervals:
-    """Those in the training thread that no stage is to blame for."""
-    known = (trace.info.pipeline.collections if trace.info.pipeline else None) or EMPTY
+    """Those in the training thread that no stage is to blame for; in any thread of its process where DataLoader workers
+    build the batches: all that it does in a wait takes Python's lock, which a collection has to its end.
+    """
+    pipeline = trace.info.pipeline
+    here = (pipeline.collections if pipeline else None) or EMPTY
+    elsewhere = (pipeline.collections_elsewhere if pipeline and pipeline.workers else None) or EMPTY
+    known = Intervals.union_of((here, elsewhere))
     long = known.durations >= FULL_NS
     found = Intervals(known.start[long], known.end[long])
     is_wait = np.array([path[-1].kind == "wait" for path in tree.paths], dtype=np.bool_)[tree.node]

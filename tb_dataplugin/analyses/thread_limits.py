@@ -63,6 +63,10 @@ class Limits:
     gc_in_workers_ns: int = 0
 
     @property
+    def gil_in_training_ns(self) -> int | None:
+        return None if self.gil_ns is None else max(0, self.gil_ns - self.in_workers_ns)
+
+    @property
     def gc_in_training_ns(self) -> int | None:
         return None if self.gc_ns is None else self.gc_ns - self.gc_in_workers_ns
 

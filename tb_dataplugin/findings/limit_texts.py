@@ -33,15 +33,16 @@ def limit_text(limits: Limits) -> str:
     Samples are few beside CPU times, which the stages have: the first share by samples says how far off it may be.
     """
     sampled = {"gil": limits.gil_ns, "no_cpu": limits.no_cpu_ns, "blocked": limits.blocked_ns}
-    own_gc = {"own_gc": limits.gc_in_training_ns}
     ran = None if None in sampled.values() or limits.gc_ns is None else limits.whole_ns - limits.gc_ns
     ran = None if ran is None else ran - sum(time or 0 for time in sampled.values())
+    own: dict[str, int | None] = {"own_gc": limits.gc_in_training_ns, "gil": limits.gil_in_training_ns}
     count = plural(limits.samples, "sample")
     if not limits.with_workers:
-        words = _shares(limits, {**sampled, **own_gc}, ran)
+        words = _shares(limits, {**sampled, **own}, ran)
         return f"the training thread was {words}, from {count} of its state" if words else ""
-    own, words = _shares(limits, own_gc), _shares(limits, {**sampled, "gc": limits.gc_in_workers_ns}, ran)
-    here = f"the training thread was {own}" if own else ""
+    theirs = {**sampled, "gil": limits.in_workers_ns, "gc": limits.gc_in_workers_ns}
+    mine, words = _shares(limits, own), _shares(limits, theirs, ran)
+    here = f"the training thread was {mine}" if mine else ""
     there = f"the DataLoader workers were {words}, from {count} of their state" if words else ""
     return "; ".join(filter(None, (here, there)))
 

@@ -209,8 +209,9 @@ class HandedOver:
 
 @dataclass(frozen=True, slots=True)
 class PipelineInfo:
-    """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread. `stages_at`:
-    span name and place in the code, ``file:line``. `callers`: what calls a loader's ``next()``, the innermost first.
+    """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread and in others
+    of its process. `stages_at`: span name and place in the code, ``file:line``. `callers`: what calls a loader's
+    ``next()``, the innermost first.
     """
 
     mode: Mode
@@ -231,6 +232,7 @@ class PipelineInfo:
     training_thread: ThreadCosts | None = None
     thread_samples: ThreadSamples | None = None
     collections: Intervals | None = None
+    collections_elsewhere: Intervals | None = None
     lines: LineSamples | None = None
     callers: tuple[Caller, ...] = ()
     replayed: tuple[Replayed, ...] = ()

@@ -149,6 +149,7 @@ class _Metadata(msgspec.Struct):
     training_thread: _ThreadCosts | None = None
     thread_samples: Samples | None = None
     collections: Collections | None = None
+    collections_elsewhere: Collections | None = None
     lines: Lines | None = None
     callers: tuple[CallerRecord, ...] = ()
     stages_at: dict[str, str] = {}
@@ -204,7 +205,8 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         thread_samples=read_thread_samples(metadata.thread_samples, origin_ns, diagnostics)
         if metadata.thread_samples
         else None,
-        collections=read_collections(metadata.collections, origin_ns) if metadata.collections else None,
+        collections=read_collections(metadata.collections, origin_ns),
+        collections_elsewhere=read_collections(metadata.collections_elsewhere, origin_ns),
         lines=read_line_samples(metadata.lines, origin_ns, diagnostics) if metadata.lines else None,
         callers=tuple(map(read_caller, metadata.callers[:MOST_SETTINGS])),
         stages_at=tuple(sorted(metadata.stages_at.items())[:MOST_STAGES]),

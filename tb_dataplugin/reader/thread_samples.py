@@ -94,9 +94,9 @@ def _thread(thread: Thread, origin_ns: int) -> SampledThread:
     )
 
 
-def read_collections(collections: Collections, origin_ns: int) -> Intervals | None:
-    """None where the columns do not fit together."""
-    if len(collections.start_us) != len(collections.length_us):
+def read_collections(collections: Collections | None, origin_ns: int) -> Intervals | None:
+    """None where they are not recorded, or the columns do not fit together."""
+    if collections is None or len(collections.start_us) != len(collections.length_us):
         return None
     times = [
         (round(time * 1e3) - origin_ns, round(length * 1e3))

@@ -58,6 +58,7 @@ PUBLIC_PACKAGES: Final = frozenset(
         "torch", "torchvision", "torchaudio", "numpy", "PIL", "cv2", "annotate", "scipy", "pandas", "h5py", "zarr",
         "pyarrow", "multiprocessing", "threading", "queue", "json", "concurrent", "importlib", "asyncio",
         "collections",
+        "collections_elsewhere",
     )
 )  # fmt: skip
 """Of files in folders of libraries, those below one of these are kept as they are, and the functions in them."""

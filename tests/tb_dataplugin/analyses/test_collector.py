@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.tb_dataplugin.findings.cases import capture_of, finding_in, results_of
@@ -68,14 +70,15 @@ def test_workers_do_not_take_it_over() -> None:
 READY, HIT_US = 1_000, 10_000 + 3 * 20_000 + 1_000
 
 
-def two_loaders(collected: float = HIT_US, ready: int = READY) -> TraceBuilder:
+def two_loaders(collected: float = HIT_US, ready: int = READY, column: str = "collections") -> TraceBuilder:
     """Ten steps of 20 ms that take a batch of each of two loaders, 2 ms each, `ready` us after the wait began; the
     fourth waits 100 ms longer for the second loader's batch, and 100 ms long the training process collects garbage.
     """
+    collections: dict[str, Any] = {column: {"start_us": [collected], "length_us": [100_000]}}
     builder = TraceBuilder().annotated(
         loaders=[{"num_workers": 1, "batch_size": 2, "dataset": name} for name in ("Support", "Query")],
         host={"cores": 8},
-        collections={"start_us": [collected], "length_us": [100_000]},
+        **collections,
         training_thread={"cpu_us": 0, "run_delay_us": 0, "gc_us": 100_000},
     )
     builder.worker(0).worker(1, loader=1)
@@ -127,3 +130,8 @@ def test_a_finished_batch_of_another_loader_is_not_held_back() -> None:
     assert flow is not None
     assert flow.head_of_line.total_ns == 0
     assert flow.on_way.total_ns == 1_000_000 * 10 + 1_500_000 * 10
+
+
+def test_a_pause_in_another_thread_of_the_process_is_one_as_well() -> None:
+    capture = capture_of(two_loaders(column="collections_elsewhere"))
+    assert (capture.loader.apart.pauses, capture.loader.apart.pauses_us) == (1, 100_000)

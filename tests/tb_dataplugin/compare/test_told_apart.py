@@ -6,6 +6,7 @@ import pytest
 
 from tb_dataplugin.compare import compare
 from tests.tb_dataplugin.analyses.test_apart import epochs, with_evaluation
+from tests.tb_dataplugin.analyses.test_collector import two_loaders
 from tests.tb_dataplugin.findings.cases import capture_of
 
 
@@ -28,3 +29,10 @@ def test_nor_does_an_evaluation_and_its_waits_are_no_stages() -> None:
     stage = next(part for part in found.parts if part.name == "data_wait:sample::Clicks")
     assert stage.after_us == pytest.approx(stage.before_us)
     assert not any(note.code == "told_apart" for note in compare([never], [never]).diagnostics)
+
+
+def test_nor_does_a_pause_for_the_garbage_collector() -> None:
+    paused, after_it = capture_of(two_loaders()), capture_of(two_loaders(collected=1_000_000))
+    found = compare([paused], [after_it])
+    (note,) = [note.message for note in found.diagnostics if note.code == "told_apart"]
+    assert note == "Left out of all times: garbage collection, 100 ms of the windows before, 0 µs after"

@@ -32,3 +32,12 @@ def test_whose_collector_it_is_is_said_and_what_is_measured_has_no_interval() ->
         "Python's garbage collector for 15.0% of it (95% interval 9.31% to 23.3%), waiting for a CPU for 10.0%, "
         "running for 40.0%, from 100 samples of their state"
     )
+
+
+def test_it_is_said_who_waits_for_pythons_lock() -> None:
+    both = replace(limits(0), gil_ns=6_000_000, in_workers_ns=1_000_000, with_workers=True)
+    assert limit_text(both) == (
+        "the training thread was waiting for Python's lock (GIL) for 50.0% of it (95% interval 40.4% to 59.6%); the "
+        "DataLoader workers were waiting for Python's lock (GIL) for 10.0% of it (95% interval 5.52% to 17.4%), "
+        "running for 40.0%, from 100 samples of their state"
+    )
