@@ -3,7 +3,8 @@
 An *epoch's start* lasts from ``iter(loader)`` to the first batch, and to the first batch of each new DataLoader worker
 that imports modules or opens files for it; the end of the old workers belongs to it. Another DataLoader that is
 iterated inside some of the steps, as an evaluation does, has waits of its own. Neither says anything of the other
-steps, and a window of some steps has many times as much of them as the run, or nothing.
+steps, and a window of some steps has many times as much of them as the run, or nothing. Starts that most steps have
+(`restarts`) are neither.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.restarts import Restarts
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.workers import BatchTimes
@@ -82,17 +84,19 @@ def find_apart(
     shutdown: Intervals,
     batches: BatchTimes | None,
     steps: Steps | None,
+    restarts: Sequence[Restarts],
 ) -> Apart:
     """`starts`, `shutdown`: of all loaders, waits for first batches and for workers to end."""
     if loader is None or trace.info.mode == "replay":
         return NOTHING
     others = tuple(_others(loader.waits, use, steps))
     theirs = Intervals.union_of(other.waits for other in others)
+    none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
     workers = _num_workers(trace, use)
-    own = _longer([start for start in starts if not theirs.intersect(start.wait).total_ns], loader, use, workers)
+    own = _longer([start for start in starts if not none_of_these.intersect(start.wait).total_ns], loader, use, workers)
     first = _first_batches(batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
-    waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(theirs)
+    waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(none_of_these)
     if waits.total_ns + theirs.total_ns < WORTH_A_WORD * window.duration_ns:
         return NOTHING
     if batches is not None:

@@ -29,6 +29,7 @@ from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns,
 from tb_dataplugin.findings.line_texts import part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
+from tb_dataplugin.findings.restart_signals import read_restarts
 from tb_dataplugin.findings.signals import FEEDER, Collections, Signals, SlowSampleSignal
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
@@ -97,6 +98,7 @@ def read_signals(results: Results) -> Signals:
         wait_collecting_us=_collecting_in_wait(results),
         collections=_collections(results),
         shared_lock=find_shared_lock(results),
+        restarts=read_restarts(results),
     )
 
 
