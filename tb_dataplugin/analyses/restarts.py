@@ -98,7 +98,7 @@ def _recorded(loader: LoaderInfo, number: int, window: Window, waits: Intervals,
     mine = (table.loader == number) & (table.epoch >= 0)
     if not mine.any():
         return None
-    first = mine & (table.number == 0) & (table.drawn_ns > window.start_ns) & (table.drawn_ns < window.end_ns)
+    first = mine & (table.number == 0) & (table.drawn_ns >= window.start_ns) & (table.drawn_ns < window.end_ns)
     begun = {int(epoch): int(drawn) for epoch, drawn in zip(table.epoch[first], table.drawn_ns[first], strict=True)}
     taken = {epoch: mine & (table.epoch == epoch) & known(table.consumed_ns) for epoch in begun}
     dropped, followed = 0, sorted(begun)[:-1]
