@@ -10,7 +10,7 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.restart_signals import RestartedLoader, RestartSignals
-from tb_dataplugin.findings.restart_texts import made_anew
+from tb_dataplugin.findings.restart_texts import ONE_EACH, made_anew
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.worker_sentences import name_of
@@ -79,4 +79,4 @@ def _made(signals: Signals, each: RestartedLoader) -> str:
     steps = plural(signals.step_count or 0, "step")
     of = f" of the {count(each.length)} that it would give" if each.length else ""
     made = f"{plural(each.made, 'iterator')} of {name_of(each.loader)} in {steps}"
-    return f"{made}, of each {'1 batch' if each.taken == 1 else f'{each.taken:.3g} batches'} taken{of}"
+    return f"{made}, of each {'1 batch' if each.taken < ONE_EACH else f'{each.taken:.3g} batches'} taken{of}"
