@@ -110,6 +110,7 @@ class LoaderMetadata(TypedDict, total=False):
     replacement: bool  # the sampler draws with replacement
     shuffle: bool  # the sampler is to give another order in each epoch
     iterated: int  # how often iter(loader) was called while the capture was on
+    iterated_in_window: int  # the same, in the window
     stepped: bool  # its batches drove the steps: it was given to prof.steps
 
 

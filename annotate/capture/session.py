@@ -141,9 +141,10 @@ class Session:
     def describe_loaders(self) -> list[LoaderMetadata]:
         """The settings of every loader, and which of them were in use."""
         found = []
-        for loader in self.loaders:
+        for number, loader in enumerate(self.loaders):
             facts = describe(loader)
             facts["iterated"] = self.workers.iterated.get(id(loader), 0)
+            facts["iterated_in_window"] = self.workers.iterated_in_window.get(number, 0)
             facts["stepped"] = any(loader is stepped for stepped in self.stepped)
             found.append(facts)
         return found

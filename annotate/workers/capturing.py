@@ -193,6 +193,8 @@ class WorkerCapture:
         """perf_counter_ns of the beginning and (0 while it is open) the end of the window."""
         self.iterated: Final[dict[int, int]] = {}
         """Identity of a DataLoader -> how often it has been iterated in the capture."""
+        self.iterated_in_window: Final[dict[int, int]] = {}
+        """Number of a loader -> how often it has been iterated in the window."""
         self._number_of = number_of
         self._patches = patches
         self._limits = limits
@@ -222,6 +224,7 @@ class WorkerCapture:
         """Tell the workers to record."""
         begin = perf_counter_ns()
         self.window = (begin, 0)
+        self.iterated_in_window.clear()
         self.batches.forget(begin)
         if self.spool is not None:
             self.spool.clear()
@@ -266,7 +269,9 @@ class WorkerCapture:
 
     def wants(self, loader: Any) -> bool:
         self.iterated[id(loader)] = self.iterated.get(id(loader), 0) + 1
-        return self._number_of(loader) is not None
+        number = self._number_of(loader)
+        self._note_iterated(number)
+        return number is not None
 
     def place(self, loader: Any) -> Place | None:
         number = self._number_of(loader)
@@ -316,6 +321,10 @@ class WorkerCapture:
 
     def stray(self, facts: Facts, payload: Payload) -> None:
         self.batches.keep_stray(facts, payload)
+
+    def _note_iterated(self, number: int | None) -> None:
+        if number is not None and self.window is not None and not self.window[1]:
+            self.iterated_in_window[number] = self.iterated_in_window.get(number, 0) + 1
 
     def _made_spool(self) -> Spool | None:
         if self.spool is None and self._failed is None:

@@ -288,8 +288,11 @@ class StandingWorkers(WorkerCapture):
 
     def describe(self) -> list[LoaderMetadata]:
         """The settings of all loaders by number, and which gave batches in the session."""
-        in_use = self.loaders.in_use
-        return [{**facts, "iterated": in_use.get(number, 0)} for number, facts in enumerate(self.loaders.settings)]
+        in_use, in_window = self.loaders.in_use, self.iterated_in_window
+        return [
+            {**facts, "iterated": in_use.get(number, 0), "iterated_in_window": in_window.get(number, 0)}
+            for number, facts in enumerate(self.loaders.settings)
+        ]
 
     def _let_go(self) -> None:
         """Of what no later window can need."""
@@ -312,6 +315,7 @@ class StandingWorkers(WorkerCapture):
         if switch.CAPTURING and not self.is_armed:  # an annotate.profile is on, and follows for itself
             return False
         number = self.loaders.iterated(loader)
+        self._note_iterated(number)
         if number is not None and self.on_loader is not None:
             self.on_loader(loader)
         return number is not None

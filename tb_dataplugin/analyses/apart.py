@@ -4,7 +4,7 @@ An *epoch's start* lasts from ``iter(loader)`` to the first batch, and to the fi
 that imports modules or opens files for it; the end of the old workers belongs to it. Another DataLoader that is
 iterated inside some of the steps, as an evaluation does, has waits of its own. And the training process pauses now and
 then to collect all its garbage. None of that says anything of the other steps, and a window of some steps has many
-times as much of it as the run, or nothing.
+times as much of it as the run, or nothing. Starts that most steps have (`restarts`) are none of these.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.restarts import Restarts
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.workers import BatchTimes
@@ -96,6 +97,7 @@ def find_apart(
     pauses: Intervals,
     batches: BatchTimes | None,
     steps: Steps | None,
+    restarts: Sequence[Restarts],
 ) -> Apart:
     """`starts`, `shutdown`: of all loaders, waits for first batches and for workers to end. `pauses`: for few full
     collections of garbage.
@@ -104,12 +106,13 @@ def find_apart(
         return NOTHING
     others = tuple(_others(loader.waits, use, steps))
     theirs = Intervals.union_of(other.waits for other in others)
+    none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
     workers = _num_workers(trace, use)
-    mine = [start for start in starts if not theirs.intersect(start.wait).total_ns]
+    mine = [start for start in starts if not none_of_these.intersect(start.wait).total_ns]
     own = _longer(mine, loader, use, workers, pauses)
     first = _first_batches(batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
-    waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(theirs)
+    waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(none_of_these)
     pauses = pauses.minus(Intervals.union_of((waits, theirs)))
     if waits.total_ns + theirs.total_ns + pauses.total_ns < WORTH_A_WORD * window.duration_ns:
         return NOTHING

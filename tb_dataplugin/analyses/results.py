@@ -21,6 +21,7 @@ from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.profiler_weight import ProfilerWeight
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.replayed_samples import ReplayedSample
+from tb_dataplugin.analyses.restarts import Restarts
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stage_blocks import StageBlocks
@@ -48,7 +49,8 @@ class Results:
     `copies` and `gaps` are per device, in the order of `devices`; a device that nothing was copied to has None.
     `occupancy` has the stages whose CPU time is known. `selection`: the steps that all of it is about, None where
     nobody chose any. `use`: which of several loaders is the training loop's; `loop`: that loop as it goes on, which
-    verdict, findings and rates are about.
+    verdict, findings and rates are about. `restarts`: loaders of which most steps make an iterator; they have no steady
+    state beside that.
     """
 
     trace: Trace
@@ -80,6 +82,7 @@ class Results:
     operators: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     steady: SteadyState | None = None
+    restarts: tuple[Restarts, ...] = ()
     doubts: tuple[Doubt, ...] = ()
     limits: ThreadLimits | None = None
     lines: HotLines | None = None

@@ -32,6 +32,7 @@ from tb_dataplugin.analyses.profiler_weight import find_profiler_weight
 from tb_dataplugin.analyses.program import find_operators
 from tb_dataplugin.analyses.queue_wait import find_queue_wait
 from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
+from tb_dataplugin.analyses.restarts import find_restarts
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_slow_samples
 from tb_dataplugin.analyses.sawtooth import find_sawtooth
@@ -126,7 +127,8 @@ def run_analyses(
     use = find_loader_use(trace, steps, loader, batches)
     settings, starts = main_loader(trace, use), find_epoch_starts(trace, loader, window, batches)
     pauses = attribution.by_stage.get(COLLECTOR, EMPTY) if are_few(trace, tree, window) else EMPTY
-    apart = find_apart(trace, tree, window, loader, use, starts, attribution.shutdown, pauses, batches, steps)
+    restarts = find_restarts(trace, window, loader, use, batches, steps)
+    apart = find_apart(trace, tree, window, loader, use, starts, attribution.shutdown, pauses, batches, steps, restarts)
     loop = find_loop(trace, tree, window, workers, seen.loop, apart)
     flow = Flow(find_worker_flow(workers, window, loop.waits, apart.own, use.in_workers), starts)
     table = None if steps is None else tabulate_steps(steps, loader, devices, attribution, apart.waits)
@@ -157,7 +159,8 @@ def run_analyses(
         flow=flow,
         use=use,
         loop=loop,
-        steady=find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
+        restarts=restarts,
+        steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
         slow_samples=find_slow_samples(Calls(trace, tree, sampled), window, apart.spans if apart else None),
         throughput=reasons.known(
             "throughput", find_throughput(trace, tree, window, loader, devices, workers, use, loop)
@@ -177,10 +180,12 @@ def run_analyses(
 
 
 def _with_code_around(results: Results) -> Throughput | None:
-    step = results.lines.step if results.lines else None
-    if results.throughput is None or step is None or not step.around:
+    step, loader = results.lines.step if results.lines else None, results.loader
+    if results.throughput is None or step is None or loader is None:
         return results.throughput
-    return with_code_around(results.throughput, sum(code.part.share for code in step.around), results.window)
+    outside = 1 - loader.waits.total_ns / results.window.duration_ns
+    share = outside * step.iterators.part.share + sum(code.part.share for code in step.around)
+    return with_code_around(results.throughput, share, results.window)
 
 
 def _completed(results: Results, missing: Mapping[str, Unavailable]) -> Results:

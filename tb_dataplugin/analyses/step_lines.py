@@ -3,6 +3,7 @@ work, and lines of the step that are neither.
 
 *around*: a generator or ``__next__`` that calls the loader's ``next()`` is on the stack. No step ends in it: else it is
 the training loop itself.
+*iterators*: torch makes an iterator of a DataLoader, or drops one, and starts or ends its DataLoader workers.
 *ranks*: it waits, blocked, while a collective goes on that other ranks have to join.
 *compute*: forward, backward, optimizer, and operators that lines of the step call: the work itself.
 The rest is by line. A line that computes as well, or calls what does (a trainer's ``fit``), is in no row.
@@ -13,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +24,8 @@ from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of,
 from tb_dataplugin.analyses.collectives import find_collectives
 from tb_dataplugin.analyses.host_activity import matching, synchronising_calls
 from tb_dataplugin.analyses.line_hits import Hits
-from tb_dataplugin.analyses.line_patterns import COLLECTS
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
+from tb_dataplugin.analyses.line_work import MAKES_ITERATOR, TAKES_BATCH, Work, makes_iterators, work_of
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.spread_lines import Together, is_plain, spread
 from tb_dataplugin.analyses.steps import find_steps
@@ -33,9 +34,6 @@ from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.line_samples import Caller, Frame
 from tb_dataplugin.model.trace import Trace
-
-Work = Literal["readback", "saving", "output", "copying", "freeing", "collecting", "sleep", "waiting", "python"]
-"""What a line of the step spends its time on; "python": Python, and libraries that it calls."""
 
 MOST_LINES: Final = 10
 
@@ -59,32 +57,6 @@ _NOT_COMPUTE: Final = re.compile(
 )
 """Files of torch that are no work of the model."""
 
-_BY_FILE: Final[tuple[tuple[Work, re.Pattern[str]], ...]] = (
-    ("saving", re.compile(r"/(?:torch/serialization|pickle|shutil|safetensors/\w+)\.py$")),
-    (
-        "output",
-        re.compile(
-            r"/(?:logging|json|csv|tqdm|wandb|mlflow|tensorboard|tensorboardX|rich|loguru)(?:/|\.py$)"
-            r"|/torch/(?:utils/tensorboard/|_tensor_str\.py$)"
-        ),
-    ),
-    ("copying", re.compile(r"(?:/|^)copy\.py$")),
-    ("waiting", re.compile(r"/(?:threading|queue|selectors|subprocess|socket|multiprocessing/\w+|concurrent/.*)\.py$")),
-)
-"""What code that the line calls is about, by its file; the first that fits."""
-
-_BY_SOURCE: Final[tuple[tuple[Work, re.Pattern[str]], ...]] = (
-    ("collecting", COLLECTS),
-    ("sleep", re.compile(r"\bsleep\(")),
-    ("readback", re.compile(r"\.(?:item|tolist|cpu|numpy)\(\)|\bsynchronize\(")),
-    ("output", re.compile(r"\bprint\(|\.(?:write|flush)\(")),
-)
-"""The same of a line that calls C code, by its own text."""
-
-_TAKES: Final = re.compile(r"^(?:async )?for\b.*\bin\b|\bnext\(")
-"""A line that binds the next batch to its variable, by its text: when ``next()`` has returned, that frees the batch
-before."""
-
 
 @dataclass(frozen=True, slots=True)
 class AroundLoader:
@@ -100,6 +72,19 @@ class AroundLoader:
     idle: Estimate | None
     row: LineRow | None
     is_certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class IteratorTime:
+    """Making and dropping iterators of DataLoaders. `part`: of the time outside the data wait, which has so many
+    `samples`; `idle`: the same while the first device was idle, None without one. `row`: the line of the user's that
+    does so, also where only its ``next()`` was seen.
+    """
+
+    samples: int
+    part: Estimate
+    idle: Estimate | None
+    row: LineRow | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +116,7 @@ class StepLines:
     samples: int
     compute: Estimate
     ranks: Estimate | None
+    iterators: IteratorTime
     around: tuple[AroundLoader, ...]
     lines: tuple[StepLine, ...]
 
@@ -152,6 +138,7 @@ def find_step_lines(
         samples=len(hits),
         compute=estimate(hits.weight_ns, hits.weight_ns * sorted_out.compute),
         ranks=estimate(hits.weight_ns, hits.weight_ns * sorted_out.ranks) if (hits.state >= 0).any() else None,
+        iterators=sorted_out.iterators(),
         around=tuple(sorted_out.around()),
         lines=tuple(sorted_out.lines())[:MOST_LINES],
     )
@@ -177,7 +164,11 @@ class _SortedOut:
         self.frames = list(map(python_part, whole))
         self.callers = _callers(trace)
         outside = ~loader.waits.contains(hits.time_ns)
-        self.caller = np.where(outside, np.array([self._caller_of(frames) for frames in self.frames])[self.stack], -1)
+        makes = np.array([makes_iterators(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
+        self.outside, self.making = outside, outside & makes
+        self.caller = np.where(
+            outside & ~makes, np.array([self._caller_of(frames) for frames in self.frames])[self.stack], -1
+        )
         """Per sample: the number of the innermost caller that runs; -1: none."""
         self.drawing = self._places_in(~outside)
         """Lines that were on the stack while the loop waited for data."""
@@ -191,9 +182,26 @@ class _SortedOut:
         read_here = (reads & users) | loops
         elements = self._loops_over_elements(trace, operates & users & ~by_stack)
         self.ranks: Mask = step & (hits.state == _BLOCKED) & _collectives(trace).contains(hits.time_ns)
-        self.compute: Mask = step & ~self.ranks & ~read_here & ~copies & ~elements & (by_stack | operates)
+        self.compute: Mask = (
+            step & ~self.making & ~self.ranks & ~read_here & ~copies & ~elements & (by_stack | operates)
+        )
         self.reads = read_here
         self.rest: Mask = step & ~self.ranks & ~self.compute & (hits.state != THREAD_WAITS_FOR_LOCK)
+
+    def iterators(self) -> IteratorTime:
+        hits, mine, outside = self.hits, self.making, self.outside
+        weights = hits.weight_ns * outside
+        calls = [home is not None and bool(MAKES_ITERATOR.search(home.place.source)) for home in self.homes]
+        seen = mine if mine.any() else ~outside & np.array(calls, dtype=np.bool_)[self.stack]
+        rows = (
+            line_rows(hits.where(seen), self.homes, self.stack[seen], has_device=self.has_device) if seen.any() else ()
+        )
+        return IteratorTime(
+            samples=int(outside.sum()),
+            part=estimate(weights, weights * mine),
+            idle=estimate(weights, hits.idle_ns * mine) if self.has_device else None,
+            row=next((row for row in rows if row.is_user and row.samples), None),
+        )
 
     def _loops_over_elements(self, trace: Trace, operates: Mask) -> Mask:
         """Operators that a line of the user's calls one by one, for each element: hundreds per step. A sample in one of
@@ -243,7 +251,7 @@ class _SortedOut:
 
     def lines(self) -> Iterator[StepLine]:
         homes = self.homes
-        works = [_work_of(frames, home) for frames, home in zip(self.frames, homes, strict=True)]
+        works = [work_of(frames, home) for frames, home in zip(self.frames, homes, strict=True)]
         containers = _containers(homes, self._time_by_stack(self.compute))
         kept = [None if home is None or not home.is_user or _key(home) in containers else home for home in homes]
         of_rest = np.array([home is not None for home in kept], dtype=np.bool_)[self.stack] & self.rest
@@ -277,7 +285,7 @@ class _SortedOut:
         for stack, time in self._time_by_stack(mine & ~self.reads).items():
             times[works[stack]] = times.get(works[stack], 0.0) + time
         most = max(times, key=lambda work: times[work])
-        return "freeing" if most == "python" and place in self.drawing and _TAKES.search(place.source) else most
+        return "freeing" if most == "python" and place in self.drawing and TAKES_BATCH.search(place.source) else most
 
     def _time_by_stack(self, mine: Mask) -> dict[int, float]:
         times = np.bincount(self.stack[mine], self.hits.weight_ns[mine], len(self.frames))
@@ -370,16 +378,3 @@ def _containers(homes: list[Home | None], computed: dict[int, float]) -> set[tup
     """Lines with what they call, where that is what the model's work is called by: ``trainer.fit(model)``."""
     keys = (_key(home) for stack in computed if (home := homes[stack]) is not None)
     return {key for key in keys if key[1]}
-
-
-def _work_of(frames: list[Frame], home: Home | None) -> Work:
-    below = []
-    for frame in reversed(frames):
-        if frame.origin == "user":
-            break
-        below.append(frame)
-    for work, files in _BY_FILE:
-        if any(files.search(frame.file) for frame in below):
-            return work
-    source = home.place.source if home is not None and not below else ""
-    return next((work for work, texts in _BY_SOURCE if texts.search(source)), "python")

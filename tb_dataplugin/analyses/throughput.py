@@ -155,7 +155,8 @@ def _in_collectives_ns(trace: Trace, window: Window) -> float:
 
 
 def with_code_around(rates: Throughput, share: float, window: Window) -> Throughput:
-    """With code of a generator around the loader, which is sampled rather than recorded, taken off the training step.
+    """With code around the loader that is sampled rather than recorded, a generator's or the making and dropping of its
+    iterators, taken off the training step.
 
     Args:
         share: what it has of the window.

@@ -9,8 +9,9 @@ from annotate.trace_format import span_name
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, PartLines
 from tb_dataplugin.analyses.line_patterns import Pattern
 from tb_dataplugin.analyses.line_rows import Estimate
+from tb_dataplugin.analyses.line_work import Work
 from tb_dataplugin.analyses.spread_lines import Together, error_of, share_of, spread, spread_in_step
-from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines, Work
+from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
 from tb_dataplugin.findings.line_texts import MOSTLY, line_text, lines_place, lines_text, row_name
 from tb_dataplugin.units import percent
 

@@ -29,6 +29,7 @@ from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns,
 from tb_dataplugin.findings.line_texts import line_text, part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
+from tb_dataplugin.findings.restart_signals import read_restarts
 from tb_dataplugin.findings.signals import FEEDER, Collections, Signals, SlowSampleSignal
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
@@ -98,6 +99,7 @@ def read_signals(results: Results) -> Signals:
         collections=_collections(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
+        restarts=read_restarts(results),
     )
 
 

@@ -41,6 +41,7 @@ class Rule:
             (self.replay or signals.mode != "replay")
             and (not self.input_bound or signals.is_input_bound(INPUT_BOUND))
             and (not self.workers or signals.builds_batches_in_workers)
+            and not (signals.starts_workers_anew and (self.is_about_wait or self.about == "epochs"))
         )
 
 

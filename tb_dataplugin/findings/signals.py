@@ -26,8 +26,9 @@ from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
+from tb_dataplugin.findings.restart_signals import RestartSignals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
-from tb_dataplugin.findings.thresholds import LOCK_LEADS
+from tb_dataplugin.findings.thresholds import INPUT_BOUND, LOCK_LEADS
 from tb_dataplugin.findings.waste import WasteSignals
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
@@ -224,11 +225,25 @@ class Signals:
     """For which DataLoader workers wait for one another; None where that was not seen."""
     possible_lock: str = ""
     """The line of a call to a database that they are blocked in, which may be for one another, or for data."""
+    restarts: RestartSignals | None = None
+    """Iterators that most steps make anew; None where they do not."""
 
     @property
     def collector_has_wait(self) -> bool:
         """Most of the data wait is the garbage collector of the training process, not the loader."""
         return 2 * (self.wait_collecting_us or 0.0) > (self.data_wait_us or 0.0)
+
+    @property
+    def restarts_lead(self) -> bool:
+        """Making iterators anew in each step costs enough, for certain, to be mended first."""
+        return self.restarts is not None and (self.share(self.restarts.certain_us) or 0.0) >= INPUT_BOUND
+
+    @property
+    def starts_workers_anew(self) -> bool:
+        """And DataLoader workers with them, so that none is ever ahead: what stages, workers and queues then cost is
+        judged anew without that.
+        """
+        return self.restarts is not None and self.restarts_lead and self.restarts.has_workers
 
     @property
     def lock_limits_wait(self) -> bool:

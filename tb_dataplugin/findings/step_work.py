@@ -27,7 +27,8 @@ def slow_lines(signals: Signals) -> tuple[StepLineSignal, ...]:
     step = signals.step
     if step is None or step.samples < FEWEST_SAMPLES:
         return ()
-    lines = [line for line in step.lines if not line.is_one_off]
+    told = ("iterators",) if signals.restarts else ()
+    lines = [line for line in step.lines if not line.is_one_off and line.work not in told]
     if not signals.has_device:
         return tuple(line for line in lines if line.part.low >= INPUT_BOUND)
     idle = signals.share(signals.device_idle_us) or 0.0

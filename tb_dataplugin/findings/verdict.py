@@ -17,6 +17,7 @@ from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound
+from tb_dataplugin.findings.restart_texts import restart_sentence
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.step_work import around_loader, around_sentence, step_sentence, waits_for_ranks
@@ -67,6 +68,10 @@ class Verdict:
 def judge_run(signals: Signals) -> Verdict:
     if signals.mode == "replay":
         verdict = _judge_replay(signals)
+    elif signals.restarts is not None and signals.restarts_lead:
+        bound: Bound = "cpu" if signals.restarts.has_workers else "sampler"
+        evidence = (*_cause_evidence(signals), *_wait_evidence(signals))
+        verdict = Verdict(bound, restart_sentence(signals, signals.restarts), evidence)
     elif signals.has_device:
         verdict = _judge_device_run(signals)
     else:

@@ -55,6 +55,7 @@ class LoaderInfo:
     start_method: str = ""
     in_order: bool | None = None
     iterated: int | None = None
+    iterated_in_window: int | None = None
     stepped: bool | None = None
     drop_last: bool | None = None
     iterable: bool | None = None

@@ -261,6 +261,7 @@ def test_one_file_per_window_with_steps_waits_and_metadata(tmp_path: Path) -> No
             "shuffle": False,
             "sampler_length": 40,
             "iterated": 1,
+            "iterated_in_window": 0,
             "stepped": True,
         }
     ]

@@ -21,6 +21,10 @@ from tb_dataplugin.units import duration, plural
 
 FULL: Final = "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there. "
 
+RESTARTED: Final = (
+    "First keep the iterator, which is made in every step: DataLoader workers would start and end with it. "
+)
+
 UNKNOWN_CPUS: Final = 4
 """Workers to start with where the capture does not say how many CPUs there are."""
 
@@ -44,12 +48,13 @@ def check(signals: Signals) -> Finding | None:
     total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of {signals.own_wait}"),)
     busy = judge_cpus(signals)
     full = FULL if busy.saturated and not _blocked(signals) else ""
+    first = RESTARTED if signals.restarts else ""
     how_severe = severity(signals, gain, otherwise_us=cost)
     return Finding(
         severity="medium" if full and how_severe == "high" else how_severe,
         title=f"{_whose(signals)} has no workers: the training thread builds every batch itself",
-        advice=f"{full}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited by "
-        f"those processes{_other_numbers(signals)}.",
+        advice=f"{full}{first}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited "
+        f"by those processes{_other_numbers(signals)}.",
         gain_us_per_step=gain,
         evidence=(
             Evidence("settings", "num_workers=0"),

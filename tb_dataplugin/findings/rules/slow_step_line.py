@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tb_dataplugin.analyses.step_lines import Work
+from tb_dataplugin.analyses.line_work import Work
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
@@ -19,6 +19,8 @@ from tb_dataplugin.findings.step_work import in_step, of_step, slow_lines
 from tb_dataplugin.units import percent, plural
 
 ADVICE: Final[dict[Work, str]] = {
+    "iterators": "An iterator of a DataLoader is made or dropped there, and its DataLoader workers with it. Make it "
+    "once and call next() on it; where it is iterated to its end, persistent_workers=True keeps the workers.",
     "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, convert one number "
     "at a time.",
     "saving": "Save less often, or hand a copy to a thread that saves it.",

@@ -1,0 +1,49 @@
+"""A loop that makes iterators in its steps, in words: for the verdict and its finding."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from tb_dataplugin.findings.restart_signals import RestartSignals
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.worker_sentences import name_of
+from tb_dataplugin.units import listed, percent
+
+ONE_EACH: Final = 1.5
+"""Batches of an iterator, on average, up to which there is one for each."""
+
+
+def restart_sentence(signals: Signals, restarts: RestartSignals) -> str:
+    """The verdict's, where that costs enough."""
+    idle = signals.share(signals.device_idle_us)
+    opening = "" if idle is None else f"The device is idle for {percent(idle)} of the window. "
+    cost = f"{what_it_is(restarts)} take up to {percent(restarts.share)} of the step"
+    return f"{opening}{made_anew(restarts)}: {cost}."
+
+
+def made_anew(restarts: RestartSignals) -> str:
+    """``A new iterator of the DataLoader of Pets (batches of 8) is made for each batch (train.py:9)``."""
+    what = "New iterators" if len(restarts.loaders) > 1 else "A new iterator"
+    are = "are" if len(restarts.loaders) > 1 else "is"
+    taken = max(each.taken for each in restarts.loaders)
+    each = "each batch" if taken < ONE_EACH else f"every {taken:.1f} batches"
+    where = f" ({restarts.place})" if restarts.place else ""
+    return f"{what} of {_names(restarts)} {are} made for {each}{where}"
+
+
+def what_it_is(restarts: RestartSignals) -> str:
+    if restarts.has_workers:
+        return "starting and ending DataLoader workers, and waiting for their first batches,"
+    return "making iterators, and drawing their first indices,"
+
+
+def _names(restarts: RestartSignals) -> str:
+    """Loaders that look the same are counted."""
+    names = Counter(name_of(each.loader) for each in restarts.loaders)
+    return listed(
+        [
+            name if count == 1 else name.replace("the DataLoader", f"{count} DataLoaders", 1)
+            for name, count in names.items()
+        ]
+    )
