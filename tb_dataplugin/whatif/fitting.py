@@ -66,6 +66,8 @@ def fit_loop(results: Results) -> Loop | Unavailable:
         return _cannot(f"it takes {LEAST_STEPS} steps with their data wait, and the settings of the loader")
     if results.trace.info.mode == "replay":
         return _cannot("a replay has no training steps; take the capture of a run")
+    if results.restarts:
+        return _cannot("its steps make their iterators anew, so it has no steady state; mend that first")
     workers = settings.num_workers or 0
     if workers and results.workers is None:
         return _cannot("its DataLoader workers left no records")

@@ -63,7 +63,7 @@ def test_all_that_it_costs_is_counted_at_its_upper_end() -> None:
         "12 iterators of the DataLoader of Pets (batches of 2, num_workers=1) in 12 steps, of each"
     )
     assert "20.0 ms per step waiting for their batches" in facts
-    assert "persistent_workers=True is no cure" in found.advice
+    assert "persistent_workers=True is half a cure" in found.advice
     assert "except StopIteration" in found.code
 
 
