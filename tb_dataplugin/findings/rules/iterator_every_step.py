@@ -21,8 +21,8 @@ KEEP: Final = (
     "next one. Or let the loop iterate: for batch in loader."
 )
 NO_CURE: Final = (
-    " persistent_workers=True is half a cure: an iterator that is dropped still throws away what its DataLoader workers "
-    "have built ahead."
+    " persistent_workers=True is half a cure: an iterator that is dropped still throws away what its DataLoader "
+    "workers have built ahead."
 )
 FIRST: Final = " Do that before you add DataLoader workers: else all of them start and end for each batch."
 SAME: Final = " Without shuffling, each new iterator gives the same first batch again."
