@@ -34,5 +34,5 @@ def test_nor_does_an_evaluation_and_its_waits_are_no_stages() -> None:
 def test_nor_does_a_pause_for_the_garbage_collector() -> None:
     paused, after_it = capture_of(two_loaders()), capture_of(two_loaders(collected=1_000_000))
     found = compare([paused], [after_it])
-    (note,) = [note.message for note in found.diagnostics if note.code == "told_apart"]
-    assert note == "Left out of all times: garbage collection, 100 ms of the windows before, 0 µs after"
+    (note,) = [fact.text for fact in found.evidence if fact.kind == "left_out"]
+    assert note == "left out of all times: garbage collection, 100 ms of the windows before, 0 µs after"
