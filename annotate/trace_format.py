@@ -11,11 +11,9 @@ from typing import Final, Literal, NamedTuple, TypedDict, get_args
 
 FORMAT_VERSION: Final = 2
 
-METADATA_KEY: Final = "dataPipeline"
-"""Top-level key of the trace file that holds a `PipelineMetadata`."""
+METADATA_KEY: Final = "dataPipeline"  # top-level key of the trace file that holds a `PipelineMetadata`
 
-TRACE_SUFFIX: Final = ".pt.trace.json.gz"
-"""File names are ``<host>_<pid>.<unix ns>`` plus this; torch_tb_profiler finds them by it."""
+TRACE_SUFFIX: Final = ".pt.trace.json.gz"  # behind ``<host>_<pid>.<unix ns>``; torch_tb_profiler finds files by it
 
 MARKER_CATEGORY: Final = "user_annotation"
 OWN_THREAD: Final = "annotate: "  # begins the names of threads that record, in the training process
@@ -394,7 +392,7 @@ class PipelineMetadata(TypedDict, total=False):
     lines: LineSamples
     stages_at: dict[str, str]  # span name -> "file:line" of what it is named for: class, function, annotate.stage
     collections: Collections  # in the training thread
-    collections_elsewhere: Collections  # in other threads of its process; earlier versions lack it
+    collections_elsewhere: Collections  # in other threads
     callers: list[CallerMetadata]  # around the loaders, the innermost first
     replayed: ReplayedSamples
     headspace: HeadspaceRecord  # added to the file of the last window, some steps after it

@@ -136,6 +136,7 @@ def run_analyses(
     paths = with_wrapper_paths(tree, attribution.wrapped)
     lines = find_hot_lines(trace, paths, window, loader, devices, attribution, options.whole_stacks, selection)
     sampled = None if isinstance(lines, Unavailable) else lines
+    rates = find_throughput(trace, tree, window, loader, devices, workers, use, loop)
     results = Results(
         trace=trace,
         window=window,
@@ -162,9 +163,7 @@ def run_analyses(
         restarts=restarts,
         steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
         slow_samples=find_slow_samples(Calls(trace, tree, sampled), window, apart.spans if apart else None),
-        throughput=reasons.known(
-            "throughput", find_throughput(trace, tree, window, loader, devices, workers, use, loop)
-        ),
+        throughput=reasons.known("throughput", rates),
         load=reasons.known("load", find_host_load(trace, window)),
         growth=find_memory_growth(trace, window),
         operators=find_operators(trace, window, loader),

@@ -39,14 +39,12 @@ from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
 
 def read_signals(results: Results) -> Signals:
-    info, loop, flow, pipeline = results.trace.info, results.loop, results.flow, results.trace.info.pipeline
-    loader, device = loop.loader, next(iter(results.attribution.devices), None)
-    apart, cost = read_apart(results), _wait_cost(results)
-    steady, hidden = _unsteady(results)
+    loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
+    device, apart = next(iter(results.attribution.devices), None), read_apart(results)
+    cost, (steady, hidden) = _wait_cost(results), _unsteady(results)
     steady_cost = None if cost is None else max(0.0, cost + hidden)
-    collected = collected_by_stage(results.trace, results.tree, results.window)
     return Signals(
-        mode=info.mode,
+        mode=results.trace.info.mode,
         window_us=_us(results.window.duration_ns),
         step_count=len(results.steps.rows) if results.steps else None,
         mean_step_us=_mean_step(results, apart),
@@ -68,7 +66,7 @@ def read_signals(results: Results) -> Signals:
         head_of_line_us=cost_us(device, (flow.workers.head_of_line,) if flow.workers else ()),
         on_way_us=cost_us(device, (flow.workers.on_way,) if flow.workers else ()),
         waits_by_stage=_waits_by_stage(loop.attribution, steady_cost / cost if cost and steady_cost else 1.0),
-        stages=tuple(_calls(row, loop.occupancy.get(row.path), collected.get(row.path, 0)) for row in loop.stages),
+        stages=tuple(_all_calls(results)),
         slow_samples=tuple(_slow_sample(sample) for sample in results.slow_samples if not sample.apart),
         loader=results.settings,
         ranks=read_ranks(results),
@@ -101,6 +99,12 @@ def read_signals(results: Results) -> Signals:
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
         restarts=read_restarts(results),
     )
+
+
+def _all_calls(results: Results) -> Iterator[StageCalls]:
+    collected = collected_by_stage(results.trace, results.tree, results.window)
+    for row in results.loop.stages:
+        yield _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
 
 
 def _wait_cost(results: Results) -> float | None:
