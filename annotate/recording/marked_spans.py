@@ -65,7 +65,7 @@ def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Cal
             state[0] = left - 1
             spans.extend((first, start, end))
             return result
-        state[0] = spans.MEASURE_EACH - 1
+        state[0] = state[4]
         spans.extend((first, start, end, EXTRA, size_of(result), 0))
         if len(spans.rows) > spans.row_limit:
             spans.flush_rows()
@@ -105,7 +105,7 @@ def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...
         state[0] = left - 1
         spans.extend((first, start, end))
         return value
-    state[0] = spans.MEASURE_EACH - 1
+    state[0] = state[4]
     spans.extend((first, start, end, EXTRA, size_of(value), 0))
     if len(spans.rows) > spans.row_limit:
         spans.flush_rows()

@@ -33,7 +33,8 @@ from annotate.trace_format import parse_span_name
 STALE_NS: Final = 50_000
 _RUNNING_NS: Final = 2_000
 MEASURE_EACH: Final = 16
-"""Calls of one name for each whose result is measured; the first is."""
+"""Calls of one name for each whose result is measured; the first is. Those of `collate` all are: a step may take longer
+with a larger batch."""
 FLUSH_NS: Final = 100_000_000
 """An unfinished batch is written after this long at the end of a sample: what a killed worker, or a window that closes
 in the middle of a long batch, can lose."""
@@ -57,15 +58,16 @@ names: Final[list[str]] = []
 
 class _Names(dict[str, list[int]]):
     """Name -> calls until a result is measured; number of the name, shifted; the same with `ALL_THE_TIME`; what the
-    first of them begins with."""
+    first of them begins with, and begins with again after each result that was measured."""
 
     def __missing__(self, name: str) -> list[int]:
         if len(names) < _MOST_NAMES:
             names.append(name)
         number = (len(names) - 1) << CPU_BITS
         stage = parse_span_name(switch.HANDED_OUT.get(name, name))
-        first = _NEVER if stage is not None and stage.kind == "sample" else 0
-        state = self[name] = [first, number, number + ALL_THE_TIME, first]
+        kind = None if stage is None else stage.kind
+        first = _NEVER if kind == "sample" else 0
+        state = self[name] = [first, number, number + ALL_THE_TIME, first, 0 if kind == "collate" else MEASURE_EACH - 1]
         return state
 
 
@@ -200,7 +202,7 @@ def timed(method: Callable[..., Any], followed: dict[int, str]) -> Callable[...,
             state[0] = left - 1
             extend((first, start, end))
             return result
-        state[0] = MEASURE_EACH - 1
+        state[0] = state[4]
         extend((first, start, end, EXTRA, size_of(result), 0))
         if len(rows) > row_limit:
             flush_rows()
@@ -243,7 +245,7 @@ def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
         state[0] = left - 1
         extend((first, start, end))
         return value
-    state[0] = MEASURE_EACH - 1
+    state[0] = state[4]
     extend((first, start, end, EXTRA, size_of(value), 0))
     if len(rows) > row_limit:
         flush_rows()

@@ -10,16 +10,21 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.model.beside_events import CounterSeries
+from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace
 
 _COUNTER: Final = "host::processes"
-_WHO: Final = {"training_process_bytes": "the training process", "workers_bytes": "the DataLoader workers"}
+_TRAINING: Final = "training_process_bytes"
+_WHO: Final = {_TRAINING: "the training process", "workers_bytes": "the DataLoader workers"}
 _QUARTERS: Final = 4
 _FEWEST: Final = 3 * _QUARTERS
 """Samples; a quarter's median takes three of them."""
 _BYTES, _SHARE = 64e6, 0.05
 """It grew at least by this, and by this share of what it was: what a run allocates once is below that, or ends."""
+_PROFILER_BYTES: Final = 400.0
+"""That torch's profiler keeps per event until the window ends: 180 to 330 were measured (torch 2.13)."""
+_HOST: Final = (Category.CPU_OP, Category.USER_ANNOTATION, Category.RUNTIME, Category.PYTHON, Category.OTHER)
 _EVEN: Final = 0.5
 """Growth from quarter to quarter, at least this share of the mean: what fills up slows down."""
 
@@ -36,10 +41,20 @@ class MemoryGrowth:
 def find_memory_growth(trace: Trace, window: Window) -> tuple[MemoryGrowth, ...]:
     """Whose memory grew evenly through the window; nobody's where it was not sampled."""
     series = [each for each in trace.counters if each.counter == _COUNTER and each.series in _WHO]
-    return tuple(found for each in series for found in _growth(each, window))
+    kept = _kept_by_profiler(trace, window)
+    return tuple(found for each in series for found in _growth(each, window, kept if each.series == _TRAINING else 0.0))
 
 
-def _growth(series: CounterSeries, window: Window) -> Iterator[MemoryGrowth]:
+def _kept_by_profiler(trace: Trace, window: Window) -> float:
+    """Bytes at most that the trace itself takes in the training process, from the first quarter to the last."""
+    events = trace.events
+    inside = (events.start_ns >= window.start_ns) & (events.start_ns < window.end_ns)
+    recorded = int((events.is_category(*_HOST) & inside).sum())
+    return _PROFILER_BYTES * recorded * (_QUARTERS - 1) / _QUARTERS
+
+
+def _growth(series: CounterSeries, window: Window, kept: float) -> Iterator[MemoryGrowth]:
+    """`kept`: what of it is the recording's own."""
     inside = (series.time_ns >= window.start_ns) & (series.time_ns <= window.end_ns)
     times, values = series.time_ns[inside], series.value[inside]
     if len(values) < _FEWEST:
@@ -47,7 +62,9 @@ def _growth(series: CounterSeries, window: Window) -> Iterator[MemoryGrowth]:
     medians = [float(np.median(quarter)) for quarter in np.array_split(values, _QUARTERS)]
     grown = medians[-1] - medians[0]
     least = _EVEN * grown / (_QUARTERS - 1)
-    if grown < max(_BYTES, _SHARE * medians[0]) or any(later - earlier < least for earlier, later in pairwise(medians)):
+    if grown - kept < max(_BYTES, _SHARE * medians[0]) or any(
+        later - earlier < least for earlier, later in pairwise(medians)
+    ):
         return
     middle = [float(np.mean(quarter)) for quarter in np.array_split(times, _QUARTERS)]
     seconds = (middle[-1] - middle[0]) / 1e9

@@ -34,6 +34,7 @@ from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.thread_limits import ThreadLimits
 from tb_dataplugin.analyses.throughput import Throughput
+from tb_dataplugin.analyses.uneven_batches import UnevenBatches
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.analyses.workers import Workers
@@ -92,3 +93,4 @@ class Results:
     queue_wait: QueueWait | None = None
     profiler_weight: ProfilerWeight | None = None
     headspace: Headspace | None = None
+    uneven: UnevenBatches | None = None

@@ -47,6 +47,7 @@ from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
 from tb_dataplugin.analyses.syncs import find_syncs
 from tb_dataplugin.analyses.thread_limits import find_thread_limits
 from tb_dataplugin.analyses.throughput import Throughput, count_loaders, find_throughput, main_loader, with_code_around
+from tb_dataplugin.analyses.uneven_batches import find_uneven_batches
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
 from tb_dataplugin.analyses.worker_costs import find_worker_costs
 from tb_dataplugin.analyses.worker_summary import summarise_workers
@@ -174,6 +175,7 @@ def run_analyses(
         profiler_weight=find_profiler_weight(trace, window, table, loader),
         headspace=find_headspace(pipeline.headspace if pipeline else None, settings, table, devices),
         lines=reasons.known("lines", lines),
+        uneven=find_uneven_batches(trace, tree, table, loop, use, batches),
     )
     return _completed(results, reasons.missing)
 

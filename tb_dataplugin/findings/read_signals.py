@@ -23,6 +23,7 @@ from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
 from tb_dataplugin.analyses.throughput import count_loaders
+from tb_dataplugin.analyses.uneven_batches import UnevenBatches
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
 from tb_dataplugin.findings.device_signals import CopySignals, SyncSignals
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
@@ -30,7 +31,7 @@ from tb_dataplugin.findings.line_texts import line_text, part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.restart_signals import read_restarts
-from tb_dataplugin.findings.signals import FEEDER, Collections, Signals, SlowSampleSignal
+from tb_dataplugin.findings.signals import FEEDER, Collections, Signals, SlowSampleSignal, UnevenSignals
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
@@ -98,6 +99,7 @@ def read_signals(results: Results) -> Signals:
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
         restarts=read_restarts(results),
+        uneven=_uneven(results.uneven),
     )
 
 
@@ -254,6 +256,20 @@ def _slow_sample(sample: SlowSample) -> SlowSampleSignal:
         batch=sample.batch,
         waited_us=None if sample.waited_ns is None else _us(sample.waited_ns),
         waited_at=sample.waited_at,
+    )
+
+
+def _uneven(uneven: UnevenBatches | None) -> UnevenSignals | None:
+    if uneven is None:
+        return None
+    return UnevenSignals(
+        steps=uneven.steps,
+        largest=uneven.largest,
+        own_us=_us(uneven.own_ns),
+        largest_us=_us(uneven.largest_ns),
+        usual_bytes=uneven.usual_bytes,
+        largest_bytes=uneven.largest_bytes,
+        excess_us=_us(uneven.excess_ns),
     )
 
 

@@ -89,6 +89,19 @@ class Collections:
 
 
 @dataclass(frozen=True, slots=True)
+class UnevenSignals:
+    """Steps that take longer where their batches are larger (`analyses.uneven_batches`). Sizes in bytes."""
+
+    steps: int
+    largest: int
+    own_us: float
+    largest_us: float
+    usual_bytes: float
+    largest_bytes: float
+    excess_us: float
+
+
+@dataclass(frozen=True, slots=True)
 class SlowSampleSignal:
     """One of the slowest samples."""
 
@@ -227,6 +240,8 @@ class Signals:
     """The line of a call to a database that they are blocked in, which may be for one another, or for data."""
     restarts: RestartSignals | None = None
     """Iterators that most steps make anew; None where they do not."""
+    uneven: UnevenSignals | None = None
+    """None where steps do not take longer with larger batches, or that is not known."""
 
     @property
     def collector_has_wait(self) -> bool:

@@ -5,10 +5,15 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 
 import pytest
+import torch
 
+from annotate import own_objects
+from annotate.capture import own_profiler
+from annotate.launch import begin
+from annotate.launch.site import _annotate_watch as watch
 from annotate.own_objects import uncounted
 
 
@@ -79,3 +84,49 @@ def test_it_collects_again_after_an_exception() -> None:
     with pytest.raises(KeyError), uncounted():
         raise KeyError
     assert gc.isenabled() and not gc.get_freeze_count()
+
+
+class Nobody:
+    """Whom the profiler works for."""
+
+    def window_opens(self) -> None: ...
+
+    def save(self, profiler: object) -> None: ...
+
+    def window_lost(self) -> None: ...
+
+
+class Within:
+    """Notes what happens inside of `uncounted`."""
+
+    def __init__(self) -> None:
+        self.is_open = False
+        self.seen: list[bool] = []
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        self.is_open = True
+        yield
+        self.is_open = False
+
+    def note(self, *_: object) -> None:
+        self.seen.append(self.is_open)
+
+
+def test_what_a_launch_imports_is_made_within(monkeypatch: pytest.MonkeyPatch) -> None:
+    within = Within()
+    monkeypatch.setattr(own_objects, "uncounted", within.uncounted)
+    monkeypatch.setattr(begin, "begin", within.note)
+    watch._begin()
+    assert within.seen == [True]
+
+
+def test_a_step_that_is_tried_begins_within(monkeypatch: pytest.MonkeyPatch) -> None:
+    within = Within()
+    monkeypatch.setattr(own_profiler, "uncounted", within.uncounted)
+    for method in ("prepare_trace", "start_trace", "stop_trace"):
+        monkeypatch.setattr(torch.profiler.profile, method, within.note)
+    profiler = own_profiler.Profiler(Nobody())
+    profiler.begin_trial()
+    profiler.end_trial()
+    assert within.seen == [True, True, False]

@@ -80,6 +80,14 @@ def test_results_are_measured_at_the_first_call_and_every_sixteenth() -> None:
 
 
 @pytest.mark.usefixtures("recording")
+def test_batches_are_all_measured() -> None:
+    same = span_recorder.timed(lambda self, value: value, {id(None): "collate::pad"})
+    for _ in range(3):
+        same(None, b"12345")
+    assert [size for _, size in recorded()] == [5, 5, 5]
+
+
+@pytest.mark.usefixtures("recording")
 def test_methods_that_were_replaced_before_get_the_form_of_the_recorder_that_is_installed() -> None:
     patches, plain = Patches(), Echo.__call__
     assert patches.follow(echo, {"__call__": Timing("transform", timed_method)})

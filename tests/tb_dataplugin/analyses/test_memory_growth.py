@@ -16,14 +16,22 @@ from tests.trace_builder import TraceBuilder
 MB = 1e6
 
 
-def grows(*sizes: float, series: str = "training_process_bytes") -> list[str]:
+def grows(*sizes: float, series: str = "training_process_bytes", operators: int = 0) -> list[str]:
     """Of a window in which that memory was sampled at even times."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}])
     for number in range(10):
         builder.step(100_000 * number, 100_000)
+    for number in range(operators):
+        builder.operator(1_000_000 * number / operators, 1)
     for number, size in enumerate(sizes):
         builder.counter("host::processes", 1_000_000 * number / len(sizes), **{series: size})
     return [note.message for note in analyse(builder.trace()).capture.diagnostics if note.code == "memory_grows"]
+
+
+@pytest.mark.parametrize(("series", "notes"), [("training_process_bytes", 0), ("workers_bytes", 1)])
+def test_what_the_profiler_keeps_of_the_training_process_is_no_growth(series: str, notes: int) -> None:
+    sizes = [1000 * MB + 3 * MB * number for number in range(40)]
+    assert len(grows(*sizes, series=series, operators=100_000)) == notes
 
 
 def test_even_growth_is_a_note_with_its_size_per_step() -> None:

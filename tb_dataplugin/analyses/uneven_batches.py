@@ -1,0 +1,147 @@
+"""Whether steps take longer where their batches are larger, as they do when batches are padded to their longest sample.
+
+A step's own time (without its data wait) stands beside the size of the batches that it took. Whether one follows the
+other is tested against chance: sizes are dealt to the steps anew, and their covariance has to stay below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.loader_use import LoaderUse
+from tb_dataplugin.analyses.loop import Loop
+from tb_dataplugin.analyses.stages import Path, StageTree
+from tb_dataplugin.analyses.step_table import StepTable
+from tb_dataplugin.analyses.workers import BatchTimes
+from tb_dataplugin.model.beside_events import SpanFacts
+from tb_dataplugin.model.intervals import Int64Array, int64
+from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
+
+FEWEST_STEPS: Final = 8
+"""Of fewer, one order in a hundred is not to be told from chance."""
+DEALT: Final = 2000
+BY_CHANCE: Final = 0.01
+LARGEST: Final = 0.1
+"""Part of the steps that those with the largest batches are."""
+
+Rows = npt.NDArray[np.intp]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class UnevenBatches:
+    """Of the steps of which the size of their batches is known. Times are without data wait, sizes in bytes.
+
+    `largest` of `steps` have `largest_ns` of `own_ns`, with `largest_bytes` on average, where the median step has
+    `usual_bytes`. `excess_ns`: what a straight line through all steps gives the bytes beyond the usual size.
+    """
+
+    steps: int
+    largest: int
+    own_ns: float
+    largest_ns: float
+    usual_bytes: float
+    largest_bytes: float
+    excess_ns: float
+
+
+def find_uneven_batches(
+    trace: Trace, tree: StageTree, table: StepTable | None, loop: Loop, use: LoaderUse, batches: BatchTimes | None
+) -> UnevenBatches | None:
+    """None where own times do not follow sizes, or too little is known of them."""
+    if table is None or loop.loader is None or len(table.rows) < FEWEST_STEPS:
+        return None
+    steps, spans = _Steps.of(table), np.flatnonzero(_is_collate(tree.paths)[tree.node])
+    step = np.full(len(spans), -1, dtype=np.int64)
+    own = (tree.track[spans] == trace.training_track) & (
+        loop.waits.overlap(tree.start_ns[spans], tree.end_ns[spans]) > 0
+    )
+    step[own] = steps.at(tree.start_ns[spans[own]])
+    if batches is not None:
+        theirs = np.isin(tree.track[spans], _tracks(trace, use.in_workers))
+        step[theirs] = _steps_of(trace.span_facts, spans[theirs], batches, use.in_workers, steps)
+    sizes = _bytes_by_step(trace.span_facts.bytes[spans], step, len(table.rows))
+    times = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in table.rows], dtype=np.float64)
+    known = sizes > 0
+    return judge(times[known], sizes[known]) if known.sum() >= FEWEST_STEPS else None
+
+
+def judge(own: Floats, sizes: Floats) -> UnevenBatches | None:
+    """By step: its own time, and the bytes of its batches."""
+    slope = _slope(own, sizes)
+    if slope is None:
+        return None
+    usual, count = float(np.median(sizes)), max(1, round(LARGEST * len(sizes)))
+    largest = np.argsort(sizes, kind="stable")[-count:]
+    return UnevenBatches(
+        steps=len(sizes),
+        largest=count,
+        own_ns=float(own.sum()),
+        largest_ns=float(own[largest].sum()),
+        usual_bytes=usual,
+        largest_bytes=float(sizes[largest].mean()),
+        excess_ns=slope * float(np.maximum(0.0, sizes - usual).sum()),
+    )
+
+
+def _slope(own: Floats, sizes: Floats) -> float | None:
+    """Of own time by size; None where chance alone often makes it as steep."""
+    spread, apart = sizes - sizes.mean(), own - own.mean()
+    if not spread.any():
+        return None
+    random = np.random.default_rng(len(sizes))
+    dealt = np.array([random.permutation(spread) @ apart for _ in range(DEALT)])
+    found = float(spread @ apart)
+    # One of the orders is the one that was found; a tie counts as chance.
+    chance = (1 + int((dealt >= found * (1 - 1e-9)).sum())) / (1 + DEALT)
+    return found / float(spread @ spread) if found > 0 and chance < BY_CHANCE else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    start_ns: Int64Array
+    end_ns: Int64Array
+
+    @classmethod
+    def of(cls, table: StepTable) -> _Steps:
+        begun = int64([row.start_ns for row in table.rows])
+        return cls(begun, begun + int64([row.duration_ns for row in table.rows]))
+
+    def at(self, time: Int64Array) -> Int64Array:
+        """The place of the step that is on then, -1: none."""
+        place = np.searchsorted(self.start_ns, time, side="right") - 1
+        return np.where((place >= 0) & (time < self.end_ns[np.maximum(place, 0)]), place, -1)
+
+
+def _is_collate(paths: tuple[Path, ...]) -> npt.NDArray[np.bool_]:
+    """By node: its stage makes a batch, and none around it does."""
+    kinds = [[stage.kind for stage in path] for path in paths]
+    return np.array([path[-1] == "collate" and path.count("collate") == 1 for path in kinds], dtype=np.bool_)
+
+
+def _tracks(trace: Trace, loader: int) -> list[int]:
+    return [track for track, worker in trace.worker_tracks().items() if worker.loader == loader]
+
+
+def _steps_of(facts: SpanFacts, spans: Rows, batches: BatchTimes, loader: int, steps: _Steps) -> Int64Array:
+    """Per span of a DataLoader worker, the step that took its batch."""
+    table, ended = batches.table, batches.wait_end_ns
+    taken = np.flatnonzero((table.loader == loader) & (ended != UNKNOWN_NS) & (table.number >= 0))
+    places = steps.at(ended[taken] - 1)  # a wait ends in its step
+    numbers = zip(table.epoch[taken].tolist(), table.number[taken].tolist(), strict=True)
+    step_of = dict(zip(numbers, places.tolist(), strict=True))
+    wanted = zip(facts.epoch[spans].tolist(), facts.batch[spans].tolist(), strict=True)
+    return int64([step_of.get(batch, -1) for batch in wanted])
+
+
+def _bytes_by_step(sizes: Int64Array, step: Int64Array, steps: int) -> Floats:
+    """-1 where the size of a batch is not known."""
+    sizes, step = sizes[step >= 0], step[step >= 0]
+    sums = np.bincount(step, np.maximum(0, sizes), minlength=steps)
+    unknown = np.bincount(step, sizes < 0, minlength=steps) > 0
+    found: Floats = np.where(unknown | (sums == 0), -1.0, sums)
+    return found

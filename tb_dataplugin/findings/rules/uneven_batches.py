@@ -1,0 +1,52 @@
+"""Not the loader: few steps take most of the time, because their batches are the largest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import Signals, UnevenSignals
+from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.units import data_size, duration, percent, plural
+
+ADVICE: Final = (
+    "Where collate pads to a batch's longest sample, put samples of like length into one batch, or cut the few that "
+    "are much longer than the rest; batches of a fixed number of tokens, not of samples, are alike in size too."
+)
+CODE: Final = (
+    "# sampler: shuffle, sort a thousand indices at a time by length, cut them into batches, shuffle the batches\n"
+    "DataLoader(dataset, batch_sampler=LengthGrouped(lengths, batch_size))"
+)
+
+
+@rule(title="Batches of very different sizes", about="host")
+def check(signals: Signals) -> Finding | None:
+    uneven = signals.uneven
+    if uneven is None or (signals.share(uneven.excess_us) or 0.0) < INPUT_BOUND:
+        return None
+    gain = signals.per_step(uneven.excess_us)
+    several = f"The {uneven.largest} steps with the largest batches have"
+    which = "The step with the largest batch has" if uneven.largest == 1 else several
+    return Finding(
+        severity=severity(signals, gain, otherwise_us=uneven.excess_us),
+        title=f"{which} {percent(uneven.largest_us / uneven.own_us)} of the time of "
+        f"{plural(uneven.steps, 'step')} outside the data wait",
+        advice=ADVICE,
+        evidence=tuple(_evidence(uneven)),
+        gain_us_per_step=gain,
+        code=CODE,
+        confidence="likely",
+        confidence_reason="Step times follow the sizes of batches; that the size is the reason is inferred. The bound "
+        "is for batches that are all of the usual size.",
+    )
+
+
+def _evidence(uneven: UnevenSignals) -> Iterator[Evidence]:
+    sizes = f"{data_size(uneven.largest_bytes)} there, {data_size(uneven.usual_bytes)} usually (median)"
+    yield share("largest_batches", uneven.largest_us / uneven.own_us, "step", f"size of a batch: {sizes}")
+    text = f"steps with more bytes take longer: {duration(uneven.excess_us)} for what is beyond the usual size"
+    yield time("beyond_usual_size", uneven.excess_us, text)

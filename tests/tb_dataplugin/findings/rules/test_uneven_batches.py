@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tb_dataplugin.analyses.uneven_batches import judge
+from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of
+from tests.trace_builder import TraceBuilder
+
+LARGE, USUAL = 4_000_000, 200_000
+
+
+def padded(workers: int, own: dict[int, float], sizes: dict[int, float], steps: int = 20) -> TraceBuilder:
+    """Steps that wait 1 ms and take 2 ms more, those in `own` longer; batches of 200 kB, those in `sizes` larger."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": workers, "batch_size": 8}])
+    if workers:
+        builder.worker(0)
+    now = 0.0
+    for step in range(steps):
+        spent, size = own.get(step, 2_000.0), sizes.get(step, USUAL + 100 * step)
+        builder.step(now, 1_000 + spent).wait(now, 1_000, "wait::DataLoader")
+        if workers:
+            spans = {"sample::Clips": (now, 400), "collate::pad": (now + 400, 300, 300, size)}
+            builder.batch(step, 0, now - 100, now, now + 700, now + 990, spans)
+        else:
+            builder.stage("sample::Clips", now, 400).stage("collate::pad", now + 400, 300)
+            builder.events[-1]["args"]["bytes"] = size
+        now += 1_000 + spent
+    return builder
+
+
+@pytest.mark.parametrize("workers", (0, 1))
+def test_steps_with_the_largest_batches_are_named_with_what_the_others_would_save(workers: int) -> None:
+    finding = finding_in(padded(workers, {3: 60_000.0, 11: 50_000.0}, {3: LARGE, 11: 0.9 * LARGE}), "uneven_batches")
+    assert finding.title == (
+        "The 2 steps with the largest batches have 75.3% of the time of 20 steps outside the data wait"
+    )
+    assert finding.severity == "high"
+    assert finding.gain_us_per_step == pytest.approx((58_000 + 48_000) / 20, rel=0.05)
+    assert "size of a batch: 3.80 MB there, 201 kB usually (median)" in evidence_of(finding)
+
+
+@pytest.mark.parametrize(
+    ("own", "sizes"),
+    [
+        ({3: 60_000.0, 11: 50_000.0}, {}),  # long for another reason
+        ({3: 60_000.0, 11: 50_000.0}, {5: LARGE, 14: LARGE}),  # other steps have the large batches
+        ({}, {3: LARGE, 11: LARGE}),  # large, and no longer
+        ({3: 2_050.0, 11: 2_050.0}, {3: LARGE, 11: LARGE}),  # hardly longer
+    ],
+)
+def test_it_is_not_said_where_time_does_not_follow_size(own: dict[int, float], sizes: dict[int, float]) -> None:
+    assert finding_of(padded(1, own, sizes), "uneven_batches") is None
+
+
+def test_few_steps_show_nothing() -> None:
+    assert finding_of(padded(1, {3: 60_000.0}, {3: LARGE}, steps=7), "uneven_batches") is None
+
+
+def test_sizes_that_have_nothing_to_do_with_the_time_are_hardly_ever_taken_for_the_reason() -> None:
+    random = np.random.default_rng(3)
+    found = sum(judge(random.lognormal(size=24), random.lognormal(size=24)) is not None for _ in range(100))
+    assert found <= 4
