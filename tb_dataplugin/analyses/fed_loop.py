@@ -14,8 +14,8 @@ def is_fed(trace: Trace, window: Window) -> bool:
     pipeline = trace.info.pipeline
     spans = trace.stage_spans
     waits = trace.events.track[spans.row[spans.is_kind("wait")]]
-    if pipeline is None or (waits == trace.training_track).any():
-        return False
+    if pipeline is None or (waits == trace.training_track).any() or trace.is_cut_off:
+        return False  # what is missing of a file may be the training thread's spans
     consumed = pipeline.batches.consumed_ns if pipeline.batches is not None else np.zeros(0, dtype=np.int64)
     taken = known(consumed) & (consumed >= window.start_ns) & (consumed < window.end_ns)
     return bool(taken.any()) or _builds_elsewhere(trace, window)

@@ -66,7 +66,10 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
             "waits for them is unknown: loop over prof.steps(...) of annotate.profile to see it"
         )
         return Unavailable("loader", "fed_by_thread", message)
+    cut_off = "The file is cut off before the training thread's spans of a DataLoader, so the data wait is unknown"
     if trace.training_track is None:
+        if trace.is_cut_off:
+            return Unavailable("loader", "cut_off", cut_off)
         message = (
             "No thread has spans of steps or of a DataLoader, so the data wait is unknown: "
             "iterate a DataLoader while the profiler records"
@@ -77,6 +80,8 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
     start = np.maximum(events.start_ns[spans.row[here]], window.start_ns)
     end = np.minimum(events.end_ns[spans.row[here]], window.end_ns)
     inside = end > start
+    if not inside.any() and trace.is_cut_off:
+        return Unavailable("loader", "cut_off", cut_off)
     if not inside.any():
         message = (
             "The training thread has no DataLoader spans, so the data wait is unknown: the loop may use a loader of "

@@ -42,7 +42,15 @@ def find_memory_growth(trace: Trace, window: Window) -> tuple[MemoryGrowth, ...]
     """Whose memory grew evenly through the window; nobody's where it was not sampled."""
     series = [each for each in trace.counters if each.counter == _COUNTER and each.series in _WHO]
     kept = _kept_by_profiler(trace, window)
-    return tuple(found for each in series for found in _growth(each, window, kept if each.series == _TRAINING else 0.0))
+    known = [each for each in series if each.series == _TRAINING or not _are_young(trace, window)]
+    return tuple(found for each in known for found in _growth(each, window, kept if each.series == _TRAINING else 0.0))
+
+
+def _are_young(trace: Trace, window: Window) -> bool:
+    """A DataLoader worker began in the window, or less than its length before: it may still touch memory anew."""
+    pipeline = trace.info.pipeline
+    since = window.start_ns - window.duration_ns
+    return any(worker.started_ns >= since for worker in (pipeline.workers if pipeline else ()))
 
 
 def _kept_by_profiler(trace: Trace, window: Window) -> float:

@@ -202,11 +202,11 @@ def _growth_notes(results: Results) -> Iterator[Diagnostic]:
         each = ""
         if results.steps is not None:
             each = f", about {data_size(growth.bytes_per_s * results.steps.mean_ns / 1e9)} per step"
+        sizes = f"{gained}, from {data_size(growth.before_bytes)} to {data_size(growth.after_bytes)}{each}"
         message = (
-            f"Memory of {growth.who} grows by {gained} in this window, from {data_size(growth.before_bytes)} to "
-            f"{data_size(growth.after_bytes)}{each}: something keeps what each step makes, or a cache is being filled. "
-            "Capture again later: if it still grows, look for what the loop or the dataset appends to, and use "
-            "annotate.watch to see it over the whole run"
+            f"Memory of {growth.who} grows from the first to the last quarter of this window by {sizes}: something "
+            "keeps what each step makes, or a cache is being filled. Capture again later: if it still grows, look for "
+            "what the loop or the dataset appends to, and use annotate.watch to see it over the whole run"
         )
         yield Diagnostic("capture", "memory_grows", 1, message)
 

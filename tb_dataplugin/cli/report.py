@@ -82,6 +82,8 @@ class ReportCommand:
             if not runs:
                 raise
             opened = Opened([], [], 0)
+        if arguments.summary and opened.captures:  # a folder of whole runs alone has no shorter form
+            runs = []
         if opened.captures or runs:
             _write(opened, runs, arguments)
         return max(status, opened.status)
@@ -89,8 +91,6 @@ class ReportCommand:
 
 def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
     """The whole runs below the folders; a file that cannot be read costs a line and the exit status."""
-    if arguments.summary:
-        return [], 0
     within = () if arguments.follow_links else None
     errors: list[UnreadableTrace] = []
     files: list[TraceFile] = []
@@ -184,7 +184,7 @@ def _write(opened: Opened, runs: list[NamedRun], arguments: argparse.Namespace) 
     writers: dict[str, Callable[[Report], str]] = {
         "json": partial(as_json, indent=2),
         "markdown": report_markdown,
-        "text": partial(as_text, style=style, only_summary=arguments.summary),
+        "text": partial(as_text, style=style, only_summary=arguments.summary and bool(kept)),
     }
     text = writers[arguments.format](report)
     if runs and arguments.format == "text":

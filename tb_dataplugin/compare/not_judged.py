@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from tb_dataplugin.compare.quantity import Quantity
+from tb_dataplugin.compare.quantity import Quantity, StageCalls
 from tb_dataplugin.compare.settings import SettingChange
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.findings.evidence import Evidence, number, time
@@ -77,14 +77,26 @@ def _gone(stages: Sequence[Quantity]) -> Iterator[Evidence]:
 
 
 def _calls(stages: Sequence[Quantity], unit: Unit) -> Iterator[Evidence]:
+    """Where samples have stages, per sample that was built in the windows: the loop takes others, too, that were built
+    before.
+    """
+    built = _pair_of_sums([stage.calls for stage in stages if stage.calls and stage.name.startswith("sample::")])
+    per = "sample built" if built else f"{unit}"
     moved = []
     for stage in stages:
         was, now = (stage.calls.before, stage.calls.after) if stage.calls else (None, None)
+        if was and now and built and not stage.name.startswith("sampler::"):
+            was, now = was / built[0], now / built[1]
         if was and now and abs(now / was - 1) >= MOVED:
             moved.append((abs((stage.calls and stage.calls.change_us) or 0.0), stage.name, was, now))
     for _, name, was, now in sorted(moved, reverse=True)[:SAID]:
-        text = f"{name}: {significant(was)} → {significant(now)} calls per {unit}"
+        text = f"{name}: {significant(was)} → {significant(now)} calls per {per}"
         yield number("calls_change", now / was - 1, "ratio", text, stage=name)
+
+
+def _pair_of_sums(calls: Sequence[StageCalls]) -> tuple[float, float] | None:
+    before, after = sum(each.before or 0.0 for each in calls), sum(each.after or 0.0 for each in calls)
+    return (before, after) if before and after else None
 
 
 def _starts(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evidence]:

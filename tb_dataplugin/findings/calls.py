@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
-from tb_dataplugin.findings.thresholds import ONE_CALL
+from tb_dataplugin.findings.thresholds import ONE_CALL, SLOW_SAMPLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,10 @@ class AllCalls:
 
     @property
     def is_one(self) -> bool:
-        """One call of several has most of the time."""
-        return self.longest_us >= ONE_CALL * self.total_us and self.count > 1
+        """One call of several has most of the time, and the others are far shorter."""
+        if self.count < 2 or self.longest_us < ONE_CALL * self.total_us:
+            return False
+        return self.longest_us >= SLOW_SAMPLE * (self.total_us - self.longest_us) / (self.count - 1)
 
     def are_few(self, signals: Signals) -> bool:
         """One call of several has most of the time, or as many as there are DataLoader workers."""

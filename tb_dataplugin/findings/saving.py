@@ -154,16 +154,18 @@ def _derivation(signals: Signals, saved: float, caused: float, building: float, 
     return time(OF_STEP, given_back, f"{goes}, and the step itself gets up to {more}{per} of CPU time back (estimated)")
 
 
-def saved_on_the_way(signals: Signals, transfer: StageWait) -> Saving:
+def saved_on_the_way(signals: Signals, transfer: StageWait, remains_us: float) -> Saving:
     """Were batches there as soon as they are finished: all of the time that they were waited for on their way, of which
-    `transfer` has only its share. But the workers, which are busy for a part of the window, get no faster by it.
+    `transfer` has only its share, less `remains_us`. But the workers, which are busy for a part of the window, get no
+    faster by it.
     """
     workers, cost = signals.workers, signals.wait_cost_us or transfer.cost_us
     on_way = signals.in_steady_state(signals.on_way_us)
     busy = 1.0 if workers is None else workers.busy * workers.alive / workers.workers
-    saved = min(cost, max(transfer.cost_us, min(on_way, (1 - busy) * signals.loop_us)))
-    if workers is None or duration(saved) == duration(transfer.cost_us):
-        return Saving(min(cost, transfer.cost_us))
+    most = min(cost, max(transfer.cost_us, min(on_way, (1 - busy) * signals.loop_us)))
+    saved = max(0.0, most - remains_us)
+    if workers is None or duration(most) == duration(transfer.cost_us):
+        return Saving(max(0.0, min(cost, transfer.cost_us) - remains_us))
     steps = signals.step_count or 0
     waited, goes = (duration(part / (steps or 1)) for part in (signals.on_way_us, saved))
     text = (

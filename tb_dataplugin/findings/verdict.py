@@ -42,6 +42,8 @@ BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
 
 NOT_DATA: Final = "the DataLoader is not the bottleneck"
 
+CUT_OFF: Final = "The file is cut off before the training thread's spans of a DataLoader"
+
 SHOWN: Final = 3
 """Stages that the evidence names."""
 
@@ -176,6 +178,8 @@ def _judge_host_run(signals: Signals) -> Verdict:
     if cost is None:
         if fed := fed_sentence(signals):
             return Verdict("unknown", fed)
+        if any(doubt.code == "cut_off" for doubt in signals.doubts):
+            return Verdict("unknown", f"{CUT_OFF}: data wait is unknown.")
         return Verdict("unknown", "The trace has neither device activity nor DataLoader spans: data wait is unknown.")
     around = around_loader(signals)
     if around is not None and around.part.share >= cost:

@@ -25,6 +25,10 @@ from tb_dataplugin.model.thread_samples import ThreadSamples
 Mode = Literal["train", "replay", "unannotated"]
 
 
+CUT_OFF: Final = frozenset(("truncated", "truncated_gzip", "damaged_gzip"))
+"""Codes of the reader's notes that the rest of a file is missing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Track:
     """A row of the trace: a thread of a process, or a stream of a device."""
@@ -314,6 +318,11 @@ class Trace:
     collectives: CollectiveFacts
     counters: tuple[CounterSeries, ...]
     diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def is_cut_off(self) -> bool:
+        """The file ends before the trace does."""
+        return not CUT_OFF.isdisjoint(note.code for note in self.diagnostics)
 
     def worker_tracks(self) -> dict[int, WorkerProcess]:
         """Row of the trace -> the DataLoader worker whose own thread it shows."""

@@ -73,7 +73,9 @@ def tabulate_rank(results: Results) -> RankTable | Unavailable:
         return Unavailable("capture", "replay", "it is a replay, which has no other ranks")
     if info.rank is None:
         return Unavailable(
-            "capture", "no_rank", "it does not say its rank; start the profiler after init_process_group"
+            "capture",
+            "no_rank",
+            "it says no rank: a run of one process has no others; else start the profiler after init_process_group",
         )
     steps = find_steps(trace)
     numbered = not isinstance(steps, Unavailable) and has_numbers(trace)

@@ -183,6 +183,8 @@ def test_report_shows_a_run_that_has_no_capture(tmp_path: Path, capsys: pytest.C
     write(tmp_path / "a.watch.jsonl", RUN, interval(0))
     assert main(["report", str(tmp_path)]) == 0
     assert "Whole run" in capsys.readouterr().out
+    assert main(["report", str(tmp_path), "--summary"]) == 0
+    assert "Whole run" in capsys.readouterr().out
     write(tmp_path / "b.watch.jsonl", "nothing")
     assert main(["report", str(tmp_path)]) != 0
     told = capsys.readouterr()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import PurePath
 from typing import Final
 
+import numpy as np
+
 from tb_dataplugin.analyses.code_places import Place
+from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -24,6 +28,10 @@ MOSTLY: Final = 0.5
 """Part of what slow samples take longer than others that is off the CPU, from which waiting is what made them slow."""
 
 OF_DATA: Final = "Look at these samples: huge or damaged files, long sequences, retries."
+OF_LOADING: Final = (
+    "Only they run {stage}: they load what the samples after them use (a chunk, a shard, a buffer). Make that faster, "
+    "or load the next one ahead in a thread while these are used."
+)
 AT_LOCK: Final = (
     "They did not compute, they waited{line}, where DataLoader workers wait for one another: it may be the turn of any "
     "sample, whatever its data."
@@ -39,11 +47,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     calls, wait_cost = _samples(signals), signals.wait_cost_us
     if calls is None or not wait_cost or signals.mode != "train":
         return None
-    slow = [
-        sample
-        for sample in signals.slow_samples  # an iterator's first may fill a buffer: no sample is slow then
-        if sample.duration_us >= SLOW_SAMPLE * calls.p50_us and not sample.first
-    ]
+    slow = _slow(signals, calls.p50_us)
     excess = sum(sample.duration_us - calls.p50_us for sample in slow)
     cost = min(wait_cost, excess, _built_cost(signals, wait_cost))
     if not slow or cost < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
@@ -58,9 +62,9 @@ def check(signals: Signals) -> Finding | Abstention | None:
     has_waited = waited >= MOSTLY * excess
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
-        title=f"{_how_many(signals, slow)} of {count(calls.count)} samples {_take(slow)}"
+        title=f"{_how_many(signals, slow)} of {count(calls.count)} samples {_take(slow, calls.p50_us)}"
         f"{', mostly waiting' if has_waited else ''}",
-        advice=f"{_of_waiting(signals, slow) if has_waited else OF_DATA}{_order(signals)}",
+        advice=f"{_of_waiting(signals, slow) if has_waited else _of_data(signals, slow)}{_order(signals)}",
         stage=slow[0].stage,
         evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN])),
         gain_us_per_step=gain,
@@ -69,13 +73,35 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
+def _slow(signals: Signals, typical_us: float) -> list[SlowSampleSignal]:
+    """The slowest, as many as have almost all that the outliers take more than others. An iterator's first sample may
+    fill a buffer: it is none.
+    """
+    outliers = [
+        sample for sample in signals.slow_samples if sample.duration_us >= SLOW_SAMPLE * typical_us and not sample.first
+    ]
+    excess = np.cumsum([sample.duration_us - typical_us for sample in outliers])
+    return outliers[: 1 + int(np.searchsorted(excess, ALMOST_ALL * excess[-1]))] if outliers else []
+
+
+def _of_data(signals: Signals, slow: list[SlowSampleSignal]) -> str:
+    """Where only the slow ones run the stage that makes them slow, later samples live on what it loads."""
+    names = {sample.stage for sample in slow}
+    calls = sum(row.count for row in signals.stages if row.stage.name in names and row.stage.kind != "sample")
+    if len(names) == 1 and 0 < calls <= len(slow):
+        return OF_LOADING.format(stage=slow[0].stage)
+    return OF_DATA
+
+
 def _how_many(signals: Signals, slow: list[SlowSampleSignal]) -> str:
     """Only the slowest ones are known."""
     return count(len(slow)) if len(slow) < len(signals.slow_samples) else f"{count(len(slow))} or more"
 
 
-def _take(slow: list[SlowSampleSignal]) -> str:
-    return f"{'takes' if len(slow) == 1 else 'take'} {SLOW_SAMPLE:g}x the median or more"
+def _take(slow: list[SlowSampleSignal], typical_us: float) -> str:
+    """The fastest of them says how many times as long as usual."""
+    times = max(round(SLOW_SAMPLE), math.floor(slow[-1].duration_us / typical_us)) if typical_us else round(SLOW_SAMPLE)
+    return f"takes {count(times)}x the median" if len(slow) == 1 else f"take {count(times)}x the median or more"
 
 
 def _of_waiting(signals: Signals, slow: list[SlowSampleSignal]) -> str:

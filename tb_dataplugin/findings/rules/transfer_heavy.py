@@ -64,8 +64,8 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     size = _batch_bytes(signals)
     by_size = 0.0 if size is None else size / WAY_BYTES_PER_S * 1e6
     light = size is not None and by_size < each - HAND_OVER_US
-    saving = saved_on_the_way(signals, wait)
-    saved_us = max(0.0, saving.us - HAND_OVER_US * signals.wait_count)
+    saving = saved_on_the_way(signals, wait, HAND_OVER_US * signals.wait_count)
+    saved_us = saving.us
     gain = signals.per_step(saved_us)
     no_cpu = judge_cpus(signals).saturated
     light = light or (size is None and bool(no_cpu))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.pipeline import analyse, as_report
 from tb_dataplugin.reader.kineto import trace_from_json
@@ -69,6 +71,18 @@ def test_a_file_that_is_cut_off_may_have_lost_its_device() -> None:
     assert codes(capture)[0] == "cut_off"
     assert not capture.devices and "there may have been a device" in capture.doubts[0].sentence
     assert all(finding.confidence != "measured" for finding in capture.findings)
+
+
+def test_a_file_that_is_cut_off_before_its_training_thread_is_no_loop_that_another_thread_feeds() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).worker(0).step(0, 1000)
+    builder.batch(0, 0, 0, 0, 900, 950, {"sample::Pets": (0, 400, 400, 1000), "transform::Crop": (100, 300, 300, 10)})
+    whole = builder.trace()
+    assert "Another thread takes the batches" in analyse(whole).capture.verdict.sentence
+    cut = analyse(replace(whole, diagnostics=(Diagnostic("file", "truncated", 1, "The file is truncated"),))).capture
+    sentence = "The file is cut off before the training thread's spans of a DataLoader: data wait is unknown."
+    assert cut.verdict.sentence == sentence
+    assert not any("prof.steps" in note.message for note in cut.diagnostics)
+    assert not any("does not wait" in finding.advice for finding in cut.findings)
 
 
 def test_dropped_spans_and_disagreeing_clocks_are_doubts() -> None:

@@ -34,9 +34,23 @@ def test_what_the_profiler_keeps_of_the_training_process_is_no_growth(series: st
     assert len(grows(*sizes, series=series, operators=100_000)) == notes
 
 
+@pytest.mark.parametrize(("started", "notes"), [(-2_000_000.0, 1), (-500_000.0, 0), (100_000.0, 0)])
+def test_memory_of_workers_that_have_just_begun_may_still_grow(started: float, notes: int) -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).worker(0, started=started)
+    for number in range(10):
+        builder.step(100_000 * number, 100_000)
+    for number in range(40):
+        builder.counter("host::processes", 25_000 * number, workers_bytes=1000 * MB + 20 * MB * number)
+    said = [note for note in analyse(builder.trace()).capture.diagnostics if note.code == "memory_grows"]
+    assert len(said) == notes
+
+
 def test_even_growth_is_a_note_with_its_size_per_step() -> None:
     (note,) = grows(*(1000 * MB + 20 * MB * number for number in range(40)))
-    assert note.startswith("Memory of the training process grows by 600 MB in this window, from 1.09 GB to 1.69 GB")
+    assert note.startswith(
+        "Memory of the training process grows from the first to the last quarter of this window by 600 MB, "
+        "from 1.09 GB to 1.69 GB"
+    )
     assert "about 80.0 MB per step" in note
     (note,) = grows(*(1000 * MB + 20 * MB * number for number in range(40)), series="workers_bytes")
     assert "the DataLoader workers" in note
@@ -75,6 +89,6 @@ def test_an_iterable_that_keeps_its_batches_is_found_out(tmp_path: Path) -> None
             np.ones(2_000_000).sum()
     (capture,) = read_report(tmp_path)
     (note,) = [note.message for note in capture.diagnostics if note.code == "memory_grows"]
-    assert "Memory of the training process grows by" in note
+    assert "Memory of the training process grows from" in note
     rows = [row.title for row in capture.load_rows if row.counter == "host::processes"]
     assert rows == ["Memory of this job"]

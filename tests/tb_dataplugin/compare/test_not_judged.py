@@ -12,9 +12,8 @@ PERSISTENT = SettingChange("persistent_workers", "no", "yes")
 BATCH = SettingChange("batch_size", "16", "32")
 
 
-def stage(before: float, after: float) -> Quantity:
+def stage(before: float, after: float, name: str = "transform::Tokenizer") -> Quantity:
     calls = StageCalls(before, after, 100.0, "cpu", speed_adjusted=False)
-    name = "transform::Tokenizer"
     return Quantity("stage", name, name, 1_800.0, 1_700.0, -0.06, None, "", "not_significant", calls=calls)
 
 
@@ -30,6 +29,12 @@ def said(*stages: Quantity, setting: SettingChange = BATCH, epochs: int = 1) -> 
 def test_a_stage_that_runs_less_often_is_named_though_a_call_takes_as_long() -> None:
     assert said(stage(1.0, 0.647)) == ["transform::Tokenizer: 1.00 → 0.647 calls per sample"]
     assert said(stage(1.0, 0.97)) == []
+
+
+def test_batches_from_before_a_window_are_no_change_of_calls() -> None:
+    """Three of ten batches had been built before the first window: that is its queue, not the program."""
+    samples, decode = stage(0.7, 1.0, "sample::Pets"), stage(0.7, 1.0, "decode::PIL.Image")
+    assert said(samples, decode, stage(0.7, 0.5)) == ["transform::Tokenizer: 1.00 → 0.500 calls per sample built"]
 
 
 def test_an_epochs_start_is_compared_where_a_setting_changed_that_it_depends_on() -> None:

@@ -98,7 +98,7 @@ def test_slow_samples_of_the_training_thread_are_named_too() -> None:
     capture = capture_of(builder)
     assert (capture.slow_samples[0].index, capture.slow_samples[0].worker) == (47, -1)
     said = finding_in(builder, "slow_samples")
-    assert said.title == "1 of 10 samples takes 5x the median or more" and "handed over" not in said.advice
+    assert said.title == "1 of 10 samples takes 18x the median" and "handed over" not in said.advice
     text = as_text(as_report([capture]))
     assert "Slowest samples" in text and "DataLoader worker  batch" not in text
 
@@ -127,6 +127,34 @@ def test_filling_a_buffer_makes_no_sample_slow() -> None:
 
 def test_a_slow_sample_beside_a_filled_buffer_is_named_by_its_batch() -> None:
     said = finding_in(filling(slow=5), "slow_samples")
-    assert said.title == "1 of 9 samples takes 5x the median or more"
+    assert said.title == "1 of 9 samples takes 28x the median"
     named = [line for line in evidence_of(said) if "in sample::" in line]
     assert named == ["in batch 5: 700 µs, 100% in sample::Clips"]
+
+
+def chunked(*longest: float, rest: int = 40) -> TraceBuilder:
+    """One batch of samples that take 10 us, 100 us each fourth; those of `longest` decode a chunk first."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": rest + len(longest)}])
+    now = 0.0
+    for number in range(rest + len(longest)):
+        loads = longest[number // 10] if number % 10 == 0 and number // 10 < len(longest) else 0.0
+        took = loads + (100.0 if number % 4 == 3 else 10.0)
+        builder.stage("sample::Chunks", now, took)
+        builder.events[-1]["args"] = {"index": number}
+        if loads:
+            builder.stage("decode::numpy.NpzFile", now, loads)
+        now += took
+    return builder.wait(0, now, "wait::DataLoader").step(0, now + 100)
+
+
+def test_few_samples_that_load_for_those_after_them_are_told_from_huge_ones() -> None:
+    said = finding_in(chunked(80_000.0, 79_000.0), "slow_samples")
+    assert said.title == "2 of 42 samples take 7,901x the median or more"
+    assert "Only they run decode::numpy.NpzFile" in said.advice and "damaged" not in said.advice
+    assert len(said.evidence) == 3  # those of 100 us are no slow samples beside them
+
+
+def test_two_calls_of_one_length_are_no_first_call() -> None:
+    alike = [finding.title for finding in capture_of(chunked(80_000.0, 79_000.0)).findings]
+    assert any(title.startswith("decode::numpy.NpzFile caused ") for title in alike)
+    assert not any("One call" in title for title in alike)
