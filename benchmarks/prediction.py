@@ -6,7 +6,7 @@ brings: the unchanged loop's time, measured beside, times the predicted ratio. "
 unchanged loop differ. The model may be mended on the group "tune" only; "judge" says how good it is, "third" how
 good it was once it had been mended in view of "judge", "fourth" in view of "third", and "fifth" in view of "fourth";
 "sixth" judges the same model as "fifth"; "seventh" reads from disks and networks, and a part of it needs DLIO's
-environment (`make bench-dlio`).
+environment (`make .venv-dlio/.installed`).
 
     python benchmarks/prediction.py --out results.json [--group judge] [--piece 150]
     python benchmarks/prediction.py --out batches.json --batches [...]      other batch sizes, and nothing else

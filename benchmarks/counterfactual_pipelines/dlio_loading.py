@@ -7,11 +7,12 @@ readers below stand in the place that DLIO has for a user's own (`reader_classna
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from dlio_benchmark.common.enumerations import DatasetType, FormatType
@@ -27,6 +28,9 @@ from benchmarks.counterfactual_pipelines.of_dlio import Workload
 from benchmarks.counterfactual_pipelines.stored_kit import drop
 from benchmarks.counterfactual_pipelines.street_kit import collating
 
+PIECE: Final = 2**18
+"""Bytes of a file that numpy reads at once."""
+
 
 class ColdNPZReader(NPZReader):  # type: ignore[misc]
     """As if the files were larger than memory together, which MLPerf Storage asks for: none stays in the page cache."""
@@ -39,7 +43,7 @@ class ColdNPZReader(NPZReader):  # type: ignore[misc]
 
 
 class WithoutArrays(NPZReader):  # type: ignore[misc]
-    """Opens the archive, and reads and unzips none of its arrays."""
+    """Opens the archive and reads all of it, in numpy's pieces, and makes no array of it."""
 
     kept: Any = None
 
@@ -47,7 +51,43 @@ class WithoutArrays(NPZReader):  # type: ignore[misc]
         archive = np.load(filename, allow_pickle=True)
         if self.kept is None:
             self.kept = archive["x"]
+        archive.zip.fp.seek(0)
+        while archive.zip.fp.read(PIECE):
+            pass
         return self.kept
+
+
+class WithoutLoad(NPZReader):  # type: ignore[misc]
+    """Opens the file and reads the end of it, where archives have their index; `numpy.load` was called before."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.archives: dict[str, Any] = {}
+
+    def open(self, filename: str) -> Any:
+        with Path(filename).open("rb") as file:
+            file.seek(-22, os.SEEK_END)
+            file.read()
+        if filename not in self.archives:
+            self.archives[filename] = np.load(filename, allow_pickle=True)
+        return self.archives[filename]["x"]
+
+
+class ColdWithoutArrays(ColdNPZReader, WithoutArrays):
+    pass
+
+
+class ColdFromMemory(ColdNPZReader):
+    """Opens the file and reads its first bytes, by which numpy knows what it is; the archive comes from memory."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.kept = {path: Path(path).read_bytes() for path, _ in self.global_index_map.values()}
+
+    def open(self, filename: str) -> Any:
+        with Path(filename).open("rb") as file:
+            file.read(6)
+            return np.load(io.BytesIO(self.kept[filename]), allow_pickle=True)["x"]
 
 
 class EndlessSampler(dlio_sampler):  # type: ignore[misc]
@@ -73,7 +113,7 @@ def build(workload: Workload, files: list[Path], removed: Removed) -> DataLoader
         batch_size=workload.batch_size,
         sampler=EndlessSampler(0, 1, arguments.total_samples_train, shuffle, epochs, seed),
         num_workers=workload.workers,
-        prefetch_factor=math.ceil(arguments.prefetch_size / max(1, workload.workers)) if workers else None,
+        prefetch_factor=math.ceil(arguments.prefetch_size / max(1, workload.workers)),
         pin_memory=True,
         drop_last=True,
         worker_init_fn=dataset.worker_init,
@@ -95,6 +135,10 @@ def _arguments(workload: Workload, files: list[Path]) -> Any:
 
 
 def _reader(workload: Workload, removed: Removed) -> Any:
+    if "read::file" in removed:
+        return ColdFromMemory
     if "decode::numpy.NpzFile" in removed:
-        return WithoutArrays
+        return ColdWithoutArrays if workload.is_cold else WithoutArrays
+    if "decode::numpy.load" in removed:
+        return WithoutLoad
     return ColdNPZReader if workload.is_cold else NPZReader

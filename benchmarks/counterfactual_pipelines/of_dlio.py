@@ -1,7 +1,7 @@
 """The seventh group, from DLIO, the benchmark that MLPerf Storage runs: its own dataset, reader and DataLoader.
 
 Points of `benchmarks/dlio_attached/configurations.py`, scaled down so that a step takes 8 to 60 ms: what is read and
-what is computed by the same factor, where that suits. Runs in DLIO's environment, `.venv-dlio` (`make bench-dlio`).
+what is computed by the same factor, where that suits. Runs in DLIO's environment (`make .venv-dlio/.installed`).
 
 Written without a look at the model of `whatif`, at its documentation or at any prediction.
 """
@@ -142,8 +142,8 @@ def _pipeline(workload: Workload, *parts: str) -> Pipeline:
 
 
 PIPELINES: Final = (
-    _pipeline(UNET3D, "decode::numpy.NpzFile"),
-    _pipeline(RESNET50, "decode::numpy.NpzFile", "collate::default_collate"),
+    _pipeline(UNET3D, "read::file", "decode::numpy.NpzFile"),
+    _pipeline(RESNET50, "decode::numpy.NpzFile", "collate::default_collate", "transfer"),
     _pipeline(COSMOFLOW, "decode::numpy.NpzFile", "collate::default_collate"),
-    _pipeline(BERT, "decode::numpy.NpzFile", "collate::default_collate"),
+    _pipeline(BERT, "decode::numpy.NpzFile", "decode::numpy.load"),
 )

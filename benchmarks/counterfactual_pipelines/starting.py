@@ -20,7 +20,7 @@ def runnable(names: Sequence[str]) -> list[str]:
     missing = [name for name in names if not PIPELINES[name].python.exists()]
     if missing:
         pythons = ", ".join(sorted({str(PIPELINES[name].python) for name in missing}))
-        print(f"left out: {', '.join(missing)}. `make bench-dlio` makes {pythons}", file=sys.stderr)
+        print(f"left out: {', '.join(missing)}. `make .venv-dlio/.installed` makes {pythons}", file=sys.stderr)
     return [name for name in names if name not in missing]
 
 

@@ -167,7 +167,7 @@ class ObjectStore:
     def __init__(self) -> None:
         self.pick = random.Random(11)
         values = np.cumsum(
-            np.random.default_rng(5).integers(-3, 4, (12, 24000), dtype=np.int16), axis=1, dtype=np.int16
+            np.random.default_rng(5).integers(-3, 4, (12, 40000), dtype=np.int16), axis=1, dtype=np.int16
         )
         self.objects = [zlib.compress(row.tobytes(), 1) for row in values]
 
@@ -179,7 +179,7 @@ class ObjectStore:
 
 class SpectralPower(Real):
     def once(self, values: Any) -> Any:
-        windows = values[:23808].reshape(-1, 256).astype(np.float32)
+        windows = values[:39936].reshape(-1, 256).astype(np.float32)
         return torch.from_numpy(np.log1p(np.abs(np.fft.rfft(windows, axis=1)).astype(np.float32)))
 
 
@@ -212,8 +212,8 @@ class Recordings(Endless):
 
 
 def _objects(removed: Removed) -> Loop:
-    dataset = Recordings(chain(removed, SpectralPower(2)), removed)
-    return Loop(loading(removed, dataset, batch_size=6, num_workers=3, prefetch_factor=1), 8)
+    dataset = Recordings(chain(removed, SpectralPower(4)), removed)
+    return Loop(loading(removed, dataset, batch_size=8, num_workers=3, prefetch_factor=1), 6)
 
 
 PIPELINES: Final = (

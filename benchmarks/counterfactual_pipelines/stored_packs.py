@@ -101,7 +101,7 @@ class Discretise(Real):
 
 
 class Mapped(Endless):
-    """Rows of a table of floats in a file that is mapped: each of 56 that a sample needs lies on a page of its own."""
+    """Rows of a table of floats in a file that is mapped: each of 40 that a sample needs lies on a page of its own."""
 
     def __init__(self, transform: Any, removed: Removed) -> None:
         super().__init__(transform, removed)
@@ -112,10 +112,10 @@ class Mapped(Endless):
         self.pages = mmap.mmap(self.descriptor, 0, prot=mmap.PROT_READ)
         self.pages.madvise(mmap.MADV_RANDOM)
         self.table = np.frombuffer(self.pages, np.float32).reshape(ROWS, WIDTH)
-        self.kept = np.array(self.table[:56])
+        self.kept = np.array(self.table[:40])
 
     def __getitem__(self, i: int) -> Any:
-        return self.transform(self._history(np.random.default_rng(i).integers(0, ROWS, 56)))
+        return self.transform(self._history(np.random.default_rng(i).integers(0, ROWS, 40)))
 
     def _history(self, rows: Any) -> Any:
         if "read::table" in self.removed:
@@ -128,7 +128,7 @@ class Mapped(Endless):
 
 
 def _mapped(removed: Removed) -> Loop:
-    dataset = Mapped(chain(removed, Attention(8), Discretise(2)), removed)
+    dataset = Mapped(chain(removed, Attention(16), Discretise(2)), removed)
     return Loop(loading(removed, dataset, batch_size=4, num_workers=0), 12)
 
 

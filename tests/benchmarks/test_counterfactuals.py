@@ -103,7 +103,7 @@ def test_pipelines_whose_python_does_not_exist_are_left_out_in_one_line(
     absent = Pipeline("absent_1", "seventh", (), never, python=tmp_path / "python")
     monkeypatch.setitem(PIPELINES, "absent_1", absent)
     assert runnable(["disk_1", "absent_1"]) == ["disk_1"]
-    assert capsys.readouterr().err == f"left out: absent_1. `make bench-dlio` makes {tmp_path / 'python'}\n"
+    assert capsys.readouterr().err == f"left out: absent_1. `make .venv-dlio/.installed` makes {tmp_path / 'python'}\n"
     assert runnable(["disk_1"]) == ["disk_1"]
     assert capsys.readouterr().err == ""
 
