@@ -79,7 +79,7 @@ UNET3D: Final = Workload(  # of the H100: a 48th of its bytes and of its time
     compute_s=0.323 / 48,
     is_cold=True,
 )
-RESNET50: Final = Workload(  # of the H100: a tenth of its batch and of its time
+RESNET50: Final = Workload(  # of the H100: a tenth of its batch, a 16th of its time
     name="resnet50",
     files=160,
     record_bytes=114_660,
@@ -87,7 +87,7 @@ RESNET50: Final = Workload(  # of the H100: a tenth of its batch and of its time
     batch_size=40,
     workers=2,
     prefetch_size=4,
-    compute_s=0.224 / 10,
+    compute_s=0.224 / 16,
 )
 COSMOFLOW: Final = Workload(  # of the H100: four of its batches of 1
     name="cosmoflow",
