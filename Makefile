@@ -97,9 +97,12 @@ $(VENV)-peers/.installed: requirements/peers.txt
 bench-dlio: $(VENV)/.dev $(VENV)-dlio/.installed
 	$(PY) benchmarks/dlio.py --dlio-python $(VENV)-dlio/bin/python
 
+# What counterfactual_pipelines import, four of which run in DLIO's environment.
+BESIDE_DLIO := scipy opencv-python-headless protobuf msgspec isal
+
 $(VENV)-dlio/.installed: requirements/dlio.txt requirements/constraints.txt
 	$(PYTHON) -m venv $(VENV)-dlio
-	$(VENV)-dlio/bin/python -m pip install -q --disable-pip-version-check -c requirements/constraints.txt torch numpy pillow
+	$(VENV)-dlio/bin/python -m pip install -q --disable-pip-version-check -c requirements/constraints.txt torch numpy pillow $(BESIDE_DLIO)
 	$(VENV)-dlio/bin/python -m pip install -q --disable-pip-version-check --no-deps -r requirements/dlio.txt
 	@touch $@
 

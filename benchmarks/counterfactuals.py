@@ -15,7 +15,6 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -26,8 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from benchmarks.counterfactual_pipelines import PIPELINES  # noqa: E402
 from benchmarks.counterfactual_pipelines.judging import judge, markdown  # noqa: E402
-
-RUNNING: Final = "benchmarks.counterfactual_pipelines.running"
+from benchmarks.counterfactual_pipelines.starting import report, run, runnable  # noqa: E402
 
 
 def main() -> int:
@@ -37,7 +35,7 @@ def main() -> int:
     began = time.monotonic()
     wanted = [name for name in PIPELINES if not options.only or name.startswith(tuple(options.only))]
     wanted = [name for name in wanted if options.group in (None, PIPELINES[name].group)]
-    for name in wanted if not options.rejudge else ():
+    for name in runnable(wanted) if not options.rejudge else ():
         if name in results or time.monotonic() - began > 60 * options.minutes:
             continue
         print(name, f"load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
@@ -58,27 +56,18 @@ def main() -> int:
 
 def _run(name: str, logdir: Path, options: argparse.Namespace) -> dict[str, Any]:
     shutil.rmtree(logdir, ignore_errors=True)
-    program = ["-m", RUNNING, name, "--seed", str(options.seed)]
-    _python(*program, "--capture", str(logdir))
-    times = _python(*program, "--rounds", str(options.rounds), "--seconds", str(options.seconds))
+    seed = ("--seed", str(options.seed))
+    run(name, *seed, "--capture", str(logdir))
+    times = run(name, *seed, "--rounds", str(options.rounds), "--seconds", str(options.seconds))
     return {"times_ms": json.loads(times), "load": os.getloadavg()[0], "time": time.time()}
 
 
 def _report(logdir: Path) -> dict[str, Any]:
     """The parts of the report that are judged."""
-    capture = json.loads(_python("-m", "tb_dataplugin", "report", str(logdir), "--format", "json"))["captures"][0]
+    capture = json.loads(report(logdir))["captures"][0]
     kept = {key: capture.get(key) for key in ("window_us", "steps", "loader", "verdict", "findings")}
     kept["steps"] = {"count": capture["steps"]["count"], "mean_us": capture["steps"]["mean_us"]}
     return kept
-
-
-def _python(*arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, *arguments]
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        sys.exit(f"{' '.join(arguments)} ended with {ended.returncode}:\n{ended.stderr[-3000:]}")
-    return ended.stdout
 
 
 def _parser() -> argparse.ArgumentParser:

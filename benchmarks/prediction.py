@@ -5,7 +5,8 @@ number of DataLoader workers, prefetching and order are changed. A prediction is
 brings: the unchanged loop's time, measured beside, times the predicted ratio. "Spread" is how much equal runs of the
 unchanged loop differ. The model may be mended on the group "tune" only; "judge" says how good it is, "third" how
 good it was once it had been mended in view of "judge", "fourth" in view of "third", and "fifth" in view of "fourth";
-"sixth" judges the same model as "fifth".
+"sixth" judges the same model as "fifth"; "seventh" reads from disks and networks, and a part of it needs DLIO's
+environment (`make .venv-dlio/.installed`).
 
     python benchmarks/prediction.py --out results.json [--group judge] [--piece 150]
     python benchmarks/prediction.py --out batches.json --batches [...]      other batch sizes, and nothing else
@@ -22,10 +23,9 @@ import json
 import os
 import random
 import shutil
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -42,11 +42,12 @@ from benchmarks.counterfactual_pipelines.running import (  # noqa: E402
     PREFETCH,
     UNORDERED,
     WORKERS,
+    Settings,
 )
+from benchmarks.counterfactual_pipelines.starting import report, run, runnable  # noqa: E402
 from benchmarks.neighbours import AGAIN, DISTURBED, Neighbours  # noqa: E402
 from benchmarks.prediction_pairs import markdown, pairs_of  # noqa: E402
 
-RUNNING: Final = "benchmarks.counterfactual_pipelines.running"
 NUMBERS: Final = (0, 1, 2, 3)
 DEPTHS: Final = (1, 6)
 AT_ONCE: Final = 4
@@ -63,7 +64,7 @@ def main() -> int:
     wanted = [name for name, pipeline in PIPELINES.items() if options.group in ("all", pipeline.group)]
     wanted = [name for name in wanted if not options.only or name.startswith(tuple(options.only))]
     end = time.monotonic() + options.piece
-    for name in wanted if not options.rejudge else ():
+    for name in runnable(wanted) if not options.rejudge else ():
         for _ in _parts(
             name, work / name, results.setdefault(name, {"pairs": {}, "loads": [], "disturbed": 0}), options
         ):
@@ -86,19 +87,22 @@ def main() -> int:
 
 def _parts(name: str, logdir: Path, result: dict[str, Any], options: argparse.Namespace) -> Iterator[None]:
     """Measures what `result` lacks; after each yield it has more."""
-    program = ["-m", RUNNING, name, "--seed", str(options.seed)]
+    seed = ("--seed", str(options.seed))
     if not result["loads"]:
         print(name, f"load average {os.getloadavg()[0]:.1f}", file=sys.stderr, flush=True)
-        result["disturbed"] += _capture(program, logdir)
+        result["disturbed"] += _capture(name, logdir, seed)
         result["loads"].append(os.getloadavg()[0])
         yield
-    changes = _drawn(name, list(_batches(name) if options.batches else _changes(name)), options.draw)
+    if "settings" not in result:
+        result["settings"] = json.loads(run(name, "--settings"))
+    settings = Settings(**result["settings"])
+    changes = batches(settings) if options.batches else changes_of(PIPELINES[name].parts, settings)
+    changes = _drawn(name, list(changes), options.draw)
     left = [change for change in changes if change not in result["pairs"]]
     for first in range(0, len(left), AT_ONCE):
         some = left[first : first + AT_ONCE]
-        found = json.loads(
-            _python(*program, "--seconds", str(options.seconds), "--most", str(options.most), "--changes", *some)
-        )
+        measured = ("--seconds", str(options.seconds), "--most", str(options.most), "--changes", *some)
+        found = json.loads(run(name, *seed, *measured))
         result["disturbed"] += found.pop("disturbed")
         result["pairs"] |= found
         result["loads"].append(os.getloadavg()[0])
@@ -107,19 +111,18 @@ def _parts(name: str, logdir: Path, result: dict[str, Any], options: argparse.Na
 
 def _bounds(name: str, logdir: Path, result: dict[str, Any]) -> dict[str, bool]:
     """Of the parts whose finding "saves up to" something: whether taking them away saved more, beyond its interval."""
-    command = ["-m", "tb_dataplugin", "report", str(logdir), "--format", "json"]
-    report = json.loads(_python(*command))["captures"][0]
+    capture = json.loads(report(logdir))["captures"][0]
     saved = {part: [a - b for a, b in result["pairs"].get(part, ())] for part in PIPELINES[name].parts}
     gains = {part: estimate(values) for part, values in saved.items() if values}
-    return {part: exceeded for part, (_, exceeded) in bounds_of(report, gains).items()}
+    return {part: exceeded for part, (_, exceeded) in bounds_of(capture, gains).items()}
 
 
-def _capture(program: list[str], logdir: Path) -> bool:
+def _capture(name: str, logdir: Path, seed: tuple[str, str]) -> bool:
     """Whether other programs took CPUs meanwhile, each time."""
     for _ in range(1 + AGAIN):
         shutil.rmtree(logdir, ignore_errors=True)
         neighbours = Neighbours()
-        _python(*program, "--capture", str(logdir))
+        run(name, *seed, "--capture", str(logdir))
         if neighbours.share <= DISTURBED:
             return False
     return True
@@ -131,42 +134,31 @@ def _drawn(name: str, changes: list[str], count: int) -> list[str]:
     return [change for change in changes if change in drawn]
 
 
-def _batches(name: str) -> Iterator[str]:
+def batches(settings: Settings) -> Iterator[str]:
     """Half and twice the batch, with a step that takes as long, and one that grows with it."""
-    size = PIPELINES[name].build(frozenset()).loader.batch_size
+    size = settings.batch
     for other in filter(None, (size // 2, 2 * size) if size else ()):
         yield f"{BATCH}{other}"
         yield f"{BATCH}{other}{GROWS}"
 
 
-def _changes(name: str) -> Iterator[str]:
+def changes_of(parts: Sequence[str], settings: Settings) -> Iterator[str]:
     """Parts by their names, and settings that are not the pipeline's own."""
-    pipeline = PIPELINES[name]
-    loader = pipeline.build(frozenset()).loader
-    yield from pipeline.parts
-    halves = [part for part in pipeline.parts if part.startswith("transform::") and part != "transform::Tokenise"]
+    yield from parts
+    halves = [part for part in parts if part.startswith("transform::") and part != "transform::Tokenise"]
     yield from (f"{part}{HALVED}" for part in halves[:2])
-    yield from (f"{WORKERS}{number}" for number in NUMBERS if number != loader.num_workers)
-    if loader.num_workers:
-        yield from (f"{PREFETCH}{depth}" for depth in DEPTHS if depth != loader.prefetch_factor)
-    if loader.num_workers > 1:
+    yield from (f"{WORKERS}{number}" for number in NUMBERS if number != settings.workers)
+    if settings.workers:
+        yield from (f"{PREFETCH}{depth}" for depth in DEPTHS if depth != settings.prefetch)
+    if settings.workers > 1:
         yield UNORDERED
-
-
-def _python(*arguments: str) -> str:
-    command = [sys.executable, *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    if ended.returncode:
-        sys.exit(f"{' '.join(arguments)} ended with {ended.returncode}:\n{ended.stderr[-3000:]}")
-    return ended.stdout
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--out", type=Path, required=True, help="times, JSON; captures lie beside it")
-    add("--group", choices=("tune", "judge", "third", "fourth", "fifth", "sixth", "all"), default="all")
+    add("--group", choices=("tune", "judge", "third", "fourth", "fifth", "sixth", "seventh", "all"), default="all")
     add("--only", nargs="+", default=[], metavar="NAME", help="pipelines whose names begin so")
     add("--seed", type=int, default=0, help="of the times that the parts take; one --out for each")
     add("--batches", action="store_true", help="measure other batch sizes, in place of all other changes")

@@ -142,7 +142,7 @@ def markdown(pairs: Sequence[Pair], each: bool) -> Iterator[str]:
         yield "|-|-|-|-|-|-|"
         yield from map(_row, pairs)
         yield ""
-    for group in ("tune", "judge", "third", "fourth", "fifth", "sixth"):
+    for group in ("tune", "judge", "third", "fourth", "fifth", "sixth", "seventh"):
         chosen = [pair for pair in pairs if pair.group == group]
         if not chosen:
             continue

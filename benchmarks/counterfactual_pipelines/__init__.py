@@ -1,9 +1,10 @@
 """Data pipelines whose parts can be taken away one at a time, in the manner of real users.
 
 `kit` has what they are made of; `in_workers`, `in_loop`, `of_files`, `of_records`, `in_python`, `unseen_*`,
-`street_*`, `fresh_*` and `unread_*` the pipelines. Which of them rules may be tuned on was fixed before the first run:
-`group` is "tune" or "judge"; "third" came when the model had been mended in view of "judge", "fourth" in view of
-"third", and "fifth" in view of "fourth"; "sixth" judges the same model as "fifth".
+`street_*`, `fresh_*`, `unread_*`, `stored_*` and `of_dlio` the pipelines. Which of them rules may be tuned on was fixed
+before the first run: `group` is "tune" or "judge"; "third" came when the model had been mended in view of "judge",
+"fourth" in view of "third", and "fifth" in view of "fourth"; "sixth" judges the same model as "fifth". "seventh" came
+later, and reads from disks and networks; four of its pipelines run in DLIO's environment.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from benchmarks.counterfactual_pipelines import (
     in_loop,
     in_python,
     in_workers,
+    of_dlio,
     of_files,
     of_records,
+    stored_files,
+    stored_packs,
     street_images,
     street_signals,
     street_stores,
@@ -49,6 +53,9 @@ PIPELINES: dict[str, Pipeline] = {
         unread_images,
         unread_signals,
         unread_records,
+        stored_files,
+        stored_packs,
+        of_dlio,
     )
     for pipeline in module.PIPELINES
 }

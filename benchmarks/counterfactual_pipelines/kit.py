@@ -7,10 +7,12 @@ before. Without `transfer` a DataLoader worker makes the batch as before, and se
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -35,13 +37,14 @@ class Loop:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """`parts`: what can be taken away, by the name that the report has for it."""
+    """`parts`: what can be taken away, by the name that the report has for it. `python`: what runs it."""
 
     name: str
-    group: Literal["tune", "judge", "third", "fourth", "fifth", "sixth"]
+    group: Literal["tune", "judge", "third", "fourth", "fifth", "sixth", "seventh"]
     parts: tuple[str, ...]
     build: Callable[[Removed], Loop] = field(repr=False)
     about: str = ""
+    python: Path = Path(sys.executable)
 
 
 _NUMBERS: Final = np.random.default_rng(0).random(6000)
@@ -206,6 +209,7 @@ def loading(
     if own.get("num_workers") == 0:
         own.pop("prefetch_factor", None)
         own.pop("persistent_workers", None)
+        own.pop("multiprocessing_context", None)
     return DataLoader(dataset, collate_fn=collate, **own)
 
 

@@ -3,6 +3,7 @@
     python -m benchmarks.counterfactual_pipelines.running NAME --capture FOLDER
     python -m benchmarks.counterfactual_pipelines.running NAME --rounds 6 --seconds 0.8
     python -m benchmarks.counterfactual_pipelines.running NAME --seconds 0.8 --changes workers=3 prefetch=1 ...
+    python -m benchmarks.counterfactual_pipelines.running NAME --settings       of its DataLoader, as JSON
 
 Rounds alternate: unchanged, without the first part, without the second, ... The order of the parts turns by one with
 each round. With --changes each one stands beside windows of the unchanged loop, as many as it takes (`pairing`), and
@@ -16,7 +17,7 @@ import json
 import os
 import time
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -43,6 +44,15 @@ TOGETHER = 2
 """Changes that share the windows of the unchanged loop beside them."""
 
 
+@dataclass(frozen=True)
+class Settings:
+    """Of the unchanged pipeline's DataLoader."""
+
+    workers: int
+    prefetch: int | None
+    batch: int | None
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("name", choices=PIPELINES)
@@ -52,17 +62,25 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--changes", nargs="+", default=[], help="a part to take away, Blur=0.5x, workers=3, ...")
     parser.add_argument("--most", type=int, default=MOST, metavar="PAIRS", help="for each change")
+    parser.add_argument("--settings", action="store_true")
     options = parser.parse_args()
     kit.seed = options.seed
     os.environ.pop("ANNOTATE", None)
     torch.set_num_threads(1)
     pipeline = PIPELINES[options.name]
-    if options.capture:
+    if options.settings:
+        print(json.dumps(asdict(settings_of(pipeline))))
+    elif options.capture:
         _capture(pipeline, options.capture)
     elif options.changes:
         print(json.dumps(_beside(pipeline, options.changes, options.seconds, options.most)))
     else:
         print(json.dumps(_rounds(pipeline, options)))
+
+
+def settings_of(pipeline: Pipeline) -> Settings:
+    loader = pipeline.build(frozenset()).loader
+    return Settings(loader.num_workers, loader.prefetch_factor, loader.batch_size)
 
 
 def _capture(pipeline: Pipeline, folder: str) -> None:

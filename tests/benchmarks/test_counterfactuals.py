@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import sys
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from benchmarks.counterfactual_pipelines import PIPELINES
+from benchmarks.counterfactual_pipelines import PIPELINES, of_dlio
 from benchmarks.counterfactual_pipelines.judging import Judged, Pairs, judge, markdown
 from benchmarks.counterfactual_pipelines.kit import Loop, Pipeline, Removed
+from benchmarks.counterfactual_pipelines.of_dlio import npz
+from benchmarks.counterfactual_pipelines.running import Settings, settings_of
+from benchmarks.counterfactual_pipelines.starting import runnable
+from benchmarks.counterfactual_pipelines.stored_kit import read_whole
+from benchmarks.prediction import batches, changes_of
 
 
 def never(_: Removed) -> Loop:
@@ -74,8 +83,53 @@ def test_naming_the_wrong_stage_and_a_bound_that_is_too_low_are_seen() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning")
-def test_every_pipeline_can_be_built_without_each_of_its_parts() -> None:
+def test_every_pipeline_of_this_python_can_be_built_without_each_of_its_parts() -> None:
     for pipeline in PIPELINES.values():
-        for part in ("", *pipeline.parts):
+        for part in ("", *pipeline.parts) if pipeline.python == Path(sys.executable) else ():
             assert pipeline.build(frozenset({part})).step_ms > 0
-    assert {pipeline.group for pipeline in PIPELINES.values()} == {"tune", "judge", "third", "fourth", "fifth", "sixth"}
+    groups = {pipeline.group for pipeline in PIPELINES.values()}
+    assert groups == {"tune", "judge", "third", "fourth", "fifth", "sixth", "seventh"}
+
+
+def test_only_pipelines_of_dlio_need_another_python() -> None:
+    others = {name for name, pipeline in PIPELINES.items() if pipeline.python != Path(sys.executable)}
+    assert others == {pipeline.name for pipeline in of_dlio.PIPELINES}
+    assert all(name.startswith("dlio_") for name in others)
+
+
+def test_pipelines_whose_python_does_not_exist_are_left_out_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    absent = Pipeline("absent_1", "seventh", (), never, python=tmp_path / "python")
+    monkeypatch.setitem(PIPELINES, "absent_1", absent)
+    assert runnable(["disk_1", "absent_1"]) == ["disk_1"]
+    assert capsys.readouterr().err == f"left out: absent_1. `make .venv-dlio/.installed` makes {tmp_path / 'python'}\n"
+    assert runnable(["disk_1"]) == ["disk_1"]
+    assert capsys.readouterr().err == ""
+
+
+def test_what_is_changed_follows_from_the_parts_and_the_settings() -> None:
+    settings = settings_of(PIPELINES["cold_clips_2"])
+    assert settings == Settings(workers=2, prefetch=2, batch=6)
+    assert list(changes_of(("read::frame", "transform::CropClip"), settings)) == [
+        "read::frame",
+        "transform::CropClip",
+        "transform::CropClip=0.5x",
+        *("workers=0", "workers=1", "workers=3"),
+        *("prefetch=1", "prefetch=6"),
+        "in_order=off",
+    ]
+    assert list(batches(settings)) == ["batch=3", "batch=3+step", "batch=12", "batch=12+step"]
+
+
+def test_files_of_dlio_are_as_its_generator_writes_them() -> None:
+    records = np.load(io.BytesIO(npz(0, 5, 7, samples=3)))
+    assert records["x"].shape == (5, 7, 3)
+    assert records["x"].dtype == np.uint8
+    assert records["y"].tolist() == [0, 0, 0]
+
+
+def test_what_was_dropped_from_the_page_cache_can_be_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"some bytes")
+    assert [read_whole(path) for _ in range(2)] == [b"some bytes"] * 2
