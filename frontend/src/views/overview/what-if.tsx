@@ -55,9 +55,9 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
     <section data-testid="what-if" ref={section}>
       <h2>What if</h2>
       <p class="muted">
-        What other settings, or a faster stage, would bring: predicted from this capture, with a 90% interval. On 26
+        What other settings, or a faster stage, would bring: predicted from this capture, with a 90% interval. On 36
         pipelines that the model had not seen, half of the predicted steps were off by less than 5%, one in ten by more
-        than 18%, most of all with more DataLoader workers (docs/whatif.md). The gain of a finding is an upper bound
+        than 19%, most of all with more DataLoader workers (docs/whatif.md). The gain of a finding is an upper bound
         instead, with all that its change may set free.
       </p>
       {capture.selection !== undefined && (
