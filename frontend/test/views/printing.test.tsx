@@ -62,6 +62,7 @@ it("waits for the timeline of a view that was not on screen", () => {
     timeline.value = EMPTY_TIMELINE;
   });
   act(printPage);
+  act(printPage);
   expect(print).not.toHaveBeenCalled();
   act(() => {
     timeline.value = { ...EMPTY_TIMELINE, error: "cannot be read" };

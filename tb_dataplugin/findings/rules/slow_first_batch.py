@@ -11,7 +11,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import EPOCH_START, ONCE_PER_WORKER
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.units import duration, percent, plural
 
 LIVE_ON = (
     "Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and open files. "
@@ -84,7 +84,7 @@ def _waited(starts: StartSignals, saved: float, steps: float | None) -> Iterator
     if starts.shutdown_us:
         text = f"{duration(starts.shutdown_us / starts.repeated)} before that to stop the DataLoader workers"
         yield time("shutdown", starts.shutdown_us, text)
-    of = f" (of {steps:.0f} steps)" if steps else ""
+    of = f" (of {plural(round(steps), 'step')})" if steps else ""
     yield time("saved_per_epoch", saved, f"up to {duration(saved / starts.repeated)} per epoch{of} can go")
 
 

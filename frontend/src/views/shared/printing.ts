@@ -31,6 +31,7 @@ let isAsked = false;
 
 /** Of this page alone, once all of it is drawn: the page around it would print what is in sight. */
 export function printPage(): void {
+  if (isAsked) return; // of two clicks the second comes while the first waits
   const onScreen = theme.value;
   isAsked = true;
   show(true, "light");
