@@ -154,10 +154,12 @@ def _rest(capture: pb.Capture) -> float | None:
 
 
 def _limit(name: str) -> PerCapture:
-    """What the training thread waited for outside the data wait."""
+    """What the training thread waited for outside the data wait; blocked by a device it is where that is busy."""
 
     def of(capture: pb.Capture) -> float | None:
         limits = capture.thread_samples.host_limited_by_us
+        if name == "blocked" and capture.devices:
+            return None
         return float(getattr(limits, name)) if limits.HasField(name) else None  # type: ignore[arg-type]
 
     return of

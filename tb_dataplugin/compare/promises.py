@@ -21,7 +21,7 @@ def promises(
     before: Sequence[Run], after: Sequence[Run], unit: Unit, time: Quantity | None, stages: Sequence[Quantity]
 ) -> tuple[Evidence, ...]:
     """For findings about stages that now take less, or are gone, and for those about no stage: these are gone as well,
-    or still there. Nothing where a step is not what it was, or where how long it takes is not known to have changed.
+    or still there; none of them where steps take longer. Nothing where a step is not what it was, or where how long it takes is not known to have changed.
     """
     step, changed = _units_per_step(before, unit), _units_per_step(after, unit)
     if time is None or time.before_us is None or time.after_us is None or not step or not changed:
@@ -38,7 +38,7 @@ def promises(
     for number, finding in _bounds(before[0]):
         if finding.stage in acted_on:
             found.append(_fact(number, finding, saved, None))
-        elif finding.stage not in known:
+        elif finding.stage not in known and saved > 0:
             found.append(_fact(number, finding, saved, left.get((finding.rule, finding.stage))))
     return tuple(found[:MOST])
 

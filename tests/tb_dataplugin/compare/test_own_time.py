@@ -16,7 +16,7 @@ FILE = "/home/me/boards.py"
 SOURCES = {(FILE, 36): "loss.backward()", (FILE, 41): 'board.add_images("out", out, n)'}
 LOG, STEP = ("step", FILE, 41), ("step", FILE, 36)
 STEPS = 20
-RUNNING, LOCK = 0, 2
+RUNNING, BLOCKED, LOCK = 0, 1, 2
 
 
 def capture(step_us: int, stacks: Sequence[tuple[str, str, int]], states: Sequence[int], name: str) -> Capture:
@@ -85,6 +85,21 @@ def test_what_came_of_a_promise_about_no_stage_is_said() -> None:
     after.findings.add(rule="no_such_rule", title="A lock", gain_us_per_step=500)
     texts = said(compare([images_are_logged()], [after]), "promise")
     assert next(one for one in texts if "(A lock)" in one).endswith("; after, it is still there, up to 500 µs")
+
+
+def test_where_steps_take_longer_no_promise_about_no_stage_came_of_it() -> None:
+    before = nothing_is_logged()
+    before.findings.add(rule="no_such_rule", title="A lock", gain_us_per_step=500)
+    assert not [one for one in said(compare([before], [images_are_logged()]), "promise") if "(A lock)" in one]
+
+
+def test_a_thread_that_a_device_blocks_is_no_part_of_the_rest() -> None:
+    """Its waiting for the device is there twice else."""
+    found, beside = capture(5000, [STEP] * 200, [BLOCKED] * 200, "run_1.1"), nothing_is_logged()
+    assert "rest:blocked" in {part.name for part in compare([found], [beside]).parts}
+    for one in (found, beside):
+        one.devices.add()
+    assert "rest:blocked" not in {part.name for part in compare([found], [beside]).parts}
 
 
 def test_parts_of_the_training_thread_are_named_in_words() -> None:
