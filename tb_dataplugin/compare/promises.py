@@ -21,7 +21,8 @@ def promises(
     before: Sequence[Run], after: Sequence[Run], unit: Unit, time: Quantity | None, stages: Sequence[Quantity]
 ) -> tuple[Evidence, ...]:
     """For findings about stages that now take less, or are gone, and for those about no stage: these are gone as well,
-    or still there; none of them where steps take longer. Nothing where a step is not what it was, or where how long it takes is not known to have changed.
+    or still there; none of them where steps take longer. Nothing where a step is not what it was, or where how long it
+    takes is not known to have changed.
     """
     step, changed = _units_per_step(before, unit), _units_per_step(after, unit)
     if time is None or time.before_us is None or time.after_us is None or not step or not changed:
