@@ -47,6 +47,7 @@ DoubtCode = Literal[
     "short_window",
     "profiler_weight",
     "busy_machine",
+    "recorder_load",
 ]
 
 

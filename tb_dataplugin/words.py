@@ -324,6 +324,15 @@ def cause_label(cause: str) -> str:
     return label_of(CAUSES, cause)
 
 
+def training_part(cause: str, has_device: bool) -> str:
+    """A part of the training thread's time in words, by its cause; "gil": waiting for Python's lock."""
+    if cause == "gil":
+        return "training thread waiting for Python's lock (GIL)"
+    if not has_device:
+        return "training thread outside the data wait"
+    return f"training thread, idle: {cause_label(cause)}"
+
+
 def counter_term(counter: str) -> CounterTerm:
     """The counter in words; any other writer's counter keeps its name and has no unit."""
     return next((term for term in COUNTERS if term.id == counter), CounterTerm(counter, counter))

@@ -1,8 +1,8 @@
 """Datasets: `dataset`, and how a session times them.
 
 One `sample` span is one item that the DataLoader asked for. In nested datasets (``Subset`` of ``ImageFolder``)
-it carries the name of the outermost that does more than choose items (torch's own ``Subset`` only does that), and the
-inner ones open none of their own.
+it carries the name of the outermost that does more than choose items (torch's own ``Subset`` only does that, and its
+``ConcatDataset`` of datasets of one class), and the inner ones open none of their own.
 """
 
 from __future__ import annotations
@@ -66,15 +66,14 @@ def time_dataset(patches: Patches, ds: object) -> None:
     time_functions(patches, ds)
 
 
-def behind_subsets(ds: object) -> object:
-    """The dataset itself; of torch's ``Subset`` the one that it chooses from."""
+def behind_subsets(ds: object, depth: int = _DEEPEST) -> object:
+    """The dataset itself; of torch's ``Subset`` the one that it chooses from, of its ``ConcatDataset`` the first one,
+    where all are of one class."""
     data = sys.modules.get("torch.utils.data")
-    for _ in range(_DEEPEST):
-        inner = attribute(ds, "dataset") if data is not None and type(ds) is data.Subset else None
-        if inner is None or not _looks_like_dataset(inner):
-            break
-        ds = inner
-    return ds
+    if data is None or not depth or type(ds) not in (data.Subset, data.ConcatDataset):
+        return ds
+    inner = [behind_subsets(each, depth - 1) for each in inner_datasets(ds)]
+    return inner[0] if len({type(each) for each in inner}) == 1 else ds
 
 
 def follow_iteration(patches: Patches, ds: object) -> None:

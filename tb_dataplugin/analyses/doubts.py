@@ -7,6 +7,7 @@ from typing import Final
 
 from tb_dataplugin.analyses.other_programs import crowd_sentence, find_other_programs
 from tb_dataplugin.analyses.profiler_weight import HEAVY, weight_sentence
+from tb_dataplugin.analyses.recorder_load import find_recorder_load, recorder_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.units import count, plural
@@ -21,7 +22,7 @@ _LATE_NOTE: Final = "no data from"
 
 def find_doubts(results: Results) -> tuple[Doubt, ...]:
     """From the diagnostics of `results` among others: these have to be there."""
-    parts = (_cut_off, _late_workers, _lost, _dropped, _clocks, _short, _profiler, _crowd)
+    parts = (_cut_off, _late_workers, _lost, _dropped, _clocks, _short, _profiler, _crowd, _recorder)
     return tuple(doubt for part in parts for doubt in part(results))
 
 
@@ -111,6 +112,12 @@ def _crowd(results: Results) -> Iterator[Doubt]:
     found = find_other_programs(results)
     if found is not None and found.crowd:
         yield Doubt("busy_machine", crowd_sentence(found))
+
+
+def _recorder(results: Results) -> Iterator[Doubt]:
+    found = find_recorder_load(results)
+    if found is not None and found.crowds:
+        yield Doubt("recorder_load", recorder_sentence(found))
 
 
 def _more(results: Results) -> str:

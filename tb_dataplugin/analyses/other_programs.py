@@ -1,7 +1,8 @@
 """CPUs that programs other than this one took while it was recorded.
 
-The host's load is of all programs; the training process and its DataLoader workers have counters of their own. What is
-left are others: times of stages, and what a change would bring, are then those of a machine that is shared.
+The host's load is of all programs; the training process, its DataLoader workers and the process that looks at their
+threads have counters of their own. What is left are others: times of stages, and what a change would bring, are then
+those of a machine that is shared.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.sampling_cost import sampling_cpus
 from tb_dataplugin.analyses.taken_cpus import building_cpus, training_costs
 from tb_dataplugin.units import significant
 
@@ -45,7 +47,7 @@ def find_other_programs(results: Results) -> OtherPrograms | None:
     mine = building_cpus(results)
     if mine is None or thread.process_cpu_ns is None:
         return None
-    own = mine + thread.process_cpu_ns / results.window.duration_ns
+    own = mine + thread.process_cpu_ns / results.window.duration_ns + sampling_cpus(results)
     return OtherPrograms(load.cores, load.cpu_busy, max(0.0, load.cpu_busy * load.cores - own))
 
 

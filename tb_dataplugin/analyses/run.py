@@ -35,14 +35,14 @@ from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.restarts import find_restarts
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_slow_samples
-from tb_dataplugin.analyses.sawtooth import find_sawtooth
+from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
 from tb_dataplugin.analyses.stage_summary import summarise_stages
 from tb_dataplugin.analyses.stages import StageTree, build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.steady_state import find_steady_state
-from tb_dataplugin.analyses.step_table import tabulate_steps
+from tb_dataplugin.analyses.step_table import StepTable, tabulate_steps
 from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
 from tb_dataplugin.analyses.syncs import find_syncs
 from tb_dataplugin.analyses.thread_limits import find_thread_limits
@@ -55,7 +55,7 @@ from tb_dataplugin.analyses.workers import BatchTimes, Workers, find_workers
 from tb_dataplugin.analyses.wrapper_rows import with_wrapper_paths, with_wrappers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Window
-from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.model.trace import LoaderInfo, Trace
 from tb_dataplugin.options import AnalysisOptions
 
 Known = TypeVar("Known")
@@ -142,7 +142,7 @@ def run_analyses(
         trace=trace,
         window=window,
         steps=table,
-        sawtooth=find_sawtooth(table, settings.num_workers if settings else None) if table else None,
+        sawtooth=_rhythm(table, settings) if table else None,
         devices=devices,
         gaps=_gaps(trace, seen, options.max_gaps),
         copies=find_copies(trace, window, devices),
@@ -178,6 +178,12 @@ def run_analyses(
         uneven=find_uneven_batches(trace, tree, table, loop, use, batches),
     )
     return _completed(results, reasons.missing)
+
+
+def _rhythm(table: StepTable, settings: LoaderInfo | None) -> Sawtooth | None:
+    workers = settings.num_workers if settings else None
+    found = find_sawtooth(table, workers) or find_rhythm(table)
+    return None if found and not found.of_workers and found.period == workers else found
 
 
 def _with_code_around(results: Results) -> Throughput | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,9 @@ from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace, WorkerProcess
 
 MOST = 20
+
+SLOW: Final = 0.1
+"""Part of the slowest one's time, from which a sample stands beside it: what takes less explains nothing beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,14 @@ def find_slow_samples(
     if apart is None:
         return found
     return tuple(replace(sample, apart=bool(apart[row])) for sample, row in zip(found, slowest, strict=True))
+
+
+def listed_samples(samples: tuple[SlowSample, ...]) -> tuple[SlowSample, ...]:
+    """Those that are slow beside the slowest of the loop as it goes on."""
+    times = [sample.duration_ns - sample.collected_ns for sample in samples]
+    usual = [time for sample, time in zip(samples, times, strict=True) if not sample.apart and not sample.first]
+    least = SLOW * max(usual or times, default=0)
+    return tuple(sample for sample, time in zip(samples, times, strict=True) if time >= least)
 
 
 def _first_of_iterators(trace: Trace, tree: StageTree, samples: npt.NDArray[np.intp]) -> set[int]:

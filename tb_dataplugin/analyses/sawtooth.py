@@ -1,9 +1,19 @@
-"""The sawtooth: every N-th step waits, because N DataLoader workers have their batches ready at about the same time."""
+"""Steps that wait at regular distances.
+
+The sawtooth: every N-th step waits, because N DataLoader workers have their batches ready at about the same time. Else
+a few steps, each so many after the one before, have most of the data wait: there something takes long that the steps
+between live on (a file that holds their samples). Which steps stand out is decided by their waits alone; that so many
+of so many steps lie at such distances by chance has a probability, which is counted.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
 from typing import Final
+
+import numpy as np
 
 from tb_dataplugin.analyses.step_table import StepTable
 
@@ -19,30 +29,33 @@ TOOTH_SHARE: Final = 0.6
 LEAST_WAIT: Final = 0.02
 """Data wait as a share of the steps, below which it is noise, whatever its pattern."""
 
+CHANCE: Final = 0.05
+"""Probability up to which regular distances are not taken for chance: that of all intervals here."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
-    """`period` is the number of workers, `data_wait_ns` that of every `period`-th step, `share` its share of the data
-    wait that is not told apart; `steps` are the numbers of the steps that stand out.
+    """`period` is the number of workers where `of_workers`, `data_wait_ns` that of every `period`-th step, `share` its
+    share of the data wait that is not told apart; `steps` are the numbers of the steps that stand out, of `count`.
     """
 
     period: int
     data_wait_ns: int
     share: float
     steps: tuple[int, ...]
+    count: int
     without_starts: bool = False
     """Data wait that is told apart is left out of all of it."""
+    of_workers: bool = True
 
 
 def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
     """None where one step in `num_workers` does not stand out. What is told apart is no part of the pattern."""
     period = num_workers or 0
     rows = table.rows
-    if period < 2 or len(rows) < LEAST_TEETH * period:
-        return None
-    waits = [(row.data_wait_ns or 0) - row.apart_ns for row in rows]
+    waits = _waits(table)
     whole = sum(waits)
-    if not whole or whole < LEAST_WAIT * sum(row.duration_ns for row in rows):
+    if period < 2 or len(rows) < LEAST_TEETH * period or not whole:
         return None
     phases = [sum(waits[phase::period]) for phase in range(period)]
     most = max(phases)
@@ -52,4 +65,54 @@ def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
     places = range(phases.index(most), len(rows), period)
     teeth = tuple(rows[place].number for place in places if waits[place] > mean)
     is_partial = any(row.apart_ns for row in rows)
-    return Sawtooth(period, most, most / whole, teeth, is_partial) if len(teeth) >= LEAST_TEETH else None
+    found = Sawtooth(period, most, most / whole, teeth, len(rows), is_partial)
+    return found if len(teeth) >= LEAST_TEETH else None
+
+
+def find_rhythm(table: StepTable) -> Sawtooth | None:
+    """Steps at regular distances that have most of the data wait; None where chance may have put them there."""
+    waits, rows = _waits(table), table.rows
+    places = _outstanding(waits)
+    gaps = np.diff(places)
+    if len(places) < 2 or 2 * len(places) >= len(rows) or gaps.max() - gaps.min() > 1:
+        return None
+    most, whole = sum(waits[place] for place in places), sum(waits)
+    if 2 * most < whole or _chance(len(rows), len(places)) > CHANCE or not _fills(places, len(rows)):
+        return None
+    steps = tuple(rows[place].number for place in places)
+    is_partial = any(row.apart_ns for row in rows)
+    return Sawtooth(round(float(gaps.mean())), most, most / whole, steps, len(rows), is_partial, of_workers=False)
+
+
+def _waits(table: StepTable) -> list[int]:
+    """Without what is told apart; empty where they are noise."""
+    waits = [(row.data_wait_ns or 0) - row.apart_ns for row in table.rows]
+    return waits if sum(waits) >= LEAST_WAIT * sum(row.duration_ns for row in table.rows) else []
+
+
+def _outstanding(waits: Sequence[int]) -> list[int]:
+    """Places of the longer ones, where the variance within longer and shorter ones is least (Otsu's threshold)."""
+    if len(waits) < 2:
+        return []
+    values = np.array(waits, dtype=np.float64)
+    order = np.argsort(-values, kind="stable")
+    above, many = np.cumsum(values[order])[:-1], np.arange(1, len(values))
+    between = many * (len(values) - many) * (above / many - (values.sum() - above) / (len(values) - many)) ** 2
+    return sorted(order[: int(between.argmax()) + 1].tolist())
+
+
+def _fills(places: Sequence[int], count: int) -> bool:
+    """There is no room for another one at such a distance, before the first or after the last."""
+    most = int(np.diff(places).max())
+    return places[0] < most and count - 1 - places[-1] < most
+
+
+def _chance(count: int, few: int) -> float:
+    """That so few of so many places, drawn at random, are at distances that differ by one at most and fill them."""
+    found = 0
+    for least in range(1, count // max(1, few - 1) + 1):
+        for longer in range(few - 1):  # so many of the distances are by one longer
+            most, length = least + (longer > 0), (few - 1) * least + longer
+            starts = min(most, count - length) - max(0, count - length - most)
+            found += comb(few - 1, longer) * max(0, starts)
+    return found / comb(count, few)

@@ -3,14 +3,16 @@ collector, missing CPUs, or whatever blocks a thread.
 
 A part of the time (a cause of idle time, the data wait) is divided by the samples that fall into it: a share of them is
 a share of its time. The collector alone is measured. The limits are disjoint, in the order above, and what is left of
-a part ran on a CPU. Where the training thread waits for data and is blocked, the limits are those of the DataLoader
-worker while it built the batch that this wait received.
+a part ran on a CPU. Where the training thread waits for a batch that is not built yet and is blocked, the limits are
+those of the DataLoader worker that builds it. What the training thread does in its data wait itself (drawing indices,
+deserialising) is its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Final
 
 import numpy as np
@@ -42,33 +44,63 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """Parts of `whole_ns`, disjoint; what is left ran on a CPU. None: not known.
+class Side:
+    """What one side did in its part of the time: disjoint, and all of it. `samples` are those of its threads.
 
-    `gil_error_ns`: half of the 95% interval of `gil_ns`. `samples` are those that it is estimated from.
-    `in_workers_ns`: the part of `gil_ns` in which a DataLoader worker waited for the lock of its own process;
-    `gc_in_workers_ns` that of `gc_ns` in which one collected.
-    `with_workers`: while the training thread waits, what counts is what the DataLoader workers did.
+    `gil_ns` is None where waiting for the lock cannot be told from being blocked.
+    """
+
+    gil_ns: int | None
+    gc_ns: int
+    no_cpu_ns: int
+    blocked_ns: int
+    running_ns: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Parts of `whole_ns`.
+
+    `awaited_ns`: the training thread was blocked, and a DataLoader worker had not finished its batch. `training` is of
+    the rest of the time, and `workers` of this one; None where there is none, or where they were not sampled.
+    `gil_error_ns`: half of the 95% interval of `gil_ns`.
     """
 
     whole_ns: int
-    gil_ns: int | None
-    gc_ns: int | None
-    no_cpu_ns: int | None
-    blocked_ns: int | None
+    training: Side
     gil_error_ns: int
-    samples: int
-    in_workers_ns: int = 0
-    with_workers: bool = False
-    gc_in_workers_ns: int = 0
+    awaited_ns: int = 0
+    workers: Side | None = None
 
     @property
-    def gil_in_training_ns(self) -> int | None:
-        return None if self.gil_ns is None else max(0, self.gil_ns - self.in_workers_ns)
+    def sides(self) -> tuple[Side, ...]:
+        return (self.training,) if self.workers is None else (self.training, self.workers)
 
     @property
-    def gc_in_training_ns(self) -> int | None:
-        return None if self.gc_ns is None else self.gc_ns - self.gc_in_workers_ns
+    def gil_ns(self) -> int | None:
+        """None: not known, as of the others."""
+        known_times = [side.gil_ns for side in self.sides if side.gil_ns is not None]
+        return sum(known_times) if len(known_times) == len(self.sides) else None
+
+    @property
+    def gc_ns(self) -> int:
+        return sum(side.gc_ns for side in self.sides)
+
+    @property
+    def no_cpu_ns(self) -> int:
+        return sum(side.no_cpu_ns for side in self.sides)
+
+    @property
+    def blocked_ns(self) -> int | None:
+        if self.awaited_ns and self.workers is None:
+            return None
+        return sum(side.blocked_ns for side in self.sides)
+
+    @property
+    def in_workers_ns(self) -> int:
+        """The part of `gil_ns` in which a DataLoader worker waited for the lock of its own process."""
+        return 0 if self.workers is None else self.workers.gil_ns or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +133,8 @@ class _Shares:
     effective: float
     """As many independent samples of equal weight would say as much."""
     lock_known: bool
-    in_workers: float = 0.0
-    """The part of `gil` that DataLoader workers have."""
+    awaited: float = 0.0
+    """The part of `blocked` in which a batch was being built."""
 
 
 def find_thread_limits(
@@ -179,72 +211,69 @@ class _Finder:
         shares = _shares_in(self.training, part, self.beside)
         if shares is None:
             return None
-        gc = self.collections.intersect(part).total_ns
-        return self._limits(part, shares, gc, shares.no_cpu, shares.blocked)
+        side = _side(part.total_ns, shares, self.collections.intersect(part).total_ns)
+        return Limits(part.total_ns, side, _gil_error(part, shares, shares.gil))
 
     def waiting(self, part: Intervals) -> Limits | None:
         """Of a part in which the training thread waits for data."""
-        shares = _shares_in(self.training, part, EMPTY)
+        built = self._built_meanwhile(part)
+        shares = _shares_in(self.training, part, EMPTY, built)
         if shares is None:
             return None
+        whole, awaited = part.total_ns, round(shares.awaited * part.total_ns)
+        # While DataLoader workers still build the batch, a collection here holds up nothing.
         gc = self.collections.intersect(part).minus(self._missing).total_ns
-        if not self._has_workers:
-            return self._limits(part, shares, gc, shares.no_cpu, shares.blocked)
-        theirs = None if self.workers is None else _shares_of_workers(self.samples, self.workers, part)
+        side = _side(whole, replace(shares, blocked=shares.blocked - shares.awaited), gc, whole - awaited)
+        theirs = self._of_workers(built) if awaited else None
         if theirs is None:  # what those wait for that it waits for is not known
-            return self._limits(part, shares, gc, shares.no_cpu, None)
+            return Limits(whole, side, _gil_error(part, shares, shares.gil), awaited)
         collecting = self.costs.gc if self.costs is not None and self.costs.gc is not None else 0.0
-        both = _Shares(
-            gil=shares.gil + shares.blocked * theirs.gil,
-            running=shares.running,
-            no_cpu=shares.no_cpu + shares.blocked * theirs.no_cpu,
-            blocked=shares.blocked * theirs.blocked,
-            samples=shares.samples,
-            effective=shares.effective,
-            lock_known=shares.lock_known and theirs.lock_known,
-            in_workers=shares.blocked * theirs.gil,
-        )
-        theirs_ns = round(shares.blocked * min(collecting, theirs.running) * part.total_ns)
-        found = self._limits(part, both, gc + theirs_ns, both.no_cpu, both.blocked)
-        in_workers = max(0, (found.gc_ns or 0) - gc)
-        return replace(found, with_workers=True, gc_in_workers_ns=in_workers)
+        workers = _side(awaited, theirs, round(min(collecting, theirs.running) * awaited))
+        error = _gil_error(part, shares, shares.gil + shares.awaited * theirs.gil)
+        return Limits(whole, side, error, awaited, workers)
 
     @property
     def _missing(self) -> Intervals:
-        """While DataLoader workers still build the batch, a collection here holds up nothing."""
         return EMPTY if self.workers is None else missing_batches(self.workers.batches)
 
-    @property
-    def _has_workers(self) -> bool:
-        return self.workers is not None or any(not thread.is_training for thread in self.samples.threads)
+    def _built_meanwhile(self, part: Intervals) -> Intervals:
+        """When DataLoader workers still built the batch that the part waits for; all of it where that is not known."""
+        if self.workers is not None:
+            return part.intersect(self._missing)
+        return part if any(not thread.is_training for thread in self.samples.threads) else EMPTY
 
-    def _limits(self, part: Intervals, shares: _Shares, gc_ns: int, no_cpu: float, blocked: float | None) -> Limits:
-        """Each is at most what those before it leave of the part."""
-        whole = part.total_ns
-        gil = round(shares.gil * whole) if shares.lock_known else 0
-        gc = min(gc_ns, whole - gil)
-        waiting = min(round(no_cpu * whole), whole - gil - gc)
-        rest = None if blocked is None else min(round(blocked * whole), whole - gil - gc - waiting)
-        error = _95 * (shares.gil * (1 - shares.gil) / max(1.0, shares.effective)) ** 0.5
-        return Limits(
-            whole_ns=whole,
-            gil_ns=gil if shares.lock_known else None,
-            gc_ns=gc,
-            no_cpu_ns=waiting,
-            blocked_ns=rest,
-            gil_error_ns=round(error * whole),
-            samples=shares.samples,
-            in_workers_ns=round(shares.in_workers * whole),
-        )
+    def _of_workers(self, part: Intervals) -> _Shares | None:
+        return None if self.workers is None else _shares_of_workers(self.samples, self.workers, part)
 
 
-def _shares_in(thread: SampledThread, part: Intervals, beside: Intervals) -> _Shares | None:
+def _side(whole_ns: int, shares: _Shares, gc_ns: int, most_ns: int | None = None) -> Side:
+    """Shares are of the whole, of which the side has `most_ns`. Each takes what those before it leave of that."""
+    left = whole_ns if most_ns is None else most_ns
+    times: list[int] = []
+    for time in (
+        round(shares.gil * whole_ns),
+        gc_ns,
+        round(shares.no_cpu * whole_ns),
+        round(shares.blocked * whole_ns),
+    ):
+        times.append(min(time, left))
+        left -= times[-1]
+    gil, gc, no_cpu, blocked = times
+    return Side(gil if shares.lock_known else None, gc, no_cpu, blocked, left, shares.samples)
+
+
+def _gil_error(part: Intervals, shares: _Shares, gil: float) -> int:
+    error = _95 * sqrt(gil * (1 - gil) / max(1.0, shares.effective))
+    return round(error * part.total_ns)
+
+
+def _shares_in(thread: SampledThread, part: Intervals, beside: Intervals, awaited: Intervals = EMPTY) -> _Shares | None:
     """`beside`: when a blocked thread waits for work that is done, in another thread of its process."""
     inside = part.contains(thread.time_ns)
-    return _shares(thread, np.where(inside, thread.weight_ns, 0).astype(np.float64), beside)
+    return _shares(thread, np.where(inside, thread.weight_ns, 0).astype(np.float64), beside, awaited)
 
 
-def _shares(thread: SampledThread, weight: Floats, beside: Intervals) -> _Shares | None:
+def _shares(thread: SampledThread, weight: Floats, beside: Intervals, awaited: Intervals = EMPTY) -> _Shares | None:
     """None where too few samples have any weight."""
     count, total = int((weight > 0).sum()), float(weight.sum())
     if count < LEAST_SAMPLES or not total:
@@ -258,6 +287,7 @@ def _shares(thread: SampledThread, weight: Floats, beside: Intervals) -> _Shares
         samples=count,
         effective=total**2 / float((weight**2).sum()),
         lock_known=thread.lock_known,
+        awaited=float(weight[blocked & awaited.contains(thread.time_ns)].sum()) / total,
     )
 
 

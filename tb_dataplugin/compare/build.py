@@ -10,6 +10,7 @@ from tb_dataplugin.compare.build_flames import flame_report
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
 from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
+from tb_dataplugin.compare.own_lines import own_lines
 from tb_dataplugin.compare.parts import compare_parts
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
 from tb_dataplugin.compare.promises import promises
@@ -61,6 +62,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         settings=settings,
         not_judged=not_judged(first, second, unit, stages, settings),
         promises=promises(first, second, unit, time, stages),
+        own_lines=own_lines(first, second, unit, time),
     )
     verdict = judge(compared)
     return pb.Comparison(

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
+from tb_dataplugin.compare.noise import Z_95, share_variance
 from tb_dataplugin.compare.quantity import Bounds
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import percent
+from tb_dataplugin.words import training_part
 
 LineOutcome = Literal["more", "less", "new", "gone", "not_significant", "identical"]
 
-Z_95: Final = 1.96
 Z_NAMED: Final = 3.0
 """Standard errors from which a change is named: of a hundred lines that stayed as they were, one in four comparisons
 would be by chance at least."""
@@ -89,10 +90,10 @@ class _Side:
         each = [_share_in(run, wanted, key) for run in self.runs]
         mean = math.fsum(each) / len(each)
         named = f"{line.function}" if not wanted[2] else line.text
-        return _Share(mean, max(_sampling(mean, self.samples), _between(each)), line.place, named)
+        return _Share(mean, max(share_variance(mean, self.samples), _between(each)), line.place, named)
 
     def absent(self) -> _Share:
-        return _Share(0.0, _sampling(0.0, self.samples), "", "")
+        return _Share(0.0, share_variance(0.0, self.samples), "", "")
 
 
 def _has_all_lines(part: pb.PartLines) -> bool:
@@ -119,7 +120,7 @@ def _parts_of_run(run: Run) -> dict[str, list[pb.PartLines]]:
         for part in capture.lines.stages:
             found.setdefault(part.name, []).append(part)
         for part in capture.lines.training:
-            found.setdefault(f"training thread: {part.name}", []).append(part)
+            found.setdefault(training_part(part.name, bool(capture.devices)), []).append(part)
     return found
 
 
@@ -127,7 +128,7 @@ def _compare(name: str, before: _Side, after: _Side) -> LinesChange:
     if not before.is_known or not after.is_known:
         text = f"too few stack samples, {before.samples} before and {after.samples} after"
         return LinesChange(name, before.samples, after.samples, (), (), text)
-    functions, lines = (tuple(_changes(before, after, key)) for key in (_function, _line))
+    functions, lines = (tuple(_changes(before, after, key)) for key in (_function, line_key))
     return LinesChange(name, before.samples, after.samples, functions, lines, "")
 
 
@@ -170,13 +171,6 @@ def _share_in(run: tuple[pb.PartLines, ...], wanted: Key, key: Callable[[pb.Line
     return time / whole if whole else 0.0
 
 
-def _sampling(share: float, samples: int) -> float:
-    """Variance of a share of so many samples, near 0 and 1 as well (Agresti and Coull)."""
-    many = samples + Z_95**2
-    near = (share * samples + Z_95**2 / 2) / many
-    return near * (1 - near) / many
-
-
 def _between(shares: list[float]) -> float:
     """Variance of the mean of several runs, by how much they differ; 0 of one."""
     if len(shares) < 2:
@@ -189,7 +183,7 @@ def _function(line: pb.Line) -> Key:
     return line.function, PurePosixPath(line.file).name, ""
 
 
-def _line(line: pb.Line) -> Key:
+def line_key(line: pb.Line) -> Key:
     return line.function, PurePosixPath(line.file).name, line.source or str(line.line)
 
 

@@ -34,6 +34,7 @@ SHOWN: Final = 0.05
 MOST_CORRELATION: Final = 0.8
 """Of a block with the next; more would say that the run holds no two independent blocks."""
 
+Z_95: Final = 1.96
 
 BELIEF: Final = 6
 """How many repeated runs the assumption about luck weighs as much as."""
@@ -91,6 +92,13 @@ class Change:
         """How far from 0 (or from the truth) noise gets with this probability; None when not known, or boundless."""
         far = math.inf if self.error is None else self.error * student.critical(probability, self.freedom)
         return far if far <= BOUNDLESS else None
+
+
+def share_variance(share: float, samples: int) -> float:
+    """Variance of a share of so many samples, near 0 and 1 as well (Agresti and Coull)."""
+    many = samples + Z_95**2
+    near = (share * samples + Z_95**2 / 2) / many
+    return near * (1 - near) / many
 
 
 def mean_figure(blocks: Floats) -> Figure | None:

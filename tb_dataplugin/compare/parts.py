@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.compare.noise import Floats, holm
+from tb_dataplugin.compare.noise import Floats, holm, share_variance
 from tb_dataplugin.compare.quantity import (
     NEEDS_RUNS,
     NONE_AFTER,
@@ -22,11 +22,17 @@ from tb_dataplugin.compare.quantity import (
 )
 from tb_dataplugin.compare.ratio import PartFigure, Ratio, part_figure, part_mean
 from tb_dataplugin.compare.sides import Run, Unit, step_blocks, time_per_unit
+from tb_dataplugin.findings.limit_texts import NAMES
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.words import cause_label
 
 ALARM: Final = 0.03
 """Probability that any part of the time is called more or less between equal sides; the same for data wait by stage."""
+
+OWN: Final = "rest:"
+"""Begins the names of what the training thread waited for outside the data wait."""
+
+LIMITS: Final = ("gil", "gc", "no_cpu", "blocked")
 
 PerCapture = Callable[[pb.Capture], float | None]
 PerStep = Callable[[pb.Step], float]
@@ -41,6 +47,8 @@ class _Part:
     title: str
     of_capture: PerCapture
     of_step: PerStep | None = None
+    of_samples: PerCapture | None = None
+    """Where it is a share of samples of `_rest`: how many these are."""
     is_gone: bool = False
     """Of the data wait of a stage that the other side does not have any more."""
 
@@ -119,6 +127,7 @@ def _parts(captures: Sequence[pb.Capture], left: Set[str]) -> list[_Part]:
         _Part("part", "data_wait", "data wait", _data_wait, lambda step: step.data_wait_us - step.apart_us),
         _Part("part", "rest", "rest of the step", _rest, lambda step: step.duration_us - step.data_wait_us),
         _Part("part", "device_busy", "device busy", _device_busy, lambda step: step.device_busy_us),
+        *(_Part("part", f"{OWN}{name}", NAMES[name], _limit(name), of_samples=_samples) for name in LIMITS),
         *(
             _Part("part", f"idle:{cause}", f"idle: {label}", _idle(cause), _idle_of_step(cause))
             for cause, label in idle
@@ -142,6 +151,31 @@ def _data_wait(capture: pb.Capture) -> float | None:
 
 def _rest(capture: pb.Capture) -> float | None:
     return capture.window_us - capture.loader.wait_us if capture.HasField("loader") else None
+
+
+def _limit(name: str) -> PerCapture:
+    """What the training thread waited for outside the data wait; blocked by a device it is where that is busy."""
+
+    def of(capture: pb.Capture) -> float | None:
+        limits = capture.thread_samples.host_limited_by_us
+        if name == "blocked" and capture.devices:
+            return None
+        return float(getattr(limits, name)) if limits.HasField(name) else None  # type: ignore[arg-type]
+
+    return of
+
+
+def _samples(capture: pb.Capture) -> float:
+    return float(capture.thread_samples.host_limited_by_us.samples)
+
+
+def _sampling(part: _Part, capture: pb.Capture) -> float:
+    """Variance (us squared) of a part that is a share of samples."""
+    spent, whole = part.of_capture(capture), _rest(capture)
+    samples = part.of_samples(capture) if part.of_samples else 0.0
+    if spent is None or not whole or not samples:
+        return 0.0
+    return whole**2 * share_variance(min(1.0, spent / whole), round(samples))
 
 
 def _device_busy(capture: pb.Capture) -> float | None:
@@ -196,4 +230,7 @@ def _figure(part: _Part, run: Run, unit: Unit) -> PartFigure | None:
     blocks: Floats = np.empty(0)
     if part.of_step and steps:
         blocks = np.concatenate([step_blocks(capture, part.of_step) for capture in run.captures]) * (steps / count)
+    if part.of_samples is not None:
+        variance = sum(_sampling(part, capture) for capture in run.captures)
+        return PartFigure(spent / count, whole, variance / count**2, max(1.0, (run.total(part.of_samples) or 0.0) - 1))
     return part_figure(spent / count, whole, blocks)

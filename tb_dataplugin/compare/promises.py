@@ -12,7 +12,7 @@ from tb_dataplugin.findings.evidence import time as evidence_time
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import duration
 
-MOST: Final = 2
+MOST: Final = 4
 ALIKE: Final = 0.01
 """Relative difference of samples per step, up to which a step is the same before and after."""
 
@@ -20,8 +20,9 @@ ALIKE: Final = 0.01
 def promises(
     before: Sequence[Run], after: Sequence[Run], unit: Unit, time: Quantity | None, stages: Sequence[Quantity]
 ) -> tuple[Evidence, ...]:
-    """For findings about stages that now take less, or are gone; nothing where a step is not what it was, or where how
-    long it takes is not known to have changed.
+    """For findings about stages that now take less, or are gone, and for those about no stage: these are gone as well,
+    or still there; none of them where steps take longer. Nothing where a step is not what it was, or where how long it
+    takes is not known to have changed.
     """
     step, changed = _units_per_step(before, unit), _units_per_step(after, unit)
     if time is None or time.before_us is None or time.after_us is None or not step or not changed:
@@ -32,7 +33,14 @@ def promises(
         return ()
     saved = (time.before_us - time.after_us) * step
     acted_on = {stage.name for stage in stages if stage.outcome in ("faster", "gone")}
-    found = [_fact(number, finding, saved) for number, finding in _bounds(before[0]) if finding.stage in acted_on]
+    known = {stage.name for stage in stages}
+    left = {(finding.rule, finding.stage): finding for run in after for finding in run.captures[-1].findings}
+    found = []
+    for number, finding in _bounds(before[0]):
+        if finding.stage in acted_on:
+            found.append(_fact(number, finding, saved, None))
+        elif finding.stage not in known and saved > 0:
+            found.append(_fact(number, finding, saved, left.get((finding.rule, finding.stage))))
     return tuple(found[:MOST])
 
 
@@ -44,18 +52,25 @@ def _units_per_step(runs: Sequence[Run], unit: Unit) -> float | None:
 
 
 def _bounds(run: Run) -> Iterator[tuple[int, pb.Finding]]:
-    """The first finding about each stage in its last capture that has a bound, with its number in the report."""
-    stages = set()
+    """The first finding about each stage in its last capture that has a bound, and each about none, with its number in
+    the report.
+    """
+    subjects = set()
     for number, finding in enumerate(run.captures[-1].findings, 1):
-        if finding.HasField("gain_us_per_step") and finding.stage not in stages:
-            stages.add(finding.stage)
+        subject = finding.stage or finding.rule
+        if finding.HasField("gain_us_per_step") and subject not in subjects:
+            subjects.add(subject)
             yield number, finding
 
 
-def _fact(number: int, finding: pb.Finding, saved: float) -> Evidence:
-    now = f"{duration(abs(saved))} {'less' if saved >= 0 else 'more'}"
+def _fact(number: int, finding: pb.Finding, saved: float, left: pb.Finding | None) -> Evidence:
+    """`left`: the same finding after the change; None where it is gone, or its stage takes less."""
+    now = f"with all that changed, steps now take {duration(abs(saved))} {'less' if saved >= 0 else 'more'}"
+    if left is not None:
+        gain = f", up to {duration(left.gain_us_per_step)}" if left.HasField("gain_us_per_step") else ""
+        now = f"after, it is still there{gain}"
     text = (
         f"before, finding {number} ({finding.title or finding.stage}): saves up to "
-        f"{duration(finding.gain_us_per_step)} per step; with all that changed, steps now take {now}"
+        f"{duration(finding.gain_us_per_step)} per step; {now}"
     )
     return evidence_time("promise", saved, text, whole="step", stage=finding.stage)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import Final, Literal
 
+from tb_dataplugin.compare.own_lines import OwnLine
+from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.settings import NOT_KNOWN, SettingChange
 from tb_dataplugin.compare.sides import Unit
@@ -52,6 +54,8 @@ class Compared:
     not_judged: tuple[Evidence, ...] = ()
     promises: tuple[Evidence, ...] = ()
     """What findings before the change said that it would save, beside what it saved."""
+    own_lines: tuple[OwnLine, ...] = ()
+    """Lines of the training thread that certainly changed."""
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -70,7 +74,8 @@ def judge(compared: Compared) -> Verdict:
     if compared.same_content or (quantities and all(one.outcome == "identical" for one in quantities)):
         return Verdict("identical", f"Identical: every compared number is equal{_each(compared)}.", ())
     settings = _setting_evidence(compared.settings)
-    evidence = (*_stage_evidence(compared.stages), *_part_evidence(compared), *settings, *compared.not_judged)
+    stages, lines = _stage_evidence(compared.stages), _line_evidence(compared)
+    evidence = (*stages, *_part_evidence(compared), *lines, *settings, *compared.not_judged)
     if compared.why_not:
         advice = "Compare captures of one program, before and after a change."
         return Verdict("not_comparable", f"Not comparable: {compared.why_not}. {advice}", evidence)
@@ -156,15 +161,25 @@ def _pair(quantity: Quantity) -> str:
 def _reasons(compared: Compared, total: Quantity) -> list[str]:
     """What went the same way as the time; what came and went."""
     alike = [one for one in _noteworthy(compared) if (one.outcome in MORE) == (total.outcome in MORE)]
-    causes = [*map(_words, alike), *_come_and_gone(compared.stages)]
+    causes = [*map(_words, alike), *_come_and_gone(compared.stages)] or _of_lines(compared, total)
     if not causes:
         return ["no stage explains it" if compared.settings else "no stage and no setting explains it"]
     return causes
 
 
+def _of_lines(compared: Compared, total: Quantity) -> list[str]:
+    """The line of the training thread that went furthest the way of the time."""
+    alike = [line for line in compared.own_lines if (line.change_us > 0) == (total.outcome in MORE)]
+    return [
+        f"{line.name} takes {'at least ' if line.is_bound else ''}{duration(abs(line.change_us))} "
+        f"{'more' if line.change_us > 0 else 'less'} in the training thread"
+        for line in alike[:1]
+    ]
+
+
 def _noteworthy(compared: Compared) -> list[Quantity]:
-    """The data wait, else the part of the time that changed most; and stages that are named, without those whose change
-    is little beside the largest.
+    """The data wait, else the part of the time that changed most; what the training thread waited for besides; and
+    stages that are named, without those whose change is little beside the largest.
     """
     stages = [stage for stage in compared.stages if stage.significant]
     largest = max(map(_moved_us, stages), default=0.0)
@@ -184,8 +199,10 @@ def _main_part(compared: Compared) -> list[Quantity]:
         if part.kind == "part" and part.significant and abs(_difference_us(part)) > SAID_PART * whole
     ]
     waits = [part for part in large if part.name == "data_wait"]
-    others = [part for part in large if part.name not in ("rest", "idle:data_wait")]
-    return waits or sorted(others, key=lambda part: -abs(_difference_us(part)))[:1]
+    large.sort(key=lambda part: -abs(_difference_us(part)))
+    own = [part for part in large if part.name.startswith(OWN)]
+    others = [part for part in large if part.name not in ("rest", "idle:data_wait") and part not in own]
+    return [*(waits or others[:1]), *own[:1]]
 
 
 def _difference_us(quantity: Quantity) -> float:
@@ -199,6 +216,9 @@ def _words(quantity: Quantity) -> str:
         if value is not None and value > 1:
             return f"{quantity.name} takes {ratio(1 + value)} the {_per_call(quantity)}"
         return f"{quantity.name} takes {how} {_per_call(quantity)}"
+    if quantity.name.startswith(OWN):
+        how = "more" if quantity.outcome == "more" else "less"
+        return f"the training thread spends {duration(abs(_difference_us(quantity)))} {how} {quantity.title}"
     verb = "rose" if quantity.outcome == "more" else "fell"
     by = f"by {magnitude(value)}" if value is not None and value <= 1 else f"from {_from_to(quantity)}"
     return f"the {quantity.title} {verb} {by}" if quantity.name == "data_wait" else f"{quantity.title} {verb} {by}"
@@ -306,6 +326,11 @@ def _part_evidence(compared: Compared) -> list[Evidence]:
         for part in known
         if part.before_us is not None and part.after_us is not None
     ]
+
+
+def _line_evidence(compared: Compared) -> list[Evidence]:
+    unit = compared.unit
+    return [time("own_line", line.change_us, line.text(unit), whole=unit) for line in compared.own_lines]
 
 
 def _setting_evidence(settings: Sequence[SettingChange]) -> list[Evidence]:

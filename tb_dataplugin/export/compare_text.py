@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
+from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import NEEDS_RUNS, SIGNIFICANT
 from tb_dataplugin.compare.verdict import OF_THREAD
 from tb_dataplugin.export.harmless import harmless
@@ -79,12 +80,19 @@ def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     unit = unit_for(value for part in comparison.parts for value in (part.before_us, part.after_us))
     thread = [part for part in comparison.parts if part.name in OF_THREAD]
     by_stage = [part for part in comparison.parts if part.kind == "data_wait_by_stage"]
-    device = [part for part in comparison.parts if part not in thread and part not in by_stage]
+    own = [part for part in comparison.parts if part.name.startswith(OWN)]
+    device = [part for part in comparison.parts if part not in thread and part not in by_stage and part not in own]
     whole = max(comparison.time.before_us, comparison.time.after_us)
-    groups = (("Training thread", thread), ("Device, in the same time", device), ("Data wait by stage", by_stage))
+    waiting = "Rest of the step, by samples of the training thread's state"
+    groups = (
+        ("Training thread", thread),
+        (waiting, own),
+        ("Device, in the same time", device),
+        ("Data wait by stage", by_stage),
+    )
     for title, rows in groups:
         large = rows
-        if rows is by_stage:
+        if rows is by_stage or rows is own:
             large = [row for row in rows if max(row.before_us, row.after_us) >= SMALL * whole]
         if large:
             yield from heading(f"{title}   {unit.name} per {comparison.unit}", style)

@@ -10,7 +10,7 @@ from typing import Final
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import percent
-from tb_dataplugin.words import cause_label
+from tb_dataplugin.words import training_part
 
 MOST_PARTS: Final = 5
 MOST_LINES: Final = 3
@@ -31,18 +31,10 @@ def line_lines(capture: pb.Capture) -> Iterator[str]:
         yield from _part(part, f"{part.name}{places.get(part.name, '')}")
     for part in capture.lines.training:
         if part.lines or part.name != LOCK:
-            yield from _part(part, _training(capture, part.name))
+            yield from _part(part, training_part(part.name, bool(capture.devices)))
     yield from _wrap(capture.lines.sentence, "  ")
     for sentence in capture.lines.unseen:
         yield from _wrap(sentence, "  ")
-
-
-def _training(capture: pb.Capture, cause: str) -> str:
-    if cause == LOCK:
-        return "training thread waiting for Python's lock (GIL)"
-    if not capture.devices:
-        return "training thread outside the data wait"
-    return f"training thread, idle: {cause_label(cause)}"
 
 
 def _part(part: pb.PartLines, name: str) -> Iterator[str]:

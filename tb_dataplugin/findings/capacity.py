@@ -28,13 +28,14 @@ class Capacity:
 def judge_cpus(signals: Signals) -> Capacity:
     """By the load of the CPUs; without it by how long workers waited for one; without that by their own CPU time. Who
     is blocked most of the time has CPUs enough, whatever other programs use. CPUs that are free on average, but not
-    when a worker wants one, decide nothing.
+    when a worker wants one, decide nothing; nor do those that recording itself had.
     """
     blocked = by_blocking(signals)
     if blocked is not None:
         return Capacity(False, (blocked,))
     load = _by_load(signals)
-    votes = [vote for vote in (load, _by_run_delay(signals), _by_demand(signals)) if vote is not None]
+    delay = None if signals.recording_crowds else _by_run_delay(signals)
+    votes = [vote for vote in (load, delay, _by_demand(signals)) if vote is not None]
     answers = [saturated for saturated, _ in votes if saturated is not None]
     if load is not None and load[0] is False and True in answers:
         return Capacity(None, tuple(fact for _, fact in votes))
@@ -72,6 +73,11 @@ def _by_load(signals: Signals) -> Vote | None:
     if load is None or load.cpu_busy is None:
         return None
     text = f"the {plural(load.cores, 'CPU')} are {percent(load.cpu_busy)} busy"
+    recorder = signals.recorder
+    if recorder is not None and recorder.crowds:
+        text = f"{text}, {percent(recorder.share)} with recording"
+        is_full = load.cpu_busy - recorder.share >= CPU_SATURATED
+        return True if is_full else None, share("cpu_busy", load.cpu_busy, "window", text)
     return _between(load.cpu_busy, CPU_FREE, CPU_SATURATED), share("cpu_busy", load.cpu_busy, "window", text)
 
 

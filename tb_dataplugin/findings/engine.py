@@ -28,6 +28,7 @@ WHY: Final[dict[str, str]] = {
     "short_window": "it has few steps",
     "profiler_weight": "torch's profiler takes much of a step",
     "busy_machine": "other programs used the CPUs",
+    "recorder_load": "recording used the CPUs",
 }
 """Reasons to doubt a capture, in a few words: the sentence stands above the report."""
 

@@ -32,12 +32,15 @@ def _no_line(signals: Signals, line: HotLine | None, stage: str) -> tuple[Eviden
 
 
 def definition(signals: Signals, stage: str) -> tuple[Evidence, ...]:
-    """Where a stage is defined; empty where that is not known."""
+    """Where a stage is defined; empty where that is not known, or in torch, where there is nothing to change."""
     file, _, line = signals.stage_places.get(stage, "").rpartition(":")
     if not file or not line.isdecimal():
         return ()
     label = _label(stage)
-    return (Evidence("defined_at", f"{label} is defined at {Place(label, file, int(line)).short}", stage=stage),)
+    place = Place(label, file, int(line)).short
+    if place.startswith("torch/"):
+        return ()
+    return (Evidence("defined_at", f"{label} is defined at {place}", stage=stage),)
 
 
 def training_line(signals: Signals, cause: str) -> tuple[Evidence, ...]:

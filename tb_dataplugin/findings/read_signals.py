@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.occupancy import Occupancy
+from tb_dataplugin.analyses.recorder_load import find_recorder_load
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
@@ -94,6 +95,8 @@ def read_signals(results: Results) -> Signals:
         is_fed=results.loader is None and is_fed(results.trace, results.window),
         queue_wait=results.queue_wait,
         taken=find_taken_cpus(results),
+        recorder=find_recorder_load(results),
+        rhythm=results.sawtooth,
         wait_collecting_us=_collecting_in_wait(results),
         collections=_collections(results),
         shared_lock=find_shared_lock(results),
@@ -167,7 +170,7 @@ def _collections(results: Results) -> Collections:
 
 def _collecting_in_wait(results: Results) -> float | None:
     limits = results.loop.limits.data_wait if results.loop.limits else None
-    return None if limits is None or limits.gc_in_training_ns is None else _us(limits.gc_in_training_ns)
+    return None if limits is None else _us(limits.training.gc_ns)
 
 
 def _us(time_ns: float) -> float:

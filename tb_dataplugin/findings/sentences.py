@@ -11,7 +11,6 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
@@ -21,6 +20,7 @@ from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
 from tb_dataplugin.findings.recording import RecordingCost, recording_cost
+from tb_dataplugin.findings.rhythm import rhythm_sentence
 from tb_dataplugin.findings.rivals import Overlap
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
@@ -73,7 +73,7 @@ def say(
         stages=_stages(results),
         stage_waits=_stage_waits(results),
         limits=dict(_limits(results)),
-        sawtooth=_sawtooth(results.sawtooth) if results.sawtooth else "",
+        sawtooth=rhythm_sentence(results.sawtooth) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
         workers=tuple(
             worker_sentence(
@@ -224,14 +224,6 @@ def _limit(row: StageRow, spent: Occupancy) -> str:
     return (
         f"For {running}, for {delayed} waiting for a CPU ({DELAY_SHARED_OUT}), for {blocked} blocked by "
         "storage, a lock or another process."
-    )
-
-
-def _sawtooth(sawtooth: Sawtooth) -> str:
-    whole = "the data wait, first batches of epochs left out" if sawtooth.without_starts else "the data wait"
-    return (
-        f"1 step in {sawtooth.period} has {percent(sawtooth.share)} of {whole}: the "
-        f"{plural(sawtooth.period, 'DataLoader worker')} finish their batches at about the same time."
     )
 
 

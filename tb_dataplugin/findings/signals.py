@@ -14,6 +14,8 @@ from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.queue_wait import QueueWait
+from tb_dataplugin.analyses.recorder_load import RecorderLoad
+from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
@@ -240,8 +242,17 @@ class Signals:
     """The line of a call to a database that they are blocked in, which may be for one another, or for data."""
     restarts: RestartSignals | None = None
     """Iterators that most steps make anew; None where they do not."""
+    recorder: RecorderLoad | None = None
+    """None where the load of the machine was not recorded."""
+    rhythm: Sawtooth | None = None
+    """Steps that wait at regular distances; None where none stand out, or that is not known."""
     uneven: UnevenSignals | None = None
     """None where steps do not take longer with larger batches, or that is not known."""
+
+    @property
+    def recording_crowds(self) -> bool:
+        """No CPU was free, and recording had a part of them: whose waiting for a CPU is whose fault is not known."""
+        return self.recorder is not None and self.recorder.crowds
 
     @property
     def collector_has_wait(self) -> bool:

@@ -18,6 +18,7 @@ from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.restart_texts import restart_sentence
+from tb_dataplugin.findings.rhythm import rhythm_clause
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.step_work import around_loader, around_sentence, step_sentence, waits_for_ranks
@@ -80,9 +81,17 @@ def judge_run(signals: Signals) -> Verdict:
         verdict = _judge_host_run(signals)
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
-    sentence = _with_apart(signals, f"{verdict.sentence}{lock_sentence(signals)}")
+    sentence = _with_apart(signals, f"{verdict.sentence}{_rhythm(signals)}{lock_sentence(signals)}")
     evidence = (*verdict.evidence, *(signals.ranks.evidence if signals.ranks else ()))
     return replace(verdict, sentence=sentence, evidence=tuple(_marked(sentence, evidence)))
+
+
+def _rhythm(signals: Signals) -> str:
+    """What means of all steps do not show. The sawtooth of DataLoader workers stands beside the steps only."""
+    found, cost = signals.rhythm, signals.measured_share
+    if found is None or found.of_workers or cost is None or cost < INPUT_BOUND or signals.mode == "replay":
+        return ""
+    return f" {rhythm_clause(found)}"
 
 
 def _with_apart(signals: Signals, sentence: str) -> str:

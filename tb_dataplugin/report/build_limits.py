@@ -11,12 +11,13 @@ from tb_dataplugin.report.build_units import maybe_us, us
 def limited_by(limits: Limits) -> pb.LimitedBy:
     return pb.LimitedBy(
         gil=maybe_us(limits.gil_ns),
-        gc=maybe_us(limits.gc_ns),
-        no_cpu=maybe_us(limits.no_cpu_ns),
+        gc=us(limits.gc_ns),
+        no_cpu=us(limits.no_cpu_ns),
         blocked=maybe_us(limits.blocked_ns),
         gil_error=us(limits.gil_error_ns),
-        samples=limits.samples,
+        samples=limits.training.samples,
         text=limit_text(limits),
+        awaited=us(limits.awaited_ns),
     )
 
 

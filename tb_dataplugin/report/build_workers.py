@@ -7,7 +7,7 @@ from typing import TypedDict
 
 from tb_dataplugin.analyses.host_load import LoadRow, SeriesSummary
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.samples import SlowSample
+from tb_dataplugin.analyses.samples import SlowSample, listed_samples
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.analyses.workers import BatchTimes, QueueDepth, WorkerRow, rows_touched
@@ -36,14 +36,14 @@ class WorkerFields(TypedDict, total=False):
 def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
     workers = results.workers
     if workers is None:
-        return {"slow_samples": map(_slow_sample, results.slow_samples)}
+        return {"slow_samples": map(_slow_sample, listed_samples(results.slow_samples))}
     rows = rows_touched(workers.batches.table, results.window)
     return {
         "workers": map(_worker, workers.rows),
         "batches": _batches(workers.batches, rows),
         "batch_count": len(rows),
         "queues": map(_queue, workers.queues),
-        "slow_samples": map(_slow_sample, results.slow_samples),
+        "slow_samples": map(_slow_sample, listed_samples(results.slow_samples)),
         "worker_summaries": map(_summary, results.worker_summaries, sentences.workers),
         "quiet_workers_sentence": sentences.quiet_workers,
     }

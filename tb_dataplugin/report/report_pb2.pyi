@@ -493,6 +493,7 @@ class LimitedBy(_message.Message):
     GIL_ERROR_FIELD_NUMBER: _builtins.int
     SAMPLES_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    AWAITED_FIELD_NUMBER: _builtins.int
     gil: _builtins.float
     """waiting for Python's lock (GIL); absent where that cannot be told"""
     gc: _builtins.float
@@ -504,9 +505,11 @@ class LimitedBy(_message.Message):
     gil_error: _builtins.float
     """half of the 95% interval of gil, by the number of samples"""
     samples: _builtins.int
-    """that fall into the part"""
+    """of the training thread that fall into the part"""
     text: _builtins.str
-    """the limits that are worth a word; "" when there are none"""
+    """the limits that are worth a word, and whose they are; "" when there are none"""
+    awaited: _builtins.float
+    """the training thread was blocked, and a DataLoader worker had not built its batch:"""
     def __init__(
         self,
         *,
@@ -517,10 +520,11 @@ class LimitedBy(_message.Message):
         gil_error: _builtins.float = ...,
         samples: _builtins.int = ...,
         text: _builtins.str = ...,
+        awaited: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_blocked", b"_blocked", "_gc", b"_gc", "_gil", b"_gil", "_no_cpu", b"_no_cpu", "blocked", b"blocked", "gc", b"gc", "gil", b"gil", "no_cpu", b"no_cpu"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blocked", b"_blocked", "_gc", b"_gc", "_gil", b"_gil", "_no_cpu", b"_no_cpu", "blocked", b"blocked", "gc", b"gc", "gil", b"gil", "gil_error", b"gil_error", "no_cpu", b"no_cpu", "samples", b"samples", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blocked", b"_blocked", "_gc", b"_gc", "_gil", b"_gil", "_no_cpu", b"_no_cpu", "awaited", b"awaited", "blocked", b"blocked", "gc", b"gc", "gil", b"gil", "gil_error", b"gil_error", "no_cpu", b"no_cpu", "samples", b"samples", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blocked: _TypeAlias = _typing.Literal["blocked"]  # noqa: Y015
     _WhichOneofArgType__blocked: _TypeAlias = _typing.Literal["_blocked", b"_blocked"]  # noqa: Y015
@@ -615,7 +619,7 @@ class Doubt(_message.Message):
     code: _builtins.str
     """cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window |"""
     sentence: _builtins.str
-    """profiler_weight | busy_machine
+    """profiler_weight | busy_machine | recorder_load
     what is wrong, and what to do about it
     """
     def __init__(
@@ -672,8 +676,8 @@ Global___Steps: _TypeAlias = Steps  # noqa: Y015
 
 @_typing.final
 class Sawtooth(_message.Message):
-    """Every `period`-th step waits because all DataLoader workers finish their batches at about the same time. Without what
-    `Loader.apart` has.
+    """Every `period`-th step waits: because all DataLoader workers finish their batches at about the same time, or for what
+    the sentence says. Without what `Loader.apart` has.
     """
 
     DESCRIPTOR: _descriptor.Descriptor
@@ -684,7 +688,7 @@ class Sawtooth(_message.Message):
     STEPS_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     period: _builtins.int
-    """the number of DataLoader workers"""
+    """the number of DataLoader workers; else the mean distance of `steps`"""
     data_wait_us: _builtins.float
     """data wait of every `period`-th step, from the step that has most of it"""
     share: _builtins.float
@@ -3552,7 +3556,7 @@ class Quantity(_message.Message):
     kind: _builtins.str
     """"time" | "part" | "data_wait_by_stage" | "stage" """
     name: _builtins.str
-    """"time", "data_wait", "device_busy", "idle:<cause>", "rest"; a stage: "<kind>::<label>" """
+    """"time", "data_wait", "device_busy", "idle:<cause>", "rest", "rest:<limit>"; a stage: "<kind>::<label>" """
     title: _builtins.str
     """the name in words: "idle: data wait" """
     before_us: _builtins.float

@@ -18,6 +18,7 @@ DOUBTS: Final = {
     "short_window": "few steps",
     "profiler_weight": "heavy profiler",
     "busy_machine": "busy machine",
+    "recorder_load": "recording took CPUs",
 }
 """What makes a capture doubtful, by its code, in as many words as a row has room for."""
 

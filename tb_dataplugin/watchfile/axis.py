@@ -86,7 +86,7 @@ def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorde
         step_us=time / steps if steps else None,
         p95_us=percentile(times, 0.95) if times else None,
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time) if time else None,
-        samples_per_s=_rate(intervals, loader, recorded),
+        samples_per_s=_rate(intervals, recorded),
         epochs=sum(each.epochs for each in numbers),
         ready=sum(each.ready for each in numbers) / asked if asked else None,
         busy_share=_busy(numbers) / worked if worked and asked else None,
@@ -94,19 +94,13 @@ def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorde
     )
 
 
-def _rate(intervals: Sequence[IntervalLine], loader: int, recorded: Sequence[Recorded]) -> float | None:
-    """By the clock, of all loaders; where a window was recorded of the steps that were timed: what recording takes is
-    none of the loop's time.
+def _rate(intervals: Sequence[IntervalLine], recorded: Sequence[Recorded]) -> float | None:
+    """By the clock, of all loaders, without intervals in which a window was recorded: how much of them recording took
+    is not known, and the rate of timed steps is another one, without the time between epochs.
     """
-    samples = seconds = 0.0
-    for interval in intervals:
-        if any(since < interval.end and line.t > interval.begin for line, since in recorded):
-            for each in (each for each in interval.loaders if each.loader == loader):
-                samples += each.samples * each.steps / max(1, each.steps + each.unused_steps)
-                seconds += (each.step_us + each.first_wait_us) / 1e6
-        else:
-            samples += sum(each.samples for each in interval.loaders)
-            seconds += interval.end - interval.begin
+    own = [one for one in intervals if not any(since < one.end and line.t > one.begin for line, since in recorded)]
+    samples = sum(each.samples for interval in own for each in interval.loaders)
+    seconds = sum(interval.end - interval.begin for interval in own)
     return samples / seconds if samples and seconds > 0 else None
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.sampling_cost import sampling_cpus
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
 from tb_dataplugin.analyses.taken_cpus import delayed_share, step_threads, training_costs, waits_cpu_ns
 from tb_dataplugin.analyses.workers import Workers
@@ -289,7 +290,7 @@ def _other_cpus(results: Results, building: _Cpus) -> tuple[float, float]:
     if load is None or load.cpu_busy is None or not load.cores:
         return 0.0, 0.0
     mine = max(thread.cpu_ns, thread.process_cpu_ns or 0) / results.window.duration_ns if thread else 0.0
-    mine += building.used * (1 - building.delayed) * _builders(results) + _sampling_cpus(results)
+    mine += building.used * (1 - building.delayed) * _builders(results) + sampling_cpus(results)
     return told_apart(max(0.0, load.cpu_busy * load.cores - mine), building.slowed)
 
 
@@ -301,14 +302,6 @@ def told_apart(taken: float, slowed: float) -> tuple[float, float]:
     """
     threads = float(int(taken * slowed + ALMOST))
     return threads, max(0.0, taken - threads / slowed)
-
-
-def _sampling_cpus(results: Results) -> float:
-    """Of the process that looks at the loop's threads."""
-    pipeline = results.trace.info.pipeline
-    samples = (pipeline.thread_samples, pipeline.lines) if pipeline else ()
-    cost_ns = max((one.cost_ns or 0 for one in samples if one), default=0)
-    return cost_ns / (results.selection.whole if results.selection else results.window).duration_ns
 
 
 def _builders(results: Results) -> float:

@@ -49,14 +49,15 @@ def test_processes_and_slow_times_are_phases(tmp_path: Path) -> None:
     assert phases == [("process", 0, 60), ("slow", 20, 45), ("slow", 50, 60), ("process", 100, 110)]
 
 
-def test_what_was_recorded_is_a_phase_and_no_fall_of_the_rate(tmp_path: Path) -> None:
-    """The profiler's start stops the loop: samples by the clock would say that training had become slow."""
+def test_what_was_recorded_is_a_phase_and_has_no_rate(tmp_path: Path) -> None:
+    """The profiler's start stops the loop: samples by the clock would say that training had become slow, and by timed
+    steps that it had become fast, were there time between epochs."""
     stopped = interval(1)
     stopped["loaders"][0] |= {"steps": 10, "unused_steps": 10, "samples": 160, "step_us": 1e6, "first_wait_us": 0}
     recorded = {"kind": "capture", "t": BEGIN + 19, "event": 1, "capture": "c.pt.trace.json", "from": BEGIN + 12}
     lines = (interval(0), stopped, interval(2), event(1, "stall", 11), recorded, {**recorded, "event": 2})
     run = run_of(write(tmp_path / "a.watch.jsonl", RUN, *lines))
-    assert [point.samples_per_s for point in points_of(run)] == [80, 80, 80]
+    assert [point.samples_per_s for point in points_of(run)] == [80, None, 80]
     assert [point.samples_per_s for point in points_of(run, most=1)] == [80], "of all intervals together, too"
     assert [(phase.kind, phase.from_s, phase.to_s) for phase in phases_of(run, ())] == [("recorded", 12, 19)]
 

@@ -213,10 +213,12 @@ export interface LimitedBy {
     | undefined;
   /** half of the 95% interval of gil, by the number of samples */
   gil_error: number;
-  /** that fall into the part */
+  /** of the training thread that fall into the part */
   samples: number;
-  /** the limits that are worth a word; "" when there are none */
+  /** the limits that are worth a word, and whose they are; "" when there are none */
   text: string;
+  /** the training thread was blocked, and a DataLoader worker had not built its batch: */
+  awaited: number;
 }
 
 /** Samples of what the training thread was doing. */
@@ -243,7 +245,7 @@ export interface ThreadSamples_LockHoldersUsEntry {
 export interface Doubt {
   /** cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window | */
   code: string;
-  /** profiler_weight | busy_machine */
+  /** profiler_weight | busy_machine | recorder_load */
   sentence: string;
 }
 
@@ -258,11 +260,11 @@ export interface Steps {
 }
 
 /**
- * Every `period`-th step waits because all DataLoader workers finish their batches at about the same time. Without what
- * `Loader.apart` has.
+ * Every `period`-th step waits: because all DataLoader workers finish their batches at about the same time, or for what
+ * the sentence says. Without what `Loader.apart` has.
  */
 export interface Sawtooth {
-  /** the number of DataLoader workers */
+  /** the number of DataLoader workers; else the mean distance of `steps` */
   period: number;
   /** data wait of every `period`-th step, from the step that has most of it */
   data_wait_us: number;
@@ -1356,7 +1358,7 @@ export interface ComparedRun {
 export interface Quantity {
   /** "time" | "part" | "data_wait_by_stage" | "stage" */
   kind: string;
-  /** "time", "data_wait", "device_busy", "idle:<cause>", "rest"; a stage: "<kind>::<label>" */
+  /** "time", "data_wait", "device_busy", "idle:<cause>", "rest", "rest:<limit>"; a stage: "<kind>::<label>" */
   name: string;
   /** the name in words: "idle: data wait" */
   title: string;
@@ -2387,6 +2389,7 @@ export const LimitedBy: MessageFns<LimitedBy> = {
         : 0,
       samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
       text: isSet(object.text) ? globalThis.String(object.text) : "",
+      awaited: isSet(object.awaited) ? globalThis.Number(object.awaited) : 0,
     };
   },
 };

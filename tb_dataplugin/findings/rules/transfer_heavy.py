@@ -43,6 +43,11 @@ CROWDED: Final = (
     "Leave them one (fewer DataLoader workers or threads of torch, a machine that is not shared), and measure again."
 )
 
+RECORDED: Final = (
+    "No CPU was free, and the process that samples threads for this recording took {} of one: the threads that send "
+    "and receive a batch may only have waited for that. Record more steps, and look again."
+)
+
 OBJECTS: Final = (
     "The size of a batch does not explain this, and its DataLoader worker has time: perhaps it holds many small "
     "objects, which are pickled one by one. Make them tensors."
@@ -67,7 +72,7 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     saving = saved_on_the_way(signals, wait, HAND_OVER_US * signals.wait_count)
     saved_us = saving.us
     gain = signals.per_step(saved_us)
-    no_cpu = judge_cpus(signals).saturated
+    no_cpu = judge_cpus(signals).saturated or signals.recording_crowds
     light = light or (size is None and bool(no_cpu))
     return Finding(
         severity=severity(signals, gain, otherwise_us=saved_us),
@@ -97,6 +102,8 @@ def _advice(signals: Signals, size: float | None, no_cpu: bool | None, *, light:
 
 
 def _why_light(signals: Signals, no_cpu: bool | None) -> str:
+    if signals.recorder is not None and signals.recorder.crowds:
+        return RECORDED.format(percent(signals.recorder.used))
     if no_cpu:
         return CROWDED
     workers = signals.workers

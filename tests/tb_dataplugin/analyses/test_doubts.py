@@ -126,5 +126,24 @@ def test_a_program_that_uses_all_cpus_itself_is_not_doubtful_for_it() -> None:
     assert codes(capture_of(crowded(own_cpu_us=1500))) == []
 
 
+def recorded(sampling_us: float, busy: float = 99.0) -> TraceBuilder:
+    builder = crowded(own_cpu_us=1200, busy=busy).sampled([100.0 * number + 50 for number in range(8)], [0] * 8)
+    builder.top_level["dataPipeline"]["thread_samples"]["cpu_us"] = sampling_us
+    return builder
+
+
+def test_recording_that_has_a_part_of_all_cpus_is_a_doubt_and_no_other_program() -> None:
+    [doubt] = capture_of(recorded(sampling_us=360)).doubts
+    assert doubt.code == "recorder_load"
+    assert doubt.sentence.startswith("The process that samples threads for this recording took 45.0% of one CPU of 2")
+    assert "the window lasts only 800 µs" in doubt.sentence
+    assert codes(capture_of(crowded(own_cpu_us=1200 - 300))) == ["busy_machine"], "the same CPU time of others"
+
+
+def test_recording_on_a_free_cpu_or_a_little_of_one_is_none() -> None:
+    assert codes(capture_of(recorded(sampling_us=360, busy=70.0))) == []
+    assert codes(capture_of(recorded(sampling_us=100))) == []
+
+
 def test_other_programs_that_leave_cpus_free_are_none_of_its_business() -> None:
     assert codes(capture_of(crowded(own_cpu_us=100, busy=60.0))) == []

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from tb_dataplugin.analyses.sawtooth import _chance, _fills
 from tb_dataplugin.pipeline import analyse
-from tb_dataplugin.report.report_pb2 import Sawtooth, Steps
+from tb_dataplugin.report.report_pb2 import Capture, Sawtooth, Steps
 from tests.trace_builder import TraceBuilder
 
 
 def steps(waits: list[float], workers: int) -> Steps:
+    return capture_of(waits, workers).steps
+
+
+def capture_of(waits: list[float], workers: int) -> Capture:
     """Steps of 100 us that wait as long as is said."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": workers}])
     for number, wait in enumerate(waits):
         builder.step(100 * number, 100).wait(100 * number, wait)
-    return analyse(builder.trace()).capture.steps
+    return analyse(builder.trace()).capture
 
 
 def test_every_fourth_step_of_four_workers_stands_out() -> None:
@@ -45,3 +55,37 @@ def test_what_first_batches_of_epochs_wait_for_is_no_part_of_the_pattern() -> No
 
     assert found(None).sawtooth.period == 2
     assert found(8).sawtooth == Sawtooth(), "without it no other step stands out so much"
+
+
+def test_few_steps_at_regular_distances_that_have_most_of_the_wait_are_said() -> None:
+    """A file of 20 batches is read by each 20th step, before the 5th first."""
+    waits = [3.0 + number % 3 for number in range(50)]
+    waits[5], waits[25], waits[45] = 94, 79, 66
+    capture = capture_of(waits, 0)
+    found = capture.steps.sawtooth
+    assert (found.period, list(found.steps)) == (20, [6, 26, 46])
+    clause = "3 of 50 steps, each 20th, have 56.1% of the data wait"
+    assert found.sentence.startswith(f"{clause}: steps 6, 26, 46. ")
+    assert f" {clause}." in capture.verdict.sentence
+
+
+def test_few_steps_at_other_distances_are_chance() -> None:
+    waits = [3.0] * 50
+    waits[5], waits[18], waits[45] = 94, 79, 66
+    assert steps(waits, 0).sawtooth == Sawtooth()
+    short = [3.0] * 10
+    short[1] = short[4] = short[7] = 80
+    assert steps(short, 0).sawtooth == Sawtooth(), "so do three of ten steps in one of nine times"
+
+
+def test_the_chance_of_regular_distances_is_that_of_all_choices() -> None:
+    for count, few in ((12, 4), (9, 3), (15, 5)):
+        every = list(combinations(range(count), few))
+        regular = [one for one in every if (gaps := np.diff(one)).max() - gaps.min() <= 1 and _fills(one, count)]
+        assert _chance(count, few) == pytest.approx(len(regular) / len(every))
+
+
+def test_regular_distances_of_the_number_of_workers_are_left_to_the_sawtooth() -> None:
+    waits = [30.0, 8, 8, 8] * 8
+    assert steps(waits, 4).sawtooth == Sawtooth()
+    assert steps(waits, 3).sawtooth.period == 4

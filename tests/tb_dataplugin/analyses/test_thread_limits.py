@@ -41,7 +41,7 @@ def test_a_share_of_the_samples_in_a_part_is_a_share_of_its_time() -> None:
     assert found.whole_ns == 6_000_000
     assert found.gil_ns == pytest.approx(1_500_000, rel=0.02)
     assert (found.gc_ns, found.no_cpu_ns, found.blocked_ns) == (0, 0, 0)
-    assert found.samples == 60
+    assert found.training.samples == 60
     assert 0 < found.gil_error_ns < 1_000_000
     waited = limits_of(results_of(step().sampled(*every(0.1, *states)))).data_wait
     assert waited is not None
@@ -124,6 +124,19 @@ def test_a_blocked_training_thread_waits_for_what_its_worker_waits_for() -> None
     assert found.data_wait.gil_ns == pytest.approx(2_000_000, rel=0.1)
     assert found.data_wait.in_workers_ns == found.data_wait.gil_ns
     assert found.data_wait.blocked_ns == pytest.approx(0, abs=200_000)
+
+
+def test_what_the_training_thread_does_while_its_batch_lies_ready_is_its_own() -> None:
+    """The batch was built 3 ms before; the thread draws indices, and is blocked for a moment."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    builder.step(0, 10_000).wait(0, 4000, "wait::DataLoader")
+    builder.batch(0, 0, -4000, -4000, -3000, 3999.5, {"sample::A": (-4000, 990)})
+    states = [RUNNING] * 30 + [BLOCKED] * 10 + [RUNNING] * 60
+    builder.sampled(*every(0.1, *states), delay_us=50)
+    found = limits_of(results_of(builder.sampled(*every(0.1, *[BLOCKED] * 100), pid=100))).data_wait
+    assert found is not None and found.workers is None
+    assert found.training.running_ns == found.training.no_cpu_ns == pytest.approx(1_500_000, rel=0.05)
+    assert found.training.blocked_ns == found.blocked_ns == pytest.approx(1_000_000, rel=0.05)
 
 
 def test_of_workers_that_were_not_forked_the_lock_is_unknown() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tb_dataplugin.analyses.samples import SlowSample, listed_samples
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.pipeline import analyse
 from tests.trace_builder import TraceBuilder
@@ -161,6 +162,21 @@ def test_slow_samples_name_index_worker_and_stage() -> None:
     assert [(one["index"], one["worker"], one["stage"], one["stage_us"]) for one in found] == [
         (0, 0, "decode::PIL.Image", 20)
     ]
+
+
+def slow(duration: int, *, apart: bool = False, first: bool = False) -> SlowSample:
+    return SlowSample(0, 0, duration, 0, 0, 0, 0, "sample::A", duration, apart=apart, first=first)
+
+
+def test_what_takes_little_beside_the_slowest_sample_is_not_listed_as_slow() -> None:
+    assert [one.duration_ns for one in listed_samples((slow(94), slow(66), slow(9), slow(3)))] == [94, 66]
+    assert len(listed_samples((slow(94), slow(90), slow(80)))) == 3
+    assert listed_samples(()) == ()
+
+
+def test_an_epochs_start_does_not_hide_the_slow_samples_of_the_loop() -> None:
+    known = (slow(5000, apart=True), slow(4000, first=True), slow(94), slow(66), slow(3))
+    assert [one.duration_ns for one in listed_samples(known)] == [5000, 4000, 94, 66]
 
 
 def test_slow_samples_name_their_files() -> None:

@@ -172,6 +172,10 @@ function Numbers({ comparison }: { comparison: Comparison }) {
     <PictureOf.Provider value={names.join(" → ")}>
       <CompareNumbers comparison={comparison} />
       <PartTable parts={ofThread(comparison)} title={`Training thread, per ${unit}`} />
+      <PartTable
+        parts={ofKind(comparison, "part").filter(isOwn)}
+        title={`Rest of the step, by samples of the training thread's state, per ${unit}`}
+      />
       <PartTable parts={ofDevice(comparison)} title={`Device 0 in the same time, per ${unit}`} />
       <StageChangeTable comparison={comparison} />
       <FlameDifference comparison={comparison} />
@@ -197,9 +201,14 @@ function ofThread(comparison: Comparison): Quantity[] {
   return ofKind(comparison, "part").filter(({ name }) => THREAD.has(name));
 }
 
+/** What the training thread waited for outside the data wait. */
+function isOwn({ name }: Quantity): boolean {
+  return name.startsWith("rest:");
+}
+
 /** Busy, and idle by cause: the whole time once more, by what the device did. */
 function ofDevice(comparison: Comparison): Quantity[] {
-  return ofKind(comparison, "part").filter(({ name }) => !THREAD.has(name));
+  return ofKind(comparison, "part").filter((part) => !THREAD.has(part.name) && !isOwn(part));
 }
 
 function Sources({ comparison: { diagnostics, before: first, after: second } }: { comparison: Comparison }) {

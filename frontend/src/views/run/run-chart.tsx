@@ -139,7 +139,7 @@ function legendWords({ points, marks, phases }: WholeRun): string {
     ...(epochs > 0 ? ["ticks below: epochs begin"] : []),
     ...(phases.some(({ kind }) => kind === "slow") ? ["bands: times in which it was slow"] : []),
     ...(phases.some(({ kind }) => kind === "recorded")
-      ? ["dotted frames: a window was recorded, and samples/s are of the steps outside it"]
+      ? ["dotted frames: a window was recorded, and samples/s are left out there"]
       : []),
     ...(phases.some(({ kind }) => kind === "process") ? ["frames: processes"] : []),
     ...(marks.length > 0 ? ["triangles: stalls and slow times, filled where a capture opens"] : []),

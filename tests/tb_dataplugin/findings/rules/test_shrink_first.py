@@ -21,6 +21,13 @@ def test_it_names_where_the_crop_is_defined_where_lines_are_unknown() -> None:
     assert texts == ["RandomCrop is defined at crops.py:12"]
 
 
+def test_where_torch_defines_a_stage_helps_nobody() -> None:
+    builder = input_bound(stages=CHAIN)
+    place = "/venv/lib/python3.11/site-packages/torch/utils/data/dataset.py:333"
+    builder.top_level[METADATA_KEY]["stages_at"] = {"transform::RandomCrop": place}
+    assert not [one for one in finding_in(builder, "shrink_first").evidence if one.kind == "defined_at"]
+
+
 def test_it_says_that_the_line_to_change_is_the_list_of_transforms() -> None:
     evidence = finding_in(input_bound(stages=CHAIN), "shrink_first").evidence
     assert [one.text for one in evidence if one.kind == "no_line"] == [

@@ -57,3 +57,13 @@ def test_the_gain_is_bounded_by_the_whole_way_of_a_batch_that_was_built_late() -
     said = finding_in(builder, "transfer_heavy")
     assert said.gain_us_per_step == 4_999 - HAND_OVER_US
     assert said.title.startswith("A batch takes 5.00 ms")
+
+
+def test_what_recording_took_is_not_blamed_on_the_threads_of_the_program() -> None:
+    crowded = handed_over(9000, size=256).counter("host::cpu", 10, **{f"core {core}": 99.0 for core in range(2)})
+    crowded.sampled([1000.0 * number for number in range(20)], [0] * 20)
+    crowded.top_level["dataPipeline"]["thread_samples"]["cpu_us"] = 12_000.0
+    said = finding_in(crowded, "transfer_heavy")
+    assert said.advice.startswith("No CPU was free, and the process that samples threads")
+    assert "took 60.0% of one" in said.advice
+    assert "fewer DataLoader workers" not in said.advice

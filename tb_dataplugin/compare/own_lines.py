@@ -1,0 +1,106 @@
+"""Lines of the training thread outside the data wait, in time per unit: what a line took less may be all that a change
+of the loop itself brought, and no stage shows it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tb_dataplugin.compare.lines import Z_NAMED, Key, line_key
+from tb_dataplugin.compare.noise import share_variance
+from tb_dataplugin.compare.quantity import Quantity
+from tb_dataplugin.compare.sides import Run, Unit
+from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import duration
+
+WORTH: Final = 0.1
+"""Of the time per unit: a change of a line by less is not said."""
+
+MOST: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLine:
+    """Times in us per unit. `is_bound`: that of the side with less is no more than this; its line is not known."""
+
+    name: str
+    before_us: float
+    after_us: float
+    is_bound: bool
+
+    @property
+    def change_us(self) -> float:
+        return self.after_us - self.before_us
+
+    def text(self, unit: Unit) -> str:
+        bound = "at most " if self.is_bound else ""
+        before = f"{bound if self.change_us > 0 else ''}{duration(self.before_us)}"
+        after = f"{bound if self.change_us < 0 else ''}{duration(self.after_us)}"
+        return f"training thread outside the data wait, {self.name}: {before} → {after} per {unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Time:
+    us: float
+    variance: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """All captures of a side together; `units` are those of their windows."""
+
+    parts: tuple[pb.PartLines, ...]
+    units: float
+
+    @property
+    def whole_us(self) -> float:
+        return sum(part.time_us for part in self.parts) / self.units
+
+    @property
+    def samples(self) -> int:
+        return sum(part.samples for part in self.parts)
+
+    @property
+    def names_lines(self) -> bool:
+        return all(part.lines for part in self.parts)
+
+    @property
+    def lines(self) -> dict[Key, str]:
+        return {line_key(line): line.text for part in self.parts for line in part.lines}
+
+    def time(self, key: Key) -> _Time:
+        us = sum(line.time_us for part in self.parts for line in part.lines if line_key(line) == key) / self.units
+        share = min(1.0, us / self.whole_us) if self.whole_us else 0.0
+        return _Time(us, self.whole_us**2 * share_variance(share, self.samples))
+
+
+def own_lines(before: Sequence[Run], after: Sequence[Run], unit: Unit, time: Quantity | None) -> tuple[OwnLine, ...]:
+    """Those that changed for certain and by much, the largest change first."""
+    first, second = _side(before, unit), _side(after, unit)
+    if first is None or second is None or time is None:
+        return ()
+    least = WORTH * max(time.before_us or 0.0, time.after_us or 0.0)
+    found = [line for line in _changed(first, second) if abs(line.change_us) >= least]
+    return tuple(sorted(found, key=lambda line: -abs(line.change_us))[:MOST])
+
+
+def _side(runs: Sequence[Run], unit: Unit) -> _Side | None:
+    counts = [run.units(unit) for run in runs]
+    parts = tuple(capture.lines.training_thread for run in runs for capture in run.captures)
+    if not parts or not all(counts) or not all(part.samples for part in parts):
+        return None
+    return _Side(parts, sum(count or 0.0 for count in counts))
+
+
+def _changed(before: _Side, after: _Side) -> Iterator[OwnLine]:
+    """Of a side that names no lines, for too few samples, each has all of its time at most."""
+    for key, name in {**after.lines, **before.lines}.items():
+        old, new = (side.time(key) if side.names_lines else _Time(side.whole_us, 0.0) for side in (before, after))
+        is_bound = not (before.names_lines and after.names_lines)
+        if abs(new.us - old.us) <= Z_NAMED * math.sqrt(old.variance + new.variance):
+            continue
+        if not is_bound or (new.us < old.us) == before.names_lines:
+            yield OwnLine(name, old.us, new.us, is_bound)
