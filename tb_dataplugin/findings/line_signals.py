@@ -87,7 +87,10 @@ class StepSignals:
 
 @dataclass(frozen=True, slots=True)
 class PatternSignal:
-    """What lines of a stage are about. `part`: of the stage's time; with `stage` "" of the time in all stages."""
+    """What lines of a stage are about. `part`: of the stage's time; with `stage` "" of the time in all stages.
+
+    `text`, `place`, `source`: of the hottest of `lines` such lines, which has `share` of that time by itself.
+    """
 
     pattern: Pattern
     stage: str
@@ -95,6 +98,8 @@ class PatternSignal:
     text: str
     place: str
     source: str
+    share: float
+    lines: int
 
 
 def interval(part: Estimate) -> str:
@@ -150,6 +155,8 @@ def read_patterns(lines: HotLines | None) -> tuple[PatternSignal, ...]:
             text=line_text(each.row),
             place=each.row.place.short,
             source=each.row.place.source,
+            share=each.row.share,
+            lines=each.lines,
         )
         for each in found
     )
