@@ -297,6 +297,12 @@ class SampledLines(TypedDict):
     state: list[int]  # index into THREAD_STATES; -1: the sampler cannot tell
 
 
+class SampledHolder(SampledLines):
+    """The stacks of a thread of the training process that had Python's lock, and ran no stage."""
+
+    name: str  # as in `ThreadSamples.holders`
+
+
 class LineSamples(TypedDict, total=False):
     """Python stacks of the training thread, of threads that run stages, and of DataLoader workers, in the window."""
 
@@ -306,6 +312,7 @@ class LineSamples(TypedDict, total=False):
     frames: LineFrames
     stacks: LineStacks
     threads: list[SampledLines]
+    holders: list[SampledHolder]
     clock_error_us: float  # reading one stack took this long (p99): a sample's time is known to within it
     cpu_us: float  # what taking the samples cost; outside, that of `ThreadSamples` is in it
     unread: int  # samples whose stack could not be read

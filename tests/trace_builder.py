@@ -177,12 +177,14 @@ class TraceBuilder:
         states: Sequence[int] = (),
         sources: Mapping[tuple[str, int], str] | None = None,
         tid: int | None = None,
+        holder: str = "",
         **more: Any,
     ) -> TraceBuilder:
         """Sampled stacks of a thread: the training thread's (pid 1), or a DataLoader worker's; with `tid` another one's
         of that process. `annotated` comes first.
 
         Args:
+            holder: the name of the thread, where it had Python's lock and ran no stage.
             sources: the text of lines, by file and line.
             stacks: per sample its frames, outermost first, each as (function, file, line). Files in /lib/ are of
                 installed packages, those in /annotate/ are the recorder's.
@@ -217,12 +219,14 @@ class TraceBuilder:
         lines["stacks"] = {"parent": [parent for parent, _ in nodes], "frame": [frame for _, frame in nodes]}
         rounded = [round(time) for time in times]
         since = [0, *(after - before for before, after in itertools.pairwise(rounded))]
-        lines["threads"].append(
-            {
-                "pid": pid, "tid": tid or pid, "training": pid == 1 and not tid, "start_us": rounded[0],
-                "since_us": since, "stack": ends, "state": list(states) or [0] * len(ends),
-            }
-        )  # fmt: skip
+        thread = {
+            "pid": pid, "tid": tid or pid, "training": pid == 1 and not tid, "start_us": rounded[0],
+            "since_us": since, "stack": ends, "state": list(states) or [0] * len(ends),
+        }  # fmt: skip
+        if holder:
+            lines.setdefault("holders", []).append({**thread, "training": False, "name": holder})
+        else:
+            lines["threads"].append(thread)
         lines |= more
         return self
 

@@ -23,6 +23,7 @@ from annotate.trace_format import (
     LineSampler,
     LineSamples,
     NativeFacts,
+    SampledHolder,
     SampledLines,
 )
 
@@ -49,16 +50,21 @@ def line_samples(
     left_out, rows = max(0, len(rows) - MOST_SAMPLES), rows[:MOST_SAMPLES]
     tree, libraries = _Tree(known), _libraries()
     native = None if states.native is None else Joined(states.native, known)
+    threads: list[SampledLines] = []
+    holders: list[SampledHolder] = []
+    for number, thread in enumerate(states.threads):
+        mine, name = rows[rows["thread"] == number], states.names.get(thread.tid, "")
+        if not (mine["stack"] >= 0).any():
+            continue
+        if not thread.beside or thread.tid in elsewhere:
+            threads.append(_columns(thread, mine, clock, tree, native))
+        elif name:
+            holders.append({**_columns(thread, mine, clock, tree, native), "name": name})
     found: LineSamples = {
         "version": LINES_VERSION,
         "sampler": sampler,
-        "threads": [
-            _columns(thread, mine, clock, tree, native)
-            for number, thread in enumerate(states.threads)
-            if (not thread.beside or thread.tid in elsewhere)
-            and (mine := rows[rows["thread"] == number]).size
-            and (mine["stack"] >= 0).any()
-        ],
+        "threads": threads,
+        "holders": holders,
         "clock_error_us": round(known["took_ns"] / 1000, 3),
         "cpu_us": round(states.cpu_ns / 1000, 3),
         "unread": known["unread"],

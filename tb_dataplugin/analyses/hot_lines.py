@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -42,6 +42,7 @@ from tb_dataplugin.analyses.line_trees import (
     stage_frame,
 )
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.lock_holders import LockHolder, find_lock_holders
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.step_lines import FEWEST_OF_ONE, FEWEST_STEPS, StepLines, find_step_lines
 from tb_dataplugin.analyses.steps import StepSelection, find_steps
@@ -152,6 +153,8 @@ class HotLines:
     training_thread: PartLines | None = None
     feeder: PartLines | None = None
     """What other threads of the training process run outside all stages, where they take the batches."""
+    lock_holders: Mapping[str, LockHolder] = field(default_factory=dict)
+    """Of the training process, by name."""
 
 
 def find_hot_lines(
@@ -180,18 +183,17 @@ def find_hot_lines(
         named = {stage for stage, part in stages.items() if part.rows}
         of_all, _ = find_hits(trace, samples, tree, attribution, idle, selection.whole)
         whole_stages = dict(finder.stages(of_all, tree, named))
+    own = hits.where(~finder.in_recorder(hits))
     return HotLines(
         stages=stages,
         whole_stages=whole_stages,
         training=dict(finder.training(hits, loader, attribution, window)),
         check=_check(hits, spans, tree),
-        step=find_step_lines(
-            trace, hits.where(~finder.in_recorder(hits)), finder.frames, loader, has_device=bool(devices)
-        ),
-        patterns=find_patterns(hits.where(~finder.in_recorder(hits)), tree, finder.frames, has_device=bool(devices)),
+        step=find_step_lines(trace, own, finder.frames, loader, has_device=bool(devices)),
+        patterns=find_patterns(own, tree, finder.frames, has_device=bool(devices)),
         samples=len(hits),
         threads=len(np.unique(hits.track)),
-        interval_ns=_interval(samples),
+        interval_ns=samples.interval_ns,
         is_outside=samples.is_outside,
         clock_error_ns=samples.clock_error_ns,
         cost_ns=samples.cost_ns if selection is None else _cost(samples, hits),
@@ -205,6 +207,7 @@ def find_hot_lines(
         pipeline=finder.pipeline(hits, tree),
         training_thread=finder.training_thread(hits, loader, window),
         feeder=finder.feeder(hits, trace, frozenset(thread.pid for thread in samples if thread.is_training)),
+        lock_holders=find_lock_holders(samples, finder.frames, window),
     )
 
 
@@ -224,11 +227,6 @@ def lines_at(
         return found.where(found.is_training)
 
     return lambda times: finder.part(hits().where(times.contains(hits().time_ns)), whole_stack=True)
-
-
-def _interval(samples: LineSamples) -> float:
-    gaps = [np.diff(thread.time_ns) for thread in samples if len(thread.time_ns) > 1]
-    return float(np.concatenate(gaps).mean()) if gaps else 0.0
 
 
 class _Finder:

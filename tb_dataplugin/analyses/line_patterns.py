@@ -67,12 +67,15 @@ _TO_IMAGE: Final = frozenset(("fromarray", "frombytes", "frombuffer", "to_pil_im
 
 @dataclass(frozen=True, slots=True)
 class PatternTime:
-    """`part`: of the stage's time, or with `stage` None of the time in all stages. `row`: the hottest such line."""
+    """`part`: of the stage's time, or with `stage` None of the time in all stages. `row`: the hottest such line, with
+    its own share of that; `lines`: how many such lines have a sample.
+    """
 
     pattern: Pattern
     stage: Stage | None
     part: Estimate
     row: LineRow
+    lines: int
 
 
 def find_patterns(
@@ -116,7 +119,7 @@ class _Part:
         homes: list[Home | None] = [home if own else None for home, own in zip(self.homes, is_of, strict=True)]
         rows = line_rows(self.hits, homes, self.place, has_device=self.has_device)
         part = estimate(self.hits.weight_ns, self.hits.weight_ns * mine)
-        return PatternTime(pattern, self.stage, part, rows[0])
+        return PatternTime(pattern, self.stage, part, rows[0], sum(row.samples > 0 for row in rows))
 
 
 def _pattern_of(stage: Stage | None, frames: list[Frame], home: Home | None) -> Pattern | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, Literal
 
-from tb_dataplugin.analyses.code_places import Home, plain
+from tb_dataplugin.analyses.code_places import Home, package_of, plain
 from tb_dataplugin.analyses.line_patterns import COLLECTS
 from tb_dataplugin.model.line_samples import Frame
 
@@ -40,6 +40,15 @@ _BY_SOURCE: Final[tuple[tuple[Work, re.Pattern[str]], ...]] = (
 )
 """The same of a line that calls C code, by its own text."""
 
+_NOT_COMPUTE: Final = re.compile(
+    r"/torch/(?:utils/(?:data|tensorboard)/|serialization\.py|_tensor_str\.py|profiler/|autograd/profiler|cuda/__init__\.py)"
+)
+"""Files of torch that are no work of the model."""
+
+_COPIES: Final = re.compile(r"/(?:copy|torch/serialization|safetensors/torch)\.py$")
+_WRITES: Final = re.compile(r"/(?:tensorboard|tensorboardX|wandb|mlflow)/")
+_MODEL: Final = re.compile(r"/torch/(?:optim/|autograd/(?!profiler)|_tensor\.py|nn/modules/module\.py)")
+
 MAKES_ITERATOR: Final = re.compile(r"\biter\(")
 """A line that makes an iterator, by its text."""
 
@@ -65,3 +74,30 @@ def work_of(frames: list[Frame], home: Home | None) -> Work:
             return work
     source = home.place.source if home is not None and not below else ""
     return next((work for work, texts in _BY_SOURCE if texts.search(source)), "python")
+
+
+def computes(frames: list[Frame]) -> bool:
+    """Whether code of torch's runs, or was called by what runs, that is the model's work: an `nn.Module`, a backward
+    pass, an optimizer.
+    """
+    return any(package_of(frame) == "torch" and not _NOT_COMPUTE.search(frame.file) for frame in frames)
+
+
+def copies_or_writes(frames: list[Frame]) -> bool:
+    """``copy.deepcopy`` and ``torch.save``, of a model too, and what a library calls that logs: their operators copy,
+    and compute nothing.
+    """
+    if any(_COPIES.search(frame.file) for frame in frames):
+        return True
+    return not computes(frames) and any(_WRITES.search(frame.file) for frame in frames)
+
+
+def loops_over_a_tensor(frames: list[Frame]) -> bool:
+    """``for value in tensor`` in the program's code: torch makes a tensor of each element."""
+    last = frames[-1]
+    is_iter = package_of(last) == "torch" and plain(last.function) in ("Tensor.__iter__", "__iter__")
+    return is_iter and len(frames) > 1 and frames[-2].origin == "user" and not computes(frames[:-1])
+
+
+def runs_the_model(frames: list[Frame]) -> bool:
+    return any(_MODEL.search(frame.file) for frame in frames)

@@ -24,8 +24,11 @@ _IN_C: Final = re.compile(
 )
 """A call that takes its time in C code, or waits there."""
 
+MOSTLY: Final = 0.5
+"""Part of a line's time in one function that it calls, from which the line is about that call."""
+
 Together = tuple[LineRow, ...]
-"""Lines of one function, the hottest first."""
+"""Lines of one function, or of one file that call the same, the hottest first."""
 
 
 def spread(rows: Iterable[LineRow], *, joins: Callable[[LineRow], bool] = lambda _: True) -> tuple[Together, ...]:
@@ -49,6 +52,22 @@ def spread(rows: Iterable[LineRow], *, joins: Callable[[LineRow], bool] = lambda
 def spread_in_step(rows: Iterable[LineRow]) -> tuple[Together, ...]:
     """The same of the training thread: a line of the loop that calls something is about that, and stands alone."""
     return spread(rows, joins=is_plain)
+
+
+def of_same_call(found: Iterable[Together]) -> tuple[Together, ...]:
+    """Lines of a file that mostly call the same function, by the same name, as one; most time first."""
+    groups: dict[tuple[object, ...], list[LineRow]] = {}
+    for number, lines in enumerate(found):
+        call = call_of(lines)
+        groups.setdefault((lines[0].place.file, call) if call else (number,), []).extend(lines)
+    ranked = (tuple(sorted(group, key=lambda row: (-row.time_ns, row.place))) for group in groups.values())
+    return tuple(sorted(ranked, key=lambda group: -share_of(group)))
+
+
+def call_of(lines: Together) -> str:
+    """What all of them mostly call; "" where that is not one function."""
+    calls = {row.calls if row.calls_share >= MOSTLY else "" for row in lines}
+    return calls.pop() if len(calls) == 1 else ""
 
 
 def is_plain(row: LineRow) -> bool:

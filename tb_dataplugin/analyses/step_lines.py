@@ -6,7 +6,8 @@ the training loop itself.
 *iterators*: torch makes an iterator of a DataLoader, or drops one, and starts or ends its DataLoader workers.
 *ranks*: it waits, blocked, while a collective goes on that other ranks have to join.
 *compute*: forward, backward, optimizer, and operators that lines of the step call: the work itself.
-The rest is by line. A line that computes as well, or calls what does (a trainer's ``fit``), is in no row.
+The rest is by line; lines that call the same are one. A line that computes as well, or calls what does (a trainer's
+``fit``), is in no row. Waiting for Python's lock is nobody's work, but time at its line.
 """
 
 from __future__ import annotations
@@ -20,14 +21,25 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import THREAD_STATES, THREAD_WAITS_FOR_LOCK
-from tb_dataplugin.analyses.code_places import Home, Place, home_of, package_of, place_of, plain, python_part
+from tb_dataplugin.analyses.code_places import Home, Place, home_of, place_of, plain, python_part
 from tb_dataplugin.analyses.collectives import find_collectives
 from tb_dataplugin.analyses.host_activity import matching, synchronising_calls
 from tb_dataplugin.analyses.line_hits import Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
-from tb_dataplugin.analyses.line_work import MAKES_ITERATOR, TAKES_BATCH, Work, makes_iterators, work_of
+from tb_dataplugin.analyses.line_work import (
+    MAKES_ITERATOR,
+    TAKES_BATCH,
+    Work,
+    computes,
+    copies_or_writes,
+    loops_over_a_tensor,
+    makes_iterators,
+    runs_the_model,
+    work_of,
+)
 from tb_dataplugin.analyses.loader_wait import LoaderWait
-from tb_dataplugin.analyses.spread_lines import Together, is_plain, spread
+from tb_dataplugin.analyses.lock_holders import libraries_below
+from tb_dataplugin.analyses.spread_lines import Together, is_plain, of_same_call, spread
 from tb_dataplugin.analyses.steps import find_steps
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import Category
@@ -51,11 +63,6 @@ MANY_OPERATORS: Final = 500
 """Operators of one line of the user's in a step, from which it is a loop over elements, and no work of the model: a
 model's layers are called in torch's own code.
 """
-
-_NOT_COMPUTE: Final = re.compile(
-    r"/torch/(?:utils/(?:data|tensorboard)/|serialization\.py|_tensor_str\.py|profiler/|autograd/profiler|cuda/__init__\.py)"
-)
-"""Files of torch that are no work of the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +97,18 @@ class IteratorTime:
 @dataclass(frozen=True, slots=True)
 class StepLine:
     """A line outside the data wait, or several of one function that stand together: `rows`, the hottest first, as in
-    `spread_lines`. Their shares are of the samples in the window, `part` of the window too.
+    `spread_lines`; or all of a file that call the same. Their shares are of the samples in the window, without waiting
+    for Python's lock, as `own` is; `part`, of the window too, is with that.
 
-    `is_one_off`: all of it lies in one of several steps, as a first call does that loads or compiles something.
+    `libraries`: names of those whose code they call. `is_one_off`: all of it lies in one of several steps, as a first
+    call does that loads or compiles something.
     """
 
     rows: Together
     work: Work
+    own: Estimate
     part: Estimate
+    libraries: frozenset[str] = frozenset()
     is_one_off: bool = False
 
     @property
@@ -175,18 +186,19 @@ class _SortedOut:
         step = outside & (self.caller < 0)
         reads = _during(trace, matching(trace, READBACK) | synchronising_calls(trace), hits)
         operates = _during(trace, trace.events.is_category(Category.CPU_OP), hits)
-        by_stack = np.array([_computes(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
+        by_stack = np.array([computes(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         users = np.array([frames[-1].origin == "user" for frames in self.frames], dtype=np.bool_)[self.stack]
-        copies = np.array([_copies(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
-        loops = np.array([_loops_over_a_tensor(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
+        copies = np.array([copies_or_writes(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
+        loops = np.array([loops_over_a_tensor(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         read_here = (reads & users) | loops
         elements = self._loops_over_elements(trace, operates & users & ~by_stack)
         self.ranks: Mask = step & (hits.state == _BLOCKED) & _collectives(trace).contains(hits.time_ns)
-        self.compute: Mask = (
-            step & ~self.making & ~self.ranks & ~read_here & ~copies & ~elements & (by_stack | operates)
-        )
+        locked = hits.state == THREAD_WAITS_FOR_LOCK
+        own = step & ~self.ranks & ~locked
+        self.compute: Mask = own & ~self.making & ~read_here & ~copies & ~elements & (by_stack | operates)
         self.reads = read_here
-        self.rest: Mask = step & ~self.ranks & ~self.compute & (hits.state != THREAD_WAITS_FOR_LOCK)
+        self.rest: Mask = own & ~self.compute
+        self.locked: Mask = step & locked
 
     def iterators(self) -> IteratorTime:
         hits, mine, outside = self.hits, self.making, self.outside
@@ -238,7 +250,7 @@ class _SortedOut:
         hits = self.hits
         rows = line_rows(hits.where(mine), self.homes, self.stack[mine], has_device=self.has_device)
         used = [row for row in rows if row.samples]
-        models = np.array([_runs_the_model(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
+        models = np.array([runs_the_model(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         is_outside = caller.steps > 0 or int((models & ~mine).sum()) > int((models & mine).sum())
         return AroundLoader(
             place=Place(plain(caller.function), caller.file, caller.first),
@@ -266,12 +278,26 @@ class _SortedOut:
                 here = [home is not None and home.place == row.place for home in kept]
                 own[row.place] = of_rest & np.array(here)[self.stack]
         plain = {place for place, mine in own.items() if self._work(works, mine, place) == "python"}
-        for together in spread(
+        alone = spread(
             (row for row in rows if row.place in own), joins=lambda row: row.place in plain and is_plain(row)
-        ):
-            mine = np.logical_or.reduce([own[row.place] for row in together])
-            part = estimate(self.hits.weight_ns, self.hits.weight_ns * mine)
-            yield StepLine(together, self._work(works, mine, together[0].place), part, self._is_one_off(mine))
+        )
+        for together in of_same_call(alone):
+            yield self._line(together, np.logical_or.reduce([own[row.place] for row in together]), works)
+
+    def _line(self, rows: Together, own: Mask, works: list[Work]) -> StepLine:
+        weights, places = self.hits.weight_ns, {row.place for row in rows}
+        here = np.array([home is not None and home.place in places for home in self.homes], dtype=np.bool_)[self.stack]
+        mine = own | (self.locked & here)
+        return StepLine(
+            rows=rows,
+            work=self._work(works, own, rows[0].place),
+            own=estimate(weights, weights * own),
+            part=estimate(weights, weights * mine),
+            libraries=frozenset().union(
+                *(libraries_below(self.frames[stack]) for stack in set(self.stack[mine].tolist()))
+            ),
+            is_one_off=self._is_one_off(own),
+        )
 
     def _is_one_off(self, mine: Mask) -> bool:
         """Too few samples may lie in one step by chance."""
@@ -339,35 +365,6 @@ def _collectives(trace: Trace) -> Intervals:
 def _intervals(trace: Trace, rows: npt.NDArray[np.bool_]) -> Intervals:
     chosen = np.flatnonzero(rows & (trace.events.track == trace.training_track))
     return Intervals.union(trace.events.start_ns[chosen], trace.events.end_ns[chosen])
-
-
-def _computes(frames: list[Frame]) -> bool:
-    """Whether code of torch's runs, or was called by what runs, that is the model's work: an `nn.Module`, a backward
-    pass, an optimizer.
-    """
-    return any(package_of(frame) == "torch" and not _NOT_COMPUTE.search(frame.file) for frame in frames)
-
-
-_COPIES: Final = re.compile(r"/(?:copy|torch/serialization|safetensors/torch)\.py$")
-
-
-def _copies(frames: list[Frame]) -> bool:
-    """``copy.deepcopy`` and ``torch.save``, of a model too: their operators copy, and compute nothing."""
-    return any(_COPIES.search(frame.file) for frame in frames)
-
-
-def _loops_over_a_tensor(frames: list[Frame]) -> bool:
-    """``for value in tensor`` in the program's code: torch makes a tensor of each element."""
-    last = frames[-1]
-    is_iter = package_of(last) == "torch" and plain(last.function) in ("Tensor.__iter__", "__iter__")
-    return is_iter and len(frames) > 1 and frames[-2].origin == "user" and not _computes(frames[:-1])
-
-
-_MODEL: Final = re.compile(r"/torch/(?:optim/|autograd/(?!profiler)|_tensor\.py|nn/modules/module\.py)")
-
-
-def _runs_the_model(frames: list[Frame]) -> bool:
-    return any(_MODEL.search(frame.file) for frame in frames)
 
 
 def _key(home: Home) -> tuple[Place, str]:

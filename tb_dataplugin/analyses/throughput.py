@@ -46,14 +46,18 @@ WORTH_A_RATE: Final = 0.01
 AROUND: Final = frozenset(("sampler", "wrapper"))
 """Kinds that run in the training thread whatever the number of DataLoader workers."""
 
+LEAST_OF_MAKING: Final = 0.01
+"""Share of the time that making samples takes, below which reading, or preparation, has no rate: spans of it are then
+next to none, and most of that work is done where no span is (a file that a sample's own code reads line by line)."""
+
 BATCHED_FETCH = ".__getitems__"
 """Ends the label of a `sample` span that covers a whole batch fetched at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Rates in samples per second; None: not known. `load` is reading and preparation by turns; `around` is drawing
-    indices and code around the DataLoader, in the training thread.
+    """Rates in samples per second; None: not known, or too little of it was recorded. `load` is reading and preparation
+    by turns; `around` is drawing indices and code around the DataLoader, in the training thread.
 
     `batches`: received in the window, where they are fewer than `LEAST_BATCHES` and no part has a rate for that.
     `is_one_thread`: the parts take turns in one thread, without a device, so that all of them limit.
@@ -133,8 +137,8 @@ def find_throughput(
     return Throughput(
         samples=samples,
         reached=reached,
-        read=_rate(made * alive, spent[0]) if spent else None,
-        prepare=_rate(made * alive, spent[1]) if spent else None,
+        read=_rate_of_part(made * alive, spent[0], sum(spent)) if spent else None,
+        prepare=_rate_of_part(made * alive, spent[1], sum(spent)) if spent else None,
         load=_rate(made * alive, sum(spent)) if spent else None,
         device=None if replaying else _rate(samples, consumer),
         elsewhere_ns=0 if built is None else loop.waits.total_ns - built,
@@ -285,6 +289,10 @@ def _around_ns(attribution: Attribution) -> int:
     """Data wait in which the training thread drew indices, or ran code around the loader."""
     waits = (attribution.wait_by_stage_ns or {}).items()
     return sum(time for name, time in waits if (stage := parse_span_name(name)) and stage.kind in AROUND)
+
+
+def _rate_of_part(samples: float, spent_ns: int, making_ns: int) -> float | None:
+    return _rate(samples, spent_ns) if spent_ns >= LEAST_OF_MAKING * making_ns else None
 
 
 def _rate(samples: float, spent_ns: int) -> float | None:

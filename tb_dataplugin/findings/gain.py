@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tb_dataplugin.findings.saving import most_saved_us
-from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.signals import SAME_STEP, Signals
 from tb_dataplugin.units import duration, percent, ratio
 
 NOTHING_LEFT: Final = 0.999
@@ -17,9 +17,6 @@ WORTH_A_WORD: Final = 1.05
 
 SAME: Final = 0.01
 """Part of a bound below which its interval is not mentioned."""
-
-SAME_STEP: Final = 0.02
-"""Part of the window's mean step by which the step that a share is of may differ unsaid."""
 
 UNKNOWN: Final = "gain unknown"
 UNKNOWN_IN_REPLAY: Final = "gain unknown: a replay has no training loop that could become faster"
@@ -54,7 +51,7 @@ def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = Fals
     """
     if us_per_step is None:
         return Gain(None, None, None, None, None, None, UNKNOWN_IN_REPLAY if signals.mode == "replay" else UNKNOWN)
-    step_us = _step_us(signals)
+    step_us = signals.step_us
     step_us = step_us + us_per_step if of_epochs and step_us else step_us
     more = us_per_step * signals.wait_may_exceed if of_wait else 0.0
     if step_us and us_per_step + more >= step_us:  # all of the step may go: that is no interval
@@ -76,10 +73,3 @@ def _step_name(signals: Signals, step_us: float) -> str:
     """How long the step is that the share is of, where it is not the window's mean step."""
     mean_us = signals.window_us / (signals.step_count or 1)
     return "it" if abs(step_us - mean_us) <= SAME_STEP * mean_us else f"a step of {duration(step_us)}"
-
-
-def _step_us(signals: Signals) -> float | None:
-    """The mean step: of the steady state where the window is not steady."""
-    if signals.unsteady is None or signals.mean_step_us is None or not signals.step_count:
-        return signals.mean_step_us
-    return signals.mean_step_us + (signals.loop_us - signals.own_window_us) / signals.step_count

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from annotate.trace_format import span_name
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, PartLines
 from tb_dataplugin.analyses.line_patterns import Pattern
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.analyses.line_work import Work
-from tb_dataplugin.analyses.spread_lines import Together, error_of, share_of, spread, spread_in_step
+from tb_dataplugin.analyses.spread_lines import Together, call_of, error_of, share_of, spread, spread_in_step
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
-from tb_dataplugin.findings.line_texts import MOSTLY, line_text, lines_place, lines_text, row_name
+from tb_dataplugin.findings.line_texts import line_text, lines_place, lines_text, place_text, row_name
 from tb_dataplugin.units import percent
 
 
@@ -56,16 +56,35 @@ class AroundSignal:
 
 
 @dataclass(frozen=True, slots=True)
+class HolderSignal:
+    """What a thread runs that has Python's lock. `runs`: what it was started with. `package`: a library; "" where the
+    thread is the user's own. `line`: its hottest one.
+    """
+
+    runs: str
+    """``tensorboard.summary.writer.event_file_writer``, ``Logger.run at train.py:12``."""
+    package: str
+    line: HotLine
+
+
+@dataclass(frozen=True, slots=True)
 class StepLineSignal:
-    """A line of the training step that is not the model's work, or several as one. `part`: of the window."""
+    """A line of the training step that is not the model's work, or several as one. `part`: of the window; `own`: the
+    same without waiting for Python's lock. `call`: what all of them call; "" where that is not one function.
+    """
 
     text: str
     place: str
     source: str
     work: Work
+    own: Estimate
     part: Estimate
     idle_share: float | None
     """Of the device's idle time; None without a device."""
+    call: str = ""
+    lines: int = 1
+    libraries: frozenset[str] = frozenset()
+    """Whose code they call, by name."""
     is_one_off: bool = False
     """All of it lies in one of several steps."""
 
@@ -87,7 +106,10 @@ class StepSignals:
 
 @dataclass(frozen=True, slots=True)
 class PatternSignal:
-    """What lines of a stage are about. `part`: of the stage's time; with `stage` "" of the time in all stages."""
+    """What lines of a stage are about. `part`: of the stage's time; with `stage` "" of the time in all stages.
+
+    `text`, `place`, `source`: of the hottest of `lines` such lines, which has `share` of that time by itself.
+    """
 
     pattern: Pattern
     stage: str
@@ -95,6 +117,8 @@ class PatternSignal:
     text: str
     place: str
     source: str
+    share: float
+    lines: int
 
 
 def interval(part: Estimate) -> str:
@@ -116,13 +140,12 @@ def hottest(parts: Iterable[tuple[str, PartLines]], *, in_step: bool = False) ->
 
 def _hot_line(lines: Together, *, is_of_few: bool) -> HotLine:
     low, high = max(0.0, share_of(lines) - error_of(lines)), min(1.0, share_of(lines) + error_of(lines))
-    calls = {row.calls if row.calls_share >= MOSTLY else "" for row in lines}
     return HotLine(
         text=lines_text(lines),
         place=lines_place(lines),
         share=share_of(lines),
         source=lines[0].place.source,
-        calls=calls.pop() if len(calls) == 1 else "",
+        calls=call_of(lines),
         between=f" (95% interval {percent(low)} to {percent(high)})" if is_of_few else "",
     )
 
@@ -150,9 +173,23 @@ def read_patterns(lines: HotLines | None) -> tuple[PatternSignal, ...]:
             text=line_text(each.row),
             place=each.row.place.short,
             source=each.row.place.source,
+            share=each.row.share,
+            lines=each.lines,
         )
         for each in found
     )
+
+
+def read_holders(lines: HotLines | None) -> dict[str, HolderSignal]:
+    found = lines.lock_holders.items() if lines else ()
+    return {
+        name: HolderSignal(
+            runs=holder.module or place_text(replace(holder.runs, source="")),
+            package=holder.package,
+            line=_hot_line((holder.row,), is_of_few=False),
+        )
+        for name, holder in found
+    }
 
 
 def _by_cost(step: StepLines) -> list[StepLine]:
@@ -177,7 +214,11 @@ def _line(found: StepLine) -> StepLineSignal:
         place=lines_place(found.rows),
         source=found.rows[0].place.source,
         work=found.work,
+        own=found.own,
         part=found.part,
         idle_share=found.idle_share,
+        call=call_of(found.rows),
+        lines=len(found.rows),
+        libraries=found.libraries,
         is_one_off=found.is_one_off,
     )

@@ -10,7 +10,7 @@ from typing import Final
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, LEAST_TO_CHECK, HotLines, PartLines
 from tb_dataplugin.analyses.line_rows import LineRow, is_written
-from tb_dataplugin.analyses.spread_lines import Together, error_of, first_and_last, share_of
+from tb_dataplugin.analyses.spread_lines import Together, call_of, error_of, first_and_last, share_of
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.units import count, duration, percent, plural
@@ -62,17 +62,26 @@ def _below(row: LineRow) -> str:
 
 
 def lines_text(lines: Together) -> str:
-    """``mel at train.py:16 to 19, over 3 lines, the hottest `row[k] += x` in line 17``; of one line as `line_text`."""
+    """``mel at train.py:16 to 19, over 3 lines, the hottest `row[k] += x` in line 17``; of lines that call the same
+    ``log.add, called in main at train.py:16, 19``; of one line as `line_text`.
+    """
     if len(lines) == 1:
         return line_text(lines[0])
-    hottest = lines[0].place
+    hottest, call = lines[0].place, call_of(lines)
+    if call:
+        functions = {row.place.function for row in lines}
+        within = f"called in {hottest.function}" if len(functions) == 1 else "called"
+        return f"{call}, {within} at {lines_place(lines)}"
     written = f"`{hottest.source}` in line {hottest.line}" if hottest.source else f"line {hottest.line}"
     return f"{hottest.function} at {lines_place(lines)}, over {len(lines)} lines, the hottest {written}"
 
 
 def lines_place(lines: Together) -> str:
-    """``train.py:16 to 19``."""
+    """``train.py:16 to 19``; of lines that call the same ``train.py:16, 19``."""
     first, last = first_and_last(lines)
+    if len(lines) > 1 and call_of(lines):
+        numbers = sorted(row.place.line for row in lines)
+        return f"{replace(lines[0].place, line=first).short}, {', '.join(map(str, numbers[1:]))}"
     return lines[0].place.short if len(lines) == 1 else f"{replace(lines[0].place, line=first).short} to {last}"
 
 

@@ -54,6 +54,9 @@ def _label(stage: str) -> str:
 
 
 def _evidence(found: PatternSignal) -> Evidence:
+    """Its own share is that of the table of hottest lines."""
     part, whole = found.part, _label(found.stage)
-    text = f"{found.text}: {percent(part.share)} of {whole}, {interval(part)}, {plural(part.samples, 'stack sample')}"
+    more = f"; with {plural(found.lines - 1, 'further line')} {percent(part.share)}" if found.lines > 1 else ""
+    own = percent(found.share if more else part.share)
+    text = f"{found.text}: {own} of {whole}{more}, {interval(part)}, {plural(part.samples, 'stack sample')}"
     return share("hot_line", part.share, whole, text, found.stage)

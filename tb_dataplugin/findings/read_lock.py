@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from math import hypot
 
 from annotate.trace_format import OWN_THREAD
+from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.thread_limits import Limits, ThreadLimits
+from tb_dataplugin.findings.line_signals import read_holders
 from tb_dataplugin.findings.signals import LockSignals
 
 
-def read_lock(found: ThreadLimits) -> LockSignals | None:
+def read_lock(found: ThreadLimits, lines: HotLines | None) -> LockSignals | None:
     """Of the first device where there is one. None where no part has enough samples."""
     if found.devices:
         causes = found.devices[0]
@@ -32,6 +34,7 @@ def read_lock(found: ThreadLimits) -> LockSignals | None:
         wait_share=_share(wait) * (1 - own),
         in_workers_us=in_workers_us,
         holders_us=foreign,
+        holders=read_holders(lines),
     )
 
 

@@ -84,7 +84,7 @@ def read_signals(results: Results) -> Signals:
         copies=_copies(results.copies[0], results) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
-        lock=read_lock(loop.limits) if loop.limits else None,
+        lock=read_lock(loop.limits, results.lines) if loop.limits else None,
         stage_lines=dict(_stage_lines(results)),
         stages_without_lines=dict(_without_lines(results)),
         stage_places=dict(pipeline.stages_at) if pipeline else {},

@@ -25,7 +25,7 @@ from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.apart_signals import ApartSignals
 from tb_dataplugin.findings.device_signals import CopySignals, SyncSignals
 from tb_dataplugin.findings.evidence import Evidence, share
-from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
+from tb_dataplugin.findings.line_signals import HolderSignal, HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.restart_signals import RestartSignals
@@ -35,6 +35,9 @@ from tb_dataplugin.findings.waste import WasteSignals
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
 from tb_dataplugin.units import percent
+
+SAME_STEP: Final = 0.02
+"""Part by which the mean step may differ from the window over its steps unsaid: what lies between steps is little."""
 
 FEEDER: Final = "feeder"
 """Among lines of the code: the thread that takes the batches where that is not the one that trains."""
@@ -58,6 +61,8 @@ class LockSignals:
     """The part of `wait_us` in which a DataLoader worker waited for the lock of its own process."""
     holders_us: Mapping[str, float]
     """Waits of the training thread, by the name of the thread that held the lock, the longest first."""
+    holders: Mapping[str, HolderSignal] = field(default_factory=dict)
+    """What these threads run, by name, where their stacks were sampled."""
 
     @property
     def total_us(self) -> float:
@@ -319,6 +324,24 @@ class Signals:
     def loop_share(self, time_us: float | None) -> float | None:
         """Of the window as it is in the steady state; None when unknown."""
         return None if time_us is None or not self.loop_us else time_us / self.loop_us
+
+    @property
+    def step_us(self) -> float | None:
+        """The step that gains and lines of the step are shares of: of the steady state where the window is not steady.
+
+        It is the window over its steps, so that a share of the step and of the window are one number; the mean step
+        where more lies between steps.
+        """
+        if self.mean_step_us is None or not self.step_count or not self.loop_us:
+            return self.mean_step_us
+        longer_us = self.loop_us - self.own_window_us if self.unsteady is not None else 0.0
+        mean, whole = self.mean_step_us + longer_us / self.step_count, self.loop_us / self.step_count
+        return whole if abs(mean - whole) <= SAME_STEP * whole else mean
+
+    def of_step(self, time_us: float) -> float | None:
+        """A time of the window as a share of its steps; None where no step is known."""
+        each, step_us = self.per_step(time_us), self.step_us
+        return None if each is None or not step_us else each / step_us
 
     def in_steady_state(self, time_us: float) -> float:
         """What a part of `measured_cost_us` is of `wait_cost_us`; the same where the window is steady."""

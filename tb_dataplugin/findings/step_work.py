@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.findings.line_signals import AroundSignal, StepLineSignal, interval
+from tb_dataplugin.findings.lock import feeding_line
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import FEWEST_SAMPLES, HOT_LINE, INPUT_BOUND, MODELS_WORK
 from tb_dataplugin.units import percent
@@ -22,7 +23,8 @@ def around_loader(signals: Signals) -> AroundSignal | None:
 
 def slow_lines(signals: Signals) -> tuple[StepLineSignal, ...]:
     """Lines of the step that are not the model's work and worth a change, the most expensive first. What happens once
-    is not: a first call loads and compiles, and the other steps have none of it.
+    is not: a first call loads and compiles, and the other steps have none of it. Neither is what mostly waits for
+    Python's lock, unless it gives the thread its work that holds it.
     """
     step = signals.step
     if step is None or step.samples < FEWEST_SAMPLES:
@@ -30,9 +32,33 @@ def slow_lines(signals: Signals) -> tuple[StepLineSignal, ...]:
     told = ("iterators",) if signals.restarts else ()
     lines = [line for line in step.lines if not line.is_one_off and line.work not in told]
     if not signals.has_device:
-        return tuple(line for line in lines if line.part.low >= INPUT_BOUND)
+        fed = feeding_line(signals)
+        costly = [line for line in lines if line.own.low >= INPUT_BOUND and (line is fed or not _mostly_waits(line))]
+        return tuple(sorted(costly, key=lambda line: -line_cost_us(signals, line)))
     idle = signals.share(signals.device_idle_us) or 0.0
     return tuple(line for line in lines if (line.idle_share or 0.0) * idle >= INPUT_BOUND)
+
+
+def _mostly_waits(line: StepLineSignal) -> bool:
+    return line.part.share > 2 * line.own.share
+
+
+def line_with_lock(signals: Signals) -> StepLineSignal | None:
+    """The slow lines that cause the waiting for Python's lock, so that both are one finding."""
+    fed = None if signals.has_device else feeding_line(signals)
+    return fed if fed is not None and fed in slow_lines(signals) else None
+
+
+def line_cost_us(signals: Signals, line: StepLineSignal) -> float:
+    """What lines cost, at most: their time, and all waiting for Python's lock where they cause it."""
+    if signals.lock is not None and line is feeding_line(signals):
+        return line.own.share * signals.window_us + signals.lock.total_us
+    return line.part.share * signals.window_us
+
+
+def with_lock(signals: Signals, line: StepLineSignal) -> str:
+    """Behind the share of these lines, where their cost has the waiting for the lock."""
+    return ", with the waiting for Python's lock (GIL) that it causes" if line is feeding_line(signals) else ""
 
 
 def waits_for_ranks(signals: Signals) -> Estimate | None:
@@ -53,15 +79,15 @@ def _may_wait_for_ranks(signals: Signals) -> bool:
 
 
 def in_step(signals: Signals, part: Estimate) -> Estimate:
-    """A part of the window as one of the step: of the steady state where the window is not steady, as gains are."""
-    factor = signals.window_us / signals.loop_us if signals.loop_us else 1.0
+    """A part of the window as one of the step that gains are shares of, so that each has one number."""
+    factor = signals.of_step(signals.window_us) or 1.0
     return replace(part, share=part.share * factor, low=part.low * factor, high=part.high * factor)
 
 
 def of_step(signals: Signals, share: float) -> str:
     """That share of the window, said as `in_step` has it."""
     steady = " of the steady state" if signals.unsteady is not None else ""
-    return f"{percent(signals.loop_share(share * signals.window_us))} of the step{steady}"
+    return f"{percent(share * (signals.of_step(signals.window_us) or 1.0))} of the step{steady}"
 
 
 def around_sentence(signals: Signals, around: AroundSignal, cost: float) -> str:
@@ -84,8 +110,9 @@ def step_sentence(signals: Signals) -> str:
 def _sentences(signals: Signals) -> Iterator[str]:
     for line in slow_lines(signals)[:1]:
         if not signals.has_device:
-            part = interval(in_step(signals, line.part))
-            yield f" {of_step(signals, line.part.share)} goes to {line.text} ({part})."
+            cost, more = line_cost_us(signals, line), with_lock(signals, line)
+            part = more or f" ({interval(in_step(signals, line.part))})"
+            yield f" {of_step(signals, cost / signals.window_us)} goes to {line.text}{part}."
         elif line.idle_share is not None and line.idle_share >= HOT_LINE:
             yield f" {percent(line.idle_share)} of the idle time goes to {line.text}."
     step = signals.step

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -98,11 +98,15 @@ class NativeFacts:
 class LineSamples:
     """`is_outside`: another process took them, so that nothing in the sampled one hid anything from it.
 
+    `holders`: by name, threads of the training process that had Python's lock and ran no stage; they are not among
+    `threads`.
+
     `why_not`: why there are none, as a clause. `unseen`: what the sampler could not see, sentences.
     """
 
     stacks: Stacks
     threads: tuple[SampledStacks, ...]
+    holders: Mapping[str, SampledStacks] = field(default_factory=dict)
     is_outside: bool = True
     clock_error_ns: int = 0
     cost_ns: int | None = None
@@ -114,3 +118,9 @@ class LineSamples:
 
     def __iter__(self) -> Iterator[SampledStacks]:
         return iter(self.threads)
+
+    @property
+    def interval_ns(self) -> float:
+        """Between two samples of a thread, on average."""
+        gaps = [np.diff(thread.time_ns) for thread in self if len(thread.time_ns) > 1]
+        return float(np.concatenate(gaps).mean()) if gaps else 0.0

@@ -55,6 +55,10 @@ class Thread(msgspec.Struct):
     state: list[Index] = []
 
 
+class Holder(Thread):
+    name: str = ""
+
+
 class Lines(msgspec.Struct):
     version: int = LINES_VERSION
     sampler: LineSampler = "outside"
@@ -62,6 +66,7 @@ class Lines(msgspec.Struct):
     frames: Frames = msgspec.field(default_factory=Frames)
     stacks: Nodes = msgspec.field(default_factory=Nodes)
     threads: tuple[Thread, ...] = ()
+    holders: tuple[Holder, ...] = ()
     clock_error_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] = 0.0
     cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
     unread: Number = 0
@@ -103,6 +108,11 @@ def read_line_samples(lines: Lines, origin_ns: int, diagnostics: DiagnosticsColl
     return LineSamples(
         stacks=Stacks(tuple(_frames(lines)), int64(lines.stacks.parent), int64(lines.stacks.frame)),
         threads=tuple(_thread(thread, origin_ns) for thread in whole),
+        holders={
+            holder.name[:MOST_LABEL]: _thread(holder, origin_ns)
+            for holder in lines.holders[:MOST_SETTINGS]
+            if _is_whole(holder, nodes, origin_ns)
+        },
         is_outside=lines.sampler == "outside",
         clock_error_ns=round(lines.clock_error_us * 1e3),
         cost_ns=None if lines.cpu_us is None else round(lines.cpu_us * 1e3),

@@ -3941,7 +3941,7 @@ class StepLine(_message.Message):
     WORK_FIELD_NUMBER: _builtins.int
     WINDOW_FIELD_NUMBER: _builtins.int
     text: _builtins.str
-    """of all of them, as in HotPlace"""
+    """of all of them, as in HotPlace, or that call the same"""
     work: _builtins.str
     """"readback" | "saving" | "output" | "copying" | "freeing" | "sleep" | "waiting" | "python" """
     @_builtins.property
@@ -3949,7 +3949,9 @@ class StepLine(_message.Message):
         """the hottest; share: of the window"""
 
     @_builtins.property
-    def window(self) -> Global___Estimate: ...
+    def window(self) -> Global___Estimate:
+        """with waiting for Python's lock there"""
+
     def __init__(
         self,
         *,

@@ -230,9 +230,15 @@ def test_the_training_thread_is_sampled_and_so_are_other_threads_that_ran_stages
     states = sampled().states
     beside.join()
     assert not states.why_no_stacks
+    states.names.clear()
     assert "burn" in functions(line_samples(states, clock, ()))
     (training,) = line_samples(states, clock, ())["threads"]
     assert training["training"]
+    assert line_samples(states, clock, ())["holders"] == []
+    states.names[beside.native_id or 0] = "burner"
+    (holder,) = line_samples(states, clock, ())["holders"]
+    assert holder["name"] == "burner" and holder["tid"] == beside.native_id and not holder["training"]
+    assert line_samples(states, clock, {beside.native_id or 0})["holders"] == []
     both = line_samples(states, clock, {beside.native_id or 0})["threads"]
     assert [thread["training"] for thread in both] == [True, False]
     assert all(len({len(thread[name]) for name in ("stack", "since_us", "state")}) == 1 for thread in both)

@@ -1512,10 +1512,11 @@ export interface StepLine {
   line:
     | Line
     | undefined;
-  /** of all of them, as in HotPlace */
+  /** of all of them, as in HotPlace, or that call the same */
   text: string;
   /** "readback" | "saving" | "output" | "copying" | "freeing" | "sleep" | "waiting" | "python" */
   work: string;
+  /** with waiting for Python's lock there */
   window: Estimate | undefined;
 }
 

@@ -9,21 +9,35 @@ from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import filling_stages
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import beside_line, feeder_line, lock_line, stage_line
-from tb_dataplugin.findings.lock import holder_of, lock_share, lock_words
+from tb_dataplugin.findings.lock import (
+    feeding_line,
+    holder_line,
+    holder_of,
+    holder_words,
+    is_known_to_feed,
+    lock_share,
+    lock_words,
+)
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import LockSignals, Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
+from tb_dataplugin.findings.step_work import line_with_lock
 from tb_dataplugin.units import duration, percent
 
 IN_TRAINING: Final = (
-    "Move what the thread {} does out of the training process: into a separate process (multiprocessing, with a queue "
+    "Move what {} does out of the training process: into a separate process (multiprocessing, with a queue "
     "between them), or into numpy or torch, which release the lock. Or do it less often. One thread runs Python at a "
     "time and keeps the lock for 5 ms, so neither DataLoader workers nor another thread would help."
 )
 
+OF_CALL: Final = (
+    "Call {call} ({place}) less often, or with less at a time: what it is given, {holder} works through in Python, and "
+    "holds the lock meanwhile. Neither DataLoader workers nor another thread would help."
+)
+
 IN_FEEDER: Final = (
-    "The thread {} builds the batches itself. Give that DataLoader workers, one to begin with: they are processes with "
+    "{} builds the batches itself. Give that DataLoader workers, one to begin with: they are processes with "
     "a lock each, and the thread then only hands their batches on. What else it does belongs into a process too, or "
     "into numpy or torch, which release the lock."
 )
@@ -41,13 +55,13 @@ LITTLE: Final = 0.1
 @rule(title="Waiting for Python's lock (GIL)", about="host")
 def check(signals: Signals) -> Finding | None:
     lock, part = signals.lock, lock_share(signals)
-    if lock is None or part is None:
+    if lock is None or part is None or line_with_lock(signals) is not None:
         return None
     holder, gain = holder_of(lock), signals.per_step(lock.total_us)
     return Finding(
         severity=severity(signals, gain, otherwise_us=lock.total_us),
         title=f"For {percent(part)} of the window {lock_words(lock)}",
-        advice=_advice(signals, lock, repr(holder) if holder else "that holds it"),
+        advice=_advice(signals, lock),
         evidence=tuple(_evidence(signals, lock)),
         gain_us_per_step=gain,
         confidence="measured" if holder else "likely",
@@ -55,11 +69,14 @@ def check(signals: Signals) -> Finding | None:
     )
 
 
-def _advice(signals: Signals, lock: LockSignals, holder: str) -> str:
+def _advice(signals: Signals, lock: LockSignals) -> str:
     if lock.is_of_workers:
         return IN_WORKERS
+    holder, line = holder_words(lock) or "the thread that holds it", feeding_line(signals)
+    if line is not None and is_known_to_feed(lock, line):
+        return OF_CALL.format(call=line.call or line.text, place=line.place, holder=holder)
     mostly_loads = sum(row.self_us for row in _loaded_by_feeder(signals)) > signals.feeder_us
-    return (IN_FEEDER if mostly_loads else IN_TRAINING).format(holder)
+    return IN_FEEDER.format(f"{holder[0].upper()}{holder[1:]}") if mostly_loads else IN_TRAINING.format(holder)
 
 
 def _loaded_by_feeder(signals: Signals) -> tuple[StageCalls, ...]:
@@ -86,6 +103,7 @@ def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
     if lock.is_of_workers:
         return
     yield from lock_line(signals)
+    yield from holder_line(lock)
     yield from _in_feeder(signals) if len(lock.holders_us) == 1 else beside_line(signals)
     if signals.is_fed:
         text = "not counted: how long the thread that takes the batches waits for the lock; more may be saved"

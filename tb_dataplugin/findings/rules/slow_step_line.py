@@ -4,18 +4,28 @@ idle time says what they cost (`sync_bound`, `python_pauses`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from tb_dataplugin.analyses.line_work import Work
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.line_examples import example
 from tb_dataplugin.findings.line_signals import StepLineSignal, interval
+from tb_dataplugin.findings.lock import holder_line, holder_of, holder_words, is_known_to_feed
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.step_work import in_step, of_step, slow_lines
+from tb_dataplugin.findings.step_work import (
+    in_step,
+    line_cost_us,
+    line_with_lock,
+    of_step,
+    slow_lines,
+    with_lock,
+)
 from tb_dataplugin.units import percent, plural
 
 ADVICE: Final[dict[Work, str]] = {
@@ -24,7 +34,7 @@ ADVICE: Final[dict[Work, str]] = {
     "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, convert one number "
     "at a time.",
     "saving": "Save less often, or hand a copy to a thread that saves it.",
-    "output": "Write less often, or less at a time; what must be written can be written by another thread.",
+    "output": "Write less often, or less at a time.",
     "copying": "Copy less often, or only what changes: deepcopy walks through every object in Python. Into "
     "a state that exists already, tensors are copied with copy_().",
     "freeing": "When this line has the next batch, Python frees the one before: many small objects take long, and "
@@ -35,14 +45,10 @@ ADVICE: Final[dict[Work, str]] = {
     "python": "Do it less often, with array operations instead of Python, or in another thread.",
 }
 
-CODE: Final[dict[Work, str]] = {
-    "readback": "values = tensor.tolist()  # once, instead of .item() for each element",
-    "saving": "if step % 1000 == 0:\n    torch.save(state, path)",
-    "copying": "with torch.no_grad():\n    for mine, its in zip(snapshot.parameters(), model.parameters()):\n"
-    "        mine.copy_(its)",
-    "collecting": collecting.FREEZE,
-    "output": "if step % 100 == 0:\n    print(loss.item())",
-}
+OWN_THREAD: Final = (
+    " What it is given, {holder} works through in Python, and holds the lock meanwhile: so the step waits for it "
+    "nevertheless."
+)
 
 SHOWN: Final = 3
 MOSTLY: Final = 0.5
@@ -51,25 +57,58 @@ MOSTLY: Final = 0.5
 
 @rule(title="Slow lines in the training step", about="host")
 def check(signals: Signals) -> Finding | None:
+    fed = line_with_lock(signals)
     lines = slow_lines(signals)[:SHOWN]
-    if signals.has_device or not lines or signals.lock_limits_host:
+    if signals.lock_limits_host:
+        lines = lines if fed is None else (fed,)
+    if signals.has_device or not lines or (signals.lock_limits_host and fed is None):
         return None
-    first, cost = lines[0], sum(line.part.share for line in lines) * signals.window_us
-    saving = until_workers_limit(signals, cost)
+    first, costs = lines[0], [line_cost_us(signals, line) for line in lines]
+    saving = until_workers_limit(signals, sum(costs))
     gain = signals.per_step(saving.us)
-    all_lines = (
-        ""
-        if len(lines) == 1
-        else f"; with {plural(len(lines) - 1, 'further line')} {of_step(signals, cost / signals.window_us)}"
-    )
+    is_known = fed is None or signals.lock is None or is_known_to_feed(signals.lock, fed)
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
-        title=f"{first.place} takes {of_step(signals, first.part.share)}, outside the data wait{all_lines}",
-        advice=_loading_advice(signals, first) or ADVICE[first.work],
-        evidence=(*(_evidence(signals, line) for line in lines), *saving.why),
+        title=_title(signals, lines, costs),
+        advice=_loading_advice(signals, first) or ADVICE[first.work] + _own_thread(signals, first),
+        evidence=(*(_evidence(signals, line) for line in lines), *_lock_evidence(signals, fed), *saving.why),
         gain_us_per_step=gain,
-        code=CODE.get(first.work, ""),
+        code=example(first),
+        confidence="measured" if is_known else "likely",
+        confidence_reason=""
+        if is_known
+        else "Whose call gives the thread its work that holds Python's lock is inferred "
+        "from where the training thread waits for it: the stacks of that thread were not recorded.",
     )
+
+
+def _title(signals: Signals, lines: Sequence[StepLineSignal], costs: Sequence[float]) -> str:
+    first = lines[0]
+    name = f"{first.call} ({first.place})" if first.lines > 1 and first.call else first.place
+    more = with_lock(signals, first) or ", outside the data wait"
+    further = (
+        "" if len(lines) == 1 else f"; with {plural(len(lines) - 1, 'further line')} {_share(signals, sum(costs))}"
+    )
+    return f"{name} takes {_share(signals, costs[0])}{more}{further}"
+
+
+def _share(signals: Signals, cost_us: float) -> str:
+    return of_step(signals, cost_us / signals.window_us)
+
+
+def _own_thread(signals: Signals, line: StepLineSignal) -> str:
+    if signals.lock is None or line is not line_with_lock(signals):
+        return ""
+    return OWN_THREAD.format(holder=holder_words(signals.lock))
+
+
+def _lock_evidence(signals: Signals, fed: StepLineSignal | None) -> tuple[Evidence, ...]:
+    lock = signals.lock
+    if lock is None or fed is None:
+        return ()
+    part, name = lock.total_us / signals.window_us, holder_of(lock)
+    text = f"waiting for Python's lock (GIL), which the thread {name!r} holds: {of_step(signals, part)}"
+    return (share("lock", part, "window", text), *holder_line(lock))
 
 
 def _loading_advice(signals: Signals, line: StepLineSignal) -> str:
@@ -91,7 +130,8 @@ def _loading_advice(signals: Signals, line: StepLineSignal) -> str:
 
 
 def _evidence(signals: Signals, line: StepLineSignal) -> Evidence:
-    part = in_step(signals, line.part)
+    known = line.own if line is line_with_lock(signals) else line.part
+    part = in_step(signals, known)
     samples = plural(part.samples, "stack sample")
-    text = f"{line.text}: {of_step(signals, line.part.share)}, {interval(part)}, {samples}"
-    return share("step_line", part.share, "step", text)
+    text = f"{line.text}: {of_step(signals, known.share)}, {interval(part)}, {samples}"
+    return share("step_line", known.share, "step", text)

@@ -213,6 +213,14 @@ def test_a_step_that_waits_for_other_ranks_does_not_limit() -> None:
         assert capture_of(builder)["throughput"]["slowest_part"] == part
 
 
+@pytest.mark.parametrize(
+    ("read", "known"), [(2, ["prepare_per_s"]), (399, ["read_per_s"]), (40, ["prepare_per_s", "read_per_s"])]
+)
+def test_a_part_with_next_to_no_spans_has_no_rate(read: int, known: list[str]) -> None:
+    rates = capture_of(batches(3, build=400, read=read, kernel=200))["throughput"]
+    assert sorted(rates.keys() & {"read_per_s", "prepare_per_s"}) == known
+
+
 def test_of_two_batches_no_part_has_a_rate_of_its_own() -> None:
     capture = capture_of(batches(2, build=400, read=100, kernel=200))
     assert capture["throughput"] == {"samples": 2, "samples_per_s": 1000, "slowest_part": ""}

@@ -47,7 +47,13 @@ INSIDE = (MAIN, NEXT, OURS)
 
 
 def staged(
-    stage: str, source: str, *calls: Frame, of_hundred: int = 60, wait: float = 8000, samples: int = 100
+    stage: str,
+    source: str,
+    *calls: Frame,
+    of_hundred: int = 60,
+    wait: float = 8000,
+    samples: int = 100,
+    other: str = "return words",
 ) -> TraceBuilder:
     """A step of 10 ms that waits for one stage. `of_hundred` of its samples are in `LINE`, which calls these frames."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, wait, "wait::DataLoader")
@@ -58,4 +64,4 @@ def staged(
     stacks = [
         (*INSIDE, LINE, *calls) if 37 * number % 100 < of_hundred else (*INSIDE, OTHER) for number in range(samples)
     ]
-    return builder.stacks(times, stacks, sources={(LINE[1], LINE[2]): source, (OTHER[1], OTHER[2]): "return words"})
+    return builder.stacks(times, stacks, sources={(LINE[1], LINE[2]): source, (OTHER[1], OTHER[2]): other})

@@ -39,6 +39,16 @@ def test_an_interval_ends_at_all_of_the_data_wait_and_what_the_step_may_get(sign
     assert gain_of(7000.0, replace(signals, taken=taken), of_wait=True).high_us_per_step == pytest.approx(8500.0)
 
 
+def test_a_share_of_the_step_is_that_of_the_window_where_little_lies_between_steps(signals: Signals) -> None:
+    steps, window_us = signals.step_count or 0, signals.window_us
+    shorter = replace(signals, mean_step_us=0.99 * window_us / steps)
+    assert gain_of(0.25 * window_us / steps, shorter).step_share == pytest.approx(0.25)
+    assert gain_of(0.25 * window_us / steps, shorter).text.endswith("per step (25.0% of it, 1.3x as fast)")
+    much = replace(signals, mean_step_us=0.5 * window_us / steps)
+    assert gain_of(0.25 * window_us / steps, much).step_share == pytest.approx(0.5)
+    assert "50.0% of a step of " in gain_of(0.25 * window_us / steps, much).text
+
+
 def test_what_is_no_data_wait_has_no_interval(signals: Signals) -> None:
     gain = gain_of(2000.0, signals)
     assert gain.high_us_per_step is None

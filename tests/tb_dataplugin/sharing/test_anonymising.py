@@ -50,6 +50,7 @@ def record(secret: str) -> dict[str, Any]:
         "lines": {"version": 1, "sampler": "outside", "names": [secret, f"/lib/{secret}.py", f"x = {secret}"],
                   "frames": {"function": [0], "file": [1], "line": [3], "first": [1], "source": [2]},
                   "stacks": {"parent": [-1], "frame": [0]}, "threads": [], "libraries": [f"/lib/{secret}"],
+                  "holders": [{"pid": 1, "tid": 2, "name": secret}],
                   "recorder": f"/{secret}", "unseen": [secret], "why_not": secret},
     }  # fmt: skip
 
@@ -73,6 +74,13 @@ def test_no_secret_is_found_in_what_is_written(names: list[str], category: str) 
     text = anonymous(trace.json())
     assert SECRET.encode() not in text
     json.loads(text)
+
+
+def test_a_thread_that_had_the_lock_has_one_name_in_all_places() -> None:
+    known = json.loads(anonymous(TraceBuilder(dataPipeline=record(SECRET)).step(0, 100).wait(1, 30).json()))[
+        "dataPipeline"
+    ]
+    assert known["thread_samples"]["holders"] == [holder["name"] for holder in known["lines"]["holders"]]
 
 
 def numbers(capture: Capture) -> list[object]:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tb_dataplugin.findings.cases import finding_in, finding_of
+from tb_dataplugin.units import percent
+from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of
 from tests.tb_dataplugin.findings.step_cases import staged
 
 
@@ -19,6 +20,28 @@ def test_a_python_loop_over_pixels_or_tokens_is_named(source: str, over: str) ->
     assert finding.title.endswith(f"% of Tokenise is a loop in Python over {over}")
     assert "instead of words.py:7" in finding.code
     assert source in finding.evidence[0].text
+
+
+@pytest.mark.parametrize(
+    ("source", "example"),
+    (
+        ("window = [[float(r[c]) for c in COLS] for r in self.rows[i:mid]]", "self.values = torch.tensor(rows)"),
+        ("ids = [self.vocab.get(w, 1) for w in words]", "ids = [vocabulary[t] for t in tokens]"),
+        ("kept = [row for row in rows if row.valid]", ""),
+    ),
+)
+def test_the_example_is_about_what_the_line_loops_over(source: str, example: str) -> None:
+    finding = finding_in(staged("sample::Windows", source), "python_per_element")
+    assert finding.code.startswith(example) if example else not finding.code
+
+
+def test_one_line_of_several_has_its_own_share_as_in_the_table_of_lines() -> None:
+    capture = capture_of(staged("transform::Tokenise", "x = [float(v) for v in a]", other="y = [float(v) for v in b]"))
+    (finding,) = [finding for finding in capture.findings if finding.rule == "python_per_element"]
+    (stage,) = [part for part in capture.lines.stages if part.name == "transform::Tokenise"]
+    shares = {place.place: percent(place.share) for place in stage.hottest}
+    assert finding.title == "100% of Tokenise is loops in Python over the elements of a list"
+    assert f"words.py:7: {shares['words.py:7']} of Tokenise; with 1 further line 100%" in finding.evidence[0].text
 
 
 @pytest.mark.parametrize(
