@@ -41,8 +41,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     slow = [
         sample
-        for sample in signals.slow_samples  # an iterator's first may fill a buffer: no sample is slow then
-        if sample.duration_us >= SLOW_SAMPLE * calls.p50_us and not sample.first
+        for sample in signals.slow_samples
+        if sample.duration_us >= SLOW_SAMPLE * calls.p50_us and not _is_by_place(signals, sample)
     ]
     excess = sum(sample.duration_us - calls.p50_us for sample in slow)
     cost = min(wait_cost, excess, _built_cost(signals, wait_cost))
@@ -67,6 +67,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
         confidence="likely",
         confidence_reason="Only the excess of the slowest samples is counted, and the queue may hide part of it.",
     )
+
+
+def _is_by_place(signals: Signals, sample: SlowSampleSignal) -> bool:
+    """The first of an iterator, which may fill a buffer, or of a chunk: any sample is slow there."""
+    return sample.first or (signals.kept_loads is not None and sample.stage == signals.kept_loads.stage.name)
 
 
 def _how_many(signals: Signals, slow: list[SlowSampleSignal]) -> str:
