@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, number, share
-from tb_dataplugin.findings.leading import BLOCKED
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import CPU_FREE, CPU_SATURATED, DISK_SATURATED, MOSTLY_BLOCKED, NO_CPU
 from tb_dataplugin.units import percent, plural, significant
@@ -65,7 +64,7 @@ def by_blocking(signals: Signals) -> Evidence | None:
     if costs is None or costs.blocked is None or costs.blocked < MOSTLY_BLOCKED or (costs.run_delay or 0.0) >= NO_CPU:
         return None
     text = f"DataLoader workers are blocked for {percent(costs.blocked)} of the build time, and use no CPU meanwhile"
-    return share(BLOCKED, costs.blocked, "build time", text)
+    return share("blocked", costs.blocked, "build time", text)
 
 
 def _by_load(signals: Signals) -> Vote | None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP, STARVED, TRANSFER
@@ -12,6 +11,7 @@ from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LEADING_STAGE
+from tb_dataplugin.units import DIGITS
 from tb_dataplugin.words import SEVERITIES
 
 NAMED: Final[dict[str, Bound]] = {TRANSFER: "transfer", STARTUP: "cpu", SHUTDOWN: "cpu", STARVED: "host"}
@@ -50,69 +50,20 @@ def most_waited_for(signals: Signals, rows: Iterable[StageCalls]) -> str:
     return next((wait.name for wait in signals.waits_by_stage or () if wait.name in names), "")
 
 
-ALIKE: Final = 1.05
-"""Gains that differ by a smaller factor are alike: windows differ by more."""
-
-MUCH: Final = 0.5
-"""Part of the largest gain from which a finding may stand before it."""
-
-BLOCKED: Final = "blocked"
-"""Evidence of this kind: more workers could wait at the same time. That hides the slow place, and does not mend it."""
-
-
 def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedFinding, ...]:
-    """The largest gain first, of those that are not of low severity; behind them those without a gain, by severity, and
-    those of low severity. Gains that are alike (several may end all of the data wait) do not rank: of these the
-    finding comes first whose stage caused more of the data wait.
+    """By what they save, the most first; then those of which that is not known, by severity; low severity last.
 
-    The order bends in one case: a finding about another stage never stands before the first one about the leading
-    place, which the verdict names; nor does one about no stage that gains about as much, or about a setting
-    that only hides that place. It does not bend where the leading place's finding saves far less than the first one.
+    Of gains that read the same (several may end all of the data wait) that comes first whose stage caused more of it.
     """
-    ordered = _ranked(sorted(findings, key=_urgency), signals)
-    leader = leading_place(signals)
-    names = [named.finding.stage for named in ordered]
-    if leader is not None and leader.name in names and _leads(ordered, own := names.index(leader.name)):
-        least = ALIKE * (ordered[own].finding.gain_us_per_step or 0.0)
-        after = [
-            bool(named.finding.stage)
-            or any(fact.kind == BLOCKED for fact in named.finding.evidence)
-            or (named.finding.gain_us_per_step is not None and named.finding.gain_us_per_step < least)
-            for named in ordered
-        ]
-        first = after.index(True)
-        ordered.insert(min(first, own), ordered.pop(own))
-    return tuple(ordered)
+    return tuple(sorted(findings, key=lambda named: _place(named, signals)))
 
 
-def _leads(ordered: Sequence[NamedFinding], own: int) -> bool:
-    """Whether what the finding at `own` saves is unknown, or much beside the first one's gain."""
-    gain = ordered[own].finding.gain_us_per_step
-    return gain is None or gain >= MUCH * (ordered[0].finding.gain_us_per_step or 0.0)
-
-
-def _urgency(named: NamedFinding) -> tuple[bool, bool, float, int, bool]:
+def _place(named: NamedFinding, signals: Signals) -> tuple[bool, bool, float, float, int, bool]:
     finding = named.finding
-    gain = finding.gain_us_per_step
-    low = finding.severity == "low"
-    return low, gain is None, -(gain or 0.0), _RANK[finding.severity], finding.confidence == "possible"
-
-
-def _ranked(findings: Sequence[NamedFinding], signals: Signals) -> list[NamedFinding]:
-    """Neighbours whose gains are alike, by the data wait that their stages caused; the others as they stand."""
-    if not findings:
-        return []
-    most = findings[0]
-    alike = list(takewhile(lambda named: _are_alike(most, named), findings))
-    ranked = sorted(alike, key=lambda named: -_caused_us(named, signals))
-    return [*ranked, *_ranked(findings[len(alike) :], signals)]
-
-
-def _are_alike(most: NamedFinding, named: NamedFinding) -> bool:
-    gain, other = most.finding.gain_us_per_step, named.finding.gain_us_per_step
-    if gain is None or other is None:
-        return most is named
-    return (most.finding.severity == "low") == (named.finding.severity == "low") and other * ALIKE >= gain
+    gain, low = finding.gain_us_per_step, finding.severity == "low"
+    saved = float(f"{gain or 0.0:.{DIGITS}g}")
+    caused = _caused_us(named, signals)
+    return low, gain is None, -saved, -caused, _RANK[finding.severity], finding.confidence == "possible"
 
 
 def _caused_us(named: NamedFinding, signals: Signals) -> float:

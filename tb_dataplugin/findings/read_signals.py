@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
+from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.recorder_load import find_recorder_load
 from tb_dataplugin.analyses.results import Results
@@ -27,6 +28,7 @@ from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
 from tb_dataplugin.findings.device_signals import CopySignals, SyncSignals
+from tb_dataplugin.findings.foresight import Foresight
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import line_text, part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
@@ -101,6 +103,8 @@ def read_signals(results: Results) -> Signals:
         collections=_collections(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
+        kept_loads=find_kept_loads(results),
+        foresight=Foresight(results),
         restarts=read_restarts(results),
         uneven=_uneven(results.uneven),
     )

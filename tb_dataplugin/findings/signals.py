@@ -13,6 +13,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
+from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad
 from tb_dataplugin.analyses.sawtooth import Sawtooth
@@ -25,6 +26,7 @@ from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.apart_signals import ApartSignals
 from tb_dataplugin.findings.device_signals import CopySignals, SyncSignals
 from tb_dataplugin.findings.evidence import Evidence, share
+from tb_dataplugin.findings.foresight import Foresight, Promise
 from tb_dataplugin.findings.line_signals import HolderSignal, HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
@@ -35,6 +37,7 @@ from tb_dataplugin.findings.waste import WasteSignals
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
 from tb_dataplugin.units import percent
+from tb_dataplugin.whatif import Change
 
 SAME_STEP: Final = 0.02
 """Part by which the mean step may differ from the window over its steps unsaid: what lies between steps is little."""
@@ -245,6 +248,10 @@ class Signals:
     """For which DataLoader workers wait for one another; None where that was not seen."""
     possible_lock: str = ""
     """The line of a call to a database that they are blocked in, which may be for one another, or for data."""
+    kept_loads: KeptLoads | None = None
+    """Rare calls with most of the data wait, which each DataLoader worker would make again."""
+    foresight: Foresight | None = None
+    """What other settings would bring; None in a test of something else."""
     restarts: RestartSignals | None = None
     """Iterators that most steps make anew; None where they do not."""
     recorder: RecorderLoad | None = None
@@ -356,6 +363,10 @@ class Signals:
 
     def per_step(self, time_us: float) -> float | None:
         return time_us / self.step_count if self.step_count else None
+
+    def promise(self, change: Change, most_us_per_step: float | None) -> Promise:
+        """What that change saves at most: no more than `most_us_per_step`, nor than `whatif` says."""
+        return Promise(most_us_per_step) if self.foresight is None else self.foresight.promise(change, most_us_per_step)
 
     def is_input_bound(self, threshold: float) -> bool:
         cost = self.loop_share(self.wait_cost_us)

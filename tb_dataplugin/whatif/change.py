@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import ceil
 
 import numpy as np
 
+from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.errors import BadRequest
@@ -123,6 +125,8 @@ def changed(loop: Loop, change: Change) -> Loop:
             build, receive = scaled(build, factor, of), scaled(receive, factor, of)
     if loop.lock is not None:
         build = _waiting(build, loop.build, loop.lock, new.workers)
+    if loop.kept is not None:
+        build = _loaded_again(build, loop.kept, new.workers)
     return replace(loop, settings=new, build=build, receive=receive, way_ns=way, send_ns=send, held_ns=held)
 
 
@@ -137,6 +141,18 @@ def _waiting(build: Timed, before: Timed, lock: SharedLock, workers: int) -> Tim
         if share
         else build
     )
+
+
+def _loaded_again(build: Timed, kept: KeptLoads, workers: int) -> Timed:
+    """Every worker makes each of the rare calls: in the next of its own batches, which workers take in turns."""
+    of = np.array([kept.has(part) for part in build.parts])
+    loads, more = np.where(of, build.ns, 0.0), kept.times_with(workers) - 1
+    if more < 0:
+        return Timed(build.parts, build.ns + more * loads)
+    ns = build.ns.copy()
+    for turn in range(1, ceil(more) + 1):
+        ns += min(1.0, more - turn + 1) * np.roll(loads, turn * max(1, kept.workers), axis=0)
+    return Timed(build.parts, ns)
 
 
 def scaled(timed: Timed, factor: float, of: Callable[[Path], bool]) -> Timed:

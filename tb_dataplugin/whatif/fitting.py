@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.analyses.collectives import share_in_collectives
+from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sampling_cost import sampling_cpus
@@ -210,6 +211,7 @@ def _loop(
         worker_bytes=_worker_bytes(results),
         lock=find_shared_lock(results),
         possible_lock=possible.place.short if (possible := find_possible_lock(results)) else "",
+        kept=find_kept_loads(results),
         handed_over=results.trace.info.pipeline.handed_over if results.trace.info.pipeline else None,
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.model.trace import HandedOver
@@ -131,6 +132,8 @@ class Loop:
     """For which its DataLoader workers wait for one another."""
     possible_lock: str = ""
     """The place of a call to a database that they are blocked in, perhaps for one another."""
+    kept: KeptLoads | None = None
+    """Rare calls that each of its DataLoader workers makes."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

@@ -79,6 +79,11 @@ class Prediction:
     crowded: bool = False
     """Whether the gain would be taken from other programs."""
 
+    @property
+    def least_us(self) -> float:
+        """A step takes no less: what other programs would have to give way for is not counted on."""
+        return self.step_us.value if self.crowded else self.step_us.low
+
 
 def usual_changes(loop: Loop) -> list[Change]:
     """Other numbers of DataLoader workers, and the stages that take most of the time, each in half of it."""
@@ -143,7 +148,13 @@ def predict(loop: Loop, change: Change) -> Prediction:
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
         workers_bytes=_workers_memory(new),
-        notes=(*notes, *_held_up(new, loop), *(crowded or _not_enough_cpus(new, loop)), *assumptions(loop, change)),
+        notes=(
+            *notes,
+            *_held_up(new, loop),
+            *_made_again(new, loop),
+            *(crowded or _not_enough_cpus(new, loop)),
+            *assumptions(loop, change),
+        ),
         crowded=bool(crowded),
     )
     device_us = _device_us(loop, new, change)
@@ -237,6 +248,16 @@ def _held_up(new: Loop, loop: Loop) -> tuple[str, ...]:
     return (
         f"DataLoader workers wait for one another at {loop.lock.row.place.short}, where they share a lock: more of "
         "them would wait longer.",
+    )
+
+
+def _made_again(new: Loop, loop: Loop) -> tuple[str, ...]:
+    """Why more DataLoader workers bring less, or nothing."""
+    if loop.kept is None or new.settings.workers <= max(1, loop.settings.workers):
+        return ()
+    return (
+        f"{loop.kept.stage.name} is called for few batches ({loop.kept.calls} times in {loop.kept.batches}): each of "
+        "more DataLoader workers is taken to call it again, since consecutive batches go to different ones.",
     )
 
 

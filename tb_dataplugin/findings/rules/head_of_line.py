@@ -13,6 +13,7 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import HEAD_OF_LINE, WORKERS_STARVED
 from tb_dataplugin.units import duration, percent
+from tb_dataplugin.whatif import Change
 
 
 @rule(title="Head-of-line waits", about="delivery", input_bound=True, workers=True)
@@ -28,11 +29,13 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if (signals.loader is not None and signals.loader.in_order is False) or signals.lock_limits_wait:
         return None
     lost = min(signals.in_steady_state(signals.head_of_line_us), starved * signals.own_window_us)
-    gain = signals.per_step(lost)
+    promise = signals.promise(Change(in_order=False), signals.per_step(lost))
+    if promise.without_gain:
+        return None
     whole = "time that the device waits for data" if signals.has_device else "data wait"
     starved_text = f"DataLoader workers are starved for {percent(starved)} {signals.workers.of_whole}"
     return Finding(
-        severity=severity(signals, gain, otherwise_us=lost),
+        severity=severity(signals, promise.us_per_step, otherwise_us=lost),
         title=f"For {percent(held_back)} of the {whole}, a later batch was finished but held back by an earlier one",
         advice="If the order of batches does not matter, take whichever finishes first (torch 2.6 or later). Runs "
         "are then no longer reproducible batch by batch. Look for slow samples, too.",
@@ -43,8 +46,9 @@ def check(signals: Signals) -> Finding | Abstention | None:
                 f"{duration(signals.head_of_line_us)} of {duration(cost)} of {signals.cost_name}",
             ),
             share("workers_starved", starved, signals.workers.whole, starved_text),
+            *promise.why,
         ),
-        gain_us_per_step=gain,
+        gain_us_per_step=promise.us_per_step,
         code="DataLoader(..., in_order=False)",
         confidence="likely",
         confidence_reason="It helps only where workers are starved because the queue is full.",

@@ -9,6 +9,7 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, WORKERS_STARVED
 from tb_dataplugin.units import duration, percent
+from tb_dataplugin.whatif import Change
 
 
 @rule(title="Too little prefetching", about="delivery", workers=True)
@@ -24,10 +25,13 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if workers.starved < WORKERS_STARVED:
         return None
     factor = signals.loader.prefetch_factor or 2
-    gain = signals.per_step(min(steady, workers.starved * signals.own_window_us))
+    most = signals.per_step(min(steady, workers.starved * signals.own_window_us))
+    promise = signals.promise(Change(prefetch=2 * factor), most)
+    if promise.without_gain:
+        return None
     starved = f"starved for {percent(workers.starved)} {workers.of_whole}"
     return Finding(
-        severity=severity(signals, gain, otherwise_us=steady),
+        severity=severity(signals, promise.us_per_step, otherwise_us=steady),
         title=f"DataLoader workers are {starved}, yet batches come late",
         advice="Build times differ from batch to batch, and the queue is too short to smooth that out: let the "
         "workers prefetch more. Each additional batch per DataLoader worker takes memory.",
@@ -35,8 +39,9 @@ def check(signals: Signals) -> Finding | Abstention | None:
             Evidence("settings", f"prefetch_factor={factor}, num_workers={signals.num_workers}"),
             share("workers_starved", workers.starved, workers.whole, starved),
             time("steady_wait", steady, _wait_text(signals, steady)),
+            *promise.why,
         ),
-        gain_us_per_step=gain,
+        gain_us_per_step=promise.us_per_step,
         code=f"DataLoader(..., prefetch_factor={2 * factor})",
         confidence="likely",
         confidence_reason="It helps only where slow batches are followed by fast ones.",

@@ -6,18 +6,21 @@ from dataclasses import replace
 from math import ceil
 from typing import Final
 
+from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
 from tb_dataplugin.findings.capacity import MOST_BLOCKED, judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import is_in_memory
+from tb_dataplugin.findings.made_again import REASON, made_again, rare_calls
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration, plural
+from tb_dataplugin.whatif import Change
 
 FULL: Final = "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there. "
 
@@ -42,33 +45,65 @@ def check(signals: Signals) -> Finding | None:
     stays = sum(one.cost_us for one in signals.waits_by_stage or () if one.name == COLLECTOR or one.kind in STAYS)
     if stays >= cost:
         return None
-    cost -= stays
-    workers, why = _workers(signals, cost)
-    gain = _gain(signals, cost, workers if signals.cpus else None)
     total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of {signals.own_wait}"),)
+    facts = (Evidence("settings", "num_workers=0"), *signals.wait_cost_evidence(), *total, *_what_stays(stays))
+    if signals.kept_loads is not None:
+        return _without_promise(signals, signals.kept_loads, facts)
+    return _start_some(signals, cost - stays, facts)
+
+
+def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -> Finding:
+    """`cost_us`: of the data wait, what workers take over."""
     busy = judge_cpus(signals)
     full = FULL if busy.saturated and not _blocked(signals) else ""
+    workers, why = _workers(signals, cost_us)
+    most = _most(signals, cost_us, workers if signals.cpus else None)
+    promise = signals.promise(Change(workers=workers), most)
+    facts = (*facts, *(busy.evidence if full else ()), *promise.why)
+    if promise.without_gain:
+        return _without_gain(signals, full, promise.without_gain, facts)
+    how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
     first = RESTARTED if signals.restarts else ""
-    how_severe = severity(signals, gain, otherwise_us=cost)
     return Finding(
         severity="medium" if full and how_severe == "high" else how_severe,
-        title=f"{_whose(signals)} has no workers: the training thread builds every batch itself",
+        title=_title(signals),
         advice=f"{full}{first}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited "
         f"by those processes{_other_numbers(signals)}.",
-        gain_us_per_step=gain,
-        evidence=(
-            Evidence("settings", "num_workers=0"),
-            *signals.wait_cost_evidence(),
-            *total,
-            *_what_stays(stays),
-            *(busy.evidence if full else ()),
-        ),
+        gain_us_per_step=promise.us_per_step,
+        evidence=facts,
         code=f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
         confidence="possible" if full else "likely",
         confidence_reason="No CPU was free for them."
         if full
         else "The data wait is measured; how much of it workers take over is estimated.",
     )
+
+
+def _without_gain(signals: Signals, full: str, steps: str, facts: tuple[Evidence, ...]) -> Finding:
+    return Finding(
+        severity="low",
+        saves=False,
+        title=_title(signals),
+        advice=f"{full}`tb-dataplugin whatif` predicts {steps}: make what they would do faster first.",
+        evidence=facts,
+        confidence="possible" if full else "likely",
+        confidence_reason="No CPU was free for them." if full else "The data wait is measured; the rest is predicted.",
+    )
+
+
+def _without_promise(signals: Signals, kept: KeptLoads, facts: tuple[Evidence, ...]) -> Finding:
+    return Finding(
+        severity="low",
+        title=_title(signals),
+        advice=made_again(kept, "DataLoader workers"),
+        evidence=(*facts, rare_calls(kept)),
+        confidence="possible",
+        confidence_reason=REASON,
+    )
+
+
+def _title(signals: Signals) -> str:
+    return f"{_whose(signals)} has no workers: the training thread builds every batch itself"
 
 
 def _other_numbers(signals: Signals) -> str:
@@ -114,7 +149,7 @@ def _what_stays(stays_us: float) -> tuple[Evidence, ...]:
     return (time("training_thread", stays_us, text),)
 
 
-def _gain(signals: Signals, cost_us: float, workers: int | None) -> float | None:
+def _most(signals: Signals, cost_us: float, workers: int | None) -> float | None:
     """Per step, at most: `cost_us`, and no faster than that many workers build batches. None without steps."""
     if signals.wait_cost_us is None or signals.data_wait_us is None:
         return None

@@ -74,11 +74,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
 
 
 def _slow(signals: Signals, typical_us: float) -> list[SlowSampleSignal]:
-    """The slowest, as many as have almost all that the outliers take more than others. An iterator's first sample may
-    fill a buffer: it is none.
-    """
+    """The slowest, as many as have almost all that the outliers take more than others."""
     outliers = [
-        sample for sample in signals.slow_samples if sample.duration_us >= SLOW_SAMPLE * typical_us and not sample.first
+        sample
+        for sample in signals.slow_samples
+        if sample.duration_us >= SLOW_SAMPLE * typical_us and not _is_by_place(signals, sample)
     ]
     excess = np.cumsum([sample.duration_us - typical_us for sample in outliers])
     return outliers[: 1 + int(np.searchsorted(excess, ALMOST_ALL * excess[-1]))] if outliers else []
@@ -91,6 +91,11 @@ def _of_data(signals: Signals, slow: list[SlowSampleSignal]) -> str:
     if len(names) == 1 and 0 < calls <= len(slow):
         return OF_LOADING.format(stage=slow[0].stage)
     return OF_DATA
+
+
+def _is_by_place(signals: Signals, sample: SlowSampleSignal) -> bool:
+    """The first of an iterator, which may fill a buffer, or of a chunk: any sample is slow there."""
+    return sample.first or (signals.kept_loads is not None and sample.stage == signals.kept_loads.stage.name)
 
 
 def _how_many(signals: Signals, slow: list[SlowSampleSignal]) -> str:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 
+from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.findings.capacity import MOST_BLOCKED, by_blocking, judge_cpus, judge_storage, reads_from_storage
-from tb_dataplugin.findings.evidence import share
+from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.made_again import REASON, made_again, rare_calls
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WORKERS_BUSY, WORTH_WORKERS
 from tb_dataplugin.units import percent, plural, ratio
+from tb_dataplugin.whatif import Change
 
 
 @rule(title="Too few DataLoader workers", about="workers", input_bound=True, workers=True)
@@ -34,22 +37,38 @@ def check(signals: Signals) -> Finding | Abstention | None:
     faster = _faster(signals, wanted, num_workers)
     if faster < WORTH_WORKERS:
         return None
-    gain = gain_with(signals, wanted)
     busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
+    facts = (
+        share("workers_busy", workers.busy, workers.whole, busy),
+        *capacity.evidence,
+        *signals.wait_cost_evidence(),
+    )
+    if signals.kept_loads is not None:
+        return _without_promise(signals.kept_loads, num_workers, facts)
+    promise = signals.promise(Change(workers=wanted), _most_with(signals, wanted))
+    if promise.without_gain:
+        return None
     return Finding(
-        severity=severity(signals, gain, otherwise_us=signals.wait_cost_us),
+        severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
         title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and {_room(signals)}",
         advice=f"Use num_workers={wanted} and measure again. That builds batches at most "
         f"{ratio(faster)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
-        evidence=(
-            share("workers_busy", workers.busy, workers.whole, busy),
-            *capacity.evidence,
-            *signals.wait_cost_evidence(),
-        ),
-        gain_us_per_step=gain,
+        evidence=(*facts, *promise.why),
+        gain_us_per_step=promise.us_per_step,
         code=f"DataLoader(..., num_workers={wanted})",
         confidence="possible" if from_storage or signals.possible_lock else "likely",
         confidence_reason=_reason(signals, from_storage),
+    )
+
+
+def _without_promise(kept: KeptLoads, workers: int, facts: tuple[Evidence, ...]) -> Finding:
+    return Finding(
+        severity="low",
+        title=f"{plural(workers, 'DataLoader worker')} cannot build batches fast enough, and more would repeat calls",
+        advice=made_again(kept, "more DataLoader workers"),
+        evidence=(*facts, rare_calls(kept)),
+        confidence="possible",
+        confidence_reason=REASON,
     )
 
 
@@ -89,7 +108,7 @@ def _faster(signals: Signals, wanted: int, workers: int) -> float:
     return wanted / workers if signals.shared_lock is None else signals.shared_lock.faster_with(wanted)
 
 
-def gain_with(signals: Signals, wanted: int) -> float | None:
+def _most_with(signals: Signals, wanted: int) -> float | None:
     """Per step, at most: what data wait costs, and no faster than that many workers build batches (Amdahl)."""
     if signals.workers is None or signals.wait_cost_us is None or signals.data_wait_us is None:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.run import run_analyses
 from tb_dataplugin.analyses.steps import find_window
+from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.findings.judgement import Judgement, judge
 from tb_dataplugin.findings.read_signals import read_signals
 from tb_dataplugin.findings.signals import Signals
@@ -19,6 +20,7 @@ from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS
 from tb_dataplugin.reader import read_trace
+from tb_dataplugin.whatif import Change, fit_loop, predict
 from tb_dataplugin.words import GAIN_BOUND
 from tests.simulated_run import Simulation
 from tests.tb_dataplugin.findings.cases import (
@@ -126,6 +128,40 @@ def test_no_gain_is_above_what_its_cause_cost_unless_it_says_why(judged: tuple[R
         if cost is not None and named.rule not in ("float_before_transfer", "shrink_first", "batchable_transforms"):
             says_why = any(fact.kind.startswith(GAIN_BOUND) for fact in finding.evidence)
             assert says_why or float(f"{saved:.3g}") <= float(f"{cost:.3g}") * 1.001, (named.rule, saved, cost)
+
+
+def test_no_finding_about_a_setting_saves_more_than_what_if_predicts(
+    judged: tuple[Results, Signals, Judgement],
+) -> None:
+    results, _, judgement = judged
+    loop = fit_loop(results)
+    for named in judgement.findings:
+        advised = ADVISED.get(named.rule)
+        if advised is not None and named.gain.us_per_step is not None and not isinstance(loop, Unavailable):
+            least_us = predict(loop, advised(named.finding.code)).least_us
+            assert named.gain.us_per_step <= loop.measured_step_ns / 1e3 - least_us + 1e-6, named.rule
+
+
+def _number(name: str, code: str) -> int:
+    return int(re.findall(rf"{name}=(\d+)", code)[0])
+
+
+ADVISED: dict[str, Callable[[str], Change]] = {
+    "single_process_loading": lambda code: Change(workers=_number("num_workers", code)),
+    "too_few_workers": lambda code: Change(workers=_number("num_workers", code)),
+    "prefetch_too_shallow": lambda code: Change(prefetch=_number("prefetch_factor", code)),
+    "head_of_line": lambda code: Change(in_order=False),
+}
+
+
+def test_findings_stand_by_what_they_save_as_the_heading_says(judged: tuple[Results, Signals, Judgement]) -> None:
+    findings = judged[2].findings
+    assert [named.finding.severity == "low" for named in findings] == sorted(
+        named.finding.severity == "low" for named in findings
+    )
+    worth = [named.finding.gain_us_per_step for named in findings if named.finding.severity != "low"]
+    known = [float(f"{gain:.3g}") for gain in worth if gain is not None]
+    assert known == sorted(known, reverse=True) and None not in worth[: len(known)]
 
 
 def test_a_way_that_is_longer_than_its_share_gains_what_busy_workers_leave() -> None:

@@ -27,8 +27,13 @@ def test_a_slow_read_differs_from_slow_preparation() -> None:
 
 def test_findings_of_an_input_bound_run() -> None:
     # 10 of 100 us pass between the batch's arrival and the first kernel.
-    assert rules(training_run())[:2] == ["single_process_loading", "leading_stage"]
-    assert set(rules(training_run())[2:]) == {"further_stages", "lazy_decode", "launch_bound"}
+    assert rules(training_run()) == [
+        "leading_stage",
+        "launch_bound",
+        "further_stages",
+        "lazy_decode",
+        "single_process_loading",  # no worker hands over a batch in 40 us
+    ]
 
 
 def test_a_busy_device_gets_no_advice_about_the_loader() -> None:

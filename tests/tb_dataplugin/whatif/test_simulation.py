@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from annotate.trace_format import Stage
+from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.whatif import Change, parse_changes, predict, usual_changes
 from tb_dataplugin.whatif.change import changed
@@ -47,6 +48,28 @@ def step_ms(made: Loop, count: int = 96) -> float:
 @pytest.mark.parametrize(("workers", "expected"), [(0, 40), (1, 30), (2, 15), (3, 10), (8, 10)])
 def test_a_step_takes_as_long_as_the_slower_of_the_loader_and_the_loop(workers: int, expected: float) -> None:
     assert step_ms(loop(workers)) == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("captured", "asked", "loads"),
+    [
+        (0, 1, [9, 0, 0, 0, 0, 0, 0, 0]),
+        (0, 2, [9, 9, 0, 0, 0, 0, 0, 0]),
+        (1, 3, [9, 9, 9, 0, 0, 0, 0, 0]),
+        (0, 16, [9] * 8),
+        (2, 3, [9, 9, 4.5, 4.5, 0, 0, 0, 0]),
+        (2, 4, [9, 9, 9, 9, 0, 0, 0, 0]),
+        (2, 1, [4.5, 4.5, 0, 0, 0, 0, 0, 0]),
+    ],
+)
+def test_each_worker_unpacks_the_chunk_that_its_batches_are_of(captured: int, asked: int, loads: list[float]) -> None:
+    """A chunk is of eight batches; `loads`: what unpacking it takes of each."""
+    unpacked = np.zeros(8)
+    unpacked[: max(1, captured)] = 9.0
+    kept = KeptLoads(((SAMPLE, DECODE),), DECODE, calls=max(1, captured), batches=8, workers=captured)
+    build = Timed(((SAMPLE,), (SAMPLE, DECODE, READ)), np.column_stack((np.ones(8), unpacked)))
+    new = changed(loop(captured, build=build, kept=kept), Change(workers=asked))
+    assert new.build.ns[:, 1].tolist() == loads and (new.build.ns[:, 0] == 1).all()
 
 
 def test_more_workers_than_cpus_do_not_help() -> None:

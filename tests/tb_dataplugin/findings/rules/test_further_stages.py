@@ -15,7 +15,7 @@ def found(builder: TraceBuilder) -> list[tuple[str, str]]:
 
 
 def test_a_large_stage_beside_the_leading_one_has_a_finding_and_a_small_one_has_none() -> None:
-    assert found(input_bound(stages=PARTS)) == [
+    assert found(input_bound(stages=PARTS, steps=12)) == [
         ("leading_stage", "sample::Big"),
         ("further_stages", "decode::PIL.Image"),
     ]

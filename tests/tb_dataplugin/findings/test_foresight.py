@@ -1,0 +1,102 @@
+"""What a finding about a setting promises, beside what `whatif` predicts of that setting."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.whatif import Change, fit_loop, predict
+from tb_dataplugin.whatif.loop import Loop
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, results_of
+from tests.trace_builder import TraceBuilder
+
+STEPS = 12
+
+
+def crowded(step_us: float, wait_us: float) -> TraceBuilder:
+    """A loop without workers that computes all the time, on one of two CPUs; another program has the other one."""
+    host, whole = {"cores": 2}, STEPS * step_us
+    thread = {"cpu_us": round(whole), "run_delay_us": 0, "process_cpu_us": round(whole)}
+    loaders = [{"name": "DataLoader", "num_workers": 0, "batch_size": 1}]
+    builder = TraceBuilder().annotated(loaders=loaders, host=host, training_thread=thread)
+    for number in range(STEPS):
+        start = number * step_us
+        builder.step(start, step_us).add("user_annotation", "wait::DataLoader", start, wait_us, cpu_us=wait_us)
+        builder.add("user_annotation", "sample::Pets", start + 1, wait_us - 2, index=number, cpu_us=wait_us - 2)
+        builder.counter("host::cpu", start + step_us / 2, **{"core 0": 100.0, "core 1": 100.0})
+    return builder
+
+
+def loop_of(builder: TraceBuilder) -> Loop:
+    loop = fit_loop(results_of(builder))
+    assert not isinstance(loop, Unavailable)
+    return loop
+
+
+def test_workers_that_no_cpu_is_free_for_save_no_more_than_what_if_leaves() -> None:
+    builder = crowded(10_000, 6000)
+    said, made = finding_in(builder, "single_process_loading"), predict(loop_of(builder), Change(workers=2))
+    assert made.crowded and "num_workers=2" in said.code
+    assert 0 < said.gain_us_per_step == pytest.approx(10_000 - made.step_us.value)
+    assert any("`tb-dataplugin whatif` predicts no less than" in text for text in evidence_of(said))
+
+
+def test_workers_that_would_bring_nothing_stand_last_and_say_why() -> None:
+    builder = crowded(1000, 600)  # sending and receiving a batch takes longer than building it
+    assert predict(loop_of(builder), Change(workers=2)).least_us >= 1000
+    last = capture_of(builder).findings[-1]
+    assert last.rule == "single_process_loading" and last.gain_text == "nothing to gain"
+    assert "`tb-dataplugin whatif` predicts no less than" in last.advice and "it takes 1.00 ms now" in last.advice
+    assert not last.code
+
+
+def chunked(own_us: float = 5000, has_index: bool = True) -> TraceBuilder:
+    """Every eighth batch unpacks a chunk for 28 ms, of which the samples after it are taken."""
+    loaders = [{"name": "DataLoader", "num_workers": 0, "batch_size": 1}]
+    builder, start = TraceBuilder().annotated(loaders=loaders, host={"cores": 8}), 0.0
+    for number in range(24):
+        wait = 29_000.0 if number % 8 == 3 else 1000.0
+        facts = {"index": number if has_index else -1}
+        builder.step(start, wait + own_us).wait(start, wait, "wait::DataLoader")
+        builder.add("user_annotation", "sample::Spectra", start + 50, wait - 100, **facts)
+        if wait > 1000:
+            builder.add("user_annotation", "decode::numpy.NpzFile", start + 100, 28_000, **facts)
+            builder.add("user_annotation", "read::file", start + 200, 1000, **facts)
+        start += wait + own_us
+    return builder
+
+
+def test_workers_that_would_each_unpack_every_chunk_are_promised_nothing() -> None:
+    findings = capture_of(chunked()).findings
+    last = findings[-1]
+    assert last.rule == "single_process_loading" and last.gain_text == "gain unknown" and last.severity == "low"
+    assert "each of which would call it again" in last.advice and not last.code
+    assert "3 calls of decode::numpy.NpzFile in 24 batches" in evidence_of(last)
+    assert findings[0].stage == "decode::numpy.NpzFile" and "slow_samples" not in {each.rule for each in findings}
+
+
+def test_parts_of_an_iterable_dataset_are_no_cache_that_lives_on_order() -> None:
+    assert finding_in(chunked(has_index=False), "single_process_loading").HasField("gain_us_per_step")
+
+
+def test_calls_for_every_batch_are_made_no_more_often_by_workers() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}], host={"cores": 8})
+    for number in range(12):
+        start = number * 10_000.0
+        builder.step(start, 10_000).wait(start, 8000, "wait::DataLoader")
+        for name in ("sample::Pets", "decode::PIL.Image"):
+            builder.add("user_annotation", name, start + 100, 7000, index=number)
+    said = finding_in(builder, "single_process_loading")
+    assert said.gain_us_per_step > 0 and "Start with num_workers" in said.advice
+
+
+def test_what_if_has_each_worker_make_the_rare_calls_again() -> None:
+    loop = loop_of(chunked(own_us=1000))
+    assert loop.kept is not None and loop.kept.calls == 3 and len(loop.kept.paths) == 1
+    one, two, many = (predict(loop, Change(workers=workers)) for workers in (1, 2, 8))
+    assert not one.notes or "is called for few batches" not in " ".join(one.notes)
+    assert "decode::numpy.NpzFile is called for few batches (3 times in 24)" in " ".join(two.notes)
+    assert min(two.step_us.value, many.step_us.value) >= 28_000 / 8  # all unpack it, at the same time
+    assert predict(replace(loop, kept=None), Change(workers=8)).step_us.value < 28_000 / 8
