@@ -110,6 +110,10 @@ class LoaderMetadata(TypedDict, total=False):
     iterated: int  # how often iter(loader) was called while the capture was on
     iterated_in_window: int  # the same, in the window
     stepped: bool  # its batches drove the steps: it was given to prof.steps
+    gone: bool  # the program holds it no longer; left out of an annotate.profile, and where there is one loader
+    passes_us: list[
+        tuple[float, float | None]
+    ]  # its latest: iter() was called, its iterator let go; of several loaders
 
 
 class HostMetadata(TypedDict, total=False):
@@ -183,9 +187,7 @@ class BatchRecords(TypedDict):
 class BatchCosts(TypedDict, total=False):
     """What making a batch cost its worker process: columns beside `BatchRecords`; None where it was not measured.
 
-    Each worker measures a batch about every 200 ms.
-
-    Unavailable columns are omitted.
+    Each worker measures a batch about every 200 ms. Unavailable columns are omitted.
     """
 
     process_cpu_us: list[float | None]  # CPU time of all the worker's threads

@@ -10,7 +10,7 @@ from __future__ import annotations
 import atexit
 import os
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, ClassVar, Final
@@ -84,6 +84,17 @@ class Loaders:
         """What a trace has to say of loaders that are not followed."""
         return [_TOO_MANY] if self.has_too_many else []
 
+    def there(self) -> set[int]:
+        """Numbers of those that the program still holds."""
+        return {number for reference, number in list(self._numbers.values()) if reference() is not None}
+
+    def made_anew(self) -> int:
+        """How many were made one after another, with the same settings; 1: none is."""
+        there = self.there()
+        alike = Counter(str(facts) for facts in self.settings)
+        held = Counter(str(self.settings[number]) for number in there)
+        return max((count for facts, count in alike.items() if held[facts] < 2), default=1)
+
     def alive(self) -> list[object]:
         return [loader for reference, _ in list(self._numbers.values()) if (loader := reference()) is not None]
 
@@ -108,7 +119,7 @@ class Loaders:
 
     def datasets_alone(self) -> list[object]:
         """Those whose loaders are gone (``for batch in DataLoader(...)``)."""
-        there = {number for reference, number in list(self._numbers.values()) if reference() is not None}
+        there = self.there()
         found = [(number, reference()) for number, reference in list(self._datasets.items())]
         for number, dataset in found:
             if dataset is None:
@@ -289,10 +300,15 @@ class StandingWorkers(WorkerCapture):
     def describe(self) -> list[LoaderMetadata]:
         """The settings of all loaders by number, and which gave batches in the session."""
         in_use, in_window = self.loaders.in_use, self.iterated_in_window
-        return [
+        described: list[LoaderMetadata] = [
             {**facts, "iterated": in_use.get(number, 0), "iterated_in_window": in_window.get(number, 0)}
             for number, facts in enumerate(self.loaders.settings)
         ]
+        if len(described) > 1:
+            there = self.loaders.there()
+            for number, facts in enumerate(described):
+                facts["gone"], facts["passes_us"] = number not in there, self.passes.of(number)
+        return described
 
     def _let_go(self) -> None:
         """Of what no later window can need."""

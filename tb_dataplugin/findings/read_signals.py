@@ -98,6 +98,7 @@ def read_signals(results: Results) -> Signals:
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
         restarts=read_restarts(results),
+        remade=results.remade,
     )
 
 

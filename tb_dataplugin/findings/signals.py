@@ -26,6 +26,7 @@ from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
+from tb_dataplugin.analyses.remade import Remade
 from tb_dataplugin.findings.restart_signals import RestartSignals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, LOCK_LEADS
@@ -227,6 +228,8 @@ class Signals:
     """The line of a call to a database that they are blocked in, which may be for one another, or for data."""
     restarts: RestartSignals | None = None
     """Iterators that most steps make anew; None where they do not."""
+    remade: Remade | None = None
+    """The training loop's DataLoader, where the program makes it again and again."""
 
     @property
     def collector_has_wait(self) -> bool:
