@@ -306,9 +306,7 @@ class Recording:
     def _at_exit(self) -> None:
         if os.getpid() == self._pid:
             self._close()
-            with guard(_LOST):
-                self.notes.between = _between_epochs(self._standing.workers)
-                self.notes.write()
+            note_between_epochs(self.notes, self._standing.workers)
             if self._order.folder is None:
                 self._say()
 
@@ -369,16 +367,18 @@ class Recording:
         self._end("nothing", THEIRS)
 
 
-def _between_epochs(workers: StandingWorkers) -> dict[str, float]:
-    """As `Notes.between` has it."""
-    passes = workers.passes
-    return {
-        "times": passes.times,
-        "seconds": passes.between_ns / 1e9,
-        "longest_s": passes.longest_ns / 1e9,
-        "whole_s": passes.whole_ns / 1e9,
-        "made": workers.loaders.made_anew(),
-    }
+def note_between_epochs(notes: Notes, workers: StandingWorkers) -> None:
+    """Never raises, nor warns: the program is over, and no line of it is to blame."""
+    with suppress(Exception):
+        passes = workers.passes
+        notes.between = {
+            "times": passes.times,
+            "seconds": passes.between_ns / 1e9,
+            "longest_s": passes.longest_ns / 1e9,
+            "whole_s": passes.whole_ns / 1e9,
+            "made": workers.loaders.made_anew(),
+        }
+        notes.write()
 
 
 def _activities() -> list[torch.profiler.ProfilerActivity]:

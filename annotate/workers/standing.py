@@ -72,6 +72,8 @@ class Loaders:
         self.has_too_many = False
         self.may_run_stages = False
         """A stage was made: any loader may run it in its workers, and all are followed."""
+        self._anew: Final[Counter[int]] = Counter()
+        """Number of the first of several loaders -> how often another was made in its place."""
         self._numbers: Final[dict[int, tuple[weakref.ref[Any], int]]] = {}
         self._datasets: Final[dict[int, weakref.ref[Any]]] = {}
         """By number: an iterator keeps its dataset, and not its loader."""
@@ -89,18 +91,21 @@ class Loaders:
         return {number for reference, number in list(self._numbers.values()) if reference() is not None}
 
     def made_anew(self) -> int:
-        """How many were made one after another, with the same settings; 1: none is."""
-        there = self.there()
-        alike = Counter(str(facts) for facts in self.settings)
-        held = Counter(str(self.settings[number]) for number in there)
-        return max((count for facts, count in alike.items() if held[facts] < 2), default=1)
+        """How many the program made one after another, with the same settings; 1: it keeps what it made."""
+        return 1 + max(self._anew.values(), default=0)
+
+    def _note_new(self, number: int) -> None:
+        """Whether those before with its settings were gone by then: as the program ends, all are."""
+        alike = [other for other in range(number) if self.settings[other] == self.settings[number]]
+        if alike and self.there().isdisjoint(alike):
+            self._anew[alike[0]] += 1
 
     def alive(self) -> list[object]:
         return [loader for reference, _ in list(self._numbers.values()) if (loader := reference()) is not None]
 
     def iterated(self, loader: Any) -> int | None:
         """The number of a loader that is about to be iterated; None for one that is not to be followed."""
-        number = self.number_of(loader)
+        number = known = self.number_of(loader)
         if number is None:
             if not self._is_wanted(loader):
                 return None
@@ -113,6 +118,8 @@ class Loaders:
         elif marked.is_skipped(loader):
             return None
         self.settings[number] = describe(loader)
+        if known is None:
+            self._note_new(number)
         with suppress(TypeError, AttributeError):  # a list, for one
             self._datasets[number] = weakref.ref(loader.dataset)
         return number

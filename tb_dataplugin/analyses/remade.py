@@ -6,7 +6,7 @@ say that they are gone (`annotate.profile` holds them), passes over them one aft
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
@@ -20,13 +20,13 @@ _HABIT: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Remade:
-    """`made`: loaders so far, `passes` over them where that is recorded. `between_us`: what lies between each of those
-    and the pass before, of any loader; `whole_us`: from the first of them to the beginning of the last.
+    """`made`: loaders so far; `one_each`: with one pass over each, as far as recorded. `between_us`: what lies between
+    these and the passes before, of any loader; `whole_us`: from the first of them to the beginning of the last.
     """
 
     made: int
     is_certain: bool
-    passes: int | None
+    one_each: bool
     between_us: tuple[float, ...]
     whole_us: float
 
@@ -47,7 +47,8 @@ def find_remade(trace: Trace, use: LoaderUse) -> Remade | None:
         ((began, ended, number) for number, loader in enumerate(pipeline.loaders) for began, ended in loader.passes_us),
         key=lambda one: one[0],
     )
-    own = [one for one in passes if one[2] in alike]
+    among = set(alike)
+    own = [one for one in passes if one[2] in among]
     is_certain = any(pipeline.loaders[number].gone is not None for number in alike)
     if is_certain:
         is_remade = 0 < len(alike) - 1 <= sum(bool(pipeline.loaders[number].gone) for number in alike)
@@ -58,8 +59,8 @@ def find_remade(trace: Trace, use: LoaderUse) -> Remade | None:
     return Remade(
         made=len(alike),
         is_certain=is_certain,
-        passes=len(own) or None,
-        between_us=tuple(_between(passes, alike)),
+        one_each=bool(own) and _one_each(own),
+        between_us=tuple(_between(passes, among)),
         whole_us=own[-1][0] - own[0][0] if own else 0.0,
     )
 
@@ -74,8 +75,12 @@ def _settings(loader: LoaderInfo) -> LoaderInfo:
 
 def _follow_each_other(passes: Sequence[_Pass]) -> bool:
     """Each of another loader, and over before the next began."""
-    one_each = len({number for _, _, number in passes}) == len(passes)
-    return one_each and all(ended is not None and ended <= began for (_, ended, _), (began, _, _) in pairwise(passes))
+    apart = (ended is not None and ended <= began for (_, ended, _), (began, _, _) in pairwise(passes))
+    return _one_each(passes) and all(apart)
+
+
+def _one_each(passes: Sequence[_Pass]) -> bool:
+    return len({number for _, _, number in passes}) == len(passes)
 
 
 def _is_one_in_use(trace: Trace, alike: Sequence[int]) -> bool:
@@ -84,13 +89,12 @@ def _is_one_in_use(trace: Trace, alike: Sequence[int]) -> bool:
     return batches is not None and len(set(batches.loader.tolist()) & set(alike)) == 1
 
 
-def _between(passes: Sequence[_Pass], alike: Sequence[int]) -> list[float]:
-    """Before each pass over one of these loaders, where none was open and its end is known."""
-    found: list[float] = []
-    for place, (began, _, number) in enumerate(passes[1:], start=1):
-        ends = [ended for _, ended, _ in passes[:place]]
-        until = ends[-1]
-        if number in alike and until is not None:
-            latest = max(ended for ended in ends if ended is not None)
-            found += [began - latest] if latest <= began else []
-    return found
+def _between(passes: Sequence[_Pass], alike: set[int]) -> Iterator[float]:
+    """Before each pass over one of these loaders, where none was open and the end of the one before is known."""
+    latest = float("-inf")
+    for (_, ended, _), (began, _, number) in pairwise(passes):
+        if ended is None:
+            continue
+        latest = max(latest, ended)
+        if number in alike and latest <= began:
+            yield began - latest

@@ -20,8 +20,8 @@ from tb_dataplugin.analyses.memory_growth import MemoryGrowth
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.profiler_weight import ProfilerWeight
 from tb_dataplugin.analyses.queue_wait import QueueWait
-from tb_dataplugin.analyses.replayed_samples import ReplayedSample
 from tb_dataplugin.analyses.remade import Remade
+from tb_dataplugin.analyses.replayed_samples import ReplayedSample
 from tb_dataplugin.analyses.restarts import Restarts
 from tb_dataplugin.analyses.samples import SlowSample
 from tb_dataplugin.analyses.sawtooth import Sawtooth

@@ -31,8 +31,8 @@ from tb_dataplugin.analyses.occupancy import find_occupancies
 from tb_dataplugin.analyses.profiler_weight import find_profiler_weight
 from tb_dataplugin.analyses.program import find_operators
 from tb_dataplugin.analyses.queue_wait import find_queue_wait
-from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.remade import find_remade
+from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.restarts import find_restarts
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_slow_samples

@@ -148,10 +148,7 @@ def _outside(outcome: Outcome | None) -> str:
     times = "once" if most.times == 1 else f"{most.times} times, at most {duration(most.longest_s * 1e6)}"
     made = f", and makes its DataLoader anew ({most.made} times in all)" if most.made > 1 else ""
     each, share = duration(most.seconds / most.times * 1e6), percent(most.seconds / most.whole_s)
-    return (
-        f" Between two epochs, which is in no window, the program spends {each} ({times}), {share} of the time from "
-        f"epoch to epoch{made}."
-    )
+    return f" Between two epochs the program spends {each} ({times}), {share} of the time from epoch to epoch{made}."
 
 
 def _pause(outcome: Outcome | None) -> str:

@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.queue_wait import QueueWait
+from tb_dataplugin.analyses.remade import Remade
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
@@ -26,7 +27,6 @@ from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
-from tb_dataplugin.analyses.remade import Remade
 from tb_dataplugin.findings.restart_signals import RestartSignals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, LOCK_LEADS

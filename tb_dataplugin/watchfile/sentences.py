@@ -16,7 +16,7 @@ MOST_USUAL: Final = 200
 """Steps that the usual time is the median of, once a run has made so many, as in annotate's `usual`."""
 
 _WORTH_A_WORD: Final = 0.1
-"""Of the run, from which its sentence says what is outside of its steps."""
+"""Of the run, from which its sentence says what is outside of its steps; of that, from which it says what is left."""
 
 NO_EVENT: Final = "seen afterwards, in the recorded intervals"
 """Of a slow time that was no event as it went on."""
@@ -62,7 +62,9 @@ def _between(outside: Outside, before: str) -> str:
         return ""
     each = duration(outside.each_us)
     mean = each if outside.times == 1 else f"{each} each, at most {duration(outside.longest_us)}"
-    return f"{before}{_times(outside.times)} between two epochs, {mean}"
+    rest_us = outside.us - (outside.between_us or 0.0)
+    rest = f"; {duration(rest_us)} at other times" if rest_us >= _WORTH_A_WORD * outside.us else ""
+    return f"{before}{_times(outside.times)} between two epochs, {mean}{rest}"
 
 
 def made_text(outside: Outside) -> str:

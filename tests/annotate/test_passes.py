@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,8 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
-from annotate.launch.recording import _between_epochs
+from annotate.launch.notes import Notes
+from annotate.launch.recording import note_between_epochs
 from annotate.workers.passes import Passes
 from annotate.workers.standing import StandingWorkers
 
@@ -106,5 +108,17 @@ def test_run_is_told_of_loaders_that_follow_each_other_and_of_no_others() -> Non
     assert anew.loaders.made_anew() == 3
     kept = [DataLoader(Numbers(), batch_size=2) for _ in range(3)]
     assert [held.loaders.iterated(each) for each in kept] == [0, 1, 2]
-    assert held.loaders.made_anew() == 1, "the program holds them all"
-    assert (_between_epochs(held)["times"], _between_epochs(anew)["made"]) == (0, 3)
+    kept.clear()  # as when the program ends
+    assert held.loaders.made_anew() == 1, "the program held them all"
+    notes = Notes(None)
+    note_between_epochs(notes, anew)
+    assert notes.between == {"times": 0, "seconds": 0, "longest_s": 0, "whole_s": 0, "made": 3}
+
+
+def test_a_fault_of_ours_as_the_program_ends_costs_a_clause_and_no_word() -> None:
+    notes, workers = Notes(None), StandingWorkers()
+    vars(workers).clear()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        note_between_epochs(notes, workers)
+    assert not notes.between

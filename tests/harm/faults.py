@@ -265,7 +265,6 @@ WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "launch.recording:Recording._is_enough",
             "launch.recording:_activities",
             "launch.recording:settled",
-            "launch.recording:_between_epochs",
             "trace.writer:pack_trace",
         ),
     ),

@@ -100,8 +100,9 @@ def test_a_run_of_steps_says_last_what_is_outside_of_them_and_little_is_no_part_
     few = {"step_us": 7e6, "between_us": 1e6, "between": 1, "made": 1}
     path = write(tmp_path / "a.watch.jsonl", RUN, outer(0, **few))
     found = summary(path)
-    assert "data wait; 24.0% of the run is outside of steps (2.40 s: once between two epochs, 1.00 s)" in (
-        run_sentence(found)
+    assert run_sentence(found).endswith(
+        "data wait; 24.0% of the run is outside of steps "
+        "(2.40 s: once between two epochs, 1.00 s; 1.40 s at other times)."
     )
     assert found.outside is not None and not found.outside.made
     hardly = summary(write(tmp_path / "b.watch.jsonl", RUN, outer(0, **few | {"step_us": 8.9e6})))

@@ -30,7 +30,7 @@ def check(signals: Signals) -> Finding | None:
     if remade is None or signals.loader is None:
         return None
     name, confidence, reason = name_of(signals.loader), _confidence(remade), ALSO if remade.between_us else NOT_RECORDED
-    each = " for each epoch" if remade.passes == remade.made else ""
+    each = " for each epoch" if remade.one_each else ""
     workers = WORKERS if signals.loader.num_workers else ""
     return Finding(
         severity=_severity(remade),
@@ -60,4 +60,4 @@ def _evidence(remade: Remade) -> Iterator[Evidence]:
     mean, times = sum(remade.between_us) / len(remade.between_us), len(remade.between_us)
     several = "once" if times == 1 else f"{count(times)} times, at most {duration(max(remade.between_us))}"
     share = "" if remade.share is None else f", {percent(remade.share)} of the time from epoch to epoch"
-    yield time("between_epochs", mean, f"{duration(mean)} between two epochs ({several}){share}; no step has any of it")
+    yield time("between_epochs", mean, f"{duration(mean)} between two epochs ({several}){share}")

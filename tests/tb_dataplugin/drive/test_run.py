@@ -165,8 +165,8 @@ def test_much_time_between_epochs_is_said_of_the_process_with_most_of_it() -> No
     others = (replace(note, between=None), replace(note, between=Between(1, 2.0, 2.0, 4.0, 1)))
     line = verdict([capture], Path("runs"), Outcome((note, *others), "", ""))
     assert line.startswith(
-        "The device is busy. Between two epochs, which is in no window, the program spends 640 ms (7 times, at most "
-        "700 ms), 50.0% of the time from epoch to epoch, and makes its DataLoader anew (8 times in all). More: "
+        "The device is busy. Between two epochs the program spends 640 ms (7 times, at most 700 ms), 50.0% "
+        "of the time from epoch to epoch, and makes its DataLoader anew (8 times in all). More: "
     )
     assert "2.00 s (once), 50.0% of the time from epoch to epoch. More" in (
         verdict([capture], Path("runs"), Outcome(others, "", ""))
