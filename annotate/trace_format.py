@@ -12,7 +12,6 @@ from typing import Final, Literal, NamedTuple, TypedDict, get_args
 FORMAT_VERSION: Final = 2
 
 METADATA_KEY: Final = "dataPipeline"  # top-level key of the trace file that holds a `PipelineMetadata`
-
 TRACE_SUFFIX: Final = ".pt.trace.json.gz"  # behind ``<host>_<pid>.<unix ns>``; torch_tb_profiler finds files by it
 
 MARKER_CATEGORY: Final = "user_annotation"
@@ -228,7 +227,6 @@ class SampledThread(TypedDict):
 
 THREAD_STATES: Final = ("running", "blocked", "lock")
 """Running or waiting for a CPU; waiting for something else; waiting for Python's lock, and not known who held it."""
-
 THREAD_WAITS_FOR_LOCK: Final = THREAD_STATES.index("lock")
 
 
