@@ -12,7 +12,6 @@ from typing import Final, Literal, NamedTuple, TypedDict, get_args
 FORMAT_VERSION: Final = 2
 
 METADATA_KEY: Final = "dataPipeline"  # top-level key of the trace file that holds a `PipelineMetadata`
-
 TRACE_SUFFIX: Final = ".pt.trace.json.gz"  # behind ``<host>_<pid>.<unix ns>``; torch_tb_profiler finds files by it
 
 MARKER_CATEGORY: Final = "user_annotation"
@@ -110,6 +109,10 @@ class LoaderMetadata(TypedDict, total=False):
     iterated: int  # how often iter(loader) was called while the capture was on
     iterated_in_window: int  # the same, in the window
     stepped: bool  # its batches drove the steps: it was given to prof.steps
+    gone: bool  # the program holds it no longer; left out of an annotate.profile, and where there is one loader
+    passes_us: list[
+        tuple[float, float | None]
+    ]  # its latest: iter() was called, its iterator let go; of several loaders
 
 
 class HostMetadata(TypedDict, total=False):
@@ -183,9 +186,7 @@ class BatchRecords(TypedDict):
 class BatchCosts(TypedDict, total=False):
     """What making a batch cost its worker process: columns beside `BatchRecords`; None where it was not measured.
 
-    Each worker measures a batch about every 200 ms.
-
-    Unavailable columns are omitted.
+    Each worker measures a batch about every 200 ms. Unavailable columns are omitted.
     """
 
     process_cpu_us: list[float | None]  # CPU time of all the worker's threads
@@ -226,7 +227,6 @@ class SampledThread(TypedDict):
 
 THREAD_STATES: Final = ("running", "blocked", "lock")
 """Running or waiting for a CPU; waiting for something else; waiting for Python's lock, and not known who held it."""
-
 THREAD_WAITS_FOR_LOCK: Final = THREAD_STATES.index("lock")
 
 

@@ -96,8 +96,8 @@ def _parts(name: str, logdir: Path, result: dict[str, Any], options: argparse.Na
     if "settings" not in result:
         result["settings"] = json.loads(run(name, "--settings"))
     settings = Settings(**result["settings"])
-    changes = batches(settings) if options.batches else changes_of(PIPELINES[name].parts, settings)
-    changes = _drawn(name, list(changes), options.draw)
+    possible = batches(settings) if options.batches else changes_of(PIPELINES[name].parts, settings)
+    changes = _drawn(name, list(possible), options.draw)
     left = [change for change in changes if change not in result["pairs"]]
     for first in range(0, len(left), AT_ONCE):
         some = left[first : first + AT_ONCE]

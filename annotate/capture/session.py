@@ -146,6 +146,8 @@ class Session:
             facts["iterated"] = self.workers.iterated.get(id(loader), 0)
             facts["iterated_in_window"] = self.workers.iterated_in_window.get(number, 0)
             facts["stepped"] = any(loader is stepped for stepped in self.stepped)
+            if len(self.loaders) > 1:
+                facts["passes_us"] = self.workers.passes.of(number)
             found.append(facts)
         return found
 

@@ -26,6 +26,9 @@ class Notes:
         """How long the program waited for its trace to be written, the longest of all."""
         self.shortened = ""
         """Why the window is shorter than it would be by its time; empty: it is not."""
+        self.between: dict[str, float] = {}
+        """The time between epochs, once the program is over: `times`, `seconds`, `longest_s` of `whole_s`, in which the
+        program had made its DataLoader `made` times."""
         self.files: Final[list[str]] = []
         """Traces of ours."""
         self.programs_files: Final[list[str]] = []
@@ -42,6 +45,7 @@ class Notes:
             "rank": rank(),
             "paused_s": self.paused_s,
             "shortened": self.shortened,
+            "between": self.between,
             "files": self.files,
             "programs_files": self.programs_files,
         }

@@ -37,6 +37,7 @@ from annotate.options import has_other_ranks
 from annotate.saying import guard, one_line, shown, tell
 from annotate.trace import writer
 from annotate.trace_format import TAKEN_ELSEWHERE, StepSource
+from annotate.workers.standing import StandingWorkers
 
 _LOST: Final = "annotate does not record this program"
 THEIRS: Final = "the program's own profiler was at work"
@@ -305,6 +306,7 @@ class Recording:
     def _at_exit(self) -> None:
         if os.getpid() == self._pid:
             self._close()
+            note_between_epochs(self.notes, self._standing.workers)
             if self._order.folder is None:
                 self._say()
 
@@ -363,6 +365,20 @@ class Recording:
 
     def window_lost(self) -> None:
         self._end("nothing", THEIRS)
+
+
+def note_between_epochs(notes: Notes, workers: StandingWorkers) -> None:
+    """Never raises, nor warns: the program is over, and no line of it is to blame."""
+    with suppress(Exception):
+        passes = workers.passes
+        notes.between = {
+            "times": passes.times,
+            "seconds": passes.between_ns / 1e9,
+            "longest_s": passes.longest_ns / 1e9,
+            "whole_s": passes.whole_ns / 1e9,
+            "made": workers.loaders.made_anew(),
+        }
+        notes.write()
 
 
 def _activities() -> list[torch.profiler.ProfilerActivity]:

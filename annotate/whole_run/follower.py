@@ -18,7 +18,8 @@ from annotate.monitoring.monitor import measuring
 from annotate.monitoring.next_calls import NextCall
 from annotate.saying import tell
 from annotate.trace_format import LoaderMetadata
-from annotate.whole_run.series import Event, RunEpoch, RunIterator, Series
+from annotate.whole_run.iterating import RunEpoch, RunIterator
+from annotate.whole_run.series import Event, Iterated, Series
 from annotate.workers import following
 from annotate.workers.batches import Iteration
 from annotate.workers.content import Place
@@ -34,7 +35,7 @@ class RunFollower:
 
     def __init__(self, happened: Callable[[Event], None], away: Callable[[], AbstractContextManager[None]]) -> None:
         """`away`: there is no thread of the recorder's meanwhile."""
-        self.latest: object = None
+        self.latest: Iterated | None = None
         self.thread: int | None = None
         """The one that iterated a loader last, as the system numbers it."""
         self.trouble: str | None = None
@@ -85,6 +86,7 @@ class RunFollower:
             self.settings.append(settings)
             self.all.append(series)
         self._known[loader] = series
+        series.tally.made += 1
         return series
 
     def _gone_and_alike(self, settings: LoaderMetadata) -> Series | None:
@@ -134,6 +136,7 @@ class RunFollower:
         series.epochs += 1
         with suppress(TypeError):  # of a class that cannot be watched
             next_calls.time_next(iterator, call)
+            call.iterator = weakref.ref(iterator)
 
     def stray(self, facts: Facts, payload: Payload) -> None:
         pass

@@ -19,11 +19,12 @@ from annotate.monitoring.lines import print_line
 from annotate.saying import deliver, guard, one_line
 from annotate.trace_format import OWN_THREAD
 from annotate.whole_run.follower import RunFollower
+from annotate.whole_run.iterating import is_recorded
 from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import line_of, machine_values, prefix_of, values_of
 from annotate.whole_run.run_file import SUFFIX, VERSION, RunFile, batches_until
 from annotate.whole_run.scalars import EventFile, latest_writer
-from annotate.whole_run.series import Event, Series, is_recorded
+from annotate.whole_run.series import Event, Series
 from annotate.whole_run.tally import Facts, Tally
 from annotate.workers import following
 

@@ -39,7 +39,13 @@ class Tally:
         self.samples = 0
         self.unused_steps = 0
         """Handed out while a profiler recorded, or after another loader's batches: their time says nothing."""
+        self.other_ns = 0
+        """In those, and in the last step of each epoch, which no batch follows."""
         self.epochs = self.first_wait_ns = 0
+        self.made = 0
+        """Loaders that were iterated for the first time: more than one where the program makes this one anew."""
+        self.between = self.between_ns = self.longest_between_ns = 0
+        """Before its epochs: from where an epoch before, of any loader, was over to ``iter(loader)``."""
         self.ready = 0
         """Times that the loop asked for a batch while one lay ready, summed over `asked` batches: on average, as many
         lie ready as the loop asks."""
@@ -79,6 +85,13 @@ class Tally:
         self.samples += sum(samples)
         self.fold()
 
+    def add_between(self, time_ns: int) -> None:
+        """Since an epoch before; less than nothing where its iterator was made while that went on."""
+        time_ns = max(0, time_ns)
+        self.between += 1
+        self.between_ns += time_ns
+        self.longest_between_ns = max(self.longest_between_ns, time_ns)
+
     def add_slow_samples(self, several: list[Facts]) -> None:
         self.slow_samples = slowest([*self.slow_samples, *several])
 
@@ -104,6 +117,8 @@ class Tally:
         self.fold()
         numbers: Facts = {
             "steps": self.steps, "samples": self.samples, "unused_steps": self.unused_steps, "epochs": self.epochs,
+            "other_us": _us(self.other_ns), "made": self.made, "between": self.between,
+            "between_us": _us(self.between_ns), "longest_between_us": _us(self.longest_between_ns),
             "step_us": _us(self.step_ns), "wait_us": _us(self.wait_ns), "first_wait_us": _us(self.first_wait_ns),
             "longest_step_us": _us(self.longest_step_ns), "longest_wait_us": _us(self.longest_wait_ns),
             "ready": self.ready, "asked": self.asked, "built": self.built, "build_us": _us(self.build_ns),

@@ -22,6 +22,7 @@ from annotate.workers.batches import Batch, Iteration
 from annotate.workers.content import Place
 from annotate.workers.following import Missed, worker_hooks, workers_are_threads
 from annotate.workers.kept import Kept
+from annotate.workers.passes import Passes
 from annotate.workers.spans_content import Losses
 from annotate.workers.spool import InWork, Spool
 from annotate.workers.transport import Facts, Payload
@@ -195,6 +196,7 @@ class WorkerCapture:
         """Identity of a DataLoader -> how often it has been iterated in the capture."""
         self.iterated_in_window: Final[dict[int, int]] = {}
         """Number of a loader -> how often it has been iterated in the window."""
+        self.passes: Final = Passes()
         self._number_of = number_of
         self._patches = patches
         self._limits = limits
@@ -312,6 +314,7 @@ class WorkerCapture:
         """Workers that were forked are known at once, for their first batch may take long. Not those that have yet to
         start Python, or to allow that somebody looks at them.
         """
+        self.passes.begun(self._number_of(loader) or 0, iterator, began)
         if iteration is None or start_method(loader) != "fork" or tracer():
             return
         before = len(self._forked)

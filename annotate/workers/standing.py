@@ -1,8 +1,7 @@
 """The DataLoaders of a process in which something was annotated, followed until a profiler of the user's asks.
 
-Loaders are known by a number, and weakly: a program that makes one for each epoch lets go of them. Their workers are
-dormant (`spool.DORMANT`) but for the time from a profiler's ``_prepare_trace`` to its ``__exit__``; where they take
-turns, nothing travels with their batches meanwhile (`naps`).
+Their workers are dormant (`spool.DORMANT`) but for the time from a profiler's ``_prepare_trace`` to its ``__exit__``;
+where they take turns, nothing travels with their batches meanwhile (`naps`).
 """
 
 from __future__ import annotations
@@ -12,16 +11,12 @@ import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import Any, ClassVar, Final
 
 from annotate.ending import at_end
-from annotate.hooks import marked
-from annotate.hooks.collating import Collate
-from annotate.hooks.datasets import datasets_in, follow_iteration
-from annotate.hooks.loaders import describe
+from annotate.hooks.datasets import follow_iteration
 from annotate.hooks.patching import Patches
-from annotate.hooks.transforms import Compose
 from annotate.options import WorkerLimits
 from annotate.recording import switch
 from annotate.saying import guard
@@ -31,12 +26,10 @@ from annotate.workers.batches import Batch, Iteration
 from annotate.workers.capturing import KEPT, Batches, Epoch, WorkerCapture
 from annotate.workers.content import Place
 from annotate.workers.following import Missed
+from annotate.workers.loaders import Loaders
 from annotate.workers.spool import Spool
 from annotate.workers.transport import Facts, Payload
-from annotate.workers.worker_side import WorkerCollate
 
-MOST_LOADERS: Final = 1024
-"""Followed in one process: each leaves its settings behind."""
 _KEPT_DORMANT: Final = 512
 """Batches remembered while nothing records: those on their way to the loop, of all loaders."""
 _KEPT_EPOCHS: Final = 64
@@ -53,90 +46,6 @@ _NOTHING_CAME: Final = (
     "the loop's loader was iterated before it was annotated, or annotate cannot follow its class. Call "
     "annotate.loader(loader) or annotate.auto() before the loop begins"
 )
-
-
-_TOO_MANY: Final = (
-    f"this process made more than {MOST_LOADERS} DataLoaders: the later ones are not recorded. Make a loader once, and "
-    "iterate it for each epoch"
-)
-
-
-class Loaders:
-    """All loaders that are followed, by number."""
-
-    def __init__(self) -> None:
-        self.settings: Final[list[LoaderMetadata]] = []
-        """By number, as they were at the latest ``iter(loader)``."""
-        self.in_use: Final[dict[int, int]] = {}
-        """Number -> iterations of it that gave batches in the session that is on, or was on last."""
-        self.has_too_many = False
-        self.may_run_stages = False
-        """A stage was made: any loader may run it in its workers, and all are followed."""
-        self._numbers: Final[dict[int, tuple[weakref.ref[Any], int]]] = {}
-        self._datasets: Final[dict[int, weakref.ref[Any]]] = {}
-        """By number: an iterator keeps its dataset, and not its loader."""
-
-    def number_of(self, loader: object) -> int | None:
-        known = self._numbers.get(id(loader))
-        return known[1] if known is not None and known[0]() is loader else None
-
-    def notes(self) -> list[str]:
-        """What a trace has to say of loaders that are not followed."""
-        return [_TOO_MANY] if self.has_too_many else []
-
-    def alive(self) -> list[object]:
-        return [loader for reference, _ in list(self._numbers.values()) if (loader := reference()) is not None]
-
-    def iterated(self, loader: Any) -> int | None:
-        """The number of a loader that is about to be iterated; None for one that is not to be followed."""
-        number = self.number_of(loader)
-        if number is None:
-            if not self._is_wanted(loader):
-                return None
-            if len(self.settings) >= MOST_LOADERS:
-                self.has_too_many = True
-                return None
-            number = len(self.settings)
-            self._numbers[id(loader)] = weakref.ref(loader, self._forget), number
-            self.settings.append({})
-        elif marked.is_skipped(loader):
-            return None
-        self.settings[number] = describe(loader)
-        with suppress(TypeError, AttributeError):  # a list, for one
-            self._datasets[number] = weakref.ref(loader.dataset)
-        return number
-
-    def datasets_alone(self) -> list[object]:
-        """Those whose loaders are gone (``for batch in DataLoader(...)``)."""
-        there = {number for reference, number in list(self._numbers.values()) if reference() is not None}
-        found = [(number, reference()) for number, reference in list(self._datasets.items())]
-        for number, dataset in found:
-            if dataset is None:
-                del self._datasets[number]
-        return [dataset for number, dataset in found if dataset is not None and number not in there]
-
-    def _forget(self, dead: weakref.ref[Any]) -> None:
-        for key, (reference, _) in list(self._numbers.items()):
-            if reference is dead:
-                del self._numbers[key]
-
-    def _is_wanted(self, loader: object) -> bool:
-        return not marked.is_skipped(loader) and (marked.follows_all or self.may_run_stages or is_annotated(loader))
-
-
-def is_annotated(loader: object) -> bool:
-    """Whether a loader, its dataset, one of its transforms or its collate function was given to annotate."""
-    if marked.is_marked("loader", loader):
-        return True
-    if isinstance(getattr(loader, "collate_fn", None), (Collate, WorkerCollate)):
-        return True
-    for ds in datasets_in(getattr(loader, "dataset", None)):
-        held = list(getattr(ds, "__dict__", {}).values())
-        if marked.is_marked("dataset", ds) or any(isinstance(value, Compose) for value in held):
-            return True
-        if any(marked.is_marked("transform", value) for value in held):
-            return True
-    return False
 
 
 class StandingEpoch(Epoch):
@@ -289,10 +198,15 @@ class StandingWorkers(WorkerCapture):
     def describe(self) -> list[LoaderMetadata]:
         """The settings of all loaders by number, and which gave batches in the session."""
         in_use, in_window = self.loaders.in_use, self.iterated_in_window
-        return [
+        described: list[LoaderMetadata] = [
             {**facts, "iterated": in_use.get(number, 0), "iterated_in_window": in_window.get(number, 0)}
             for number, facts in enumerate(self.loaders.settings)
         ]
+        if len(described) > 1:
+            there = self.loaders.there()
+            for number, facts in enumerate(described):
+                facts["gone"], facts["passes_us"] = number not in there, self.passes.of(number)
+        return described
 
     def _let_go(self) -> None:
         """Of what no later window can need."""

@@ -20,6 +20,7 @@ from tb_dataplugin.analyses.memory_growth import MemoryGrowth
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.profiler_weight import ProfilerWeight
 from tb_dataplugin.analyses.queue_wait import QueueWait
+from tb_dataplugin.analyses.remade import Remade
 from tb_dataplugin.analyses.replayed_samples import ReplayedSample
 from tb_dataplugin.analyses.restarts import Restarts
 from tb_dataplugin.analyses.samples import SlowSample
@@ -84,6 +85,7 @@ class Results:
     diagnostics: tuple[Diagnostic, ...] = ()
     steady: SteadyState | None = None
     restarts: tuple[Restarts, ...] = ()
+    remade: Remade | None = None
     doubts: tuple[Doubt, ...] = ()
     limits: ThreadLimits | None = None
     lines: HotLines | None = None

@@ -31,6 +31,7 @@ from tb_dataplugin.analyses.occupancy import find_occupancies
 from tb_dataplugin.analyses.profiler_weight import find_profiler_weight
 from tb_dataplugin.analyses.program import find_operators
 from tb_dataplugin.analyses.queue_wait import find_queue_wait
+from tb_dataplugin.analyses.remade import find_remade
 from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.restarts import find_restarts
 from tb_dataplugin.analyses.results import Results
@@ -162,6 +163,7 @@ def run_analyses(
         use=use,
         loop=loop,
         restarts=restarts,
+        remade=find_remade(trace, use),
         steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
         slow_samples=find_slow_samples(Calls(trace, tree, sampled), window, apart.spans if apart else None),
         throughput=reasons.known("throughput", rates),

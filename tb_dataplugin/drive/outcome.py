@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tb_dataplugin.units import duration
+from tb_dataplugin.units import duration, percent
 
 if TYPE_CHECKING:
     from tb_dataplugin.report.report_pb2 import Capture
@@ -24,9 +24,25 @@ _NO_LOADER: Final = "no DataLoader was iterated"
 LONG_PAUSE_S: Final = 3.0
 """From which it is said that a program waited for its trace: who looks on would take it for a fault."""
 
+BETWEEN_EPOCHS: Final = 0.1
+"""Of the time from epoch to epoch, from which it is said what lies between them."""
+
 NOTE: Final = "nothing-recorded.txt"
 """In the log directory, where there is nothing else to find: why."""
 MOST_OF_A_NOTE: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """What lies between epochs, as annotate's notes have it."""
+
+    times: int
+    seconds: float
+    longest_s: float
+    whole_s: float
+    """From the first epoch to the beginning of the last."""
+    made: int
+    """DataLoaders alike, one after another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +57,8 @@ class Note:
     programs_files: tuple[Path, ...]
     paused_s: float = 0.0
     """How long it waited for its trace to be written."""
+    between: Between | None = None
+    """Its time between epochs, in the whole program; None where that is not known."""
     shortened: str = ""
     """Why its window is shorter than it would be by its time."""
 
@@ -76,10 +94,18 @@ def _note(path: Path) -> Note | None:
             tuple(Path(file) for file in facts["files"]),
             tuple(Path(file) for file in facts["programs_files"]),
             float(facts.get("paused_s", 0.0)),
+            _between(facts.get("between")),
             str(facts.get("shortened", "")),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _between(facts: dict[str, float] | None) -> Between | None:
+    if not facts:
+        return None
+    seconds, longest, whole = (float(facts[name]) for name in ("seconds", "longest_s", "whole_s"))
+    return Between(int(facts["times"]), seconds, longest, whole, int(facts["made"]))
 
 
 def traces(outcome: Outcome) -> list[Path]:
@@ -110,7 +136,19 @@ def verdict(captures: Sequence[Capture], logdir: Path, outcome: Outcome | None =
         place = f"rank {worst.rank}" if worst.HasField("rank") else worst.name
         whose = f"{len(captures)} captures; the largest data wait is that of {place}: "
     sentence = worst.verdict.sentence.rstrip(". ")
-    return f"{whose}{sentence}.{_pause(outcome)} More: {how_to_look(logdir)}"
+    return f"{whose}{sentence}.{_outside(outcome)}{_pause(outcome)} More: {how_to_look(logdir)}"
+
+
+def _outside(outcome: Outcome | None) -> str:
+    """What no window has: the time between epochs, of the process with most of it."""
+    known = [note.between for note in (outcome.notes if outcome else ()) if note.between is not None]
+    most = max(known, key=lambda between: between.seconds, default=None)
+    if most is None or not most.times or most.seconds < BETWEEN_EPOCHS * most.whole_s:
+        return ""
+    times = "once" if most.times == 1 else f"{most.times} times, at most {duration(most.longest_s * 1e6)}"
+    made = f", and makes its DataLoader anew ({most.made} times in all)" if most.made > 1 else ""
+    each, share = duration(most.seconds / most.times * 1e6), percent(most.seconds / most.whole_s)
+    return f" Between two epochs the program spends {each} ({times}), {share} of the time from epoch to epoch{made}."
 
 
 def _pause(outcome: Outcome | None) -> str:

@@ -11,8 +11,19 @@ from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import count, duration, percent, plural, significant
+from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.reading import Run
-from tb_dataplugin.watchfile.sentences import NO_EVENT, drift_text, growth_text, slow_text, times_text, trouble_text
+from tb_dataplugin.watchfile.sentences import (
+    NO_EVENT,
+    drift_text,
+    growth_text,
+    keep_text,
+    made_text,
+    outside_text,
+    slow_text,
+    times_text,
+    trouble_text,
+)
 from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
 
 _STAGES: Final = 4
@@ -46,6 +57,7 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     longest = f"longest {duration(summary.longest_us)}"
     yield _line("step time", duration(summary.step_us), f"p95 about {duration(summary.p95_us)}, {longest}")
     yield _line("data wait", percent(summary.wait_share), f"of the step time{_epochs(summary)}")
+    yield from _outside(summary.outside)
     yield _line("samples/s", significant(summary.samples_per_s))
     if summary.busy_share is not None:
         ready = "" if summary.ready is None else f"{significant(summary.ready)} batches ready on average"
@@ -66,6 +78,13 @@ def _run(run: Run, style: Style) -> Iterator[str]:
         yield f"  and {plural(left, 'later event')}"
     if summary.bad_lines:
         yield f"  {plural(summary.bad_lines, 'line')} of its files could not be read"
+
+
+def _outside(outside: Outside | None) -> Iterator[str]:
+    if outside is not None:
+        yield _line("outside of steps", duration(outside.us), outside_text(outside))
+        if outside.made:
+            yield f"  {'DataLoader':<22}{made_text(outside).removeprefix('the DataLoader is ')}: {keep_text(outside)}"
 
 
 def _troubles(summary: Summary) -> Iterator[str]:

@@ -107,6 +107,7 @@ def read_signals(results: Results) -> Signals:
         foresight=Foresight(results),
         restarts=read_restarts(results),
         uneven=_uneven(results.uneven),
+        remade=results.remade,
     )
 
 

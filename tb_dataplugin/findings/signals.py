@@ -16,6 +16,7 @@ from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad
+from tb_dataplugin.analyses.remade import Remade
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -260,6 +261,8 @@ class Signals:
     """Steps that wait at regular distances; None where none stand out, or that is not known."""
     uneven: UnevenSignals | None = None
     """None where steps do not take longer with larger batches, or that is not known."""
+    remade: Remade | None = None
+    """The training loop's DataLoader, where the program makes it again and again."""
 
     @property
     def recording_crowds(self) -> bool:

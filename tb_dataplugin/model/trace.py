@@ -61,6 +61,9 @@ class LoaderInfo:
     iterated: int | None = None
     iterated_in_window: int | None = None
     stepped: bool | None = None
+    gone: bool | None = None
+    passes_us: tuple[tuple[float, float | None], ...] = ()
+    """The latest, on one clock for all loaders: when each began, and when it was over where that is known."""
     drop_last: bool | None = None
     iterable: bool | None = None
     sampler: str = ""

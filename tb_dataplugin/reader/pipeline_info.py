@@ -289,6 +289,9 @@ def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:
     for count in (*counts, host.cores, host.torch_threads):
         if count is not None and not 0 <= count < 2**31:
             raise msgspec.ValidationError(f"{count} is out of range")
+    times = (time for loader in loaders for span in loader.passes_us for time in span if time is not None)
+    if not all(abs(time) <= MOST_US for time in times):
+        raise msgspec.ValidationError("a time is out of range")
 
 
 def _worker(record: _Worker, origin_ns: int) -> WorkerProcess:

@@ -10,11 +10,15 @@ from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.watchfile.axis import Phase, Point, phases_of, points_of
 from tb_dataplugin.watchfile.drift import Drift
+from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.sentences import (
     drift_text,
     event_sentence,
     growth_text,
+    keep_text,
+    made_text,
+    outside_text,
     run_sentence,
     slow_text,
     trouble_text,
@@ -52,6 +56,7 @@ def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
         phases=map(_phase, phases_of(run, summary.happenings)[:MOST_MARKS]),
         growth=map(_growth, summary.growth),
         drifts=map(_drift, summary.drifts),
+        outside=_outside(summary.outside) if summary.outside else None,
         stages=[pb.StageTime(name=encodable(stage), self_us=us) for stage, us in summary.stages[:MOST_STAGES]],
         troubles=[_trouble(one, summary) for one in summary.troubles[:MOST_STAGES]],
         slow_samples=map(_slow, summary.slow_samples),
@@ -137,6 +142,21 @@ def _drift(drift: Drift) -> pb.StepDrift:
         stage_before_us=stage.before if stage else None,
         stage_after_us=stage.after if stage else None,
         text=encodable(drift_text(drift)),
+    )
+
+
+def _outside(outside: Outside) -> pb.RunOutside:
+    return pb.RunOutside(
+        outside_us=outside.us,
+        steps_us=outside.steps_us,
+        first_batches_us=outside.first_us,
+        share=outside.share,
+        between=outside.times if outside.between_us is not None else None,
+        between_us=outside.each_us,
+        longest_us=outside.longest_us if outside.times else None,
+        loaders_made=outside.made,
+        text=outside_text(outside),
+        made_text=f"T{made_text(outside)[1:]}: {keep_text(outside)}" if outside.made else "",
     )
 
 

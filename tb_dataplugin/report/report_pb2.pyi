@@ -4767,6 +4767,7 @@ class WholeRun(_message.Message):
     GC_SHARE_FIELD_NUMBER: _builtins.int
     OTHER_SAMPLES_FIELD_NUMBER: _builtins.int
     DRIFTS_FIELD_NUMBER: _builtins.int
+    OUTSIDE_FIELD_NUMBER: _builtins.int
     run: _builtins.str
     """folder, as `run` of the captures in it: relative to the log directory, "." for itself"""
     rank: _builtins.int
@@ -4849,6 +4850,10 @@ class WholeRun(_message.Message):
     def drifts(self) -> _containers.RepeatedCompositeFieldContainer[Global___StepDrift]:
         """of processes in which a step took longer, or less, from quarter to quarter"""
 
+    @_builtins.property
+    def outside(self) -> Global___RunOutside:
+        """absent where it is not known"""
+
     def __init__(
         self,
         *,
@@ -4887,10 +4892,11 @@ class WholeRun(_message.Message):
         gc_share: _builtins.float | None = ...,
         other_samples: _builtins.int = ...,
         drifts: _abc.Iterable[Global___StepDrift] | None = ...,
+        outside: Global___RunOutside | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "outside", b"outside", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
@@ -4922,6 +4928,75 @@ class WholeRun(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__world_size) -> _WhichOneofReturnType__world_size | None: ...
 
 Global___WholeRun: _TypeAlias = WholeRun  # noqa: Y015
+
+@_typing.final
+class RunOutside(_message.Message):
+    """What the processes of a run do outside of steps: make datasets and loaders, evaluate, save. Of all loaders; its three times
+    are the whole.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    OUTSIDE_US_FIELD_NUMBER: _builtins.int
+    STEPS_US_FIELD_NUMBER: _builtins.int
+    FIRST_BATCHES_US_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    BETWEEN_FIELD_NUMBER: _builtins.int
+    BETWEEN_US_FIELD_NUMBER: _builtins.int
+    LONGEST_US_FIELD_NUMBER: _builtins.int
+    LOADERS_MADE_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    MADE_TEXT_FIELD_NUMBER: _builtins.int
+    outside_us: _builtins.float
+    steps_us: _builtins.float
+    """in steps, those that are not timed included"""
+    first_batches_us: _builtins.float
+    """until the first batches of epochs"""
+    share: _builtins.float
+    """outside of steps, of the whole"""
+    between: _builtins.int
+    """times between two epochs; absent in runs of earlier versions, as what follows"""
+    between_us: _builtins.float
+    """mean"""
+    longest_us: _builtins.float
+    loaders_made: _builtins.int
+    """times that the loader with most steps was made in a process; 0 for fewer than 3, or unknown"""
+    text: _builtins.str
+    """"62.2% of the run, beside 31.5% in steps and 6.25% until first batches; 44 times between ..." """
+    made_text: _builtins.str
+    """"The DataLoader is made anew, 45 times for 45 epochs: make it once, ..."; "" with none"""
+    def __init__(
+        self,
+        *,
+        outside_us: _builtins.float = ...,
+        steps_us: _builtins.float = ...,
+        first_batches_us: _builtins.float = ...,
+        share: _builtins.float = ...,
+        between: _builtins.int | None = ...,
+        between_us: _builtins.float | None = ...,
+        longest_us: _builtins.float | None = ...,
+        loaders_made: _builtins.int = ...,
+        text: _builtins.str = ...,
+        made_text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_longest_us", b"_longest_us", "between", b"between", "between_us", b"between_us", "longest_us", b"longest_us"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_longest_us", b"_longest_us", "between", b"between", "between_us", b"between_us", "first_batches_us", b"first_batches_us", "loaders_made", b"loaders_made", "longest_us", b"longest_us", "made_text", b"made_text", "outside_us", b"outside_us", "share", b"share", "steps_us", b"steps_us", "text", b"text"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__between: _TypeAlias = _typing.Literal["between"]  # noqa: Y015
+    _WhichOneofArgType__between: _TypeAlias = _typing.Literal["_between", b"_between"]  # noqa: Y015
+    _WhichOneofReturnType__between_us: _TypeAlias = _typing.Literal["between_us"]  # noqa: Y015
+    _WhichOneofArgType__between_us: _TypeAlias = _typing.Literal["_between_us", b"_between_us"]  # noqa: Y015
+    _WhichOneofReturnType__longest_us: _TypeAlias = _typing.Literal["longest_us"]  # noqa: Y015
+    _WhichOneofArgType__longest_us: _TypeAlias = _typing.Literal["_longest_us", b"_longest_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__between) -> _WhichOneofReturnType__between | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__between_us) -> _WhichOneofReturnType__between_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__longest_us) -> _WhichOneofReturnType__longest_us | None: ...
+
+Global___RunOutside: _TypeAlias = RunOutside  # noqa: Y015
 
 @_typing.final
 class StepDrift(_message.Message):

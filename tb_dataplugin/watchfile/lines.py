@@ -54,6 +54,14 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     step_us: Amount = 0
     wait_us: Amount = 0
     first_wait_us: Amount = 0
+    other_us: Amount = 0
+    """In steps that are not timed; runs of earlier versions lack this and what follows."""
+    made: Count = 0
+    """Loaders that were iterated for the first time."""
+    between: Count = 0
+    """Epochs that followed one, of any loader."""
+    between_us: Amount = 0
+    longest_between_us: Amount = 0
     longest_step_us: Amount = 0
     longest_wait_us: Amount = 0
     ready: Amount = 0

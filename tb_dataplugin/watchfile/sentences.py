@@ -8,12 +8,15 @@ from typing import Final
 from tb_dataplugin.units import count, data_size, duration, percent, plural
 from tb_dataplugin.watchfile.drift import Drift
 from tb_dataplugin.watchfile.lines import EventLine
+from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary
 from tb_dataplugin.watchfile.trouble import Slow, Trouble
 
 MOST_USUAL: Final = 200
 """Steps that the usual time is the median of, once a run has made so many, as in annotate's `usual`."""
 
+_WORTH_A_WORD: Final = 0.1
+"""Of the run, from which its sentence says what is outside of its steps; of that, from which it says what is left."""
 
 NO_EVENT: Final = "seen afterwards, in the recorded intervals"
 """Of a slow time that was no event as it went on."""
@@ -28,9 +31,50 @@ def run_sentence(summary: Summary) -> str:
         *_events(summary.happenings),
         *_troubles(summary),
     ]
+    if summary.outside is not None and summary.outside.share >= _WORTH_A_WORD:
+        parts.insert(0 if summary.outside.leads else 1, _outside(summary.outside))
     if summary.growth:
         parts.append("memory grows: " + ", ".join(dict.fromkeys(growth.what for growth in summary.growth)))
     return "; ".join(parts) + "."
+
+
+def _outside(outside: Outside) -> str:
+    """``62.2% of the run is outside of steps (38.0 s: 44 times between two epochs, 838 ms each, at most 1.20 s)``."""
+    made = f"; {made_text(outside)}" if outside.made else ""
+    return (
+        f"{percent(outside.share)} of the run is outside of steps "
+        f"({duration(outside.us)}{_between(outside, ': ')}){made}"
+    )
+
+
+def outside_text(outside: Outside) -> str:
+    """``62.2% of the run, beside 31.5% in steps and 6.25% until first batches: 44 times between ...``."""
+    steps, first = (percent(part / outside.whole_us) for part in (outside.steps_us, outside.first_us))
+    whole = f"{percent(outside.share)} of the run, beside {steps} in steps and {first} until first batches"
+    return f"{whole}{_between(outside, '; ')}"
+
+
+def _between(outside: Outside, before: str) -> str:
+    """When it is, as far as that was recorded."""
+    if outside.between_us is None:
+        return f"{before}{duration(outside.us / outside.epochs)} for each of {count(outside.epochs)} epochs"
+    if outside.each_us is None:
+        return ""
+    each = duration(outside.each_us)
+    mean = each if outside.times == 1 else f"{each} each, at most {duration(outside.longest_us)}"
+    rest_us = outside.us - (outside.between_us or 0.0)
+    rest = f"; {duration(rest_us)} at other times" if rest_us >= _WORTH_A_WORD * outside.us else ""
+    return f"{before}{_times(outside.times)} between two epochs, {mean}{rest}"
+
+
+def made_text(outside: Outside) -> str:
+    """``the DataLoader is made anew, 45 times for 45 epochs``."""
+    return f"the DataLoader is made anew, {_times(outside.made)} for {count(outside.made_epochs)} epochs"
+
+
+def keep_text(outside: Outside) -> str:
+    """What to do about that."""
+    return f"make it and its dataset once{', with persistent_workers=True' if outside.has_workers else ''}"
 
 
 def _untimed(summary: Summary) -> str:

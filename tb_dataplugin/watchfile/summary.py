@@ -14,6 +14,7 @@ from msgspec import structs
 from tb_dataplugin.watchfile.drift import QUARTERS, Drift, find_drift, split
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
+from tb_dataplugin.watchfile.outside import Outside, find_outside
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.slow_times import SlowTime, slow_times
 from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
@@ -90,6 +91,8 @@ class Summary:
     """Stage and microseconds for each batch, the slowest first."""
     happenings: tuple[Happening, ...]
     growth: tuple[Growth, ...]
+    outside: Outside | None
+    """Of all loaders; None where it is not known."""
     drifts: tuple[Drift, ...]
     """Of the processes whose step time rises or falls."""
     raised: int
@@ -139,6 +142,7 @@ def summary_of(run: Run) -> Summary | None:
         stages=_stages(numbers),
         happenings=tuple(happening for part, drift in drifts for happening in _happenings(part, begin, drift)),
         growth=tuple(growth for part in run.parts for growth in growing(part)),
+        outside=find_outside(run),
         drifts=tuple(drift for _, drift in drifts if drift is not None),
         raised=sum(each.raised for each in numbers),
         measured_samples=sum(each.measured_samples for each in numbers),

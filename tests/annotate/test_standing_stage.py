@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import annotate
 from annotate.capture import standing
-from annotate.workers import standing as standing_workers
+from annotate.workers import loaders
 
 
 class Staged(Dataset[int]):
@@ -58,7 +58,7 @@ def test_a_stage_after_off_follows_nothing(tmp_path: Path) -> None:
 
 
 def test_a_process_with_too_many_loaders_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standing_workers, "MOST_LOADERS", 1)
+    monkeypatch.setattr(loaders, "MOST_LOADERS", 1)
     annotate.auto()
     list(DataLoader(Staged(), batch_size=2))
     trace = recorded(DataLoader(Staged(), batch_size=2), tmp_path)

@@ -6,8 +6,10 @@ import json
 import os
 import random
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +23,13 @@ from annotate.launch import on_alarm
 from annotate.launch.watch import watch_by_environment
 from annotate.monitoring import next_calls
 from annotate.whole_run import current, machine, recorder
+from annotate.whole_run.iterating import RunEpoch, RunIterator
 from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import values_of
 from annotate.whole_run.recorder import Recorder
 from annotate.whole_run.run_file import RunFile
 from annotate.whole_run.scalars import EventFile, crc32c
-from annotate.whole_run.series import Event, RunEpoch, RunIterator, Series
+from annotate.whole_run.series import Event, Iterated, Series
 from annotate.whole_run.tally import Tally, bucket_of, merged, upper_edge_us
 from annotate.whole_run.usual import Usual
 from annotate.workers import following
@@ -208,7 +211,7 @@ def test_steps_are_calm_only_while_none_of_the_latest_was_unusual() -> None:
 class Loaders:
     """As `RunFollower`, without loaders."""
 
-    latest: object = None
+    latest: Iterated | None = None
     trouble: str | None = None
 
     def __init__(self) -> None:
@@ -239,6 +242,54 @@ def test_each_step_is_summed_up_and_learnt_once_however_long_intervals_are(steps
     assert sum(sum(tally.step_times.values()) for tally in taken) == 699
     found = [(event.change, event.what, event.batch, event.usual_steps) for event in loaders.events]
     assert found == [("stall", "step time", 600, 200)]
+
+
+def taken_from(iterator: RunIterator, begin: int, batches: int = 4) -> int:
+    """Hands out batches of 10 ms, from `begin` on; when the last one came."""
+    for number in range(1, batches + 1):
+        iterator._came(begin + 10 * number * MS - MS, begin + 10 * number * MS)
+    return begin + 10 * batches * MS
+
+
+def test_steps_first_batches_and_the_time_between_epochs_are_all_the_time_there_is() -> None:
+    series = Series(0, Loaders(), 4, None)
+    began = 0
+    for pause in (0, 900, 300):
+        began += pause * MS
+        iterator = RunIterator(series, None, nullcontext, began)
+        asked = taken_from(iterator, began) + 7 * MS
+        iterator._came_none(asked, StopIteration())
+        iterator._came_none(asked + MS, StopIteration())  # who asks again
+        began = asked
+    found = series.take()
+    assert (found.between, found.between_ns, found.longest_between_ns) == (2, 1200 * MS, 900 * MS)
+    assert found.other_ns == 3 * 7 * MS, "the last step of an epoch has no batch behind it"
+    assert found.step_ns + found.first_wait_ns + found.other_ns + found.between_ns == began
+
+
+def test_an_iterator_that_its_loop_has_left_is_over_and_one_that_goes_on_is_not() -> None:
+    loaders = Loaders()
+    train, evaluation = (Series(number, loaders, 4, None) for number in range(2))
+    batches = iter(DataLoader(Numbers(), batch_size=4))
+    left = RunIterator(train, None, nullcontext, 0)
+    left.iterator = weakref.ref(batches)
+    end = taken_from(left, 0)
+    inside = RunIterator(evaluation, None, nullcontext, end + 5 * MS)
+    inside._came_none(taken_from(inside, end + 5 * MS), StopIteration())
+    assert not evaluation.take().between, "an evaluation in the middle of an epoch"
+    end = taken_from(left, end + 45 * MS)
+    del batches
+    taken_from(RunIterator(evaluation, None, nullcontext, end + 20 * MS), end + 20 * MS)
+    assert evaluation.take().between_ns == 20 * MS
+
+
+def test_the_end_of_an_epoch_keeps_no_dataset() -> None:
+    """A program that makes it anew has room for one."""
+    numbers = Numbers()
+    iterator = RunIterator(Series(0, Loaders(), 4, None), None, partial(nullcontext, numbers), 0)
+    iterator._came_none(taken_from(iterator, 0), StopIteration())
+    alive, numbers = weakref.ref(numbers), Numbers()
+    assert alive() is None
 
 
 def test_slow_data_is_one_event_of_the_data_wait_whatever_was_before() -> None:
@@ -332,10 +383,23 @@ def test_batches_are_as_without_it_and_the_file_tells_of_them(tmp_path: Path, wo
     (numbers,) = lines[2]["loaders"]
     assert (numbers["steps"], numbers["samples"], numbers["epochs"]) == (10, 48, 2)
     assert numbers["wait_us"] <= numbers["step_us"]
+    assert (numbers["between"], numbers["made"]) == (1, 1)
+    assert 0 < numbers["between_us"] == numbers["longest_between_us"]
+    seconds = lines[2]["to"] - lines[2]["from"]
+    assert sum(numbers[name] for name in ("step_us", "first_wait_us", "other_us", "between_us")) < 1e6 * seconds + 2e3
     assert "read::table" in numbers["stage_us"]
     assert lines[2]["machine"]["rss_bytes"] > 1e7
     assert list(tmp_path.glob("data_pipeline/events.out.tfevents.*"))
     assert not following._followers and not list(next_calls._calls)
+
+
+def test_a_loader_that_is_made_for_each_epoch_is_counted_each_time(tmp_path: Path) -> None:
+    annotate.watch(logdir=tmp_path)
+    for _ in range(3):
+        assert len(list(DataLoader(Numbers(), batch_size=4))) == 6
+    annotate.off()
+    (numbers,) = (each for line in lines_of(tmp_path) if line["kind"] == "interval" for each in line["loaders"])
+    assert (numbers["made"], numbers["epochs"], numbers["between"]) == (3, 3, 2)
 
 
 def test_the_terminal_gets_a_line_of_each_interval_where_that_is_asked_for(

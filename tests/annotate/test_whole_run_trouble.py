@@ -22,7 +22,7 @@ from annotate.hooks.patching import Patches
 from annotate.host import lock_share
 from annotate.host.lock_share import EVERY_S, STRETCH_S, LockShare
 from annotate.recording import sums, switch
-from annotate.whole_run import current, series
+from annotate.whole_run import current, iterating
 from annotate.whole_run.tally import MOST_SLOW, Tally, merged
 from annotate.workers.sums_content import NAME, BatchSums, SumsContent
 from annotate.workers.transport import Tag
@@ -75,8 +75,8 @@ class Stream(IterableDataset[int]):
 
 @pytest.fixture(autouse=True)
 def every_batch_is_measured(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(series, "_EVERY", 1)
-    monkeypatch.setattr(series, "_BETWEEN_NS", 0)
+    monkeypatch.setattr(iterating, "_EVERY", 1)
+    monkeypatch.setattr(iterating, "_BETWEEN_NS", 0)
     yield
     annotate.off()
     assert current.current() is None
@@ -127,7 +127,7 @@ def test_the_slowest_samples_are_named_by_index_batch_and_worker(tmp_path: Path,
 def test_the_slowest_samples_are_named_by_their_files_measured_or_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int, every: int
 ) -> None:
-    monkeypatch.setattr(series, "_EVERY", every)
+    monkeypatch.setattr(iterating, "_EVERY", every)
     dataset = Files(tmp_path)
     loader = DataLoader(dataset, batch_size=2, num_workers=workers)
     annotate.watch(loader, logdir=tmp_path / "run", interval_s=3600)
@@ -280,7 +280,7 @@ def test_the_interval_has_the_share(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def no_batch_but_the_last_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(series.RunEpoch, "drawn_asleep", lambda self, number, indices: NAME if number == 5 else None)
+    monkeypatch.setattr(iterating.RunEpoch, "drawn_asleep", lambda self, number, indices: NAME if number == 5 else None)
 
 
 @pytest.mark.usefixtures("no_batch_but_the_last_is_measured")

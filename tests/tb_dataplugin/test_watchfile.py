@@ -11,6 +11,7 @@ import pytest
 from tb_dataplugin.cli import main
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.export.run_text import runs_text
+from tb_dataplugin.report.build_whole_run import whole_run_report
 from tb_dataplugin.watchfile.reading import read_part, runs_of
 from tb_dataplugin.watchfile.sentences import event_sentence, run_sentence, times_text
 from tb_dataplugin.watchfile.summary import Summary, percentile, summary_of
@@ -53,6 +54,71 @@ def test_the_numbers_of_a_run(tmp_path: Path) -> None:
     assert (found.ready, found.busy_share) == (1.5, 0.75)
     assert found.stages == (("decode::b", 4e3), ("read::a", 1e3))
     assert found.p95_us == pytest.approx(2**18.25, rel=0.1)
+
+
+def outer(number: int, **facts: Any) -> dict[str, Any]:
+    """An interval of 10 s: 2 s of steps, half a second of first batches."""
+    line = interval(number)
+    line["loaders"][0] |= {
+        "step_us": 1.9e6,
+        "wait_us": 1e5,
+        "other_us": 1e5,
+        "epochs": 5,
+        "made": 5,
+        "between": 5,
+    } | facts
+    return line
+
+
+def test_steps_first_batches_and_what_is_outside_of_them_are_the_run(tmp_path: Path) -> None:
+    between = {"between_us": 7e6, "longest_between_us": 3e6}
+    evaluation = {"loader": 1, "steps": 10, "step_us": 4e5, "first_wait_us": 1e5, "epochs": 1, "made": 1}
+    first = outer(0, **between, epochs=6)
+    first["loaders"].append(evaluation)
+    workers = {"kind": "loader", "loader": 0, "num_workers": 2}
+    path = write(tmp_path / "a.watch.jsonl", RUN, workers, first, outer(1, **between))
+    found = summary(path)
+    outside = found.outside
+    assert outside is not None and outside.leads
+    assert (outside.steps_us, outside.first_us, outside.us) == pytest.approx((4.4e6, 1.1e6, 14.5e6))
+    assert run_sentence(found).startswith(
+        "72.5% of the run is outside of steps (14.5 s: 10 times between two epochs, 1.40 s each, at most 3.00 s); "
+        "the DataLoader is made anew, 10 times for 11 epochs; 200 steps in 20.0 s"
+    )
+    text = " ".join(runs_text(runs_of([read_part(path)])).split())
+    assert "outside of steps 14.5 s 72.5% of the run, beside 22.0% in steps and 5.50% until first batches; 10" in text
+    assert "made anew, 10 times for 11 epochs: make it and its dataset once, with persistent_workers=True" in text
+    report = whole_run_report(runs_of([read_part(path)])[0], "exp")
+    assert report is not None
+    parts = report.outside.outside_us, report.outside.steps_us, report.outside.first_batches_us
+    assert sum(parts) == pytest.approx(1e6 * report.seconds)
+    assert (report.outside.between, report.outside.between_us, report.outside.longest_us) == (10, 1.4e6, 3e6)
+    assert report.outside.made_text.startswith("The DataLoader is made anew, 10 times for 11 epochs: make it")
+
+
+def test_a_run_of_steps_says_last_what_is_outside_of_them_and_little_is_no_part_of_its_sentence(tmp_path: Path) -> None:
+    few = {"step_us": 7e6, "between_us": 1e6, "between": 1, "made": 1}
+    path = write(tmp_path / "a.watch.jsonl", RUN, outer(0, **few))
+    found = summary(path)
+    assert run_sentence(found).endswith(
+        "data wait; 24.0% of the run is outside of steps "
+        "(2.40 s: once between two epochs, 1.00 s; 1.40 s at other times)."
+    )
+    assert found.outside is not None and not found.outside.made
+    hardly = summary(write(tmp_path / "b.watch.jsonl", RUN, outer(0, **few | {"step_us": 8.9e6})))
+    assert "outside" not in run_sentence(hardly)
+
+
+def test_a_run_of_an_earlier_version_says_what_is_outside_where_its_untimed_steps_do_not_matter(tmp_path: Path) -> None:
+    def earlier(number: int, step_us: float) -> dict[str, Any]:
+        line = interval(number)
+        line["loaders"][0] |= {"step_us": step_us}
+        return line
+
+    found = summary(write(tmp_path / "a.watch.jsonl", RUN, earlier(0, 2e6), earlier(1, 2e6)))
+    assert "75.0% of the run is outside of steps (15.0 s: 7.50 s for each of 2 epochs)" in run_sentence(found)
+    for step_us in (9.4e6, 2e7):  # little is left for anything; steps of several threads at a time
+        assert summary(write(tmp_path / "b.watch.jsonl", RUN, earlier(0, step_us))).outside is None
 
 
 def test_a_percentile_is_read_from_a_histogram() -> None:

@@ -1878,6 +1878,37 @@ export interface WholeRun {
   other_samples: number;
   /** of processes in which a step took longer, or less, from quarter to quarter */
   drifts: StepDrift[];
+  /** absent where it is not known */
+  outside: RunOutside | undefined;
+}
+
+/**
+ * What the processes of a run do outside of steps: make datasets and loaders, evaluate, save. Of all loaders; its three times
+ * are the whole.
+ */
+export interface RunOutside {
+  outside_us: number;
+  /** in steps, those that are not timed included */
+  steps_us: number;
+  /** until the first batches of epochs */
+  first_batches_us: number;
+  /** outside of steps, of the whole */
+  share: number;
+  /** times between two epochs; absent in runs of earlier versions, as what follows */
+  between?:
+    | number
+    | undefined;
+  /** mean */
+  between_us?: number | undefined;
+  longest_us?:
+    | number
+    | undefined;
+  /** times that the loader with most steps was made in a process; 0 for fewer than 3, or unknown */
+  loaders_made: number;
+  /** "62.2% of the run, beside 31.5% in steps and 6.25% until first batches; 44 times between ..." */
+  text: string;
+  /** "The DataLoader is made anew, 45 times for 45 epochs: make it once, ..."; "" with none */
+  made_text: string;
 }
 
 /** Medians of the first and the last quarter of the process's intervals. */
@@ -4758,6 +4789,52 @@ export const WholeRun: MessageFns<WholeRun> = {
       drifts: globalThis.Array.isArray(object?.drifts)
         ? object.drifts.map((e: any) => StepDrift.fromJSON(e))
         : [],
+      outside: isSet(object.outside) ? RunOutside.fromJSON(object.outside) : undefined,
+    };
+  },
+};
+
+export const RunOutside: MessageFns<RunOutside> = {
+  fromJSON(object: any): RunOutside {
+    return {
+      outside_us: isSet(object.outsideUs)
+        ? globalThis.Number(object.outsideUs)
+        : isSet(object.outside_us)
+        ? globalThis.Number(object.outside_us)
+        : 0,
+      steps_us: isSet(object.stepsUs)
+        ? globalThis.Number(object.stepsUs)
+        : isSet(object.steps_us)
+        ? globalThis.Number(object.steps_us)
+        : 0,
+      first_batches_us: isSet(object.firstBatchesUs)
+        ? globalThis.Number(object.firstBatchesUs)
+        : isSet(object.first_batches_us)
+        ? globalThis.Number(object.first_batches_us)
+        : 0,
+      share: isSet(object.share) ? globalThis.Number(object.share) : 0,
+      between: isSet(object.between) ? globalThis.Number(object.between) : undefined,
+      between_us: isSet(object.betweenUs)
+        ? globalThis.Number(object.betweenUs)
+        : isSet(object.between_us)
+        ? globalThis.Number(object.between_us)
+        : undefined,
+      longest_us: isSet(object.longestUs)
+        ? globalThis.Number(object.longestUs)
+        : isSet(object.longest_us)
+        ? globalThis.Number(object.longest_us)
+        : undefined,
+      loaders_made: isSet(object.loadersMade)
+        ? globalThis.Number(object.loadersMade)
+        : isSet(object.loaders_made)
+        ? globalThis.Number(object.loaders_made)
+        : 0,
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
+      made_text: isSet(object.madeText)
+        ? globalThis.String(object.madeText)
+        : isSet(object.made_text)
+        ? globalThis.String(object.made_text)
+        : "",
     };
   },
 };

@@ -103,6 +103,19 @@ it("shows a run's numbers and says what it came to", () => {
   ]);
 });
 
+it("says what of a run is outside of its steps, and whose loader is made anew", () => {
+  const [run] = recorded.runs;
+  const outside = { share: 0.62, outside_us: 38e6, text: "62.0% of the run", made_text: "The DataLoader is made anew" };
+  wholeRuns.value = WholeRuns.fromJSON({ runs: [{ ...run, growth: [], raised: 0, outside }] });
+  open({}, "run");
+  expect(find("run-outside").dataset.value).toBe("0.62");
+  expect(plain(find("run-outside").nextElementSibling?.textContent)).toBe("of the run, 38.0 s");
+  expect(all("run-note").map((note) => plain(note.textContent))).toEqual([
+    "Outside of steps: 62.0% of the run.",
+    "The DataLoader is made anew.",
+  ]);
+});
+
 it("shows which stages failed, and which samples were slow", () => {
   open({}, "run");
   expect(plain(find("run-troubles").textContent)).toContain("read::s364");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from tb_dataplugin.findings.apart_signals import FirstBuild, StartSignals
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -17,6 +18,7 @@ LIVE_ON = (
     "Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and open files. "
     "What that saves is not counted here: for a dataset that keeps its samples it may be far more than the start."
 )
+ONCE: Final = "Make the DataLoader once: one that is made anew for an epoch starts its workers in any case"
 
 
 @rule(title="DataLoader workers started every epoch", about="epochs", workers=True)
@@ -66,12 +68,13 @@ def steps_between(signals: Signals, starts: StartSignals) -> float | None:
 
 
 def _advice(signals: Signals, first: FirstBuild | None) -> str:
+    live_on = f"{ONCE}. {LIVE_ON}" if signals.remade else LIVE_ON
     if first is None or first.mean_us < ONCE_PER_WORKER * first.others_us:
-        return LIVE_ON
+        return live_on
     where = f"{first.stage} ({first.line.place})" if first.line is not None else first.stage
     forked = signals.loader is not None and signals.loader.start_method == "fork"
     ahead = " Or load one sample before iter(loader): forked workers then have it." if forked else ""
-    return f"{LIVE_ON} Each new worker does something once in {where}, such as imports.{ahead}"
+    return f"{live_on} Each new worker does something once in {where}, such as imports.{ahead}"
 
 
 def _waited(starts: StartSignals, saved: float, steps: float | None) -> Iterator[Evidence]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tb_dataplugin.drive import child
-from tb_dataplugin.drive.outcome import Note, Outcome, verdict
+from tb_dataplugin.drive.outcome import Between, Note, Outcome, verdict
 from tb_dataplugin.drive.program import Program
 from tb_dataplugin.drive.witness import call_witness
 from tb_dataplugin.errors import CannotStart
@@ -157,6 +157,22 @@ def test_a_long_pause_for_writing_the_trace_is_said() -> None:
     line = verdict([capture], Path("runs"), Outcome((note, replace(note, paused_s=0.2)), "", ""))
     assert line.startswith("The device is busy. The program was paused for 6.10 s while the trace was written. More: ")
     assert "stood" not in verdict([capture], Path("runs"), Outcome((replace(note, paused_s=0.2),), "", ""))
+
+
+def test_much_time_between_epochs_is_said_of_the_process_with_most_of_it() -> None:
+    capture = Capture(verdict=Verdict(sentence="The device is busy."))
+    note = Note("recorded", "", 40, None, (), (), between=Between(7, 4.48, 0.7, 8.96, 8))
+    others = (replace(note, between=None), replace(note, between=Between(1, 2.0, 2.0, 4.0, 1)))
+    line = verdict([capture], Path("runs"), Outcome((note, *others), "", ""))
+    assert line.startswith(
+        "The device is busy. Between two epochs the program spends 640 ms (7 times, at most 700 ms), 50.0% "
+        "of the time from epoch to epoch, and makes its DataLoader anew (8 times in all). More: "
+    )
+    assert "2.00 s (once), 50.0% of the time from epoch to epoch. More" in (
+        verdict([capture], Path("runs"), Outcome(others, "", ""))
+    )
+    little = replace(note, between=Between(7, 0.5, 0.1, 8.0, 8))
+    assert "epoch" not in verdict([capture], Path("runs"), Outcome((little,), "", ""))
 
 
 def with_the_folder(folder: Path, program: str) -> list[str]:

@@ -157,6 +157,15 @@ function Numbers({ run }: { run: WholeRun }) {
         text={formatCount(run.epochs)}
         note={firstBatchWords(run)}
       />
+      {run.outside !== undefined && (
+        <BigNumber
+          label="Outside of steps"
+          testId="run-outside"
+          value={run.outside.share}
+          text={formatPercent(run.outside.share)}
+          note={`of the run, ${formatDuration(run.outside.outside_us)}`}
+        />
+      )}
     </NumberRow>
   );
 }
@@ -174,6 +183,8 @@ function endWords({ ended, began, seconds }: WholeRun): string {
 
 function More({ run }: { run: WholeRun }) {
   const notes = [
+    ...(run.outside === undefined ? [] : [`Outside of steps: ${run.outside.text}.`]),
+    ...(run.outside === undefined || run.outside.made_text === "" ? [] : [`${run.outside.made_text}.`]),
     ...(run.raised > 0 ? [`${plural(run.raised, "exception")} came to the loop in place of a batch.`] : []),
     ...run.growth.map((growth) => `Memory grows. ${growth.text}.`),
     ...run.phases

@@ -1,0 +1,100 @@
+"""A DataLoader that a program makes anew, again and again: as a rule for each epoch, and its dataset with it.
+
+Such loaders have the same settings, and the program lets go of each before it makes the next. Where a capture does not
+say that they are gone (`annotate.profile` holds them), passes over them one after another may be such a loader's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+
+from tb_dataplugin.analyses.loader_use import LoaderUse
+from tb_dataplugin.model.trace import LoaderInfo, Trace
+
+_HABIT: Final = 3
+"""Loaders that are alike, from which they may be one that is made anew: two may be for training and for evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remade:
+    """`made`: loaders so far; `one_each`: with one pass over each, as far as recorded. `between_us`: what lies between
+    these and the passes before, of any loader; `whole_us`: from the first of them to the beginning of the last.
+    """
+
+    made: int
+    is_certain: bool
+    one_each: bool
+    between_us: tuple[float, ...]
+    whole_us: float
+
+    @property
+    def share(self) -> float | None:
+        """Of the time from epoch to epoch, what lies between them; None where that is not recorded."""
+        return sum(self.between_us) / self.whole_us if self.between_us and self.whole_us > 0 else None
+
+
+def find_remade(trace: Trace, use: LoaderUse) -> Remade | None:
+    """Of the training loop's loader; None where it is not made anew."""
+    pipeline = trace.info.pipeline
+    if pipeline is None or trace.info.mode != "train" or use.main >= len(pipeline.loaders):
+        return None
+    mine = _settings(pipeline.loaders[use.main])
+    alike = [number for number, loader in enumerate(pipeline.loaders) if _settings(loader) == mine]
+    passes = sorted(
+        ((began, ended, number) for number, loader in enumerate(pipeline.loaders) for began, ended in loader.passes_us),
+        key=lambda one: one[0],
+    )
+    among = set(alike)
+    own = [one for one in passes if one[2] in among]
+    is_certain = any(pipeline.loaders[number].gone is not None for number in alike)
+    if is_certain:
+        is_remade = 0 < len(alike) - 1 <= sum(bool(pipeline.loaders[number].gone) for number in alike)
+    else:
+        is_remade = len(alike) >= _HABIT and (_follow_each_other(own) if own else _is_one_in_use(trace, alike))
+    if not is_remade:
+        return None
+    return Remade(
+        made=len(alike),
+        is_certain=is_certain,
+        one_each=bool(own) and _one_each(own),
+        between_us=tuple(_between(passes, among)),
+        whole_us=own[-1][0] - own[0][0] if own else 0.0,
+    )
+
+
+_Pass = tuple[float, float | None, int]
+"""When it began and was over, and the number of its loader."""
+
+
+def _settings(loader: LoaderInfo) -> LoaderInfo:
+    return replace(loader, iterated=None, iterated_in_window=None, stepped=None, gone=None, passes_us=())
+
+
+def _follow_each_other(passes: Sequence[_Pass]) -> bool:
+    """Each of another loader, and over before the next began."""
+    apart = (ended is not None and ended <= began for (_, ended, _), (began, _, _) in pairwise(passes))
+    return _one_each(passes) and all(apart)
+
+
+def _one_each(passes: Sequence[_Pass]) -> bool:
+    return len({number for _, _, number in passes}) == len(passes)
+
+
+def _is_one_in_use(trace: Trace, alike: Sequence[int]) -> bool:
+    """Whether no two of them gave batches in a window of DataLoader workers."""
+    batches = trace.info.pipeline.batches if trace.info.pipeline else None
+    return batches is not None and len(set(batches.loader.tolist()) & set(alike)) == 1
+
+
+def _between(passes: Sequence[_Pass], alike: set[int]) -> Iterator[float]:
+    """Before each pass over one of these loaders, where none was open and the end of the one before is known."""
+    latest = float("-inf")
+    for (_, ended, _), (began, _, number) in pairwise(passes):
+        if ended is None:
+            continue
+        latest = max(latest, ended)
+        if number in alike and latest <= began:
+            yield began - latest

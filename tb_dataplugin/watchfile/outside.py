@@ -1,0 +1,100 @@
+"""What a run does outside of its steps: it makes datasets and loaders, evaluates, saves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from tb_dataplugin.watchfile.lines import LoaderNumbers
+from tb_dataplugin.watchfile.loaders import main_numbers, num_workers
+from tb_dataplugin.watchfile.reading import Part, Run
+
+_UNTIMED: Final = 0.1
+"""Of the time outside of steps, in a run of an earlier version: what its untimed steps may have of it at most."""
+_TOGETHER: Final = 1.05
+"""Steps of several threads at a time add up to more than the run."""
+ANEW: Final = 3
+"""Times that a loader is made in one process, from which that is said: two may be one for each part of a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Microseconds of a run's processes: `us`, `steps_us` and `first_us` (until an epoch's first batch) are all of
+    `whole_us`. Of `us`, `between_us` lies between two epochs, `times` of them; None: an earlier version recorded it.
+    """
+
+    whole_us: float
+    steps_us: float
+    first_us: float
+    epochs: int
+    times: int
+    between_us: float | None
+    longest_us: float
+    made: int
+    """Times that the loader with most steps was made; 0: unknown, or too few to be a habit."""
+    made_epochs: int
+    has_workers: bool
+    """Of it."""
+
+    @property
+    def us(self) -> float:
+        return self.whole_us - self.steps_us - self.first_us
+
+    @property
+    def share(self) -> float:
+        return self.us / self.whole_us
+
+    @property
+    def each_us(self) -> float | None:
+        """Between two epochs, on average."""
+        return None if self.between_us is None or not self.times else self.between_us / self.times
+
+    @property
+    def leads(self) -> bool:
+        """It is the largest part of the run."""
+        return self.us > max(self.steps_us, self.first_us)
+
+
+def find_outside(run: Run) -> Outside | None:
+    """None where it is not known."""
+    numbers = [each for part in run.parts for each in _all(part)]
+    whole_us = sum(1e6 * (part.intervals[-1].end - part.head.t) for part in run.parts if part.intervals)
+    first_us = sum(each.first_wait_us for each in numbers)
+    steps_us = sum(each.step_us + each.other_us for each in numbers)
+    if whole_us <= 0 or steps_us + first_us > _TOGETHER * whole_us:
+        return None
+    knows_all = all(any(each.made for each in _all(part)) for part in run.parts if any(_all(part)))
+    made, made_epochs = _made(run)
+    found = Outside(
+        whole_us=whole_us,
+        steps_us=min(steps_us, max(0.0, whole_us - first_us)),
+        first_us=min(first_us, whole_us),
+        epochs=sum(each.epochs for each in numbers),
+        times=sum(each.between for each in numbers),
+        between_us=sum(each.between_us for each in numbers) if knows_all else None,
+        longest_us=max((each.longest_between_us for each in numbers), default=0.0),
+        made=made,
+        made_epochs=made_epochs,
+        has_workers=any(num_workers(part) for part in run.parts),
+    )
+    return found if knows_all or _untimed_us(numbers) <= _UNTIMED * found.us else None
+
+
+def _all(part: Part) -> Iterator[LoaderNumbers]:
+    return (each for interval in part.intervals for each in interval.loaders)
+
+
+def _untimed_us(numbers: list[LoaderNumbers]) -> float:
+    """Of steps whose time an earlier version did not record: the last of each epoch, and those that were counted."""
+    steps = sum(each.steps for each in numbers)
+    mean_us = sum(each.step_us for each in numbers) / steps if steps else 0.0
+    return mean_us * sum(each.unused_steps + each.epochs for each in numbers)
+
+
+def _made(run: Run) -> tuple[int, int]:
+    """Of the process in which it was made most often."""
+    by_part = [main_numbers(part) for part in run.parts]
+    made = [(sum(each.made for each in part), sum(each.epochs for each in part)) for part in by_part]
+    most = max(made, default=(0, 0))
+    return most if most[0] >= ANEW else (0, 0)

@@ -1,0 +1,92 @@
+"""A program that makes its DataLoader again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of
+from tests.trace_builder import TraceBuilder
+
+RULE = "loader_made_anew"
+LOADER = {"dataset": "Records", "num_workers": 2, "batch_size": 64, "sampler_length": 2560}
+
+
+def remade(*loaders: dict[str, Any], **settings: Any) -> TraceBuilder:
+    """Four steps with batches of the last of these loaders."""
+    described = [{**LOADER, **settings, **each} for each in loaders]
+    builder = TraceBuilder().annotated(loaders=described, host={"cores": 8})
+    last = len(loaders) - 1
+    builder.worker(0, loader=last)
+    for step in range(4):
+        at = 10_000 * step
+        builder.batch(step, 0, at, at, at + 4_000, at + 4_900).of_loader(last)
+        builder.wait(at, 5_000).step(at, 10_000)
+    return builder
+
+
+def epochs(count: int, gone: bool | None = True, each: float = 1e6, between: float = 6e5) -> list[dict[str, Any]]:
+    """Loaders of one pass each; of `each` from one to the next, `between` lies between."""
+    found: list[dict[str, Any]] = [
+        {"passes_us": [(each * number, each * (number + 1) - between)]} for number in range(count)
+    ]
+    found[-1]["passes_us"] = [(each * (count - 1), None)]
+    for number, loader in enumerate(found if gone is not None else ()):
+        loader["gone"] = number < count - 1 and gone
+    return found
+
+
+def test_it_says_how_many_there_were_and_what_lies_between() -> None:
+    found = finding_in(remade(*epochs(8)), RULE)
+    name = "The DataLoader of Records (batches of 64, num_workers=2)"
+    assert found.title == f"{name} is made anew for each epoch: 8 of them so far"
+    assert (found.severity, found.confidence) == ("high", "likely")
+    assert "once, before the epochs, with persistent_workers=True" in found.advice
+    assert evidence_of(found) == [
+        "8 DataLoaders with the same settings, one after another",
+        "600 ms between two epochs (7 times, at most 600 ms), 60.0% of the time from epoch to epoch",
+    ]
+    assert not found.HasField("gain_us_per_step"), "an evaluation may be in it"
+
+
+def test_two_are_enough_where_the_first_is_gone_and_loaders_that_are_held_are_none() -> None:
+    assert "2 of them" in finding_in(remade(*epochs(2)), RULE).title
+    assert finding_of(remade(*epochs(4, gone=False)), RULE) is None
+    assert finding_of(remade({**epochs(2)[0], "shuffle": True}, epochs(2)[1]), RULE) is None, "for an evaluation"
+
+
+def test_a_loader_of_several_epochs_is_not_made_for_each() -> None:
+    first, second = epochs(2, each=4e6)
+    first["passes_us"] = [(0.0, 1e6), (1.1e6, 2e6), (2.1e6, 3e6)]
+    found = finding_in(remade(first, second), RULE)
+    assert found.title.endswith("is made anew: 2 of them so far")
+    assert any("(3 times, at most 1.00 s), 30.0% of the time" in text for text in evidence_of(found))
+
+
+def test_an_evaluation_between_two_epochs_is_none_of_the_time_between() -> None:
+    evaluation = {"shuffle": False, "dataset": "Other", "passes_us": [(5e5, 9e5)], "gone": False}
+    found = finding_in(remade(evaluation, *epochs(3)), RULE)
+    assert any("(2 times, at most 600 ms), 35.0% of" in text for text in evidence_of(found))
+
+
+def test_where_the_capture_holds_all_loaders_it_is_possible_only() -> None:
+    found = finding_in(remade(*epochs(3, gone=None)), RULE)
+    assert (found.severity, found.confidence) == ("medium", "possible")
+    assert "holds several DataLoaders that are alike" in found.confidence_reason
+    assert finding_of(remade(*epochs(2, gone=None)), RULE) is None
+    zipped = [{"passes_us": [(float(number), None)]} for number in range(3)]
+    assert finding_of(remade(*zipped), RULE) is None
+
+
+def test_an_earlier_capture_says_how_many_and_that_more_is_not_known() -> None:
+    found = finding_in(remade(*[{}] * 40), RULE)
+    assert found.title.endswith("is made anew: 40 of them so far")
+    assert found.severity == "low" and "annotate.watch records it" in found.confidence_reason
+    assert finding_of(remade({}, {}), RULE) is None
+
+
+def test_without_workers_nothing_is_said_of_them() -> None:
+    assert "persistent" not in finding_in(remade(*epochs(3), num_workers=0), RULE).advice
+
+
+def test_times_that_no_clock_shows_cost_the_record() -> None:
+    assert capture_of(remade(*epochs(2, each=1e300))).mode == "unannotated"
