@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.findings.line_signals import AroundSignal, StepLineSignal, interval
@@ -11,6 +12,9 @@ from tb_dataplugin.findings.lock import feeding_line
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import FEWEST_SAMPLES, HOT_LINE, INPUT_BOUND, MODELS_WORK
 from tb_dataplugin.units import percent
+
+SHOWN: Final = 3
+"""Slow lines that a finding names."""
 
 
 def around_loader(signals: Signals) -> AroundSignal | None:
@@ -46,7 +50,7 @@ def _mostly_waits(line: StepLineSignal) -> bool:
 def line_with_lock(signals: Signals) -> StepLineSignal | None:
     """The slow lines that cause the waiting for Python's lock, so that both are one finding."""
     fed = None if signals.has_device else feeding_line(signals)
-    return fed if fed is not None and fed in slow_lines(signals) else None
+    return fed if fed is not None and fed in slow_lines(signals)[:SHOWN] else None
 
 
 def line_cost_us(signals: Signals, line: StepLineSignal) -> float:

@@ -19,6 +19,7 @@ from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import (
+    SHOWN,
     in_step,
     line_cost_us,
     line_with_lock,
@@ -50,7 +51,6 @@ OWN_THREAD: Final = (
     "nevertheless."
 )
 
-SHOWN: Final = 3
 MOSTLY: Final = 0.5
 """Part of a line's time that loading has, from which it is what the line does."""
 
@@ -60,8 +60,8 @@ def check(signals: Signals) -> Finding | None:
     fed = line_with_lock(signals)
     lines = slow_lines(signals)[:SHOWN]
     if signals.lock_limits_host:
-        lines = lines if fed is None else (fed,)
-    if signals.has_device or not lines or (signals.lock_limits_host and fed is None):
+        lines = () if fed is None else (fed,)
+    if signals.has_device or not lines:
         return None
     first, costs = lines[0], [line_cost_us(signals, line) for line in lines]
     saving = until_workers_limit(signals, sum(costs))
