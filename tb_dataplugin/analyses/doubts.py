@@ -14,7 +14,6 @@ from tb_dataplugin.units import count, plural
 FEW_STEPS: Final = 8
 """Steps in a window up to which one slow batch may decide what the window shows."""
 
-_CUT: Final = {"truncated", "truncated_gzip", "damaged_gzip"}
 _LOST: Final = {"bad_metadata", "bad_batches", "bad_member", "bad_event", "limit_junk"}
 _LOST_NOTES: Final = ("no sample was recorded", "no stage was recorded", "spans of other threads")
 _LATE_NOTE: Final = "no data from"
@@ -35,7 +34,7 @@ def _notes(results: Results) -> tuple[str, ...]:
 
 
 def _cut_off(results: Results) -> Iterator[Doubt]:
-    if not _CUT & _codes(results).keys():
+    if not results.trace.is_cut:
         return
     sentence = "The file is cut off, so this report is about its beginning only"
     if not results.devices:

@@ -308,6 +308,11 @@ class Signals:
     def per_step(self, time_us: float) -> float | None:
         return time_us / self.step_count if self.step_count else None
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the end of the file is missing."""
+        return any(doubt.code == "cut_off" for doubt in self.doubts)
+
     def is_input_bound(self, threshold: float) -> bool:
         cost = self.loop_share(self.wait_cost_us)
         return cost is not None and cost >= threshold

@@ -176,6 +176,9 @@ def _judge_host_run(signals: Signals) -> Verdict:
     if cost is None:
         if fed := fed_sentence(signals):
             return Verdict("unknown", fed)
+        if signals.is_cut:
+            missing = "before the training thread's records of the DataLoader: data wait is unknown"
+            return Verdict("unknown", f"The file is cut off {missing}.")
         return Verdict("unknown", "The trace has neither device activity nor DataLoader spans: data wait is unknown.")
     around = around_loader(signals)
     if around is not None and around.part.share >= cost:

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 
 from annotate.trace_format import StepSource
-from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.diagnostics import CUT, Diagnostic
 from tb_dataplugin.model.beside_events import (
     CollectiveFacts,
     CopyFacts,
@@ -314,6 +314,11 @@ class Trace:
     collectives: CollectiveFacts
     counters: tuple[CounterSeries, ...]
     diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the end of the file is missing."""
+        return any(note.code in CUT for note in self.diagnostics)
 
     def worker_tracks(self) -> dict[int, WorkerProcess]:
         """Row of the trace -> the DataLoader worker whose own thread it shows."""
