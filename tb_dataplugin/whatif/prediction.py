@@ -78,6 +78,8 @@ class Prediction:
     workers_bytes: Range | None = None
     crowded: bool = False
     """Whether the gain would be taken from other programs."""
+    short_of_cpus: bool = False
+    """Whether what more DataLoader workers get is taken from the rest of the step."""
 
 
 def usual_changes(loop: Loop) -> list[Change]:
@@ -118,7 +120,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
     check(change, loop)
     check_known(change, loop)
     new, notes = with_other_workers(with_cost(loop, change, None), loop)
-    crowded = _crowded(new, loop)
+    crowded, short_of_cpus = _crowded(new, loop), _not_enough_cpus(new, loop)
     random = np.random.default_rng(0)
     orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + RESAMPLES)]
     after = [simulate(new, order) for order in orders]
@@ -143,8 +145,9 @@ def predict(loop: Loop, change: Change) -> Prediction:
         limited_by=_limited_by(new, orders[0], after[0]),
         memory_bytes=_memory(new),
         workers_bytes=_workers_memory(new),
-        notes=(*notes, *_held_up(new, loop), *(crowded or _not_enough_cpus(new, loop)), *assumptions(loop, change)),
+        notes=(*notes, *_held_up(new, loop), *(crowded or short_of_cpus), *assumptions(loop, change)),
         crowded=bool(crowded),
+        short_of_cpus=bool(short_of_cpus),
     )
     device_us = _device_us(loop, new, change)
     return of_loader if device_us is None else _with_device(of_loader, device_us)
