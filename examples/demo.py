@@ -6,14 +6,16 @@
     tensorboard --logdir runs
 
 JPEG files of 533x800 are read, decoded, cropped, masked, converted and scaled in DataLoader workers, and a small CNN
-trains on them, on a GPU if there is one. Two traces are written: `demo-train`, a few steps of the training loop, and
-`demo-replay`, a few batches of the same loader without the training. Beside them stand two traces of a ResNet-50 on a
-V100 (`gpu`, from kineto's samples, BSD-3-Clause), so that there are idle gaps of a device to look at.
+trains on them, on a GPU if there is one. Two traces are written: `demo-replay`, a few batches of the loader without the
+training, and `demo-train`, a few steps of the training loop: the newest, so TensorBoard opens there. Beside them stand
+two traces of a ResNet-50 on a V100 (`gpu`, from kineto's samples, BSD-3-Clause), so that there are idle gaps of a
+device to look at.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 from pathlib import Path
 
@@ -33,6 +35,12 @@ from torchvision import transforms as T  # noqa: N812
 HEIGHT, WIDTH, CROP = 533, 800, 256
 WORKERS = 2
 REAL = Path(__file__).resolve().parents[1] / "tests" / "golden" / "traces"
+LICENCE = "LICENSE.kineto"
+GPU_CAPTURES = {
+    "v100_resnet50_workers0.pt.trace.json.gz": 1623142624,
+    "v100_resnet50_workers4.pt.trace.json.gz": 1623212389,
+}
+"""When each was recorded, by its own timestamps."""
 
 
 class Photos(Dataset):
@@ -140,10 +148,12 @@ def demo_loader() -> DataLoader:
 
 
 def add_gpu_captures(logdir: Path) -> None:
-    """Copy real traces of a GPU, with their licence, below `logdir`."""
+    """Copy real traces of a GPU, with their licence and the time at which they were recorded, below `logdir`."""
     logdir.mkdir(parents=True, exist_ok=True)
-    for name in ("LICENSE.kineto", *(f"v100_resnet50_workers{count}.pt.trace.json.gz" for count in (0, 4))):
+    shutil.copyfile(REAL / LICENCE, logdir / LICENCE)
+    for name, recorded in GPU_CAPTURES.items():
         shutil.copyfile(REAL / name, logdir / name)
+        os.utime(logdir / name, (recorded, recorded))
 
 
 def main() -> None:
@@ -165,12 +175,12 @@ def main() -> None:
     data = options.data or options.logdir / ".data"
     make_photos(data, options.photos)
     loader = make_loader(data, options.batch_size, options.workers)
-    print(f"Training: {options.steps} steps are recorded ...")
-    train(loader, options.logdir / "demo-train", options.steps, options.headspace)
-    print(f"Replay: {options.batches} batches of the same loader, without workers or training ...")
-    annotate.replay(loader, options.logdir / "demo-replay", options.batches, progress=False)
     if options.gpu_captures:
         add_gpu_captures(options.logdir / "gpu")
+    print(f"Replay: {options.batches} batches of the loader, without workers or training ...")
+    annotate.replay(loader, options.logdir / "demo-replay", options.batches, progress=False)
+    print(f"Training: {options.steps} steps are recorded ...")
+    train(loader, options.logdir / "demo-train", options.steps, options.headspace)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from tb_dataplugin.words import first_clause
 
@@ -21,6 +21,10 @@ Topic = Literal[
     "capture",
 ]
 """Which part of the report a diagnostic is about; `file`: oddities of the file, `capture`: notes of who captured."""
+
+
+CUT: Final = frozenset({"truncated", "truncated_gzip", "damaged_gzip"})
+"""Codes of a file whose end is missing: what is not in it may have been there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,10 @@ class DeviceIdle:
 def find_device_idle(trace: Trace, window: Window) -> tuple[DeviceIdle, ...] | Unavailable:
     devices = trace.device_ids()
     if not devices:
+        why = "it was captured on a CPU, or without the device's profiler activity"
         message = (
             "The trace has no device activity, so device idle time, its causes and the exposed data wait are unknown: "
-            "it was captured on a CPU, or without the device's profiler activity"
+            f"{'the file is cut off, and it may be in the part that is missing' if trace.is_cut else why}"
         )
         return Unavailable("device", "no_device_activity", message)
     return tuple(_one_device(trace, window, device) for device in devices)

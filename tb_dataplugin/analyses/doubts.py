@@ -35,7 +35,7 @@ def _notes(results: Results) -> tuple[str, ...]:
 
 
 def _cut_off(results: Results) -> Iterator[Doubt]:
-    if not results.trace.is_cut_off:
+    if not results.trace.is_cut:
         return
     sentence = "The file is cut off, so this report is about its beginning only"
     if not results.devices:

@@ -10,12 +10,14 @@ from tb_dataplugin.model.trace import Trace
 
 
 def is_fed(trace: Trace, window: Window) -> bool:
-    """Whether batches are taken from a loader in the window, and not by the training thread."""
+    """Whether batches are taken from a loader in the window, and not by the training thread. Of a file that is cut off
+    nobody knows: its part that is missing may have the training thread's waits.
+    """
     pipeline = trace.info.pipeline
     spans = trace.stage_spans
     waits = trace.events.track[spans.row[spans.is_kind("wait")]]
-    if pipeline is None or (waits == trace.training_track).any() or trace.is_cut_off:
-        return False  # what is missing of a file may be the training thread's spans
+    if pipeline is None or trace.is_cut or (waits == trace.training_track).any():
+        return False
     consumed = pipeline.batches.consumed_ns if pipeline.batches is not None else np.zeros(0, dtype=np.int64)
     taken = known(consumed) & (consumed >= window.start_ns) & (consumed < window.end_ns)
     return bool(taken.any()) or _builds_elsewhere(trace, window)

@@ -66,22 +66,23 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
             "waits for them is unknown: loop over prof.steps(...) of annotate.profile to see it"
         )
         return Unavailable("loader", "fed_by_thread", message)
-    cut_off = "The file is cut off before the training thread's spans of a DataLoader, so the data wait is unknown"
+    spans, events = trace.stage_spans, trace.events
+    here = spans.is_kind("wait") & (events.track[spans.row] == trace.training_track)
+    if trace.is_cut and not here.any():
+        message = (
+            "The file is cut off before the training thread's records of the DataLoader, so the data wait is unknown: "
+            "if a job is still writing it, wait; else capture again"
+        )
+        return Unavailable("loader", "cut_off_before_waits", message)
     if trace.training_track is None:
-        if trace.is_cut_off:
-            return Unavailable("loader", "cut_off", cut_off)
         message = (
             "No thread has spans of steps or of a DataLoader, so the data wait is unknown: "
             "iterate a DataLoader while the profiler records"
         )
         return Unavailable("loader", "no_training_thread", message)
-    spans, events = trace.stage_spans, trace.events
-    here = spans.is_kind("wait") & (events.track[spans.row] == trace.training_track)
     start = np.maximum(events.start_ns[spans.row[here]], window.start_ns)
     end = np.minimum(events.end_ns[spans.row[here]], window.end_ns)
     inside = end > start
-    if not inside.any() and trace.is_cut_off:
-        return Unavailable("loader", "cut_off", cut_off)
     if not inside.any():
         message = (
             "The training thread has no DataLoader spans, so the data wait is unknown: the loop may use a loader of "

@@ -65,9 +65,10 @@ def find_steps(trace: Trace) -> Steps | Unavailable:
     if boundaries is not None:
         return Steps(np.arange(len(boundaries) - 1), boundaries[:-1], boundaries[1:])
     if not len(rows):
+        cure = "give the profiler a schedule, and call prof.step() after each iteration"
         message = (
             "The trace has no ProfilerStep spans: figures per step are unknown and the window is the whole trace; "
-            "give the profiler a schedule, and call prof.step() after each iteration"
+            f"{'the file is cut off, and they may be in the part that is missing' if trace.is_cut else cure}"
         )
         return Unavailable("steps", "no_steps", message)
     return Steps(trace.steps.number, trace.events.start_ns[rows], trace.events.end_ns[rows])

@@ -9,12 +9,13 @@ from typing import ClassVar
 
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
 from tb_dataplugin.cli.terminal import complain
+from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json, as_text
 from tb_dataplugin.pipeline import loop_of
 from tb_dataplugin.remote import place
 from tb_dataplugin.report.brief import with_folder
-from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
+from tb_dataplugin.whatif import Change, parse_changes, parse_workers, predict_all, usual_changes
 
 
 class WhatIfCommand:
@@ -79,9 +80,7 @@ def _changes(arguments: argparse.Namespace) -> list[Change]:
 
 
 def _numbers(text: str) -> list[int]:
-    """``"4" -> [4]``, ``"0..2" -> [0, 1, 2]``, ``"2,4" -> [2, 4]``."""
     try:
-        first, dots, last = text.partition("..")
-        return list(range(int(first), int(last) + 1)) if dots else [int(number) for number in text.split(",")]
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number; write 4, 0..8 or 2,4,8") from None
+        return parse_workers(text)
+    except BadRequest as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

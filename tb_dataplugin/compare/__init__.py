@@ -4,6 +4,6 @@ Works on reports, so that the tab and the command line compare what they have in
 """
 
 from tb_dataplugin.compare.build import compare
-from tb_dataplugin.compare.programs import are_same_program
+from tb_dataplugin.compare.programs import are_same_program, marks_of, program_numbers
 
-__all__ = ["are_same_program", "compare"]
+__all__ = ["are_same_program", "compare", "marks_of", "program_numbers"]

@@ -76,7 +76,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         time=_quantity(compared.time) if compared.time else None,
         parts=map(_quantity, compared.parts),
         stages=map(_quantity, compared.stages),
-        settings=map(_setting, compared.settings),
+        settings=[_setting(setting) for setting in compared.settings if setting.is_known],
         lines=map(_lines, compare_lines(first, second)),
         diagnostics=map(diagnostic_report, (*left, *right, *_notes(first, second, each, verdict.outcome))),
         flames=map(flame_report, compare_flames(first, second, unit)),

@@ -7,7 +7,7 @@ against it: the operators of the training step, the stages of the loader, and th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from tb_dataplugin.compare.sides import Run
@@ -87,6 +87,27 @@ def _have_unlike_stages(one: pb.Capture, other: pb.Capture) -> bool:
     stages = [frozenset(_stages(capture)) for capture in (one, other)]
     shared, known = _common(stages)
     return min(map(len, stages)) >= LEAST_STAGES and shared < ALIKE * known
+
+
+def marks_of(capture: pb.Capture) -> pb.Capture:
+    """What its program is known by, and nothing else of it: as good as the capture in `are_same_program`."""
+    names = dict.fromkeys((stage.kind, stage.label) for stage in capture.stages if stage.kind not in GENERAL_KINDS)
+    stages = [pb.Stage(kind=kind, label=label) for kind, label in names]
+    loader = pb.Loader(dataset=capture.loader.dataset)
+    return pb.Capture(mode=capture.mode, operators=capture.operators, stages=stages, loader=loader)
+
+
+def program_numbers(runs_and_marks: Iterable[tuple[str, pb.Capture]]) -> list[int]:
+    """From 1 on, the same for captures of one run that are of the same program as the first of them."""
+    firsts: list[tuple[str, pb.Capture]] = []
+    numbers: list[int] = []
+    for run, marks in runs_and_marks:
+        same = (at for at, (of, first) in enumerate(firsts, 1) if of == run and are_same_program(first, marks))
+        number = next(same, len(firsts) + 1)
+        if number > len(firsts):
+            firsts.append((run, marks))
+        numbers.append(number)
+    return numbers
 
 
 def are_identical(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> bool:

@@ -14,7 +14,7 @@ LOADER = (
     "dataset",
 )  # fmt: skip
 WORKERS = "num_workers"
-NOT_KNOWN = "unknown"
+NOT_KNOWN = "not recorded"
 MACHINE = ("cores", "cpu_quota", "torch_threads", "memory_bytes", "shm_bytes")
 
 
@@ -24,10 +24,15 @@ class SettingChange:
     before: str
     after: str
 
+    @property
+    def is_known(self) -> bool:
+        """Whether both sides recorded it: else it may have changed."""
+        return NOT_KNOWN not in (self.before, self.after)
+
 
 def compare_settings(before: Sequence[Run], after: Sequence[Run]) -> list[SettingChange]:
     """Settings that differ between the sides. One that a side did not record is no change, except the number of
-    DataLoader workers: a plain capture shows it only where there are none, so that "unknown" may well be another.
+    DataLoader workers: a plain capture shows it only where there are none, so that it may well be another.
     """
     sides = [_settings(runs) for runs in (before, after)]
     both = sides[0].keys() & sides[1].keys()

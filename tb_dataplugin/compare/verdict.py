@@ -10,7 +10,7 @@ from typing import Final, Literal
 from tb_dataplugin.compare.own_lines import OwnLine
 from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import Quantity
-from tb_dataplugin.compare.settings import NOT_KNOWN, SettingChange
+from tb_dataplugin.compare.settings import SettingChange
 from tb_dataplugin.compare.sides import Unit
 from tb_dataplugin.compare.stages import MEASURE_NAMES
 from tb_dataplugin.findings.evidence import Evidence, share, time
@@ -242,7 +242,7 @@ def _come_and_gone(stages: Sequence[Quantity]) -> list[str]:
 
 def _setting_words(settings: Sequence[SettingChange]) -> str:
     """Those that are known on both sides."""
-    known = [setting for setting in settings if not {UNKNOWN, NOT_KNOWN} & {setting.before, setting.after}]
+    known = [setting for setting in settings if setting.is_known and UNKNOWN not in (setting.before, setting.after)]
     if not known:
         return ""
     shown = ", ".join(f"{setting.name} {setting.before} to {setting.after}" for setting in known[:3])
@@ -335,6 +335,10 @@ def _line_evidence(compared: Compared) -> list[Evidence]:
 
 def _setting_evidence(settings: Sequence[SettingChange]) -> list[Evidence]:
     return [
-        Evidence("setting", f"{label_of(SETTINGS, setting.name)}: {setting.before} before, {setting.after} after")
+        Evidence(
+            "setting",
+            f"{label_of(SETTINGS, setting.name)}: {setting.before} before, {setting.after} after"
+            f"{'' if setting.is_known else '; it may have changed'}",
+        )
         for setting in settings
     ]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from tb_dataplugin.compare import program_numbers
 from tb_dataplugin.export.as_json import as_compact_json, as_dict
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
@@ -50,7 +51,7 @@ def as_html(
     report_json = _bounded(report, MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000)
     room = MAX_BYTES - len(script.encode()) - len(style.encode()) - len(report_json.encode())
     slices = [_slices(source, room // max(1, len(timelines))) for source in timelines]
-    rows = _json(as_dict(as_rows(_row(capture, number) for number, capture in enumerate(report.captures))))
+    rows = _json(as_dict(as_rows(_rows(report.captures))))
     predicted = ", ".join(_json(None if one is None else json.loads(one)) for one in what_ifs)
     parts = f'"report": {report_json}, "rows": {rows}, "timelines": [{", ".join(slices)}], "what_ifs": [{predicted}]'
     data = f'{{"title": {_json(title)}, "problems": {_json([shown(one) for one in problems])}, {parts}}}'
@@ -68,6 +69,14 @@ def as_html(
 <script type="module">{_inert(script, "script")}</script>
 </body>
 </html>"""
+
+
+def _rows(captures: Sequence[pb.Capture]) -> list[pb.CaptureRow]:
+    rows = [_row(capture, number) for number, capture in enumerate(captures)]
+    programs = program_numbers((row.run, capture) for row, capture in zip(rows, captures, strict=True))
+    for row, program in zip(rows, programs, strict=True):
+        row.program = program
+    return rows
 
 
 def _row(capture: pb.Capture, number: int) -> pb.CaptureRow:

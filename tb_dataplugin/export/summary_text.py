@@ -19,14 +19,19 @@ NAME, NAMES_SHARE = 26, 0.36
 _TIME: Final = re.compile(r"\.\d{12,}$")
 """Ends the names of our traces: nanoseconds."""
 ROWS = 40
+VERDICT: Final = 36
+"""Columns that a sentence needs to be read at a glance: with fewer it stands in lines of its own."""
+LAST: Final = "first finding, else the verdict"
 
 
 def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     """A heading, a table, and what its columns mean."""
     names, modes = _names(captures), {capture.mode for capture in captures}
     wide = max(NAME, min(max(map(len, names.values())) + 2, int(NAMES_SHARE * columns())))
+    head = f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  "
+    is_beside = room() - len(head) >= VERDICT
     yield f"{plural(len(captures), 'capture')}, worst first: by the device's idle time, else by the data wait"
-    yield f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  first finding, else the verdict"
+    yield f"{head}{LAST}" if is_beside else head.rstrip()
     replays = False
     for capture, numbers in worst_first(captures)[:ROWS]:
         wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None
@@ -34,17 +39,25 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
         shares = f"{percent(wait):>11}{percent(idle):>8}"
         findings = UNKNOWN if capture.mode == "unannotated" and not capture.findings else str(len(capture.findings))
         row = f"  {cut_inside(names[id(capture)], wide - 1):<{wide}}{shares}{findings:>10}  "
+        verdict = _verdict(capture, len(modes) > 1)
         if capture.mode == "replay" and not replays and len(modes) > 1:
             yield "  replays, which train nothing:"
         replays = replays or capture.mode == "replay"
-        yield from textwrap.wrap(
-            _verdict(capture, len(modes) > 1), room(), initial_indent=row, subsequent_indent=" " * len(row)
-        ) or [row]
+        yield from _with_verdict(row, verdict, is_beside=is_beside)
     if len(captures) > ROWS:
         yield f"  and {len(captures) - ROWS} more"
+    if not is_beside:
+        yield from textwrap.wrap(f"below each: {LAST}", room(), initial_indent="  ", subsequent_indent="  ")
     yield "  data wait, idle: shares of the window; idle: the mean over the devices"
     if sum(capture.world_size > 1 for capture in captures) > 1:
         yield "  which rank holds up the others: tb-dataplugin ranks FOLDER"
+
+
+def _with_verdict(row: str, verdict: str, *, is_beside: bool) -> list[str]:
+    """Behind the numbers, or below them where the rest of a line would be too short to read."""
+    first, indent = (row, " " * len(row)) if is_beside else ("    ", "    ")
+    lines = textwrap.wrap(verdict, room(), initial_indent=first, subsequent_indent=indent)
+    return (lines or [row]) if is_beside else [row.rstrip(), *lines]
 
 
 def _names(captures: Sequence[pb.Capture]) -> dict[int, str]:
@@ -62,13 +75,11 @@ def _names(captures: Sequence[pb.Capture]) -> dict[int, str]:
 
 
 def _folders(captures: Sequence[pb.Capture]) -> dict[int, str]:
-    """By identity: the folder's own name, or the way to it from where all lie, where others are called the same."""
+    """By identity: the way to the folder from where all lie, as the tab names runs; that place by its own name."""
     paths = {id(capture): PurePath(capture.file).parent for capture in captures}
-    if len({path.name for path in paths.values()}) == len({*paths.values()}):
-        return {key: path.name or "." for key, path in paths.items()}
     parents = [[path, *path.parents] for path in paths.values()]
     root = next((path for path in parents[0] if all(path in others for others in parents)), PurePath())
-    return {key: path.relative_to(root).as_posix() for key, path in paths.items()}
+    return {key: path.relative_to(root).as_posix() if path != root else path.name or "." for key, path in paths.items()}
 
 
 def short_name(name: str) -> str:

@@ -83,7 +83,7 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
     return (
         f"Now, in the steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}. "
-        "Starts of epochs are not part of it, as they are of the report's numbers."
+        "The report's numbers include starts of epochs; these do not."
     )
 
 
@@ -120,18 +120,25 @@ def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
     """What limits the loop, or would still bring most, with the changes for which it does; nothing of a bound."""
     limits: dict[str, list[str]] = {}
     for prediction in predictions:
-        if prediction.crowded:
-            continue
-        limits.setdefault(prediction.limited_by, []).append(shown(prediction.change.text))
+        if not prediction.crowded:
+            limits.setdefault(_limit(prediction), []).append(shown(prediction.change.text))
     most = max(limits, key=lambda limit: len(limits[limit]), default="")
     for limit, changes in sorted(limits.items(), key=lambda item: item[0] == most):
         whose = f"With {', '.join(changes)}"
         if limit == most and len(changes) > 1:  # its names would fill lines
             whose = "In each of them" if len(limits) == 1 else "In each of the others"
-        if limit in LIMITS:
-            yield f"{whose}, {LIMITS[limit]} limits."
-        else:
-            yield f"{whose}, {shown(limit)} would be the next stage to make faster."
+        yield f"{whose}, {limit}."
+
+
+def _limit(prediction: Prediction) -> str:
+    """What limits then, as the end of a sentence."""
+    limit = prediction.limited_by
+    if limit in LIMITS:
+        return f"{LIMITS[limit]} limits"
+    if prediction.short_of_cpus:
+        return f"the CPUs limit: what helps is less work, most of all in {shown(limit)}"
+    still = "still " if limit in (name for name, _ in prediction.change.stages) else ""
+    return f"{shown(limit)} would {still}be the next stage to make faster"
 
 
 def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:

@@ -26,6 +26,8 @@ class Finding:
     advice: str
     evidence: tuple[Evidence, ...]
     stage: str = ""
+    title_stage: str = ""
+    """The stage that the title is about, where `stage`, whose data wait would go, is another one."""
     gain_us_per_step: float | None = None
     code: str = ""
     confidence: Confidence = "measured"

@@ -371,6 +371,11 @@ class Signals:
         """What that change saves at most: no more than `most_us_per_step`, nor than `whatif` says."""
         return Promise(most_us_per_step) if self.foresight is None else self.foresight.promise(change, most_us_per_step)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether the end of the file is missing."""
+        return any(doubt.code == "cut_off" for doubt in self.doubts)
+
     def is_input_bound(self, threshold: float) -> bool:
         cost = self.loop_share(self.wait_cost_us)
         return cost is not None and cost >= threshold

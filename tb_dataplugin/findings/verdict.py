@@ -43,8 +43,6 @@ BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
 
 NOT_DATA: Final = "the DataLoader is not the bottleneck"
 
-CUT_OFF: Final = "The file is cut off before the training thread's spans of a DataLoader"
-
 SHOWN: Final = 3
 """Stages that the evidence names."""
 
@@ -187,8 +185,9 @@ def _judge_host_run(signals: Signals) -> Verdict:
     if cost is None:
         if fed := fed_sentence(signals):
             return Verdict("unknown", fed)
-        if any(doubt.code == "cut_off" for doubt in signals.doubts):
-            return Verdict("unknown", f"{CUT_OFF}: data wait is unknown.")
+        if signals.is_cut:
+            missing = "before the training thread's records of the DataLoader: data wait is unknown"
+            return Verdict("unknown", f"The file is cut off {missing}.")
         return Verdict("unknown", "The trace has neither device activity nor DataLoader spans: data wait is unknown.")
     around = around_loader(signals)
     if around is not None and around.part.share >= cost:

@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 
 from annotate.trace_format import StepSource
-from tb_dataplugin.diagnostics import Diagnostic
+from tb_dataplugin.diagnostics import CUT, Diagnostic
 from tb_dataplugin.model.beside_events import (
     CollectiveFacts,
     CopyFacts,
@@ -23,10 +23,6 @@ from tb_dataplugin.model.line_samples import Caller, LineSamples
 from tb_dataplugin.model.thread_samples import ThreadSamples
 
 Mode = Literal["train", "replay", "unannotated"]
-
-
-CUT_OFF: Final = frozenset(("truncated", "truncated_gzip", "damaged_gzip"))
-"""Codes of the reader's notes that the rest of a file is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,9 +319,9 @@ class Trace:
     diagnostics: tuple[Diagnostic, ...]
 
     @property
-    def is_cut_off(self) -> bool:
-        """The file ends before the trace does."""
-        return not CUT_OFF.isdisjoint(note.code for note in self.diagnostics)
+    def is_cut(self) -> bool:
+        """Whether the end of the file is missing."""
+        return any(note.code in CUT for note in self.diagnostics)
 
     def worker_tracks(self) -> dict[int, WorkerProcess]:
         """Row of the trace -> the DataLoader worker whose own thread it shows."""

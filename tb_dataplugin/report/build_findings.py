@@ -30,6 +30,7 @@ def finding_report(named: NamedFinding) -> pb.Finding:
         title=finding.title,
         advice=finding.advice,
         stage=finding.stage,
+        title_stage=finding.title_stage,
         gain_us_per_step=gain.us_per_step,
         evidence=map(evidence_report, finding.evidence),
         code=finding.code,

@@ -14,6 +14,7 @@ from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.sentences import (
     drift_text,
+    event_note,
     event_sentence,
     growth_text,
     keep_text,
@@ -120,6 +121,8 @@ def _mark(happening: Happening) -> pb.RunMark:
         capture=encodable(strip_suffix(capture.capture)) if capture else "",
         sentence=encodable(event_sentence(happening)),
         by_intervals=happening.by_intervals,
+        note=encodable(event_note(happening)),
+        missed=encodable(capture.missed) if capture else "",
     )
 
 

@@ -2699,6 +2699,7 @@ class Finding(_message.Message):
     GAIN_US_FIELD_NUMBER: _builtins.int
     GAIN_WINDOW_SHARE_FIELD_NUMBER: _builtins.int
     GAIN_TEXT_FIELD_NUMBER: _builtins.int
+    TITLE_STAGE_FIELD_NUMBER: _builtins.int
     GAIN_HIGH_US_PER_STEP_FIELD_NUMBER: _builtins.int
     rule: _builtins.str
     """stable identifier of the rule"""
@@ -2728,6 +2729,8 @@ class Finding(_message.Message):
     """gain_us of the window"""
     gain_text: _builtins.str
     """"saves up to 58.7 ms per step (33.6% of it, 1.5x as fast); 61.8 ms at the upper end of its 95% interval"; "gain unknown" """
+    title_stage: _builtins.str
+    """the stage that the title is about, where `stage`, whose data wait would go, is another one"""
     gain_high_us_per_step: _builtins.float
     """upper end of the bound's 95% interval; absent where none is known or it takes in the whole step"""
     @_builtins.property
@@ -2750,11 +2753,12 @@ class Finding(_message.Message):
         gain_us: _builtins.float | None = ...,
         gain_window_share: _builtins.float | None = ...,
         gain_text: _builtins.str = ...,
+        title_stage: _builtins.str = ...,
         gain_high_us_per_step: _builtins.float | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_step_share", b"gain_step_share", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "speedup", b"speedup"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title", "title_stage", b"title_stage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gain_high_us_per_step: _TypeAlias = _typing.Literal["gain_high_us_per_step"]  # noqa: Y015
     _WhichOneofArgType__gain_high_us_per_step: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step"]  # noqa: Y015
@@ -4632,6 +4636,7 @@ class CaptureRow(_message.Message):
     GAIN_TEXT_FIELD_NUMBER: _builtins.int
     DOUBTFUL_FIELD_NUMBER: _builtins.int
     DOUBT_TEXT_FIELD_NUMBER: _builtins.int
+    PROGRAM_FIELD_NUMBER: _builtins.int
     RANK_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """as the route `runs` has it"""
@@ -4667,6 +4672,8 @@ class CaptureRow(_message.Message):
     """whether the capture has doubts"""
     doubt_text: _builtins.str
     """why, in a few words: "few steps, busy machine"; "" where it has none"""
+    program: _builtins.int
+    """the same number for captures of one run that are of one program"""
     rank: _builtins.int
     """as in Capture"""
     def __init__(
@@ -4691,11 +4698,12 @@ class CaptureRow(_message.Message):
         gain_text: _builtins.str = ...,
         doubtful: _builtins.bool = ...,
         doubt_text: _builtins.str = ...,
+        program: _builtins.int = ...,
         rank: _builtins.int | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "data_wait_share", b"data_wait_share", "idle_share", b"idle_share", "lost_share", b"lost_share", "rank", b"rank", "samples_per_s", b"samples_per_s", "step_us", b"step_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_text", b"gain_text", "id", b"id", "idle_share", b"idle_share", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_text", b"gain_text", "id", b"id", "idle_share", b"idle_share", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
     _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015
@@ -5278,6 +5286,8 @@ class RunMark(_message.Message):
     CAPTURE_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     BY_INTERVALS_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
+    MISSED_FIELD_NUMBER: _builtins.int
     at_s: _builtins.float
     change: _builtins.str
     """stall | slow"""
@@ -5288,12 +5298,17 @@ class RunMark(_message.Message):
     took_us: _builtins.float
     """of a slow time: the mean step or wait"""
     usual_us: _builtins.float
+    """of a first batch: a step's"""
     capture: _builtins.str
     """name of the capture of it, in the same folder; "" for none"""
     sentence: _builtins.str
     """"Epoch 2, batch 9: data wait 25 s, usually 20 ms; not recorded: ..." """
     by_intervals: _builtins.bool
     """no event: intervals that took longer than others do; epoch and batch are unknown"""
+    note: _builtins.str
+    """of the sentence what the other fields do not say: "The data wait is as usual."; "" for nothing"""
+    missed: _builtins.str
+    """why there is no capture of it; "" where nothing says so"""
     def __init__(
         self,
         *,
@@ -5307,10 +5322,12 @@ class RunMark(_message.Message):
         capture: _builtins.str = ...,
         sentence: _builtins.str = ...,
         by_intervals: _builtins.bool = ...,
+        note: _builtins.str = ...,
+        missed: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_s", b"at_s", "batch", b"batch", "by_intervals", b"by_intervals", "capture", b"capture", "change", b"change", "epoch", b"epoch", "sentence", b"sentence", "took_us", b"took_us", "usual_us", b"usual_us", "what", b"what"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_s", b"at_s", "batch", b"batch", "by_intervals", b"by_intervals", "capture", b"capture", "change", b"change", "epoch", b"epoch", "missed", b"missed", "note", b"note", "sentence", b"sentence", "took_us", b"took_us", "usual_us", b"usual_us", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

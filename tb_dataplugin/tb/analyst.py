@@ -21,6 +21,7 @@ from typing import BinaryIO, Literal
 import msgspec
 
 from tb_dataplugin.cache import Store, user_store
+from tb_dataplugin.compare import marks_of
 from tb_dataplugin.errors import DataPipelineError, InternalError, traceback_text
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import open_capture
@@ -46,7 +47,8 @@ class Request(msgspec.Struct, frozen=True):
 class Answer(msgspec.Struct, frozen=True):
     """`folder` and `key` say where a capture that is `ready` is kept; `changed`: the file changed while it was read.
 
-    `row`: its CaptureRow, encoded. `passing`: the error is the machine's, not the file's, and may be over later.
+    `row`: its CaptureRow, encoded. `marks`: what its program is known by, likewise. `passing`: the error is the
+    machine's, not the file's, and may be over later.
     """
 
     state: Literal["ready", "error", "changed"]
@@ -57,6 +59,7 @@ class Answer(msgspec.Struct, frozen=True):
     leaving: bool = False
     passing: bool = False
     row: bytes = b""
+    marks: bytes = b""
 
 
 def main(spare: str, roots: Sequence[str] = ()) -> None:
@@ -104,7 +107,9 @@ def answer_to(request: Request, stores: tuple[Store, ...], roots: Roots = ()) ->
         why = f"{folders} cannot be written; free disk space"
         return Answer("error", shown(f"cannot keep the report of {path}: {why}"))
     row = row_of(kept.capture).SerializeToString()
-    return Answer("ready", mode=kept.capture.mode, folder=str(kept.store.folder), key=kept.key, row=row)
+    marks = marks_of(kept.capture).SerializeToString()
+    folder = str(kept.store.folder)
+    return Answer("ready", mode=kept.capture.mode, folder=folder, key=kept.key, row=row, marks=marks)
 
 
 def _options(request: Request) -> AnalysisOptions:

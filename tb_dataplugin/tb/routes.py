@@ -13,7 +13,7 @@ from tensorboard.backend import http_util
 from werkzeug import Request, Response
 from werkzeug.wsgi import wrap_file
 
-from tb_dataplugin.compare import compare
+from tb_dataplugin.compare import compare, program_numbers
 from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.options import StepRange
@@ -102,10 +102,11 @@ def captures_route(request: Request, library: CaptureLibrary) -> Response:
 @lru_cache(maxsize=2)
 def _rows(entries: tuple[Entry, ...]) -> str:
     """Kept until one of them changes: every page asks for it, and each line is turned into JSON field by field."""
-    return as_json(as_rows(map(_row, entries)))
+    programs = program_numbers((entry.run, Capture.FromString(entry.marks)) for entry in entries)
+    return as_json(as_rows(map(_row, entries, programs)))
 
 
-def _row(entry: Entry) -> CaptureRow:
+def _row(entry: Entry, program: int) -> CaptureRow:
     row = CaptureRow.FromString(entry.row)
     row.MergeFrom(
         CaptureRow(
@@ -115,6 +116,7 @@ def _row(entry: Entry) -> CaptureRow:
             state=entry.state,
             error=entry.error or "",
             modified=entry.trace.modified_ns / 1e9,
+            program=program,
         )
     )
     return row

@@ -68,7 +68,8 @@ Subject = tuple[str, StepRange | None]
 class Entry:
     """What is known of one capture, or of some of its `steps`.
 
-    `folder` and `key`: where its analysis is kept, `row`: its CaptureRow, encoded; once it is ready.
+    `folder` and `key`: where its analysis is kept, `row`: its CaptureRow, encoded, `marks`: what its program is
+    known by, likewise; once it is ready.
 
     `tried`: it failed for want of memory or the like, and has its second and last try after all others.
     """
@@ -86,6 +87,7 @@ class Entry:
     tried: bool = False
     steps: StepRange | None = None
     row: bytes = b""
+    marks: bytes = b""
 
     @property
     def subject(self) -> Subject:
@@ -344,7 +346,7 @@ class CaptureLibrary:
     def _finish(self, entry: Entry, answer: Answer) -> None:
         if answer.state == "ready":
             ready = replace(entry, state="ready", mode=answer.mode)
-            done = replace(ready, folder=answer.folder, key=answer.key, row=answer.row)
+            done = replace(ready, folder=answer.folder, key=answer.key, row=answer.row, marks=answer.marks)
         elif answer.passing and not entry.tried:
             done = replace(entry, tried=True, settled=False)  # not before the next look at the log directory
         elif answer.state == "error":

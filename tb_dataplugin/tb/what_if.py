@@ -10,7 +10,7 @@ from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.export.whatif_text import as_json
 from tb_dataplugin.tb import routes
 from tb_dataplugin.tb.runs import CaptureLibrary
-from tb_dataplugin.whatif import Change, parse_changes, predict_all, usual_changes
+from tb_dataplugin.whatif import Change, parse_changes, parse_workers, predict_all, usual_changes
 
 MOST_STAGES: Final = 16
 
@@ -25,8 +25,8 @@ def what_if_route(request: Request, library: CaptureLibrary) -> Response:
 
 
 def changes_of(request: Request) -> list[Change]:
-    """The one that is asked for; none where nothing is."""
-    workers, prefetch = whole_number(request, "workers"), whole_number(request, "prefetch")
+    """Those that are asked for, one for each number of DataLoader workers; none where nothing is."""
+    workers, prefetch = request.args.get("workers"), whole_number(request, "prefetch")
     batch, pin = whole_number(request, "batch"), request.args.get("pin")
     stages, moves, order = request.args.getlist("stage"), request.args.getlist("move"), request.args.get("in_order")
     if order not in (None, "on", "off"):
@@ -36,7 +36,8 @@ def changes_of(request: Request) -> list[Change]:
     if len(stages) + len(moves) > MOST_STAGES:
         raise BadRequest(f"{len(stages) + len(moves)} stages are changed; name {MOST_STAGES} at most")
     in_order = None if order is None else order == "on"
-    changes = parse_changes([workers], prefetch, in_order, stages, batch, True if pin else None, moves)
+    numbers = [None] if workers is None else parse_workers(workers)
+    changes = parse_changes(numbers, prefetch, in_order, stages, batch, True if pin else None, moves)
     return [] if changes == [Change()] else changes
 
 

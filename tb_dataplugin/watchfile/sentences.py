@@ -141,21 +141,42 @@ def event_sentence(happening: Happening) -> str:
     return f"Epoch {event.epoch}{place}: {took}{missed}."
 
 
+def event_note(happening: Happening) -> str:
+    """What a table of events says in words beside its times: what else was slow, and what is odd about the times."""
+    event = happening.event
+    texts = [
+        NO_EVENT if happening.by_intervals else "",
+        "the usual time is a step's" if event.what == "first batch" else "",
+        f"usual is the {_few_steps(event)}" if _few_steps(event) else "",
+        *_beside(happening),
+    ]
+    text = "; ".join(filter(None, texts))
+    return f"{text[0].upper()}{text[1:]}." if text else ""
+
+
 def times_text(happening: Happening) -> str:
     """``step time 33.6 ms, usually 9.69 ms; data wait 25.1 ms, usually 1.18 ms``; of a slow time the means."""
-    several = (happening.event, *happening.also)
-    texts = [f"{one.what} {duration(one.took_us)}, {_usual(one)}" for one in several]
-    if happening.event.change == "slow" and all(one.what == "step time" for one in several):
-        texts.append("the data wait is as usual")
-    return "; ".join(texts)
+    return "; ".join((_time_text(happening.event), *_beside(happening)))
 
 
-def _usual(event: EventLine) -> str:
-    """``usually 9.69 ms``; early in a run ``usually 9.69 ms (median of 50 steps so far)``."""
-    few = event.usual_steps is not None and event.usual_steps < MOST_USUAL
-    so_far = f" (median of {count(event.usual_steps or 0)} steps so far)" if few else ""
+def _beside(happening: Happening) -> Iterator[str]:
+    """What else was slow, or that the data wait was not."""
+    yield from map(_time_text, happening.also)
+    if happening.event.change == "slow" and all(one.what == "step time" for one in (happening.event, *happening.also)):
+        yield "the data wait is as usual"
+
+
+def _time_text(event: EventLine) -> str:
+    """``step time 33.6 ms, usually 9.69 ms``; early in a run ``... (median of 50 steps so far)``."""
     who = "a step usually takes " if event.what == "first batch" else "usually "
-    return f"{who}{duration(event.usual_us)}{so_far}"
+    so_far = f" ({_few_steps(event)})" if _few_steps(event) else ""
+    return f"{event.what} {duration(event.took_us)}, {who}{duration(event.usual_us)}{so_far}"
+
+
+def _few_steps(event: EventLine) -> str:
+    """``median of 50 steps so far``; "" once it is of as many as later."""
+    steps = event.usual_steps
+    return "" if steps is None or steps >= MOST_USUAL else f"median of {count(steps)} steps so far"
 
 
 def drift_text(drift: Drift) -> str:

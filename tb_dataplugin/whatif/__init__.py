@@ -1,6 +1,6 @@
 """What another setting, or a faster stage, would bring: a loop is simulated from what one capture says of it."""
 
-from tb_dataplugin.whatif.change import Change, parse_changes
+from tb_dataplugin.whatif.change import Change, parse_changes, parse_workers
 from tb_dataplugin.whatif.fitting import fit_loop
 from tb_dataplugin.whatif.prediction import Prediction, Range, predict, predict_all, telling_changes, usual_changes
 
@@ -10,6 +10,7 @@ __all__ = [
     "Range",
     "fit_loop",
     "parse_changes",
+    "parse_workers",
     "predict",
     "predict_all",
     "telling_changes",

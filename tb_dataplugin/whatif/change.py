@@ -17,6 +17,7 @@ from tb_dataplugin.whatif.loop import Loop, Settings, Timed
 
 MOST_WORKERS = 64
 MOST_PREFETCH = 64
+MOST_NUMBERS = MOST_WORKERS + 1
 
 TRANSFER = "transfer"
 """Sending a batch to the training process, and receiving it there."""
@@ -73,6 +74,18 @@ def _parse_move(text: str) -> str:
     if not name or place != "device":
         raise BadRequest(f"{text!r} is not a stage to move; write it like transform::Normalize=device")
     return name
+
+
+def parse_workers(text: str) -> list[int]:
+    """``"4" -> [4]``, ``"0..2" -> [0, 1, 2]``, ``"2,4" -> [2, 4]``. Raises BadRequest for anything else."""
+    first, dots, last = text.partition("..")
+    numbers = [first, last] if dots else text.split(",")
+    if not all(number.isascii() and number.isdigit() and len(number) < 6 for number in numbers):
+        raise BadRequest(f"{text!r} is not a number of DataLoader workers; write 4, 0..8 or 2,4,8")
+    found = list(range(int(first), int(last) + 1)) if dots else [int(number) for number in numbers]
+    if not 1 <= len(found) <= MOST_NUMBERS:
+        raise BadRequest(f"{text!r} are {len(found)} numbers of DataLoader workers; write 1 to {MOST_NUMBERS}")
+    return found
 
 
 def parse_stage(text: str) -> tuple[str, float]:

@@ -78,6 +78,8 @@ class Prediction:
     workers_bytes: Range | None = None
     crowded: bool = False
     """Whether the gain would be taken from other programs."""
+    short_of_cpus: bool = False
+    """Whether what more DataLoader workers get is taken from the rest of the step."""
 
     @property
     def least_us(self) -> float:
@@ -123,7 +125,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
     check(change, loop)
     check_known(change, loop)
     new, notes = with_other_workers(with_cost(loop, change, None), loop)
-    crowded = _crowded(new, loop)
+    crowded, short_of_cpus = _crowded(new, loop), _not_enough_cpus(new, loop)
     random = np.random.default_rng(0)
     orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + RESAMPLES)]
     after = [simulate(new, order) for order in orders]
@@ -152,10 +154,11 @@ def predict(loop: Loop, change: Change) -> Prediction:
             *notes,
             *_held_up(new, loop),
             *_made_again(new, loop),
-            *(crowded or _not_enough_cpus(new, loop)),
+            *(crowded or short_of_cpus),
             *assumptions(loop, change),
         ),
         crowded=bool(crowded),
+        short_of_cpus=bool(short_of_cpus),
     )
     device_us = _device_us(loop, new, change)
     return of_loader if device_us is None else _with_device(of_loader, device_us)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import tb_dataplugin
+from tb_dataplugin.reader.discovery import find_traces
 from tests.support import warm
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo.py"
@@ -22,3 +23,5 @@ def test_the_demo_leaves_captures_with_workers_idle_gaps_and_files_to_look_at(tm
     assert all(capture.devices[0].gaps for capture in gpu)
     assert "BSD 3-Clause" in (tmp_path / "gpu" / "LICENSE.kineto").read_text()
     assert len(tb_dataplugin.read_report(tmp_path / "demo-replay")) == 1
+    traces = sorted(find_traces(tmp_path), key=lambda trace: trace.taken_ns)
+    assert [trace.run for trace in traces] == ["gpu", "gpu", "demo-replay", "demo-train"]

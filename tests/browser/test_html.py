@@ -174,12 +174,17 @@ def test_several_captures_in_one_file(page: Any, tmp_path: Path) -> None:
         )
 
 
-def test_a_capture_has_two_lines_in_the_table_of_all(page: Any, tmp_path: Path) -> None:
+def test_few_captures_have_whole_sentences_in_the_table_of_all_and_each_of_many_two_lines(
+    page: Any, tmp_path: Path
+) -> None:
     write(tmp_path / "report.html", V100, GOLDEN / "annotate_workers2.pt.trace.json.gz")
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto((tmp_path / "report.html").as_uri() + "#view=captures")
     rows = page.get_by_test_id("capture-row")
     rows.first.wait_for()
+    cut = "table => [...table.querySelectorAll('p')].filter(one => one.scrollHeight > one.clientHeight).length"
+    assert page.get_by_test_id("row-table").evaluate(cut) == 0
+    page.get_by_test_id("row-table").evaluate("table => table.classList.add('rows-cut')")  # as with many
     assert max(row.bounding_box()["height"] for row in rows.all()) < 52
     verdict = rows.last.locator("td.words").first
     assert verdict.inner_text().startswith("Doubtful: few steps.")

@@ -72,8 +72,13 @@ def test_flame_graphs_and_charts_of_a_stage_are_saved_too(page: Any, tmp_path: P
     write(tmp_path / "report.html", trace, GOLDEN / "annotate_workers2.pt.trace.json.gz")
     page.goto((tmp_path / "report.html").as_uri() + "#view=flame&capture=0")
     page.get_by_test_id("icicle").wait_for()
-    svg = saved(page, "Flame graph Whole pipeline")
+    svg = saved(page, "Flame graph: Whole pipeline")
     assert "RandomMask" in svg and svg.count("clip-path=") > 3
+    assert ">Flame graph: Whole pipeline</text>" in svg
+    page.get_by_test_id("icicle").locator(".frame.named").last.evaluate(
+        "one => { one.style.width = '60px'; one.textContent = 'a_name_that_is_too_long_for_its_frame' }"
+    )
+    assert re.search(r">a_n\w*…</text>", saved(page, "Flame graph: Whole pipeline"))
     page.goto((tmp_path / "report.html").as_uri() + "#view=stages&capture=0")
     page.get_by_test_id("stage-link").first.click()
     page.get_by_test_id("histogram").wait_for()

@@ -13,7 +13,7 @@ from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.report.build_whole_run import whole_run_report
 from tb_dataplugin.watchfile.reading import read_part, runs_of
-from tb_dataplugin.watchfile.sentences import event_sentence, run_sentence, times_text
+from tb_dataplugin.watchfile.sentences import event_note, event_sentence, run_sentence, times_text
 from tb_dataplugin.watchfile.summary import Summary, percentile, summary_of
 
 BEGIN = 1_700_000_000.0
@@ -213,6 +213,22 @@ def test_what_is_usual_says_how_few_steps_it_is_of_and_what_a_first_batch_is_hel
         "data wait 25.0 s, usually 20.0 ms (median of 50 steps so far)",
         "data wait 25.0 s, usually 20.0 ms",
         "first batch 25.0 s, a step usually takes 20.0 ms",
+    ]
+    assert [event_note(one) for one in found] == [
+        "Usual is the median of 50 steps so far.",
+        "",
+        "The usual time is a step's.",
+    ]
+
+
+def test_a_note_says_what_no_column_has(tmp_path: Path) -> None:
+    both = event(1, "slow", 4), event(2, "slow", 5, "step time")
+    ends = event(1, "usual", 30), event(2, "usual", 34, "step time")
+    alone = event(3, "slow", 60, "step time")
+    found = summary(write(tmp_path / "a.watch.jsonl", RUN, interval(0), *both, *ends, alone))
+    assert [event_note(one) for one in found.happenings] == [
+        "Step time 25.0 s, usually 20.0 ms.",
+        "The data wait is as usual.",
     ]
 
 

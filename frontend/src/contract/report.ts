@@ -1090,6 +1090,8 @@ export interface Finding {
     | undefined;
   /** "saves up to 58.7 ms per step (33.6% of it, 1.5x as fast); 61.8 ms at the upper end of its 95% interval"; "gain unknown" */
   gain_text: string;
+  /** the stage that the title is about, where `stage`, whose data wait would go, is another one */
+  title_stage: string;
   /** upper end of the bound's 95% interval; absent where none is known or it takes in the whole step */
   gain_high_us_per_step?: number | undefined;
 }
@@ -1793,6 +1795,8 @@ export interface CaptureRow {
   doubtful: boolean;
   /** why, in a few words: "few steps, busy machine"; "" where it has none */
   doubt_text: string;
+  /** the same number for captures of one run that are of one program */
+  program: number;
   /** as in Capture */
   rank?: number | undefined;
 }
@@ -2006,6 +2010,7 @@ export interface RunMark {
   batch: number;
   /** of a slow time: the mean step or wait */
   took_us: number;
+  /** of a first batch: a step's */
   usual_us: number;
   /** name of the capture of it, in the same folder; "" for none */
   capture: string;
@@ -2013,6 +2018,10 @@ export interface RunMark {
   sentence: string;
   /** no event: intervals that took longer than others do; epoch and batch are unknown */
   by_intervals: boolean;
+  /** of the sentence what the other fields do not say: "The data wait is as usual."; "" for nothing */
+  note: string;
+  /** why there is no capture of it; "" where nothing says so */
+  missed: string;
 }
 
 export interface RunPhase {
@@ -3764,6 +3773,11 @@ export const Finding: MessageFns<Finding> = {
         : isSet(object.gain_text)
         ? globalThis.String(object.gain_text)
         : "",
+      title_stage: isSet(object.titleStage)
+        ? globalThis.String(object.titleStage)
+        : isSet(object.title_stage)
+        ? globalThis.String(object.title_stage)
+        : "",
       gain_high_us_per_step: isSet(object.gainHighUsPerStep)
         ? globalThis.Number(object.gainHighUsPerStep)
         : isSet(object.gain_high_us_per_step)
@@ -4672,6 +4686,7 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         : isSet(object.doubt_text)
         ? globalThis.String(object.doubt_text)
         : "",
+      program: isSet(object.program) ? globalThis.Number(object.program) : 0,
       rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
     };
   },
@@ -5011,6 +5026,8 @@ export const RunMark: MessageFns<RunMark> = {
         : isSet(object.by_intervals)
         ? globalThis.Boolean(object.by_intervals)
         : false,
+      note: isSet(object.note) ? globalThis.String(object.note) : "",
+      missed: isSet(object.missed) ? globalThis.String(object.missed) : "",
     };
   },
 };

@@ -18,16 +18,44 @@ export function containsAll(text: string, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** The number by which the report's order is: the rows that train stand first, the largest on top. null: it is mixed. */
+/** The one number by which all rows are in order as they come, the largest on top; null where there is no such number. */
 export function orderOf(rows: readonly CaptureRow[]): "idle" | "wait" | null {
-  const training = rows.filter(({ state, mode }) => state === "ready" && mode !== "replay");
-  const isFalling = (of: (row: CaptureRow) => number | undefined): boolean => {
-    const shares = training.map(of);
-    return shares.every((share, at) => share !== undefined && share <= (shares[at - 1] ?? share));
+  const { withDevice, without, replays } = kindsOf(rows);
+  if (replays > 0 || (withDevice > 0 && without > 0)) return null;
+  if (withDevice > 1) return "idle";
+  return without > 1 ? "wait" : null;
+}
+
+/** The order in which rows come, in words: "Worst first: by device idle; then replays."; "" of a single one. */
+export function orderWords(rows: readonly CaptureRow[]): string {
+  const { withDevice, without, replays, unknown, others } = kindsOf(rows);
+  const number =
+    withDevice === 0 ? "data wait" : `device idle${without === 0 ? "" : ", where there is no device by data wait"}`;
+  const rest = [
+    replays > 0 ? "replays" : "",
+    unknown > 0 ? "what has neither number" : "",
+    others > 0 ? "what is not analysed" : "",
+  ].filter(Boolean);
+  const last = rest.pop();
+  const then = last === undefined ? "" : `; then ${rest.length === 0 ? last : `${rest.join(", ")} and ${last}`}`;
+  return withDevice + without === 0 || rows.length < 2 ? "" : `Worst first: by ${number}${then}.`;
+}
+
+type Kinds = Readonly<Record<"withDevice" | "without" | "replays" | "unknown" | "others", number>>;
+
+/** How many rows there are of each kind that the report's order keeps apart. */
+function kindsOf(rows: readonly CaptureRow[]): Kinds {
+  const ready = rows.filter(({ state }) => state === "ready");
+  const known = ready.filter(({ lost_share }) => lost_share !== undefined);
+  const training = known.filter(({ mode }) => mode !== "replay");
+  const withDevice = training.filter(({ idle_share }) => idle_share !== undefined).length;
+  return {
+    withDevice,
+    without: training.length - withDevice,
+    replays: known.length - training.length,
+    unknown: ready.length - known.length,
+    others: rows.length - ready.length,
   };
-  if (training.length < 2) return null;
-  if (isFalling(({ idle_share }) => idle_share)) return "idle";
-  return isFalling(({ data_wait_share }) => data_wait_share) ? "wait" : null;
 }
 
 export function runsOfRows(rows: readonly CaptureRow[]): string[] {
@@ -37,26 +65,25 @@ export function runsOfRows(rows: readonly CaptureRow[]): string[] {
 /** Captures that are nearer to each other are of one moment: files that were copied together. */
 const ONE_MOMENT_S = 1;
 
-/**
- * Captures of training in `run`, oldest first, as far as they are analysed and it is known when they were taken. Of a
- * run with ranks those of the rank that lost most. [] where all are of one moment: that is no course.
- */
-export function trendOf(rows: readonly CaptureRow[], run: string): CaptureRow[] {
-  const own = rows.filter(
-    (row) => row.run === run && row.state === "ready" && row.mode !== "replay" && timeOf(row) > 0,
-  );
-  const worst = own.toSorted((a, b) => (b.lost_share ?? 0) - (a.lost_share ?? 0))[0];
-  const found = own.filter(({ rank }) => rank === worst?.rank).toSorted((a, b) => timeOf(a) - timeOf(b));
-  const [first, last] = [found[0], found.at(-1)];
-  const isCourse = first !== undefined && last !== undefined && timeOf(last) - timeOf(first) >= ONE_MOMENT_S;
-  return isCourse ? found : [];
-}
+/** Captures of one program, oldest first. `left`: captures of the run that are of other programs. */
+export type Course = { readonly rows: readonly CaptureRow[]; readonly left: number };
 
-/** Whose trend is shown where none was chosen: the run in view, unless it has none; then that with most captures. */
-export function runOfTrend(rows: readonly CaptureRow[], inView: string | null): string {
-  if (inView !== null && trendOf(rows, inView).length > 1) return inView;
-  const counts = runsOfRows(rows).map((run) => ({ run, count: trendOf(rows, run).length }));
-  return counts.reduce((best, one) => (one.count > best.count ? one : best), { run: ".", count: 0 }).run;
+/**
+ * How `run` went: its captures of training, as far as they are analysed and it is known when they were taken; of the
+ * program of the capture `inView`, else of the latest one, and of a run with ranks those of the rank that lost most.
+ * null where they are fewer than two, or all of one moment: that is no course.
+ */
+export function courseOf(rows: readonly CaptureRow[], run: string, inView: string | null): Course | null {
+  const all = rows
+    .filter((row) => row.run === run && row.state === "ready" && row.mode !== "replay" && timeOf(row) > 0)
+    .toSorted((a, b) => timeOf(a) - timeOf(b));
+  const program = (all.find(({ id }) => id === inView) ?? all.at(-1))?.program;
+  const own = all.filter((row) => row.program === program);
+  const worst = own.toSorted((a, b) => (b.lost_share ?? 0) - (a.lost_share ?? 0))[0];
+  const found = own.filter(({ rank }) => rank === worst?.rank);
+  const [first, last] = [found[0], found.at(-1)];
+  if (first === undefined || last === undefined || timeOf(last) - timeOf(first) < ONE_MOMENT_S) return null;
+  return { rows: found, left: all.length - own.length };
 }
 
 /** By the nanoseconds in the name that annotate gives, else when the file was changed. */

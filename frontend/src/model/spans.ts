@@ -1,5 +1,6 @@
 // Spans of the timeline by what they are: to go from one to the next, and to find them by name.
 
+import type { Place } from "./chain";
 import type { LaneRows, TimelineModel } from "./lanes";
 import type { TimeRange } from "./time-scale";
 
@@ -14,15 +15,15 @@ export const isOfKind: Readonly<Record<Kind, Asked>> = {
 };
 
 /** By start. What a slice has joined into one box counts as one. */
-export function spansOf(model: TimelineModel, asked: Asked): TimeRange[] {
-  const found: TimeRange[] = [];
+export function spansOf(model: TimelineModel, asked: Asked): Place[] {
+  const found: Place[] = [];
   for (const lane of model.lanes) {
     for (const row of lane.rows) {
       for (let i = 0; i < row.startUs.length; i += 1) {
-        const [name, token] = [row.name[i] ?? -1, row.color[i] ?? -1];
-        if (!asked(lane, model.names[name] ?? "", model.names[token] ?? "")) continue;
+        const name = model.names[row.name[i] ?? -1] ?? "";
+        if (!asked(lane, name, model.names[row.color[i] ?? -1] ?? "")) continue;
         const startUs = row.startUs[i] ?? 0;
-        found.push({ startUs, endUs: startUs + (row.durationUs[i] ?? 0) });
+        found.push({ laneId: lane.id, name, startUs, endUs: startUs + (row.durationUs[i] ?? 0) });
       }
     }
   }
@@ -34,13 +35,13 @@ export function named(words: readonly string[]): Asked {
 }
 
 /** The span after (before) what is in the middle of the screen; null at the end. */
-export function nextSpan(spans: readonly TimeRange[], shown: TimeRange, turn: 1 | -1): TimeRange | null {
+export function nextSpan<Span extends TimeRange>(spans: readonly Span[], shown: TimeRange, turn: 1 | -1): Span | null {
   const middleUs = (shown.startUs + shown.endUs) / 2;
   // A span that was gone to is in the middle, but for rounding.
   const slackUs = (shown.endUs - shown.startUs) * 1e-6;
   const middleOf = ({ startUs, endUs }: TimeRange): number => (startUs + endUs) / 2;
   const beyond = spans.filter((span) => turn * (middleOf(span) - middleUs) > slackUs);
-  return beyond.reduce<TimeRange | null>(
+  return beyond.reduce<Span | null>(
     (best, span) => (best === null || turn * (middleOf(span) - middleOf(best)) < 0 ? span : best),
     null,
   );

@@ -14,6 +14,12 @@ export function stepsOfFields(first: string, last: string): StepRange | null {
     : { first: Math.min(a, b), last: Math.max(a, b) };
 }
 
+/** The numbers of steps; null of none. */
+export function rangeOf(items: ReadonlyArray<{ readonly number: number }>): StepRange | null {
+  const numbers = items.map(({ number }) => number);
+  return numbers.length === 0 ? null : { first: Math.min(...numbers), last: Math.max(...numbers) };
+}
+
 /** Of what is written: "3..7" in words. */
 export function writtenInWords(written: string): string {
   const [first = "", last = first] = written.split("..");

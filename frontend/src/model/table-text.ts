@@ -18,6 +18,8 @@ export type Ends = { readonly low?: number; readonly high?: number; readonly uni
 export type TableText = { readonly heads: readonly string[]; readonly rows: readonly (readonly Cell[])[] };
 
 const UNIT = /(?:^|, )(?:h:min:s|µs|ms|s|min|[kMGT]?B)$/;
+/** Of a column that has none of its own in its cells. */
+const ITS_UNIT = /, (h:min:s|µs|ms|s|min|[kMGT]?B|% of .+)$/;
 const NUMBER = "[−+-]?[\\d.,]+";
 /** A share, or times as many. */
 const MARKED = new RegExp(`^${NUMBER}([%x])$`);
@@ -65,8 +67,10 @@ function endText(value: number | undefined, unit: Ends["unit"] | undefined): str
   return String(unit === "%" ? withoutNoise(100 * value) : value);
 }
 
+/** "Data wait (µs)", "Of data wait (%)", "Device idle (% of window)": one form, whatever the head on screen has. */
 function withUnit(head: string, unit: string | undefined): string {
-  return unit === undefined ? head : `${head.replace(UNIT, "")} (${unit})`.trim();
+  const text = unit === undefined ? head.replace(ITS_UNIT, " ($1)") : `${head.replace(UNIT, "")} (${unit})`.trim();
+  return text.replace(/^of /, "Of ");
 }
 
 function exactUnit(cells: readonly Cell[]): string | undefined {

@@ -61,13 +61,20 @@ export function askedIn(text: string): Asked {
 
 /** In one line, or null. */
 export function problemOf({ workers, prefetch, batch, stage, factor, moved }: Asked): string | null {
-  if (!isWhole(workers, 0)) return "DataLoader workers: a whole number from 0 to 64.";
+  if (!areWorkers(workers)) return "DataLoader workers: a whole number from 0 to 64, or several as 0..8 or 1,2,4.";
   if (!isWhole(prefetch, 1)) return "prefetch_factor: a whole number from 1 to 64.";
   if (!isWhole(batch, 1, 99_999)) return "Samples per batch: a whole number from 1 to 99999.";
   if (moved && stage === "transfer") return "The transfer cannot be moved to the device; choose a stage.";
   const times = Number(factor);
   const isFactor = factor.trim() !== "" && times >= 0 && times <= 10;
   return stage !== "" && !isFactor ? "The stage's time: a factor from 0 to 10." : null;
+}
+
+/** As the command takes them. */
+function areWorkers(text: string): boolean {
+  const [first = "", last] = text.split("..");
+  if (last === undefined) return text === "" || text.split(",").every((one) => one !== "" && isWhole(one, 0));
+  return first !== "" && last !== "" && isWhole(first, 0) && isWhole(last, 0) && Number(first) <= Number(last);
 }
 
 function isWhole(text: string, least: number, most = 64): boolean {

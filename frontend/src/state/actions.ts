@@ -1,6 +1,7 @@
 // What changes the atoms.
 
 import { batch, type Signal } from "@preact/signals";
+import type { CaptureEntry } from "../data/runs";
 import { source } from "../data/source";
 import {
   batchRows,
@@ -283,11 +284,17 @@ export async function refreshRuns(): Promise<void> {
 
 const inFlight = new Set<string>();
 
-/** Fetches the report of the selected capture, or of its chosen steps, unless the one at hand is of the same version. */
+/** Of the selected capture; where steps are chosen, first theirs, then the whole one: the step chart shows all steps. */
 async function loadReport(): Promise<void> {
   const item = entry.value;
   if (item === null) return;
   const steps = chosenSteps.value;
+  await fetchReport(item, steps);
+  if (steps !== null && isShown(item.id, steps)) await fetchReport(item, null);
+}
+
+/** Unless the report at hand is of the same version. */
+async function fetchReport(item: CaptureEntry, steps: string | null): Promise<void> {
   const key = reportKey(item.id, steps);
   const version = versionOf(item);
   const known = reports.value.get(key);

@@ -1,7 +1,7 @@
 // All state of the page. Small atoms; whatever can be computed is computed from them and never stored beside them.
 
 import { computed, signal } from "@preact/signals";
-import type { Capture, CaptureRows, Comparison, RanksList, WholeRuns } from "../contract/report";
+import type { Capture, CaptureRows, Comparison, RanksList, Steps, WholeRuns } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
 import type { WhatIf } from "../data/what-if";
 import type { BatchSort } from "../model/batches";
@@ -215,6 +215,12 @@ export const entry = computed<CaptureEntry | null>(() => listedEntry.value ?? (i
 export function reportKey(id: string, steps: string | null): string {
   return steps === null ? id : `${id}\n${steps}`;
 }
+
+/** All recorded steps, also while some of them are chosen; null until they are there. */
+export const recordedSteps = computed<Steps | null>(() => {
+  const known = captureId.value === null ? undefined : reports.value.get(reportKey(captureId.value, null));
+  return known?.kind === "ready" ? (known.capture.steps ?? null) : null;
+});
 
 export const report = computed<ReportState | null>(() =>
   captureId.value === null ? null : (reports.value.get(reportKey(captureId.value, chosenSteps.value)) ?? null),

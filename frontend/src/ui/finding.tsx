@@ -19,6 +19,7 @@ type Props = {
 /** What was seen, what to do, what it may gain and how far that can be trusted. */
 export function FindingItem({ finding, level, showStage }: Props) {
   const confidence = confidenceWords(finding);
+  const stage = finding.title_stage || finding.stage;
   return (
     <li class="finding" data-testid="finding" data-rule={finding.rule} data-severity={finding.severity}>
       <div class="finding-side">
@@ -38,7 +39,7 @@ export function FindingItem({ finding, level, showStage }: Props) {
         <h3>
           <Prose text={finding.title} />
         </h3>
-        {finding.stage !== "" && <StageLink name={finding.stage} show={showStage} />}
+        {stage !== "" && <StageLink name={stage} show={showStage} />}
         <dl class="finding-parts">
           {finding.evidence.length > 0 && (
             <Part name="Evidence">

@@ -13,7 +13,8 @@ export function PictureMenu({ name }: { name: string }) {
   const of = useContext(PictureOf);
   const svg = (): string => {
     const figure = ref.current?.closest<HTMLElement>("figure, section");
-    return figureAsSvg(figure ?? document.body, of ?? name);
+    const hasTitle = figure?.querySelector("h1, h2, h3") !== null;
+    return figureAsSvg(figure ?? document.body, hasTitle ? "" : name, of ?? name);
   };
   return (
     <span ref={ref} class="picture-menu">

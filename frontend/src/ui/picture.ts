@@ -10,27 +10,31 @@ const SHAPE_STYLES =
   );
 const PAD_PX = 8;
 const CAPTION_PX = 22;
+const TITLE_PX = 24;
+/** Room that the mark of a cut text takes, with the padding of its box. */
+const ELLIPSIS_PX = 16;
 /** Pixels of an image per pixel of the page. */
 const FINE = 2;
 /** While a figure has it, what is for hands alone takes no room (tools.css). */
 const DRAWING = "drawing";
 
 /**
- * Boxes with their colour, texts, charts and canvases below `figure`, where they stand on screen. `caption` stands below:
- * a picture goes where nothing else says what it is of.
+ * Boxes with their colour, texts, charts and canvases below `figure`, where they stand on screen. `title` stands above, ""
+ * where the figure has its own; `caption` below: a picture goes where nothing else says what it is of.
  */
-export function figureAsSvg(figure: HTMLElement, caption: string): string {
+export function figureAsSvg(figure: HTMLElement, title: string, caption: string): string {
   figure.classList.add(DRAWING);
   try {
-    return new XMLSerializer().serializeToString(drawn(figure, caption));
+    return new XMLSerializer().serializeToString(drawn(figure, title, caption));
   } finally {
     figure.classList.remove(DRAWING);
   }
 }
 
-function drawn(figure: HTMLElement, caption: string): SVGElement {
+function drawn(figure: HTMLElement, title: string, caption: string): SVGElement {
   const frame = figure.getBoundingClientRect();
-  const [width, height] = [Math.ceil(frame.width) + 2 * PAD_PX, Math.ceil(frame.height) + 2 * PAD_PX + CAPTION_PX];
+  const topPx = PAD_PX + (title === "" ? 0 : TITLE_PX);
+  const [width, height] = [Math.ceil(frame.width) + 2 * PAD_PX, Math.ceil(frame.height) + topPx + PAD_PX + CAPTION_PX];
   const svg = document.createElementNS(NS, "svg");
   svg.setAttribute("xmlns", NS);
   svg.setAttribute("width", String(width));
@@ -38,13 +42,18 @@ function drawn(figure: HTMLElement, caption: string): SVGElement {
   const page = getComputedStyle(document.documentElement);
   svg.append(box(0, 0, width, height, page.backgroundColor || "white"));
   const defs = document.createElementNS(NS, "defs");
-  const content = made("g", { transform: `translate(${PAD_PX - frame.left} ${PAD_PX - frame.top})` });
+  const content = made("g", { transform: `translate(${PAD_PX - frame.left} ${topPx - frame.top})` });
   draw(figure, content, defs);
-  const note = made("text", { x: PAD_PX, y: height - PAD_PX, fill: resolved("var(--ink-muted)"), "font-size": 11 });
-  note.setAttribute("font-family", "system-ui, sans-serif");
-  note.textContent = caption;
-  svg.append(defs, content, note);
+  const head = note(title, TITLE_PX - PAD_PX, { fill: resolved("var(--ink)"), "font-size": 13, "font-weight": 600 });
+  const foot = note(caption, height - PAD_PX, { fill: resolved("var(--ink-muted)"), "font-size": 11 });
+  svg.append(defs, content, ...(title === "" ? [] : [head]), foot);
   return svg;
+}
+
+function note(text: string, y: number, style: Readonly<Record<string, string | number>>): SVGElement {
+  const element = made("text", { x: PAD_PX, y, ...style, "font-family": "system-ui, sans-serif" });
+  element.textContent = text;
+  return element;
 }
 
 function draw(element: Element, parent: SVGElement, defs: SVGElement): void {
@@ -62,7 +71,9 @@ function draw(element: Element, parent: SVGElement, defs: SVGElement): void {
     into.append(box(left, top, width, height, style.backgroundColor));
   for (const child of element.childNodes) {
     if (child instanceof Element) draw(child, into, defs);
-    else if (child instanceof Text) for (const line of linesOf(child)) into.append(words(line, style));
+    else if (child instanceof Text)
+      for (const line of style.textOverflow === "ellipsis" ? cutLine(child, element) : linesOf(child))
+        into.append(words(line, style));
   }
 }
 
@@ -120,6 +131,21 @@ function linesOf(node: Text): Line[] {
       lines.push({ text: match[0], x: rect.left, y: rect.bottom - rect.height * 0.24, top: rect.top });
   }
   return lines;
+}
+
+/** A single line that ends in an ellipsis where its box does, as on screen. */
+function cutLine(node: Text, box: Element): Line[] {
+  const [line] = linesOf(node);
+  if (line === undefined || box.scrollWidth <= box.clientWidth) return line === undefined ? [] : [line];
+  const range = document.createRange();
+  range.setStart(node, 0);
+  const rightPx = box.getBoundingClientRect().right - ELLIPSIS_PX;
+  let end = node.length;
+  do {
+    end -= 1;
+    range.setEnd(node, Math.max(0, end));
+  } while (end > 0 && range.getBoundingClientRect().right > rightPx);
+  return [{ ...line, text: `${node.data.slice(0, Math.max(0, end)).trimEnd()}…` }];
 }
 
 function words({ text, x, y }: Line, style: CSSStyleDeclaration): SVGElement {

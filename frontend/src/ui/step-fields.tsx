@@ -1,4 +1,5 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { type StepRange, stepsOfFields } from "../model/step-range";
 
@@ -8,13 +9,15 @@ type Props = {
   /** The steps that there are. */
   readonly recorded: StepRange;
   readonly choose: (steps: StepRange) => void;
+  /** Behind the button: the way back. */
+  readonly children?: ComponentChildren;
 };
 
 /** Steps that were chosen by these fields, which are gone until the numbers of those steps are there. */
 let submitted: StepRange | null = null;
 
 /** Two fields for those who know the numbers, or have no pointer. */
-export function StepFields({ shown, recorded, choose }: Props) {
+export function StepFields({ shown, recorded, choose, children }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const first = useSignal(String(shown.first));
   const last = useSignal(String(shown.last));
@@ -46,6 +49,7 @@ export function StepFields({ shown, recorded, choose }: Props) {
       <button type="submit" disabled={problem !== null}>
         Show only these
       </button>
+      {children}
       <span class={problem === null ? "muted" : "error-line"} role="status">
         {problem ?? "or drag over the bars; every number is then about these steps alone"}
       </span>

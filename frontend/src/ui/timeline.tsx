@@ -34,6 +34,8 @@ type Props = TimelineInput & {
   readonly pickWords?: string | undefined;
   /** Drawn under the canvas, for charts on the same time range. */
   readonly below?: ComponentChildren;
+  /** To find spans; above the canvas, which shows what is found. */
+  readonly search?: ComponentChildren;
 };
 type Hover = { readonly info: HoverInfo; readonly x: number; readonly y: number };
 
@@ -78,6 +80,7 @@ export function Timeline(props: Props) {
       <div class="table-head">
         <h2>Timeline</h2>
         <FoldSwitch lanes={whole.lanes} folded={folded} foldAll={props.foldAll} />
+        {props.search}
         <PictureMenu name="Timeline" />
       </div>
       <RangeBar window={whole.window} shown={range ?? whole.window} act={(action) => viewRef.current?.act(action)} />

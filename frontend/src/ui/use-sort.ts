@@ -5,6 +5,8 @@ import { useTableSort } from "./table-sorts";
 
 export type Sorting<Row> = {
   readonly rows: readonly Row[];
+  /** Whether somebody chose the order. */
+  readonly isChosen: boolean;
   /** Props of the `SortHeader` of a column. */
   readonly head: (column: string) => {
     readonly name: string;
@@ -28,6 +30,7 @@ export function useSort<Row>(
   const value = sort === null ? undefined : columns[sort.column];
   return {
     rows: sort === null || value === undefined ? rows : sorted(rows, value, sort.descending),
+    isChosen: sort !== null,
     head: (column) => ({
       name: column,
       active: (sort?.column ?? given) === column,

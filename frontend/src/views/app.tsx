@@ -193,7 +193,15 @@ function Content({ known }: { known: Runs | null }): ComponentChildren {
     return <EmptyState logdir={known.logdir} problems={known.problems} />;
   }
   const item = entry.value;
-  if (view.value === "captures" && !printing.value) return <Captures />;
+  if (view.value === "captures" && !printing.value)
+    return (
+      <>
+        {report.value?.kind === "ready" && (
+          <Selection capture={report.value.capture} view="captures" live={source().live} />
+        )}
+        <Captures />
+      </>
+    );
   if (view.value === "run" && !printing.value) return <WholeRunView />;
   if (view.value === "ranks" && !printing.value) return <RanksView />;
   if (item === null) return <LoadingState title="Looking for captures" detail={known.logdir} />;
@@ -216,6 +224,8 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
         {steps !== null && <AllSteps />}
       </ErrorState>
     );
+  if (state?.kind !== "ready" && runsError.value !== null)
+    return <ErrorState title={`${fullName(item)} cannot be shown.`} message={runsError.value} />;
   if (state?.kind !== "ready" && steps !== null && item.state === "ready")
     return (
       <LoadingState title={`Reading ${writtenInWords(steps)} of ${fullName(item)}`}>

@@ -27,8 +27,8 @@ const model = buildTimeline({ ...timeline([waits, gaps]), names: ["wait::DataLoa
 
 it("finds data waits, gaps, and spans by their name", () => {
   expect(spansOf(model, isOfKind.wait)).toEqual([
-    { startUs: 10, endUs: 15 },
-    { startUs: 40, endUs: 50 },
+    { laneId: "t", name: "wait::DataLoader", startUs: 10, endUs: 15 },
+    { laneId: "t", name: "wait::DataLoader", startUs: 40, endUs: 50 },
   ]);
   expect(spansOf(model, isOfKind.gap).map(({ startUs }) => startUs)).toEqual([0, 60]);
   expect(spansOf(model, named(["dataloader"])).length).toBe(2);

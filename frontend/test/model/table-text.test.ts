@@ -16,7 +16,7 @@ const table = {
 
 it("writes CSV with exact values, microseconds for times, and nothing for what is unknown", () => {
   expect(asCsv(table).split("\r\n")).toEqual([
-    'Stage,Busy (µs),of window (%),"Device idle, % of window"',
+    "Stage,Busy (µs),Of window (%),Device idle (% of window)",
     '"read::a,b",1234.567,43.999,43.99',
     "'=cmd|x,,,",
     "",

@@ -25,6 +25,9 @@ it("writes batches, pinned memory and a stage on the device, and reads them back
 it("says in one line what cannot be predicted", () => {
   expect(problemOf(NOTHING_ASKED)).toBeNull();
   expect(problemOf({ ...NOTHING_ASKED, workers: "65" })).toContain("0 to 64");
+  for (const workers of ["", "4", "0..8", "1,2,4"]) expect(problemOf({ ...NOTHING_ASKED, workers })).toBeNull();
+  for (const workers of ["abc", "8..0", "0..", "1,,2", "0..65"])
+    expect(problemOf({ ...NOTHING_ASKED, workers })).toContain("0 to 64");
   expect(problemOf({ ...NOTHING_ASKED, prefetch: "0" })).toContain("1 to 64");
   expect(problemOf({ ...NOTHING_ASKED, batch: "0" })).toContain("Samples per batch");
   expect(problemOf({ ...NOTHING_ASKED, stage: "transfer", moved: true })).toContain("choose a stage");

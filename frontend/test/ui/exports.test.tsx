@@ -20,7 +20,7 @@ it("copies all gaps that the report lists, each with its exact start and its cau
   open({ devices: [device({ gaps, gap_count: 500, idle_us: 7000 })] }, "gaps");
   expect(all("gap-row").length).toBe(50);
   const lines = await csvOf("Idle gaps");
-  expect(lines[0]).toBe("Start (µs),Duration (µs),Main cause,of idle (%),Step,Main cause alone (µs)");
+  expect(lines[0]).toBe("Start (µs),Duration (µs),Main cause,Of idle (%),Step,Main cause alone (µs)");
   expect(lines.length).toBe(121);
   expect(lines).toContain("1000.125,30,data wait,0.428571428571429,3,20");
 });
@@ -37,7 +37,7 @@ it("says the unit of each setting", async () => {
 it("names the column of times in a table of parts, and its shares are not rounded", async () => {
   open({ loader: { wait_us: 3000, wait_by_stage_us: { "read::a": 1000, "read::b": 2000 } } }, "overview");
   const lines = await csvOf("Data wait by stage");
-  expect(lines[0]).toBe("What,Time (µs),of data wait (%)");
+  expect(lines[0]).toBe("What,Time (µs),Of data wait (%)");
   expect(lines).toContain("read::a,1000,33.3333333333333");
 });
 
@@ -60,7 +60,7 @@ it("does not pass the least that a step takes off as a prediction", async () => 
   });
   expect(find("what-if-table").textContent).toContain("at least");
   const lines = await csvOf("What if");
-  expect(lines[0]).toContain(`Change,"Step, ms",90% interval from (µs),90% interval to (µs)`);
+  expect(lines[0]).toContain(`Change,Step (ms),90% interval from (µs),90% interval to (µs)`);
   expect(lines[1]).toMatch(/^workers=4 \*,,420713\.5,,/);
 });
 

@@ -34,6 +34,15 @@ it("says that a capture is queued or being read", () => {
   expect(find("loading-state").textContent).toContain("queued");
 });
 
+it("does not say that a capture is being read by a TensorBoard that is gone", () => {
+  openAs({ kind: "pending", state: "loading" }, "overview");
+  act(() => {
+    runsError.value = "TensorBoard does not answer.";
+  });
+  expect(find("error-state").textContent).toContain("cannot be shown.");
+  expect(all("loading-state")).toEqual([]);
+});
+
 it("shows why a capture cannot be read", () => {
   const message = "c: the gzip stream ends early";
   openAs({ kind: "failed", message, version: "" }, "overview", entry({ state: "error" }));

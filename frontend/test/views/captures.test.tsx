@@ -17,6 +17,7 @@ const listing = CaptureRows.fromJSON({
       state: "ready",
       idle_share: 0.8,
       data_wait_share: 0.5,
+      lost_share: 0.8,
       modified: 3,
       verdict: "Disk.",
     },
@@ -26,11 +27,21 @@ const listing = CaptureRows.fromJSON({
       name: "y",
       state: "ready",
       data_wait_share: 0.6,
+      lost_share: 0.6,
       modified: 2,
       finding: "Decode less",
       gain_text: "saves `x`",
     },
-    { id: "b/z", run: "b", name: "z", state: "ready", idle_share: 0.1, data_wait_share: 0.05, modified: 1 },
+    {
+      id: "b/z",
+      run: "b",
+      name: "z",
+      state: "ready",
+      idle_share: 0.1,
+      data_wait_share: 0.05,
+      lost_share: 0.1,
+      modified: 1,
+    },
     { id: "new", run: ".", name: "new", state: "queued" },
     { id: "bad", run: ".", name: "bad", state: "error", error: "cannot read bad: it is cut off" },
   ],
@@ -116,6 +127,7 @@ it("draws no trend of captures of which nobody knows when they were taken", () =
 });
 
 it("draws no trend of captures of one moment, and that of one rank", () => {
+  chosenRun.value = "a";
   const at = (modified: number, rank?: number) => listing.rows.map((row) => ({ ...row, modified, rank }));
   captureRows.value = { ...listing, rows: at(5) };
   open({}, "captures");
@@ -129,9 +141,29 @@ it("draws no trend of captures of one moment, and that of one rank", () => {
   expect(plain(find("trend").closest("figure")?.textContent)).toContain("2 captures of rank 1");
 });
 
-it("shows the trend of the longest run where that in view has none", () => {
+it("draws the trend of one program, and of no other run than that in view", () => {
+  chosenRun.value = "a";
+  const [worst, , other] = listing.rows;
+  const of = (id: string, modified: number, program: number) => ({ ...worst, id, modified, program });
+  captureRows.value = CaptureRows.fromJSON({ rows: [of("1", 10, 1), of("2", 20, 2), of("3", 30, 1), other] });
   open({}, "captures");
-  expect(find("trend").closest("figure")?.querySelector("h2")?.textContent).toBe("Trend: a");
+  const words = plain(find("trend").closest("figure")?.textContent);
+  expect(words).toContain("2 captures, oldest first");
+  expect(words).toContain("1 of another program is left out");
+  act(() => {
+    chosenRun.value = null;
+  });
+  expect(all("trend"), "the capture in view is of a run without a course").toEqual([]);
+});
+
+it("cuts sentences of many captures only", () => {
+  open({}, "captures");
+  expect(find("row-table").className).toBe("rows");
+  const rows = Array.from({ length: 11 }, (_, at) => ({ ...listing.rows[0], id: `${at}` }));
+  act(() => {
+    captureRows.value = CaptureRows.fromJSON({ rows });
+  });
+  expect(find("row-table").className).toBe("rows rows-cut");
 });
 
 it("leads from a row to its capture", () => {
@@ -141,7 +173,12 @@ it("leads from a row to its capture", () => {
 });
 
 it("marks the column by which the rows are in order as they come, and turns it round at the first press", () => {
-  const rows = [0.9, 0.5, 0.1].map((data_wait_share, at) => ({ id: `${at}`, state: "ready", data_wait_share }));
+  const rows = [0.9, 0.5, 0.1].map((share, at) => ({
+    id: `${at}`,
+    state: "ready",
+    data_wait_share: share,
+    lost_share: share,
+  }));
   captureRows.value = CaptureRows.fromJSON({ rows });
   open({}, "captures");
   const head = (name: string): HTMLElement | null => document.querySelector<HTMLElement>(`[data-head="${name}"]`);
@@ -149,13 +186,26 @@ it("marks the column by which the rows are in order as they come, and turns it r
     "descending",
     ["0", "1", "2"],
   ]);
+  expect(find("row-order").textContent).toBe("Worst first: by data wait.");
   click(head("wait")?.querySelector<HTMLElement>("button"));
   expect(all("row-order")).toEqual([]);
   expect([head("wait")?.getAttribute("aria-sort"), ids()]).toEqual(["ascending", ["2", "1", "0"]]);
+  click(head("wait")?.querySelector<HTMLElement>("button"));
   captureRows.value = listing;
   open({}, "captures");
   expect(head("idle")?.getAttribute("aria-sort"), "of mixed numbers no column has the order").toBe("none");
-  expect(find("row-order").textContent).toContain("where there is no device by data wait");
+  expect(find("row-order").textContent).toBe(
+    "Worst first: by device idle, where there is no device by data wait; then what is not analysed.",
+  );
+});
+
+it("marks no column where a replay comes last with the largest number", () => {
+  const row = { state: "ready", data_wait_share: 0.5, lost_share: 0.5 };
+  const replay = { ...row, mode: "replay", data_wait_share: 0.9, lost_share: 0.9 };
+  captureRows.value = CaptureRows.fromJSON({ rows: [row, { ...row, data_wait_share: 0.4, lost_share: 0.4 }, replay] });
+  open({}, "captures");
+  expect(document.querySelector('[data-head="wait"]')?.getAttribute("aria-sort")).toBe("none");
+  expect(find("row-order").textContent).toBe("Worst first: by data wait; then replays.");
 });
 
 it("says nothing of all runs above the captures of one", () => {

@@ -34,6 +34,12 @@ it("says of each finding what was seen, what to do, what it may gain and how far
   expect(find("finding-code").querySelector("button")?.textContent).toBe("Copy");
 });
 
+it("leads to the stage that the title is about", () => {
+  const one = finding({ stage: "decode::PIL", title_stage: "transform::Crop" });
+  open({ findings: [one], stages: [stage(["transform::Crop"], {}), stage(["decode::PIL"], {})] }, "findings");
+  expect(find("finding-stage").textContent).toBe("transform::Crop");
+});
+
 it("says so where the gain is unknown", () => {
   open({ findings: [finding({})] }, "findings");
   expect(find("finding").textContent).toContain("gain unknown");

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { RanksList, WholeRuns } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
 import { captureId, chosenRank, chosenRun, ranksList, runs, view, wholeRuns } from "../../src/state/atoms";
+import { readTable } from "../../src/ui/table-reader";
 import { entry, runsOf } from "../build";
 import { all, choose, click, draw, find, open, plain } from "../page";
 
@@ -30,7 +31,15 @@ const recorded = WholeRuns.fromJSON({
         epochs: from === 20 ? 1 : 0,
       })),
       marks: [
-        { at_s: 12, change: "stall", what: "data wait", took_us: 25e6, usual_us: 2e4, capture: "c", sentence: "Slow." },
+        {
+          at_s: 12,
+          change: "stall",
+          what: "data wait",
+          took_us: 25e6,
+          usual_us: 2e4,
+          capture: "c",
+          note: "The data wait is as usual.",
+        },
         {
           at_s: 22,
           change: "slow",
@@ -136,6 +145,15 @@ it("opens the capture of a stall, by the table and by its mark", () => {
     find("run-triangle").dispatchEvent(new MouseEvent("click", { bubbles: true }));
   });
   expect(view.value).toBe("overview");
+});
+
+it("has the numbers of a slow time in columns, and the rest in a note", () => {
+  open({}, "run");
+  const { heads, rows } = readTable(find("run-marks") as HTMLTableElement);
+  expect(heads).toContain("Usual");
+  const text = plain(rows[0]?.map((cell) => cell.text).join(" | "));
+  expect(text).toContain("20.0 ms | 0 | 0 | The data wait is as usual. | c");
+  expect(plain(find("run-marks").textContent)).not.toContain("usually");
 });
 
 it("sorts the stalls by how long they took", () => {

@@ -55,8 +55,15 @@ it("asks for the numbers of the steps in the fields, says which they are, and ha
   expect([asked, chosenSteps.value]).toEqual([["2..3"], "2..3"]);
   expect([range.value, selectedGapUs.value]).toEqual([null, null]);
   expect(plain(find("selection").textContent)).toContain(sentence);
-  expect(all("step-bar").map((bar) => bar.dataset.step)).toEqual(["2", "3"]);
-  click(find("all-steps"));
+  expect(all("step-bar").map((bar) => [bar.dataset.step, bar.getAttribute("class")])).toEqual([
+    ["1", "dim"],
+    ["2", ""],
+    ["3", ""],
+    ["4", "dim"],
+  ]);
+  expect(find("step-band").textContent).toBe("steps 2 to 3");
+  expect((find("step-first") as HTMLInputElement).value).toBe("2");
+  click(find("step-fields").querySelector<HTMLElement>('[data-testid="all-steps"]'));
   expect(chosenSteps.value).toBeNull();
   expect(all("step-bar").length).toBe(4);
   expect(all("selection")).toEqual([]);
@@ -71,6 +78,12 @@ it("says in one line what is wrong with the fields, and asks for nothing", async
   expect(find("step-fields").textContent).toContain("Write two step numbers.");
   await submit();
   expect(asked).toEqual([]);
+});
+
+it("takes all recorded steps for no choice", async () => {
+  open({ steps }, "overview");
+  await submit();
+  expect([asked, chosenSteps.value]).toEqual([[], null]);
 });
 
 it("offers all recorded steps while some are chosen", () => {
@@ -112,13 +125,15 @@ it("has a way back where the steps cannot be shown", () => {
 it("says of Compare that it is about whole captures", () => {
   open({ steps, selection }, "compare");
   expect(find("selection").textContent).toContain("Compare is about whole captures.");
+  open({ steps, selection }, "captures");
+  expect(find("selection").textContent).toContain("All captures is about whole captures.");
 });
 
 it("shows the steps that a link names once their report is there", async () => {
   chosenSteps.value = "2..3";
   openAs({ kind: "pending", state: "queued" }, "overview");
   await act(() => refreshRuns());
-  expect(asked).toEqual(["2..3"]);
+  expect(asked, "the chart shows all steps").toEqual(["2..3", null]);
   expect(find("selection").textContent).toContain("Steps 2 to 3 only");
 });
 

@@ -104,6 +104,19 @@ it("gives a bound, and no prediction, where the gain would be other programs' lo
   expect(cells).toEqual(["–", "at least 4.00", "–", "–", "4,000"]);
 });
 
+it("shows no answer beside a change that is typed wrong", async () => {
+  served(200, answer);
+  whatIfChange.value = "workers=4";
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  await settle();
+  const field = find("what-if-DataLoader workers") as HTMLInputElement;
+  act(() => {
+    field.value = "abc";
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
+  expect(all("what-if-table")).toEqual([]);
+});
+
 it("shows the server's own line where nothing can be predicted", async () => {
   served(404, { error: "no stage was recorded" });
   whatIfChange.value = "";

@@ -20,14 +20,15 @@ def check(signals: Signals) -> Finding | None:
     known = [(step.ratio, step) for step in steps if step.ratio is not None and step.ratio <= THROWN_AWAY]
     if not known:
         return None
-    now = "" if signals.data_wait_us is None else "The loop does not wait for it now. "
     ratio, step = min(known, key=lambda pair: pair[0])
     name, kept = step.calls.stage.label, percent(ratio)
     text = f"{name} returns {kept} of the bytes it gets"
+    is_known = signals.wait_cost_us is not None
+    waits = "The loop does not wait for it now." if is_known else "Whether the loop waits for it is unknown."
     return Finding(
         severity="low",
         title=f"{name} keeps {kept} of what was read and decoded",
-        advice=f"{now}Storing the samples smaller, or decoding only what is kept, would free CPUs and storage.",
+        advice=f"{waits} Storing the samples smaller, or decoding only what is kept, would free CPUs and storage.",
         stage=step.calls.stage.name,
         evidence=(share("bytes_kept", ratio, "bytes", text, step.calls.stage.name),),
     )

@@ -43,6 +43,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         title=f"{label} keeps {kept} of a {after}",
         advice=_advice(label, before, kept, bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
+        title_stage=step.calls.stage.name,
         evidence=(
             *_evidence(step, _with_inner(signals.stages, step.before)),
             *_lines(signals, step),

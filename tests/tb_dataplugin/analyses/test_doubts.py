@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import gzip
 from pathlib import Path
 
-from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.pipeline import analyse, as_report
 from tb_dataplugin.reader.kineto import trace_from_json
 from tb_dataplugin.report.report_pb2 import Capture
 from tests.tb_dataplugin.findings.cases import input_bound
 from tests.trace_builder import TraceBuilder
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "traces"
 
 
 def capture_of(builder: TraceBuilder) -> Capture:
@@ -73,16 +74,17 @@ def test_a_file_that_is_cut_off_may_have_lost_its_device() -> None:
     assert all(finding.confidence != "measured" for finding in capture.findings)
 
 
-def test_a_file_that_is_cut_off_before_its_training_thread_is_no_loop_that_another_thread_feeds() -> None:
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).worker(0).step(0, 1000)
-    builder.batch(0, 0, 0, 0, 900, 950, {"sample::Pets": (0, 400, 400, 1000), "transform::Crop": (100, 300, 300, 10)})
-    whole = builder.trace()
-    assert "Another thread takes the batches" in analyse(whole).capture.verdict.sentence
-    cut = analyse(replace(whole, diagnostics=(Diagnostic("file", "truncated", 1, "The file is truncated"),))).capture
-    sentence = "The file is cut off before the training thread's spans of a DataLoader: data wait is unknown."
-    assert cut.verdict.sentence == sentence
-    assert not any("prof.steps" in note.message for note in cut.diagnostics)
-    assert not any("does not wait" in finding.advice for finding in cut.findings)
+def test_a_file_that_is_cut_off_before_the_training_thread_is_no_program_to_change() -> None:
+    """What is missing is the file's end, not a marker: DataLoader workers stand first in it."""
+    text = gzip.decompress((GOLDEN / "annotate_workers2.pt.trace.json.gz").read_bytes())
+    first = min(text.index(mark) for mark in (b"ProfilerStep#", b"enumerate(DataLoader)", b"wait::"))
+    capture = analyse(trace_from_json(text[: text.rindex(b"{", 0, first)], Path("cut.json"))).capture
+    assert capture.workers and not capture.HasField("loader")
+    assert capture.verdict.sentence.startswith("The file is cut off before the training thread's records")
+    said = " ".join([capture.verdict.sentence, *(one.message for one in capture.diagnostics)])
+    assert "cut_off_before_waits" in {one.code for one in capture.diagnostics}
+    for advice in ("Another thread", "prof.steps", "prof.step()", "captured on a CPU"):
+        assert advice not in said
 
 
 def test_dropped_spans_and_disagreeing_clocks_are_doubts() -> None:

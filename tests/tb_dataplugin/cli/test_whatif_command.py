@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from tb_dataplugin.cli import main
-from tb_dataplugin.export.whatif_text import _fit_inside
+from tb_dataplugin.export.whatif_text import _fit_inside, _limits
 from tb_dataplugin.export.width import WIDEST
+from tb_dataplugin.whatif import Change, Prediction, Range
 from tests.simulated_run import Simulation
 from tests.trace_builder import TraceBuilder
 
@@ -45,7 +46,7 @@ def test_without_a_change_the_usual_ones_are_shown(capture: Path, capsys: pytest
     shown = capsys.readouterr().out
     for words in (
         "Now, in the steady state: ",
-        "Starts of epochs are not part of it",
+        "The report's numbers include starts of epochs; these do not",
         "workers=1",
         "transform::Blur=0.5x",
         "90% interval",
@@ -180,3 +181,23 @@ def test_a_capture_that_says_too_little_is_one_line(tmp_path: Path, capsys: pyte
 def test_a_long_change_is_cut_before_its_factor() -> None:
     assert _fit_inside("collate::default_collate_of_ours=0.5x", 26) == "collate::default_c...=0.5x"
     assert _fit_inside("workers=4 *", 26) == "workers=4 *"
+
+
+def prediction(change: Change, limit: str, *, short: bool = False) -> Prediction:
+    one = Range(1.0, 1.0, 1.0)
+    return Prediction(change, one, None, one, None, limit, None, short_of_cpus=short)
+
+
+def test_what_limits_says_still_of_the_stage_that_was_changed_and_cpus_where_they_are_short() -> None:
+    slow = "transform::Blur"
+    made = [
+        prediction(Change(stages=((slow, 0.5),)), slow),
+        prediction(Change(workers=8), slow, short=True),
+        prediction(Change(workers=2), slow),
+        prediction(Change(workers=1), slow),
+    ]
+    assert sorted(_limits(made)) == [
+        "In each of the others, transform::Blur would be the next stage to make faster.",
+        "With transform::Blur=0.5x, transform::Blur would still be the next stage to make faster.",
+        "With workers=8, the CPUs limit: what helps is less work, most of all in transform::Blur.",
+    ]

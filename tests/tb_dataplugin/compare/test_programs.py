@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tb_dataplugin.compare import compare
-from tb_dataplugin.compare.programs import are_same_program, why_not_comparable
+from tb_dataplugin.compare.programs import are_same_program, marks_of, program_numbers, why_not_comparable
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.pipeline import analyse_file
 from tb_dataplugin.report.report_pb2 import Capture, Loader, Stage
@@ -122,3 +122,26 @@ def test_captures_are_of_one_program_only_where_the_strongest_evidence_says_so(
     one: Capture, other: Capture, same: bool
 ) -> None:
     assert are_same_program(one, other) is same
+
+
+def test_captures_of_one_run_are_numbered_by_their_program_which_is_known_by_its_marks_alone() -> None:
+    names = [
+        "v100_resnet50_workers0",
+        "mi250_minitoy",
+        "v100_resnet50_workers4",
+        "annotate_workers2",
+        "annotate_replay",
+    ]
+    captures = [golden(name) for name in names]
+    marks = [marks_of(capture) for capture in captures]
+    assert program_numbers(("gpu", mark) for mark in marks) == [1, 2, 1, 3, 4]
+    assert program_numbers(("gpu", capture) for capture in captures) == [1, 2, 1, 3, 4]
+    assert program_numbers([("one", marks[0]), ("two", marks[0])]) == [1, 2], "of each run by itself"
+    assert sum(mark.ByteSize() for mark in marks) < 0.1 * sum(capture.ByteSize() for capture in captures)
+
+
+def test_a_setting_that_one_side_did_not_record_is_no_change_but_may_be_one() -> None:
+    found = compare([golden("v100_resnet50_workers0")], [golden("v100_resnet50_workers4")])
+    assert "num_workers" not in {setting.name for setting in found.settings}
+    texts = [one.text for one in found.evidence if one.kind == "setting"]
+    assert "DataLoader workers: 0 before, not recorded after; it may have changed" in texts

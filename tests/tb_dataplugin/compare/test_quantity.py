@@ -81,7 +81,7 @@ def test_a_setting_that_one_side_did_not_record_is_no_change() -> None:
 def test_workers_that_only_one_side_shows_may_well_have_changed() -> None:
     known = pb.Capture(mode="unannotated", loader=pb.Loader(num_workers=0))
     runs = [[Run("a", (capture,))] for capture in (known, pb.Capture(mode="unannotated"))]
-    assert compare_settings(runs[0], runs[1]) == [SettingChange("num_workers", "0", "unknown")]
+    assert compare_settings(runs[0], runs[1]) == [SettingChange("num_workers", "0", "not recorded")]
 
 
 def test_a_part_that_went_the_other_way_is_said_beside_the_total() -> None:

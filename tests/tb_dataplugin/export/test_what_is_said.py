@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.report import report_pb2 as pb
 
 
@@ -59,8 +60,18 @@ def test_the_stages_have_what_the_verdict_has_apart_and_it_is_said() -> None:
     assert said in " ".join(as_text(pb.Report(captures=[capture])).split())
 
 
-def test_the_summary_has_the_way_to_folders_that_are_called_the_same() -> None:
-    files = ("runs/images/after/a.json", "runs/text/after/b.json", "runs/text/before/c.json")
+def test_the_summary_names_runs_by_the_way_to_their_folders_as_the_tab_does() -> None:
+    files = ("runs/images/after/a.json", "runs/text/before/c.json", "runs/demo/d.json", "runs/e.json")
     captures = [pb.Capture(mode="train", name=PurePath(file).name, file=file) for file in files]
     text = as_text(pb.Report(captures=captures), only_summary=True)
-    assert all(f"  {folder} " in text for folder in ("images/after", "text/after", "text/before"))
+    assert all(f"  {folder} " in text for folder in ("images/after", "text/before", "demo", "runs"))
+
+
+def test_in_a_narrow_terminal_the_finding_of_the_summary_stands_below_its_numbers() -> None:
+    title = "transform::RandomMask caused 66.0% of the data wait: it computes for most of that time"
+    capture = pb.Capture(mode="train", name="a", findings=[pb.Finding(title=title)])
+    narrow = as_text(pb.Report(captures=[capture]), Style(width=80), only_summary=True).splitlines()
+    wide = as_text(pb.Report(captures=[capture]), Style(width=200), only_summary=True).splitlines()
+    assert narrow[3].startswith("    transform::RandomMask caused 66.0%") and len(narrow[3]) > 60
+    assert max(map(len, narrow)) <= 80
+    assert wide[2].endswith(title)

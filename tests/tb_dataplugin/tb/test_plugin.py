@@ -28,6 +28,7 @@ from tb_dataplugin.tb.shelf import Shelf
 from tests.trace_builder import training_run
 
 BASE = "/data/plugin/data_pipeline/"
+GOLDEN = Path(__file__).parents[2] / "golden" / "traces"
 
 
 class HereAnalyst:
@@ -523,6 +524,15 @@ def test_all_captures_in_one_line_each_before_and_after_they_are_analysed(host: 
     assert good["idle_share"] == capture["devices"][0]["idle_us"] / capture["window_us"]
     assert good["verdict"] == capture["verdict"]["sentence"]
     assert (bad["state"], after["waiting"]) == ("error", 0) and "bad.pt.trace.json" in bad["error"]
+
+
+def test_the_lines_say_which_captures_of_a_run_are_of_one_program(host: Host) -> None:
+    for name in ("v100_resnet50_workers0", "v100_resnet50_workers4", "mi250_minitoy"):
+        file = f"{name}.pt.trace.json.gz"
+        (host.logdir / file).write_bytes((GOLDEN / file).read_bytes())
+    host.work()
+    programs = {row["name"]: row["program"] for row in host.get("captures")[1]["rows"]}
+    assert programs["v100_resnet50_workers0"] == programs["v100_resnet50_workers4"] != programs["mi250_minitoy"]
 
 
 def test_the_lines_of_captures_read_nothing(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:

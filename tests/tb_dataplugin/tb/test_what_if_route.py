@@ -32,7 +32,19 @@ def test_a_change_is_read_from_the_query() -> None:
 
 @pytest.mark.parametrize(
     "query",
-    ["workers=-1", "workers=1e3", "prefetch=x", "in_order=maybe", "stage=decode", "pin=off", "move=Crop", "batch=1.5"],
+    [
+        "workers=-1",
+        "workers=1e3",
+        "workers=8..0",
+        "workers=0..99",
+        "workers=1,,2",
+        "prefetch=x",
+        "in_order=maybe",
+        "stage=decode",
+        "pin=off",
+        "move=Crop",
+        "batch=1.5",
+    ],
 )
 def test_a_change_that_cannot_be_read_is_a_bad_request(query: str) -> None:
     with pytest.raises(BadRequest):
@@ -69,3 +81,8 @@ def test_a_process_that_ends_without_a_word_is_an_error_of_one_line(
 ) -> None:
     with pytest.raises(UnreadableTrace, match="the process that read it ended"):
         answered(monkeypatch, b"").loop(trace(tmp_path / "a.json"))
+
+
+@pytest.mark.parametrize(("text", "numbers"), [("4", [4]), ("0..2", [0, 1, 2]), ("1,2,4", [1, 2, 4])])
+def test_several_numbers_of_workers_are_as_many_changes(text: str, numbers: list[int]) -> None:
+    assert [change.workers for change in changes_of(request(f"id=a&workers={text}&prefetch=3"))] == numbers

@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
 import { plural } from "../../model/format";
-import { rowsShown, runOfTrend, runsOfRows, trendOf } from "../../model/rows";
+import { courseOf, rowsShown, runsOfRows } from "../../model/rows";
 import { captureRows, captureSearch, chosenRun, entry, rowsError } from "../../state/atoms";
 import { listingKey, loadRows } from "../../state/listing";
 import { Prose } from "../../ui/prose";
@@ -43,10 +43,11 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
   // A link may name a run that is gone.
   const run = names.find((name) => name === chosenRun.value) ?? null;
   const shown = rowsShown(rows, run, captureSearch.value);
-  const trendRun = run ?? runOfTrend(rows, entry.value?.run ?? null);
+  const trendRun = run ?? entry.value?.run ?? ".";
+  const course = courseOf(rows, trendRun, entry.value?.id ?? null);
   return (
     <>
-      <Trend run={trendRun} rows={trendOf(rows, trendRun)} isOther={trendRun !== (run ?? entry.value?.run)} />
+      {course !== null && <Trend run={trendRun} course={course} />}
       <section>
         <div class="table-head">
           <h2>Captures</h2>

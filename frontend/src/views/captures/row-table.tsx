@@ -11,7 +11,7 @@ import {
   significant,
   type TimeUnit,
 } from "../../model/format";
-import { orderOf } from "../../model/rows";
+import { orderOf, orderWords } from "../../model/rows";
 import { selectCapture, selectView } from "../../state/actions";
 import { ExportCell, ExportHead } from "../../ui/cells";
 import { DataTable } from "../../ui/data-table";
@@ -33,24 +33,26 @@ const COLUMNS = {
 
 /** Rows drawn at first: a log directory may have thousands. */
 const FIRST_ROWS = 50;
+/** Of so many rows the sentences are whole; of more they are cut, so that the table can be looked over. */
+const FEW_ROWS = 10;
 
 export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]; current: string | null }) {
-  const order = orderOf(given);
-  const { rows, head } = useSort("All captures", given, COLUMNS, order);
+  const { rows, head, isChosen } = useSort("All captures", given, COLUMNS, orderOf(given));
+  const order = orderWords(given);
   const [most, setMost] = useState(FIRST_ROWS);
   const unit = chooseTimeUnit(given.flatMap((row) => row.step_us ?? []));
   if (given.length === 0) return null; // the search says so
+  const kind = rows.length > FEW_ROWS ? "rows rows-cut" : "rows";
   const line = (row: CaptureRow) => <Row key={row.id} row={row} unit={unit} current={row.id === current} />;
-  const isMixed = order === null && hasBoth(given);
   return (
     <>
-      {isMixed && (
+      {!isChosen && order !== "" && (
         <p class="muted" data-testid="row-order">
-          By device idle, where there is no device by data wait; then replays, and what has neither number.
+          {order}
         </p>
       )}
       <div class="scroll-x">
-        <DataTable name="All captures" class="rows" testId="row-table" main allRows={() => rows.map(line)}>
+        <DataTable name="All captures" class={kind} testId="row-table" main allRows={() => rows.map(line)}>
           <thead>
             <tr>
               <SortHeader label="Capture" numeric={false} {...head("capture")} />
@@ -73,14 +75,6 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
         </button>
       )}
     </>
-  );
-}
-
-/** Captures with a device and without one: they have no number in common by which they would be in order. */
-function hasBoth(rows: readonly CaptureRow[]): boolean {
-  const known = rows.filter(({ state }) => state === "ready");
-  return (
-    known.some(({ idle_share }) => idle_share !== undefined) && known.some(({ idle_share }) => idle_share === undefined)
   );
 }
 

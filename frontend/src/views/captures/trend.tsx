@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { CaptureRow } from "../../contract/report";
-import { formatPercent, plural } from "../../model/format";
+import { formatCount, formatPercent, plural } from "../../model/format";
+import type { Course } from "../../model/rows";
 import { selectCapture, selectView } from "../../state/actions";
 import { LineKey, lineClass, type Stroke } from "../../ui/line-key";
 import { PictureMenu } from "../../ui/picture-menu";
@@ -28,15 +29,15 @@ const LINES: readonly Line[] = [
   { label: "device idle", stroke: "second", of: (row) => row.idle_share },
 ];
 
-/** `isOther`: the run in view has no trend, and this one has most captures. */
-type Props = { readonly run: string; readonly rows: readonly CaptureRow[]; readonly isOther: boolean };
+type Props = { readonly run: string; readonly course: Course };
 
 /** The shares of a run's captures, oldest first. */
-export function Trend({ run, rows, isOther }: Props) {
+export function Trend({ run, course }: Props) {
+  const { rows, left } = course;
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<{ readonly row: CaptureRow; readonly x: number; readonly y: number } | null>(null);
   const lines = LINES.filter((line) => rows.some((row) => line.of(row) !== undefined));
-  if (rows.length < 2 || lines.length === 0) return null;
+  if (lines.length === 0) return null;
   const plotPx = Math.max(100, widthPx - LEFT_PX - RIGHT_PX);
   const slotPx = plotPx / rows.length;
   const mostPx = Math.max(NARROWEST_PX, LEFT_PX + RIGHT_PX + WIDEST_PX * rows.length);
@@ -50,7 +51,7 @@ export function Trend({ run, rows, isOther }: Props) {
         <span class="muted">
           {plural(rows.length, "capture")}
           {rows[0]?.rank === undefined ? "" : ` of rank ${rows[0].rank}`}, oldest first; share of the window
-          {isOther && "; of the run with most captures, since the one in view has too few"}
+          {left > 0 && `; ${formatCount(left)} of ${left === 1 ? "another program is" : "other programs are"} left out`}
         </span>
         <PictureMenu name={`Trend ${run}`} />
       </figcaption>

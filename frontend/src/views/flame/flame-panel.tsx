@@ -80,7 +80,7 @@ function Graph({ part, flame, measure, order }: GraphProps) {
           {search.trim() !== "" &&
             `${plural(found.frames.size, "frame")}, ${shareWords(found.value, wholeUs)} of the time`}
         </p>
-        {wholeUs > 0 && <PictureMenu name={`Flame graph ${part.label}`} />}
+        {wholeUs > 0 && <PictureMenu name={`Flame graph: ${part.label}`} />}
       </div>
       <Crumbs flame={flame} zoomed={zoomed} zoom={zoom} />
       {wholeUs > 0 ? (

@@ -2,29 +2,37 @@ import { useSignal } from "@preact/signals";
 import type { StepSelection, Steps } from "../../contract/report";
 import { source } from "../../data/source";
 import { exactUs, formatCount, inUnit, onAxis, plural } from "../../model/format";
+import { rangeOf, type StepRange } from "../../model/step-range";
 import { type StepBar, stackKeys, stepStack } from "../../model/steps";
 import { niceStep, ticks } from "../../model/time-scale";
-import { printing } from "../../state/atoms";
+import { printing, recordedSteps } from "../../state/atoms";
 import { cssColor, isHatched } from "../../theme/tokens";
 import { PictureMenu } from "../../ui/picture-menu";
 import { StepFields } from "../../ui/step-fields";
 import { Legend, Swatch } from "../../ui/swatch";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
-import { chooseSteps } from "../shared/selection";
-import { DragBand, useStepDrag } from "./step-drag";
+import { AllSteps, chooseSteps } from "../shared/selection";
+import { barsOf, StepBand, useStepDrag } from "./step-drag";
 import { BARS_PX, type Geometry, geometryOf, LABEL_PX, LEFT_PX, WAIT_PX, WAIT_TOP_PX } from "./step-geometry";
 import { StepTable } from "./step-table";
 
 type Props = { readonly steps: Steps; readonly waitKnown: boolean; readonly selection: StepSelection | undefined };
 
-/** One stacked bar per step, and above it the data wait on its own scale, so that a sawtooth shows even when small. */
+/**
+ * One stacked bar per step, and above it the data wait on its own scale, so that a sawtooth shows even when small. Where
+ * steps are chosen, the others stay, dimmed: one sees where in the run they are, and can choose others.
+ */
 export function StepChart({ steps, waitKnown, selection }: Props) {
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<{ readonly index: number; readonly x: number; readonly y: number } | null>(null);
-  const geometry = geometryOf(steps, widthPx, waitKnown);
+  const drawn = selection === undefined ? steps : (recordedSteps.value ?? steps);
+  const geometry = geometryOf(drawn, widthPx, waitKnown);
   const canChoose = source().live && !printing.value;
-  const [handlers, dragged, draggedBars] = useStepDrag(geometry, canChoose ? chooseSteps : undefined);
+  const recorded = recordedIn(steps, selection);
+  const choose = canChoose ? (range: StepRange) => chooseSteps(range, recorded) : undefined;
+  const [handlers, dragged, draggedBars] = useStepDrag(geometry, choose);
+  const [from, to] = selection === undefined ? [0, geometry.bars.length - 1] : barsOf(geometry, selection);
   const first = geometry.bars[0];
   if (first === undefined) return null;
   const legend = stackKeys(
@@ -47,7 +55,14 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
           </p>
         )}
       </figcaption>
-      {canChoose && <Fields steps={steps} selection={selection} />}
+      {canChoose && (
+        <StepFields
+          shown={rangeOf(steps.items) ?? recorded}
+          recorded={recorded}
+          choose={(range) => chooseSteps(range, recorded)}>
+          {selection !== undefined && <AllSteps />}
+        </StepFields>
+      )}
       <svg
         {...handlers}
         class={canChoose ? "choosable" : ""}
@@ -56,7 +71,7 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
         viewBox={`0 0 ${widthPx} ${geometry.heightPx}`}
         role="img"
         data-testid="step-chart"
-        aria-label={`Duration of ${plural(steps.count, "step")}; the table below has the numbers`}>
+        aria-label={`Duration of ${plural(drawn.count, "step")}; the table below has the numbers`}>
         <Hatches tokens={legend.map((item) => item.token)} />
         <DurationAxis geometry={geometry} />
         {geometry.bars.map((bar, index) => (
@@ -65,11 +80,14 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
             bar={bar}
             index={index}
             geometry={geometry}
-            dim={hovered !== undefined && hovered !== bar}
+            dim={index < from || index > to || (hovered !== undefined && hovered !== bar)}
           />
         ))}
         {waitKnown && <WaitLine geometry={geometry} teeth={new Set(sawtooth?.steps)} />}
-        {dragged !== null && <DragBand geometry={geometry} bars={draggedBars} steps={dragged} />}
+        {selection !== undefined && dragged === null && drawn !== steps && (
+          <StepBand geometry={geometry} bars={[from, to]} steps={selection} />
+        )}
+        {dragged !== null && <StepBand geometry={geometry} bars={draggedBars} steps={dragged} />}
         <Targets
           geometry={geometry}
           show={(index, { clientX: x, clientY: y }) => {
@@ -90,12 +108,9 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
   );
 }
 
-/** Of all recorded steps, also while some of them are chosen. */
-function Fields({ steps: { items }, selection }: { steps: Steps; selection: StepSelection | undefined }) {
-  const numbers = items.map(({ number }) => number);
-  const shown = { first: Math.min(...numbers), last: Math.max(...numbers) };
-  const recorded = selection === undefined ? shown : { first: selection.recorded_first, last: selection.recorded_last };
-  return <StepFields shown={shown} recorded={recorded} choose={chooseSteps} />;
+function recordedIn({ items }: Steps, selection: StepSelection | undefined): StepRange {
+  if (selection !== undefined) return { first: selection.recorded_first, last: selection.recorded_last };
+  return rangeOf(items) ?? { first: 0, last: 0 };
 }
 
 type TargetProps = {

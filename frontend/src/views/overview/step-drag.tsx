@@ -3,9 +3,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { type StepRange, stepWords } from "../../model/step-range";
+import type { StepBar } from "../../model/steps";
 import { barAt, type Geometry, LEFT_PX } from "./step-geometry";
 
 const DRAG_PX = 4;
+/** Room for "Data wait, ms", which begins left of the bars. */
+const AXIS_NAME_PX = 88;
 
 type Drag = { readonly fromPx: number; readonly toPx: number; readonly moved: boolean };
 
@@ -79,20 +82,26 @@ function stepsUnder({ bars }: Geometry, [from, to]: readonly [number, number]): 
   return { first: Math.min(...chosen.map((bar) => bar.first)), last: Math.max(...chosen.map((bar) => bar.last)) };
 }
 
+/** First and last of the bars that stand for any of `steps`. */
+export function barsOf({ bars }: Geometry, steps: StepRange): readonly [number, number] {
+  const isIn = (bar: StepBar): boolean => bar.last >= steps.first && bar.first <= steps.last;
+  return [bars.findIndex(isIn), bars.findLastIndex(isIn)];
+}
+
 type BandProps = {
   readonly geometry: Geometry;
   readonly bars: readonly [number, number];
   readonly steps: StepRange;
 };
 
-/** The bars that are being chosen, and their numbers. */
-export function DragBand({ geometry: { slotPx, heightPx, endPx }, bars: [from, to], steps }: BandProps) {
+/** The bars that are chosen, or about to be, and their numbers. */
+export function StepBand({ geometry: { slotPx, heightPx, endPx }, bars: [from, to], steps }: BandProps) {
   const [x, width] = [LEFT_PX + from * slotPx, (to - from + 1) * slotPx];
   const atEnd = x + width / 2 > (LEFT_PX + endPx) / 2;
   return (
     <g class="step-band" data-testid="step-band">
       <rect x={x} y={0} width={width} height={heightPx} />
-      <text x={atEnd ? x + width - 4 : x + 4} y={12} text-anchor={atEnd ? "end" : "start"}>
+      <text x={atEnd ? x + width - 4 : Math.max(x + 4, AXIS_NAME_PX)} y={12} text-anchor={atEnd ? "end" : "start"}>
         {stepWords(steps)}
       </text>
     </g>

@@ -1,27 +1,14 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Capture } from "../../contract/report";
 import { source } from "../../data/source";
-import type { Prediction, WhatIf } from "../../data/what-if";
-import {
-  type ByteUnit,
-  chooseByteUnit,
-  chooseTimeUnit,
-  exactUs,
-  formatPercent,
-  inByteUnit,
-  inUnit,
-  significant,
-  type TimeUnit,
-  UNKNOWN,
-} from "../../model/format";
+import { formatPercent } from "../../model/format";
 import { type Asked, askedIn, NOTHING_ASKED, problemOf, writtenChange } from "../../model/what-if";
 import { captureId, entry, isLedToWhatIf, versionOf, type WhatIfState, whatIf, whatIfChange } from "../../state/atoms";
 import { Code } from "../../ui/code";
-import { DataTable, Rows, Th } from "../../ui/data-table";
-import { Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
-import { Scroll } from "../../ui/scroll";
+import { Predictions } from "./what-if-table";
 
 /** What other settings, or a faster stage, would bring. Asked for by hand: the trace is read once more for it. */
 export function WhatIfPanel({ capture }: { capture: Capture }) {
@@ -63,9 +50,16 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       {capture.selection !== undefined && (
         <p data-testid="what-if-whole">What follows is of all steps of the capture, not of the chosen ones.</p>
       )}
-      {isLive && <ChangeForm capture={capture} change={change ?? ""} />}
-      <Answer state={state} />
-      {!isLive && <Command file={capture.file || capture.name} />}
+      {isLive ? (
+        <ChangeForm capture={capture} change={change ?? ""}>
+          <Answer state={state} />
+        </ChangeForm>
+      ) : (
+        <>
+          <Answer state={state} />
+          <Command file={capture.file || capture.name} />
+        </>
+      )}
     </section>
   );
 }
@@ -123,7 +117,10 @@ async function ask(id: string, change: string, signal: AbortSignal): Promise<Wha
   }
 }
 
-function ChangeForm({ capture, change }: { capture: Capture; change: string }) {
+type FormProps = { readonly capture: Capture; readonly change: string; readonly children: ComponentChildren };
+
+/** `children`: the answer, which is of no change that is typed wrong. */
+function ChangeForm({ capture, change, children }: FormProps) {
   const wanted = useSignal(askedIn(change));
   useEffect(() => {
     wanted.value = askedIn(change);
@@ -142,81 +139,84 @@ function ChangeForm({ capture, change }: { capture: Capture; change: string }) {
     if (problem === null) whatIfChange.value = writtenChange(wanted.value);
   };
   return (
-    <form class="step-fields what-if-fields" data-testid="what-if-form" onSubmit={submit}>
-      <NumberField
-        label="DataLoader workers"
-        now={workers}
-        text={wanted.value.workers}
-        set={(text) => set({ workers: text })}
-      />
-      <NumberField
-        label="prefetch_factor"
-        now={prefetch}
-        text={wanted.value.prefetch}
-        set={(text) => set({ prefetch: text })}
-      />
-      <label>
-        in_order{" "}
-        <select value={wanted.value.order} onChange={(event) => set({ order: orderOf(event.currentTarget.value) })}>
-          <option value="">as captured</option>
-          <option value="on">True</option>
-          <option value="off">False</option>
-        </select>
-      </label>
-      <NumberField
-        label="Samples per batch"
-        now={batch}
-        text={wanted.value.batch}
-        set={(text) => set({ batch: text })}
-      />
-      <Tick label="pin_memory" testId="what-if-pin" on={wanted.value.pinned} set={(pinned) => set({ pinned })} />
-      <label>
-        Stage{" "}
-        <select
-          data-testid="what-if-stage"
-          value={wanted.value.stage}
-          onChange={(event) => set({ stage: event.currentTarget.value })}>
-          <option value="">none</option>
-          {[...names, "transfer"].map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
-      {wanted.value.stage !== "" && (
-        <Tick label="on the device" testId="what-if-move" on={wanted.value.moved} set={(moved) => set({ moved })} />
-      )}
-      {wanted.value.stage !== "" && !wanted.value.moved && (
+    <>
+      <form class="step-fields what-if-fields" data-testid="what-if-form" onSubmit={submit}>
+        <NumberField
+          label="DataLoader workers"
+          now={workers}
+          text={wanted.value.workers}
+          set={(text) => set({ workers: text })}
+        />
+        <NumberField
+          label="prefetch_factor"
+          now={prefetch}
+          text={wanted.value.prefetch}
+          set={(text) => set({ prefetch: text })}
+        />
         <label>
-          takes{" "}
-          <input
-            type="range"
-            min="0"
-            max="2"
-            step="0.05"
-            value={wanted.value.factor}
-            onInput={(event) => set({ factor: event.currentTarget.value })}
-          />{" "}
-          <span class="tabular">{formatPercent(Number(wanted.value.factor))}</span> of its time
+          in_order{" "}
+          <select value={wanted.value.order} onChange={(event) => set({ order: orderOf(event.currentTarget.value) })}>
+            <option value="">as captured</option>
+            <option value="on">True</option>
+            <option value="off">False</option>
+          </select>
         </label>
-      )}
-      <button type="submit" disabled={problem !== null}>
-        Predict
-      </button>
-      {whatIfChange.value !== null && writtenChange(NOTHING_ASKED) !== whatIfChange.value && (
-        <button
-          type="button"
-          onClick={() => {
-            whatIfChange.value = "";
-          }}>
-          The usual changes
+        <NumberField
+          label="Samples per batch"
+          now={batch}
+          text={wanted.value.batch}
+          set={(text) => set({ batch: text })}
+        />
+        <Tick label="pin_memory" testId="what-if-pin" on={wanted.value.pinned} set={(pinned) => set({ pinned })} />
+        <label>
+          Stage{" "}
+          <select
+            data-testid="what-if-stage"
+            value={wanted.value.stage}
+            onChange={(event) => set({ stage: event.currentTarget.value })}>
+            <option value="">none</option>
+            {[...names, "transfer"].map((name) => (
+              <option key={name} value={name}>
+                {name}
+              </option>
+            ))}
+          </select>
+        </label>
+        {wanted.value.stage !== "" && (
+          <Tick label="on the device" testId="what-if-move" on={wanted.value.moved} set={(moved) => set({ moved })} />
+        )}
+        {wanted.value.stage !== "" && !wanted.value.moved && (
+          <label>
+            takes{" "}
+            <input
+              type="range"
+              min="0"
+              max="2"
+              step="0.05"
+              value={wanted.value.factor}
+              onInput={(event) => set({ factor: event.currentTarget.value })}
+            />{" "}
+            <span class="tabular">{formatPercent(Number(wanted.value.factor))}</span> of its time
+          </label>
+        )}
+        <button type="submit" disabled={problem !== null}>
+          Predict
         </button>
-      )}
-      <span class={problem === null ? "muted" : "error-line"} role="status">
-        {problem ?? (isNothing ? "Nothing chosen: Predict shows the usual changes." : "")}
-      </span>
-    </form>
+        {whatIfChange.value !== null && writtenChange(NOTHING_ASKED) !== whatIfChange.value && (
+          <button
+            type="button"
+            onClick={() => {
+              whatIfChange.value = "";
+            }}>
+            The usual changes
+          </button>
+        )}
+        <span class={problem === null ? "muted" : "error-line"} role="status">
+          {problem ?? (isNothing ? "Nothing chosen: Predict shows the usual changes." : "")}
+        </span>
+      </form>
+      {problem === null && children}
+    </>
   );
 }
 
@@ -282,121 +282,4 @@ function Answer({ state }: { state: WhatIfState }) {
     );
   }
   return <Predictions answer={state.value} />;
-}
-
-const NO_SAMPLES = "The number of samples per step is not known.";
-const NO_MEMORY = "The size of a batch was not recorded, or no batch is kept ready.";
-const CROWDED = "No CPU was free: see * below the table.";
-const AHEAD = "Memory of the batches that are kept ready";
-
-function Predictions({ answer: { sentence, limitTexts, basisText, predictions } }: { answer: WhatIf }) {
-  const notes = [...new Set([...limitTexts, basisText, ...predictions.flatMap((one) => one.notes)])];
-  const unit = chooseTimeUnit(predictions.map(({ stepUs }) => stepUs.value));
-  const bytes = chooseByteUnit(predictions.map(({ memoryBytes }) => memoryBytes ?? undefined));
-  const has = {
-    idle: predictions.some(({ idleShare }) => idleShare !== null),
-    memory: predictions.some(({ memoryBytes }) => memoryBytes !== null),
-  };
-  return (
-    <>
-      <p data-testid="what-if-now">
-        <Prose text={sentence} />
-      </p>
-      <Scroll label="What if">
-        <DataTable name="What if" testId="what-if-table">
-          <thead>
-            <tr>
-              <Th column="change" label="Change" numeric={false} />
-              <Th column="step" label="Step" unit={unit} />
-              <Th column="interval" label="90% interval" unit={unit} />
-              <Th column="rate" label="Samples/s" />
-              <Th column="wait" label="Data wait" />
-              {has.idle && <Th column="idle" label="Device idle" />}
-              {has.memory && <Th column="ahead" label="Memory ahead" unit={bytes.name} title={AHEAD} />}
-            </tr>
-          </thead>
-          <tbody>
-            <Rows>
-              {predictions.map((made) => (
-                <PredictionLine key={made.name} made={made} unit={unit} bytes={bytes} has={has} />
-              ))}
-            </Rows>
-          </tbody>
-        </DataTable>
-      </Scroll>
-      {notes.map((note) => (
-        <p class="muted" key={note} data-testid="what-if-note">
-          <Prose text={note} />
-        </p>
-      ))}
-    </>
-  );
-}
-
-type PredictionProps = {
-  readonly made: Prediction;
-  readonly unit: TimeUnit;
-  readonly bytes: ByteUnit;
-  readonly has: { readonly idle: boolean; readonly memory: boolean };
-};
-
-function PredictionLine({ made, unit, bytes, has }: PredictionProps) {
-  const { name, idleShare, memoryBytes } = made;
-  return (
-    <tr>
-      <th scope="row">{name}</th>
-      {made.crowded ? <AtBest made={made} unit={unit} /> : <Predicted made={made} unit={unit} />}
-      {has.idle && (
-        <td class="num" data-value={idleShare?.value}>
-          {idleShare === null ? UNKNOWN : formatPercent(idleShare.value)}
-        </td>
-      )}
-      {has.memory && (
-        <td class="num" data-value-bytes={memoryBytes ?? undefined}>
-          {memoryBytes === null ? <Unknown reason={NO_MEMORY} /> : inByteUnit(memoryBytes, bytes)}
-        </td>
-      )}
-    </tr>
-  );
-}
-
-type CellsProps = Pick<PredictionProps, "made" | "unit">;
-
-function Predicted({ made: { stepUs, samplesPerS, waitShare }, unit }: CellsProps) {
-  return (
-    <>
-      <td class="num" data-value-us={stepUs.value} title={exactUs(stepUs.value)}>
-        {inUnit(stepUs.value, unit)}
-      </td>
-      <td class="num" data-low-us={stepUs.low} data-high-us={stepUs.high}>
-        {inUnit(stepUs.low, unit)} to {inUnit(stepUs.high, unit)}
-      </td>
-      <td class="num" data-value={samplesPerS?.value}>
-        {samplesPerS === null ? <Unknown reason={NO_SAMPLES} /> : significant(samplesPerS.value)}
-      </td>
-      <td class="num" data-value={waitShare.value}>
-        {formatPercent(waitShare.value)}
-      </td>
-    </>
-  );
-}
-
-/** What runs there already would have to give way: a bound, and no prediction. */
-function AtBest({ made: { stepUs }, unit }: CellsProps) {
-  return (
-    <>
-      <td class="num">
-        <Unknown reason={CROWDED} />
-      </td>
-      <td class="num" data-low-us={stepUs.value} title={exactUs(stepUs.value)}>
-        at least {inUnit(stepUs.value, unit)}
-      </td>
-      <td class="num">
-        <Unknown reason={CROWDED} />
-      </td>
-      <td class="num">
-        <Unknown reason={CROWDED} />
-      </td>
-    </>
-  );
 }

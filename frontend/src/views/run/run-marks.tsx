@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import type { RunMark, WholeRun } from "../../contract/report";
 import { exactUs, formatCount, formatDuration } from "../../model/format";
 import { clockOf } from "../../model/whole-run";
@@ -8,14 +7,15 @@ import { Prose } from "../../ui/prose";
 import { captureCalled, openCapture } from "../shared/open-capture";
 
 const USUALLY =
-  "Usually: the median of the latest 200 steps that were not slow, or of those so far. " +
-  "Slow: most of ten turns (steps, as many as there are DataLoader workers), or whole intervals of the recording beside " +
-  "the others, above that by half of it, by four deviations and by 2 ms. A stall: one step far longer.";
+  "Usual: the median of the latest 200 steps that were not slow. " +
+  "Slow: for a while, most steps or data waits took at least 1.5 times as long as usual. " +
+  "Stall: a single one took at least 3 times as long, and 250 ms more.";
 
 export function RunMarks({ run }: { run: WholeRun }) {
   if (run.marks.length === 0)
     return <p class="muted">No stall, and no time that was slow beside the steps around it.</p>;
   const withLasted = run.marks.some((mark) => lastedOf(mark, run) !== undefined);
+  const withNote = run.marks.some(({ note }) => note !== "");
   return (
     <section>
       <h2>Stalls and slow times</h2>
@@ -34,7 +34,10 @@ export function RunMarks({ run }: { run: WholeRun }) {
               {withLasted && <Th column="lasted" label="Lasted" title="How long it went on" />}
               <Th column="of" label="Of what" numeric={false} />
               <Th column="took" label="Took" title="The wait or the step of a stall; the mean one of a slow time" />
-              <Th column="where" label="What happened" numeric={false} />
+              <Th column="usual" label="Usual" title="The median before; of an epoch's first batch: a step's" />
+              <Th column="epoch" label="Epoch" />
+              <Th column="batch" label="Batch" />
+              {withNote && <Th column="note" label="Note" numeric={false} />}
               <Th column="capture" label="Capture" numeric={false} />
             </tr>
           </thead>
@@ -46,6 +49,7 @@ export function RunMarks({ run }: { run: WholeRun }) {
                   mark={mark}
                   run={run.run}
                   lastedS={withLasted ? lastedOf(mark, run) : null}
+                  withNote={withNote}
                 />
               ))}
             </Rows>
@@ -70,9 +74,10 @@ type MarkProps = {
   readonly run: string;
   /** null where no mark has one. */
   readonly lastedS: number | undefined | null;
+  readonly withNote: boolean;
 };
 
-function MarkRow({ mark, run, lastedS }: MarkProps) {
+function MarkRow({ mark, run, lastedS, withNote }: MarkProps) {
   return (
     <tr data-testid="run-mark">
       <td class="num" data-value-us={1e3 * Math.round(1e3 * mark.at_s)}>
@@ -88,21 +93,39 @@ function MarkRow({ mark, run, lastedS }: MarkProps) {
       <td class="num" data-value-us={mark.took_us} title={exactUs(mark.took_us)}>
         {formatDuration(mark.took_us)}
       </td>
-      <td class="words">
-        <Prose text={mark.sentence} />
+      <td class="num" data-value-us={mark.usual_us} title={exactUs(mark.usual_us)}>
+        {formatDuration(mark.usual_us)}
       </td>
-      <td>{captureCell(run, mark.capture)}</td>
+      <Place number={mark.epoch} isKnown={!mark.by_intervals} />
+      <Place number={mark.batch} isKnown={!mark.by_intervals} />
+      {withNote && (
+        <td class="words">
+          <Prose text={mark.note} />
+        </td>
+      )}
+      <td data-text={mark.capture}>
+        <Recorded run={run} mark={mark} />
+      </td>
     </tr>
   );
 }
 
-function captureCell(run: string, name: string): ComponentChildren {
-  if (name === "") return <span class="muted">none</span>;
-  const item = captureCalled(run, name);
-  if (item === undefined) return <span class="muted">{name} (not here)</span>;
+function Place({ number, isKnown }: { number: number; isKnown: boolean }) {
   return (
-    <button type="button" class="link" data-testid="open-mark" onClick={() => openCapture(item.id)}>
-      {name}
+    <td class="num" data-value={isKnown ? number : undefined}>
+      {isKnown ? formatCount(number) : <Unknown reason="Seen in the recorded intervals, not step by step." />}
+    </td>
+  );
+}
+
+/** The name of a capture would take the room of the note. */
+function Recorded({ run, mark: { capture, missed } }: { run: string; mark: RunMark }) {
+  if (capture === "") return <Unknown reason={missed === "" ? "Nothing was recorded." : `Not recorded: ${missed}.`} />;
+  const item = captureCalled(run, capture);
+  if (item === undefined) return <span class="muted">{capture} (not here)</span>;
+  return (
+    <button type="button" class="link" data-testid="open-mark" title={capture} onClick={() => openCapture(item.id)}>
+      open
     </button>
   );
 }

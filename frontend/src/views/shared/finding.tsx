@@ -7,7 +7,7 @@ type Props = { readonly finding: FindingMessage; readonly capture: Capture; read
 
 /** A stage that the Stages view lists is a link to its row. */
 export function Finding({ finding, capture, level }: Props) {
-  const { stage: name } = finding;
+  const name = finding.title_stage || finding.stage;
   const isListed = capture.stages.some((stage) => stageName(stage) === name);
   return <FindingItem finding={finding} level={level} showStage={isListed ? () => showStage(name) : null} />;
 }

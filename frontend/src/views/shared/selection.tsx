@@ -8,11 +8,14 @@ import { Prose } from "../../ui/prose";
 
 const OF_WHOLE: Partial<Readonly<Record<View, string>>> = {
   compare: "Compare is about whole captures.",
+  captures: "All captures is about whole captures.",
   trace: "The trace has all steps.",
 };
 
-export function chooseSteps(steps: StepRange): void {
-  selectSteps(writtenSteps(steps));
+/** All that were recorded are no choice. */
+export function chooseSteps(steps: StepRange, recorded: StepRange): void {
+  const isAll = steps.first <= recorded.first && steps.last >= recorded.last;
+  selectSteps(isAll ? null : writtenSteps(steps));
 }
 
 /** Above every view while steps are chosen. */

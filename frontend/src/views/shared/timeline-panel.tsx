@@ -14,6 +14,7 @@ import { paletteOf } from "../../theme/theme";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { Timeline } from "../../ui/timeline";
 import { goToTimeline, offerTimeline, withdrawOffer } from "./go-to";
+import { SpanSearch } from "./span-search";
 import { TimelineJumps, type TurnGap } from "./timeline-jumps";
 
 /** Functions and values are kept by whoever gives them until they change (useMemo, useCallback). */
@@ -85,28 +86,46 @@ function Panel({
   const finest = detail !== null && covers(detail.slice, shown ?? whole.window) ? detail : whole;
   const link = useMemo(() => linkOf?.(finest.lanes) ?? null, [linkOf, finest]);
   const folded = useMemo(() => foldedLanes(whole.lanes, turned), [whole, turned]);
+  const hit = useSignal<Place | null>(null);
+  const forgetHit = (): void => {
+    hit.value = null;
+  };
+  useEffect(forgetHit, [marked, selected]);
+  const spans = { model: finest, whole, shown: shown ?? whole.window };
   return (
     <>
-      <TimelineJumps model={finest} whole={whole} shown={shown ?? whole.window} turnGap={turnGap}>
-        <Timeline
-          {...rest}
-          {...{ whole, detail, selected, marked, only, link, folded }}
-          range={shown}
-          palette={paletteOf(theme.value)}
-          error={timeline.value.error}
-          onRange={(next) => {
-            range.value = next;
-          }}
-          onResize={(px) => {
-            plotPx.value = px;
-          }}
-          onPick={(box) => onPick?.(box)}
-          turnLane={turnLane}
-          foldAll={(wanted) => {
-            lanesTurned.value = turnedFor(whole.lanes, wanted);
-          }}
-        />
-      </TimelineJumps>
+      <Timeline
+        {...rest}
+        {...{ whole, detail, selected, only, link, folded }}
+        marked={hit.value ?? marked}
+        range={shown}
+        palette={paletteOf(theme.value)}
+        error={timeline.value.error}
+        onRange={(next) => {
+          range.value = next;
+        }}
+        onResize={(px) => {
+          plotPx.value = px;
+        }}
+        onPick={(box) => {
+          forgetHit();
+          onPick?.(box);
+        }}
+        turnLane={turnLane}
+        foldAll={(wanted) => {
+          lanesTurned.value = turnedFor(whole.lanes, wanted);
+        }}
+        search={
+          <SpanSearch
+            {...spans}
+            hit={hit.value}
+            setHit={(next) => {
+              hit.value = next;
+            }}
+          />
+        }
+      />
+      <TimelineJumps {...spans} turnGap={turnGap} />
       <WayUp />
     </>
   );

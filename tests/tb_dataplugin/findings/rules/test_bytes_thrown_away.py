@@ -20,5 +20,10 @@ def test_a_crop_in_a_loop_that_does_not_wait_is_said_in_passing() -> None:
     assert found.severity == "low" and found.gain_us_per_step is None
 
 
+def test_where_the_data_wait_is_unknown_it_is_not_said_that_the_loop_does_not_wait() -> None:
+    found = check(replace(signals_of(input_bound(stages=CHAIN)), wait_cost_us=None))
+    assert isinstance(found, Finding) and found.advice.startswith("Whether the loop waits for it is unknown.")
+
+
 def test_in_a_loop_that_waits_it_is_left_to_the_finding_with_a_gain() -> None:
     assert said(waits=True) is None

@@ -9,6 +9,7 @@ from tests.tb_dataplugin.findings.cases import CHAIN, abstentions, finding_in, f
 def test_a_crop_after_slow_transforms_should_come_first() -> None:
     said = finding_in(input_bound(stages=CHAIN), "shrink_first")
     assert said.title.startswith("RandomCrop keeps 16.7% of a typical sample, after Blur")
+    assert (said.stage, said.title_stage) == ("transform::Blur", "transform::RandomCrop")
     # A batch takes one of two workers 20 ms; 16 of them lie before the crop, and a sixth of those remains. The wait
     # itself, 8 ms, holds only the blur; a batch without the rest would be ready earlier all the same.
     assert said.gain_us_per_step == pytest.approx(16_000 * 5 / 6 / 2, rel=0.1)

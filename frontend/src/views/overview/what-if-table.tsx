@@ -1,0 +1,137 @@
+// The predicted changes, a row for each.
+
+import type { Prediction, WhatIf } from "../../data/what-if";
+import {
+  type ByteUnit,
+  chooseByteUnit,
+  chooseTimeUnit,
+  exactUs,
+  formatPercent,
+  inByteUnit,
+  inUnit,
+  significant,
+  type TimeUnit,
+  UNKNOWN,
+} from "../../model/format";
+import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Unknown } from "../../ui/numbers";
+import { Prose } from "../../ui/prose";
+import { Scroll } from "../../ui/scroll";
+
+const NO_SAMPLES = "The number of samples per step is not known.";
+const NO_MEMORY = "The size of a batch was not recorded, or no batch is kept ready.";
+const CROWDED = "No CPU was free: see * below the table.";
+const AHEAD = "Memory of the batches that are kept ready";
+
+/** Step, rate and waits with each change; and what limits then. */
+export function Predictions({ answer: { sentence, limitTexts, basisText, predictions } }: { answer: WhatIf }) {
+  const notes = [...new Set([...limitTexts, basisText, ...predictions.flatMap((one) => one.notes)])];
+  const unit = chooseTimeUnit(predictions.map(({ stepUs }) => stepUs.value));
+  const bytes = chooseByteUnit(predictions.map(({ memoryBytes }) => memoryBytes ?? undefined));
+  const has = {
+    idle: predictions.some(({ idleShare }) => idleShare !== null),
+    memory: predictions.some(({ memoryBytes }) => memoryBytes !== null),
+  };
+  return (
+    <>
+      <p data-testid="what-if-now">
+        <Prose text={sentence} />
+      </p>
+      <Scroll label="What if">
+        <DataTable name="What if" testId="what-if-table">
+          <thead>
+            <tr>
+              <Th column="change" label="Change" numeric={false} />
+              <Th column="step" label="Step" unit={unit} />
+              <Th column="interval" label="90% interval" unit={unit} />
+              <Th column="rate" label="Samples/s" />
+              <Th column="wait" label="Data wait" />
+              {has.idle && <Th column="idle" label="Device idle" />}
+              {has.memory && <Th column="ahead" label="Memory ahead" unit={bytes.name} title={AHEAD} />}
+            </tr>
+          </thead>
+          <tbody>
+            <Rows>
+              {predictions.map((made) => (
+                <PredictionLine key={made.name} made={made} unit={unit} bytes={bytes} has={has} />
+              ))}
+            </Rows>
+          </tbody>
+        </DataTable>
+      </Scroll>
+      {notes.map((note) => (
+        <p class="muted" key={note} data-testid="what-if-note">
+          <Prose text={note} />
+        </p>
+      ))}
+    </>
+  );
+}
+
+type PredictionProps = {
+  readonly made: Prediction;
+  readonly unit: TimeUnit;
+  readonly bytes: ByteUnit;
+  readonly has: { readonly idle: boolean; readonly memory: boolean };
+};
+
+function PredictionLine({ made, unit, bytes, has }: PredictionProps) {
+  const { name, idleShare, memoryBytes } = made;
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      {made.crowded ? <AtBest made={made} unit={unit} /> : <Predicted made={made} unit={unit} />}
+      {has.idle && (
+        <td class="num" data-value={idleShare?.value}>
+          {idleShare === null ? UNKNOWN : formatPercent(idleShare.value)}
+        </td>
+      )}
+      {has.memory && (
+        <td class="num" data-value-bytes={memoryBytes ?? undefined}>
+          {memoryBytes === null ? <Unknown reason={NO_MEMORY} /> : inByteUnit(memoryBytes, bytes)}
+        </td>
+      )}
+    </tr>
+  );
+}
+
+type CellsProps = Pick<PredictionProps, "made" | "unit">;
+
+function Predicted({ made: { stepUs, samplesPerS, waitShare }, unit }: CellsProps) {
+  return (
+    <>
+      <td class="num" data-value-us={stepUs.value} title={exactUs(stepUs.value)}>
+        {inUnit(stepUs.value, unit)}
+      </td>
+      <td class="num" data-low-us={stepUs.low} data-high-us={stepUs.high}>
+        {inUnit(stepUs.low, unit)} to {inUnit(stepUs.high, unit)}
+      </td>
+      <td class="num" data-value={samplesPerS?.value}>
+        {samplesPerS === null ? <Unknown reason={NO_SAMPLES} /> : significant(samplesPerS.value)}
+      </td>
+      <td class="num" data-value={waitShare.value}>
+        {formatPercent(waitShare.value)}
+      </td>
+    </>
+  );
+}
+
+/** What runs there already would have to give way: a bound, and no prediction. */
+function AtBest({ made: { stepUs }, unit }: CellsProps) {
+  return (
+    <>
+      <td class="num">
+        <Unknown reason={CROWDED} />
+      </td>
+      <td class="num" data-low-us={stepUs.value} title={exactUs(stepUs.value)}>
+        at least {inUnit(stepUs.value, unit)}
+      </td>
+      <td class="num">
+        <Unknown reason={CROWDED} />
+      </td>
+      <td class="num">
+        <Unknown reason={CROWDED} />
+      </td>
+    </>
+  );
+}
