@@ -164,8 +164,7 @@ class WorkerMetadata(LibraryThreads, Lifetime):
 class BatchRecords(TypedDict):
     """What is known of the batches that workers made: equally long columns, in order of `started_us`.
 
-    Times are the trace's `ts`; None: not (yet) happened, or not seen. Batches from before the recorded window stand
-    here too, if they were consumed in it.
+    Times are the trace's `ts`; None: not (yet) happened, or not seen. Earlier batches too, if consumed in the window.
     """
 
     loader: list[int]  # index into `loaders`
@@ -245,8 +244,7 @@ LINES_VERSION: Final = 1  # of `LineSamples`: a reader leaves out what has a hig
 LINES_VERSION_NATIVE: Final = 2  # with native frames: who does not know them would take them for the user's code
 
 LineSampler = Literal["outside", "inside"]
-"""Who took the samples: a process that reads this one's memory; or a thread of each that is sampled, which runs only
-where Python's lock (the GIL) is free, so that each of its samples stands for the time since the one before."""
+"""A process that reads this one's memory; or a thread of each, whose samples stand for the time since the last."""
 
 
 class _LineFrames(TypedDict):
@@ -297,12 +295,6 @@ class SampledLines(TypedDict):
     state: list[int]  # index into THREAD_STATES; -1: the sampler cannot tell
 
 
-class SampledHolder(SampledLines):
-    """The stacks of a thread of the training process that had Python's lock, and ran no stage."""
-
-    name: str  # as in `ThreadSamples.holders`
-
-
 class LineSamples(TypedDict, total=False):
     """Python stacks of the training thread, of threads that run stages, and of DataLoader workers, in the window."""
 
@@ -312,7 +304,8 @@ class LineSamples(TypedDict, total=False):
     frames: LineFrames
     stacks: LineStacks
     threads: list[SampledLines]
-    holders: list[SampledHolder]
+    holders: list[SampledLines]  # threads of the training process that had Python's lock, and ran no stage
+    holder_names: list[str]  # theirs, as in `ThreadSamples.holders`
     clock_error_us: float  # reading one stack took this long (p99): a sample's time is known to within it
     cpu_us: float  # what taking the samples cost; outside, that of `ThreadSamples` is in it
     unread: int  # samples whose stack could not be read

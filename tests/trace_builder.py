@@ -224,7 +224,8 @@ class TraceBuilder:
             "since_us": since, "stack": ends, "state": list(states) or [0] * len(ends),
         }  # fmt: skip
         if holder:
-            lines.setdefault("holders", []).append({**thread, "training": False, "name": holder})
+            lines.setdefault("holders", []).append({**thread, "training": False})
+            lines.setdefault("holder_names", []).append(holder)
         else:
             lines["threads"].append(thread)
         lines |= more

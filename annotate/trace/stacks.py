@@ -23,7 +23,6 @@ from annotate.trace_format import (
     LineSampler,
     LineSamples,
     NativeFacts,
-    SampledHolder,
     SampledLines,
 )
 
@@ -51,7 +50,7 @@ def line_samples(
     tree, libraries = _Tree(known), _libraries()
     native = None if states.native is None else Joined(states.native, known)
     threads: list[SampledLines] = []
-    holders: list[SampledHolder] = []
+    holders: dict[str, SampledLines] = {}
     for number, thread in enumerate(states.threads):
         mine, name = rows[rows["thread"] == number], states.names.get(thread.tid, "")
         if not (mine["stack"] >= 0).any():
@@ -59,12 +58,13 @@ def line_samples(
         if not thread.beside or thread.tid in elsewhere:
             threads.append(_columns(thread, mine, clock, tree, native))
         elif name:
-            holders.append({**_columns(thread, mine, clock, tree, native), "name": name})
+            holders[name] = _columns(thread, mine, clock, tree, native)
     found: LineSamples = {
         "version": LINES_VERSION,
         "sampler": sampler,
         "threads": threads,
-        "holders": holders,
+        "holders": list(holders.values()),
+        "holder_names": list(holders),
         "clock_error_us": round(known["took_ns"] / 1000, 3),
         "cpu_us": round(states.cpu_ns / 1000, 3),
         "unread": known["unread"],

@@ -55,10 +55,6 @@ class Thread(msgspec.Struct):
     state: list[Index] = []
 
 
-class Holder(Thread):
-    name: str = ""
-
-
 class Lines(msgspec.Struct):
     version: int = LINES_VERSION
     sampler: LineSampler = "outside"
@@ -66,7 +62,8 @@ class Lines(msgspec.Struct):
     frames: Frames = msgspec.field(default_factory=Frames)
     stacks: Nodes = msgspec.field(default_factory=Nodes)
     threads: tuple[Thread, ...] = ()
-    holders: tuple[Holder, ...] = ()
+    holders: tuple[Thread, ...] = ()
+    holder_names: tuple[str, ...] = ()
     clock_error_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] = 0.0
     cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
     unread: Number = 0
@@ -109,8 +106,8 @@ def read_line_samples(lines: Lines, origin_ns: int, diagnostics: DiagnosticsColl
         stacks=Stacks(tuple(_frames(lines)), int64(lines.stacks.parent), int64(lines.stacks.frame)),
         threads=tuple(_thread(thread, origin_ns) for thread in whole),
         holders={
-            holder.name[:MOST_LABEL]: _thread(holder, origin_ns)
-            for holder in lines.holders[:MOST_SETTINGS]
+            name[:MOST_LABEL]: _thread(holder, origin_ns)
+            for name, holder in zip(lines.holder_names[:MOST_SETTINGS], lines.holders, strict=False)
             if _is_whole(holder, nodes, origin_ns)
         },
         is_outside=lines.sampler == "outside",

@@ -63,7 +63,7 @@ class RecordNames:
             return self._hasher.path(text)
         if key == "function":
             return self._function(text)
-        return self._hasher.label(text) if key in ("name", "dataset", "holders") else self._hasher.of(text)
+        return self._hasher.label(text) if key in ("name", "dataset") else self._hasher.of(text)
 
     def _function(self, name: str) -> str:
         return name if name in self._public else self._hasher.function(name)

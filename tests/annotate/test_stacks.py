@@ -236,8 +236,9 @@ def test_the_training_thread_is_sampled_and_so_are_other_threads_that_ran_stages
     assert training["training"]
     assert line_samples(states, clock, ())["holders"] == []
     states.names[beside.native_id or 0] = "burner"
-    (holder,) = line_samples(states, clock, ())["holders"]
-    assert holder["name"] == "burner" and holder["tid"] == beside.native_id and not holder["training"]
+    known = line_samples(states, clock, ())
+    (holder,) = known["holders"]
+    assert known["holder_names"] == ["burner"] and holder["tid"] == beside.native_id and not holder["training"]
     assert line_samples(states, clock, {beside.native_id or 0})["holders"] == []
     both = line_samples(states, clock, {beside.native_id or 0})["threads"]
     assert [thread["training"] for thread in both] == [True, False]

@@ -50,7 +50,7 @@ def record(secret: str) -> dict[str, Any]:
         "lines": {"version": 1, "sampler": "outside", "names": [secret, f"/lib/{secret}.py", f"x = {secret}"],
                   "frames": {"function": [0], "file": [1], "line": [3], "first": [1], "source": [2]},
                   "stacks": {"parent": [-1], "frame": [0]}, "threads": [], "libraries": [f"/lib/{secret}"],
-                  "holders": [{"pid": 1, "tid": 2, "name": secret}],
+                  "holders": [{"pid": 1, "tid": 2, "files": [secret]}], "holder_names": [secret],
                   "recorder": f"/{secret}", "unseen": [secret], "why_not": secret},
     }  # fmt: skip
 
@@ -80,7 +80,7 @@ def test_a_thread_that_had_the_lock_has_one_name_in_all_places() -> None:
     known = json.loads(anonymous(TraceBuilder(dataPipeline=record(SECRET)).step(0, 100).wait(1, 30).json()))[
         "dataPipeline"
     ]
-    assert known["thread_samples"]["holders"] == [holder["name"] for holder in known["lines"]["holders"]]
+    assert known["thread_samples"]["holders"] == known["lines"]["holder_names"]
 
 
 def numbers(capture: Capture) -> list[object]:
