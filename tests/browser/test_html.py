@@ -174,9 +174,7 @@ def test_several_captures_in_one_file(page: Any, tmp_path: Path) -> None:
         )
 
 
-def test_few_captures_have_whole_sentences_in_the_table_of_all_and_each_of_many_two_lines(
-    page: Any, tmp_path: Path
-) -> None:
+def test_few_captures_have_whole_sentences_and_each_of_many_two_lines(page: Any, tmp_path: Path) -> None:
     write(tmp_path / "report.html", V100, GOLDEN / "annotate_workers2.pt.trace.json.gz")
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto((tmp_path / "report.html").as_uri() + "#view=captures")

@@ -28,6 +28,7 @@ VIEWS = {
 """And what each has in the end, one of them: before that there may be nothing to be too wide."""
 
 WIDTHS: Final = (390, 768, 1440, 2560)
+APPEND: Final = "(part, html) => part.insertAdjacentHTML('beforeend', html)"
 LAYOUT: Final = Path(__file__).with_name("layout.js").read_text(encoding="utf-8")
 NOT_AT_ALL_WIDTHS: Final = {"captures-toggle", "capture-option", "perfetto-frame"}
 """The list of captures is folded where there is no room for it beside the view; Perfetto has more room, or none."""
@@ -98,18 +99,40 @@ def test_what_if_is_for_fingers_too(tab: Tab, host: Host) -> None:
     assert "Nothing chosen" not in tab.find("what-if-form").inner_text()
 
 
-def test_a_long_check_and_a_long_line_of_code_stay_on_a_phone(tab: Tab, host: Host) -> None:
+def test_a_long_check_stays_on_a_phone(tab: Tab, host: Host) -> None:
     tab.page.set_viewport_size({"width": 390, "height": 900})
+    body = first_finding(tab, host)
+    check = "Batches that the DataLoader hands over too late " * 3
+    body.evaluate(APPEND, f"<table class=abstained><tr><th scope=row>{check}</th><td>{check}</td></tr></table>")
+    assert tab.frame.locator("html").evaluate("page => page.scrollWidth <= window.innerWidth")
+
+
+def test_a_long_line_of_code_is_never_cut_off(tab: Tab, host: Host) -> None:
+    body = first_finding(tab, host)
+    code = "persistent_workers=True, " * 19
+    body.evaluate(APPEND, f"<div class=code><pre><code>{code}</code></pre></div>")
+    for width in (390, 820, 1440):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        assert body.locator("pre").last.evaluate("pre => pre.scrollWidth <= pre.clientWidth"), f"at {width} px"
+        assert tab.frame.locator("html").evaluate("page => page.scrollWidth <= window.innerWidth")
+
+
+def first_finding(tab: Tab, host: Host) -> Any:
     tab.page.goto(f"{in_stand_in(host.url)}&p.data_pipeline.view=findings&p.data_pipeline.capture={V100}")
     body = tab.find("finding").first.locator(".finding-body")
     body.wait_for(timeout=TIMEOUT_MS)
-    check = "Batches that the DataLoader hands over too late " * 3
-    code = "persistent_workers=True, " * 9
-    put = "(part, html) => part.insertAdjacentHTML('beforeend', html)"
-    body.evaluate(put, f"<table class=abstained><tr><th scope=row>{check}</th><td>{check}</td></tr></table>")
-    body.evaluate(put, f"<div class=code><pre><code>{code}</code></pre></div>")
-    assert body.locator("pre").last.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
-    assert tab.frame.locator("html").evaluate("page => page.scrollWidth <= window.innerWidth")
+    return body
+
+
+def test_the_chain_of_a_gap_names_every_link_in_full(tab: Tab, host: Host) -> None:
+    tab.page.goto(f"{in_stand_in(host.url)}&p.data_pipeline.view=gaps&p.data_pipeline.capture={V100}")
+    chain = tab.find("chain")
+    chain.wait_for(timeout=TIMEOUT_MS)
+    chain.locator("button").last.evaluate("name => name.textContent = 'hipLaunchKernel'")
+    cut = "list => [...list.querySelectorAll('li > *')].filter(one => one.scrollWidth > one.clientWidth).length"
+    for width in (390, 820, 1200, 1440):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        assert chain.evaluate(cut) == 0, f"at {width} px"
 
 
 def test_what_if_takes_a_batch_and_a_stage_on_the_device(tab: Tab, host: Host) -> None:

@@ -120,7 +120,12 @@ function Numbers({ part, unit, wholeUs, queuedUs }: NumbersProps) {
       </span>
       <span class="cause-note tabular" title={exactUs(part.us)}>
         {inUnit(part.us, unit)} {unit}
-        {queuedUs !== undefined && queuedUs > 0 && <>, {shareWords(queuedUs, wholeUs)} launched but not started</>}
+        {queuedUs !== undefined && queuedUs > 0 && (
+          <>
+            : {shareWords(part.us - queuedUs, wholeUs)} launched late, {shareWords(queuedUs, wholeUs)} launched but not
+            started
+          </>
+        )}
       </span>
     </>
   );

@@ -12,8 +12,7 @@ export function Code({ text, testId }: { text: string; testId?: string }) {
   };
   return (
     <div class="code" data-testid={testId}>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line scrolls, also by keyboard */}
-      <pre tabIndex={0}>
+      <pre>
         <code>{text}</code>
       </pre>
       <button type="button" class="link" aria-live="polite" onClick={() => void copy()}>

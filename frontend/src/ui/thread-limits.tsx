@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import type { Capture, Device, LimitedBy } from "../contract/report";
 import { CAUSES } from "../contract/words";
 import { formatDuration } from "../model/format";
@@ -19,25 +20,28 @@ export function ThreadLimits({ capture, device }: { capture: Capture; device?: D
       <h2>
         <Explained text={meaningOfTerm("limited by") ?? ""}>What limited the training thread</Explained>
       </h2>
-      <ul data-testid="thread-limits">
+      <dl class="thread-limits" data-testid="thread-limits">
         {rows.map(({ name, limits }) => (
-          <li key={name} title={`Time waiting for the GIL: give or take ${formatDuration(limits.gil_error)} (95%)`}>
-            {name}: <Prose text={limits.text} />
-          </li>
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd title={`Time waiting for the GIL: give or take ${formatDuration(limits.gil_error)} (95%)`}>
+              <Prose text={limits.text} />
+            </dd>
+          </Fragment>
         ))}
-      </ul>
+      </dl>
     </section>
   );
 }
 
 function deviceRows({ limited_by_us }: Device): readonly Row[] {
-  return Object.entries(limited_by_us).map(([cause, limits]) => ({ name: `idle: ${labelOf(CAUSES, cause)}`, limits }));
+  return Object.entries(limited_by_us).map(([cause, limits]) => ({ name: `Idle: ${labelOf(CAUSES, cause)}`, limits }));
 }
 
 function hostRows({ loader, thread_samples }: Capture): readonly Row[] {
   const parts: readonly (readonly [string, LimitedBy | undefined])[] = [
-    ["data wait", loader?.limited_by_us],
-    ["outside data wait", thread_samples?.host_limited_by_us],
+    ["Data wait", loader?.limited_by_us],
+    ["Outside data wait", thread_samples?.host_limited_by_us],
   ];
   return parts.flatMap(([name, limits]) => (limits === undefined ? [] : [{ name, limits }]));
 }

@@ -60,7 +60,7 @@ def test_a_rank_without_a_capture_is_said(run: Path, capsys: pytest.CaptureFixtu
 def test_captures_that_do_not_belong_are_left_out_in_a_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     TraceBuilder().step(0, 100).write(run / "plain.pt.trace.json")
     assert main(["ranks", str(run)]) == 0
-    assert "plain.pt.trace.json is left out: it does not say its rank" in capsys.readouterr().err
+    assert "plain.pt.trace.json is left out: it says no rank" in capsys.readouterr().err
 
 
 def test_a_folder_without_ranks_is_nothing_to_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

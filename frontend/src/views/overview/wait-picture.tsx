@@ -35,6 +35,10 @@ export function WaitPicture({ capture: { loader, devices } }: { capture: Capture
   ];
   return (
     <figure class="wait-picture" data-testid="wait-picture">
+      <figcaption class="table-head">
+        <h2>Data wait, exposed and hidden</h2>
+        <PictureMenu name="Data wait" />
+      </figcaption>
       {rows
         .filter(({ us }) => us > 0)
         .map(({ name, us, parts }) => (
@@ -48,10 +52,9 @@ export function WaitPicture({ capture: { loader, devices } }: { capture: Capture
               .map((part) => ({ ...part, name: `${part.name} ${formatDuration(part.us)},` }))}
           />
         ))}
-      <figcaption class="muted table-head">
-        <span data-testid="wait-sentence">{loader?.wait_sentence}</span>
-        <PictureMenu name="Data wait" />
-      </figcaption>
+      <p class="muted" data-testid="wait-sentence">
+        {loader?.wait_sentence}
+      </p>
     </figure>
   );
 }

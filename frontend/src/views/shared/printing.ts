@@ -31,7 +31,7 @@ let isAsked = false;
 
 /** Of this page alone, once all of it is drawn: the page around it would print what is in sight. */
 export function printPage(): void {
-  if (isAsked) return; // of two clicks the second comes while the first waits
+  if (isAsked) return; // a second click while views are still fetched
   const onScreen = theme.value;
   isAsked = true;
   show(true, "light");
