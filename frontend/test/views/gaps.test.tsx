@@ -149,7 +149,7 @@ it("sorts gaps by any column, unknown values last, equal ones by their length", 
 it("says what limits a cause, in the report's words, and nothing where nothing is worth a word", () => {
   const limits = { gil: 12, gil_error: 2, samples: 60, text: "waiting for Python's lock (GIL) 12 µs (80.0%)" };
   open({ devices: [device({ gaps, limited_by_us: { launch: limits, data_wait: { ...limits, text: "" } } })] }, "gaps");
-  expect(find("thread-limits").textContent).toBe("idle: launch: waiting for Python's lock (GIL) 12 µs (80.0%)");
+  expect(find("thread-limits").textContent).toBe("Idle: launchwaiting for Python's lock (GIL) 12 µs (80.0%)");
   const heading = find("thread-limits").previousElementSibling?.querySelector("button");
   expect(heading?.title).toContain("Python's lock (GIL)");
 });
