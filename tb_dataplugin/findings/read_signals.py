@@ -24,6 +24,7 @@ from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
 from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
+from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
@@ -80,7 +81,7 @@ def read_signals(results: Results) -> Signals:
         worker_processes=pipeline.workers if pipeline else (),
         workers=_workers(flow.workers) if flow.workers else None,
         costs=loop.costs,
-        collecting_us=_collecting(pipeline),
+        collecting_us=_all_collecting(pipeline),
         load=results.load,
         throughput=results.throughput,
         copies=_copies(results.copies[0], results) if results.copies and results.copies[0] else None,
@@ -99,7 +100,8 @@ def read_signals(results: Results) -> Signals:
         taken=find_taken_cpus(results),
         recorder=find_recorder_load(results),
         rhythm=results.sawtooth,
-        wait_collecting_us=_collecting_in_wait(results),
+        wait_collecting_us=_collecting(results.loop.limits.data_wait if results.loop.limits else None),
+        step_collecting_us=_collecting(results.loop.limits.outside if results.loop.limits else None),
         collections=_collections(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
@@ -163,7 +165,7 @@ def _causes(device: DeviceAttribution | None) -> dict[Cause, float]:
     return {} if device is None else {name: _us(time) for name, time in device.by_cause_ns.items()}
 
 
-def _collecting(pipeline: PipelineInfo | None) -> float | None:
+def _all_collecting(pipeline: PipelineInfo | None) -> float | None:
     thread = pipeline.training_thread if pipeline else None
     return None if thread is None or thread.gc_ns is None else _us(thread.gc_ns)
 
@@ -173,8 +175,7 @@ def _collections(results: Results) -> Collections:
     return Collections(len(found), _us(found.total_ns), 0 < len(found) < FEW)
 
 
-def _collecting_in_wait(results: Results) -> float | None:
-    limits = results.loop.limits.data_wait if results.loop.limits else None
+def _collecting(limits: Limits | None) -> float | None:
     return None if limits is None else _us(limits.training.gc_ns)
 
 

@@ -243,6 +243,8 @@ class Signals:
     wait_collecting_us: float | None = None
     """Data wait in which the training process was in Python's garbage collector; None where that is not known."""
 
+    step_collecting_us: float | None = None
+    """The training thread in that collector, outside the data wait; None where that is not known."""
     collections: Collections = field(default_factory=Collections)
     """Which of `collecting_us` fall on any stage by chance."""
     shared_lock: SharedLock | None = None

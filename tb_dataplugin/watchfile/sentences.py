@@ -56,7 +56,7 @@ def outside_text(outside: Outside) -> str:
 
 def _between(outside: Outside, before: str) -> str:
     """When it is, as far as that was recorded."""
-    if outside.between_us is None and not outside.epochs:
+    if outside.between_us is None and outside.epochs < 2:
         return ""
     if outside.between_us is None:
         return f"{before}{duration(outside.us / outside.epochs)} for each of {count(outside.epochs)} epochs"
