@@ -12,7 +12,10 @@ from tb_dataplugin.findings.signals import Signals
 
 PIXELS: Final = "pixels = np.asarray(image)\nresult = table[pixels]  # one array operation, instead of {place}"
 TOKENS: Final = "ids = [vocabulary[t] for t in tokens]  # once per text, stored beside it, instead of {place}"
-NUMBERS: Final = "self.values = torch.tensor(rows)  # once, in __init__; then a slice of it, instead of {place}"
+NUMBERS: Final = (
+    "self.values = torch.tensor([list(map(float, row)) for row in rows])  # once, in __init__; "
+    "then a slice of it, instead of {place}"
+)
 
 _OVER_TOKENS: Final = re.compile(
     r"\b(?:\w*vocab\w*|\w*tok(?:en)?s?|words?|text|sentence|stoi)\b|\.(?:split|encode)\(|\bord\("

@@ -17,10 +17,20 @@ ADVICE: Final = (
     "Where collate pads to a batch's longest sample, put samples of like length into one batch, or cut the few that "
     "are much longer than the rest; batches of a fixed number of tokens, not of samples, are alike in size too."
 )
-CODE: Final = (
-    "# sampler: shuffle, sort a thousand indices at a time by length, cut them into batches, shuffle the batches\n"
-    "DataLoader(dataset, batch_sampler=LengthGrouped(lengths, batch_size))"
-)
+CODE: Final = """\
+class LengthGrouped:  # a batch sampler; lengths: one number for each sample
+    def __init__(self, lengths, size):
+        self.lengths, self.size = lengths, size
+    def __len__(self):
+        return -(-len(self.lengths) // self.size)
+    def __iter__(self):
+        count, size, step = len(self.lengths), self.size, 100 * self.size
+        order = random.sample(range(count), count)
+        parts = [sorted(order[at : at + step], key=self.lengths.__getitem__) for at in range(0, count, step)]
+        batches = [part[at : at + size] for part in parts for at in range(0, len(part), size)]
+        yield from random.sample(batches, len(batches))
+
+DataLoader(dataset, batch_sampler=LengthGrouped(lengths, size))"""
 
 
 @rule(title="Batches of very different sizes", about="host")
@@ -36,7 +46,7 @@ def check(signals: Signals) -> Finding | None:
         title=f"{which} {percent(uneven.largest_us / uneven.own_us)} of the time of "
         f"{plural(uneven.steps, 'step')} outside the data wait",
         advice=ADVICE,
-        evidence=tuple(_evidence(uneven)),
+        evidence=(*_evidence(uneven), *_where(signals)),
         gain_us_per_step=gain,
         code=CODE,
         confidence="likely",
@@ -50,3 +60,12 @@ def _evidence(uneven: UnevenSignals) -> Iterator[Evidence]:
     yield share("largest_batches", uneven.largest_us / uneven.own_us, "step", f"size of a batch: {sizes}")
     text = f"steps with more bytes take longer: {duration(uneven.excess_us)} for what is beyond the usual size"
     yield time("beyond_usual_size", uneven.excess_us, text)
+
+
+def _where(signals: Signals) -> Iterator[Evidence]:
+    """Which function makes the batches."""
+    names = [row.stage.name for row in signals.stages if row.stage.kind == "collate"]
+    for name in names[:1]:
+        place = signals.stage_places.get(name)
+        if place:
+            yield Evidence("collate_at", f"{name} makes the batches ({place})", stage=name)

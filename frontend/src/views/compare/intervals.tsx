@@ -10,7 +10,7 @@ import { fillStyle } from "../../ui/swatch";
 
 /** Why a row may be "not significant" beside an interval without 0 in it. */
 export const JUDGED =
-  "Judged together with all rows of the table: among many rows the intervals of some leave out 0 by chance. The interval is for this row alone.";
+  "Judged together with all rows of the table: among many rows the intervals of some leave out 0 by chance, so with few captures of a side none may be certain enough. More captures settle it. The interval is for this row alone.";
 
 const DIRECTIONS = new Set(["faster", "slower", "more", "less"]);
 

@@ -25,7 +25,7 @@ def test_a_python_loop_over_pixels_or_tokens_is_named(source: str, over: str) ->
 @pytest.mark.parametrize(
     ("source", "example"),
     (
-        ("window = [[float(r[c]) for c in COLS] for r in self.rows[i:mid]]", "self.values = torch.tensor(rows)"),
+        ("window = [[float(r[c]) for c in COLS] for r in self.rows[i:mid]]", "self.values = torch.tensor("),
         ("ids = [self.vocab.get(w, 1) for w in words]", "ids = [vocabulary[t] for t in tokens]"),
         ("kept = [row for row in rows if row.valid]", ""),
     ),

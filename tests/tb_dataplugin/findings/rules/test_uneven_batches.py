@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tb_dataplugin.analyses.uneven_batches import judge
+from tb_dataplugin.findings.rules.uneven_batches import CODE
 from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of
 from tests.trace_builder import TraceBuilder
 
@@ -61,3 +65,14 @@ def test_sizes_that_have_nothing_to_do_with_the_time_are_hardly_ever_taken_for_t
     random = np.random.default_rng(3)
     found = sum(judge(random.lognormal(size=24), random.lognormal(size=24)) is not None for _ in range(100))
     assert found <= 4
+
+
+def test_the_code_to_copy_gives_each_sample_once_in_batches_of_like_length() -> None:
+    names: dict[str, Any] = {"random": random.Random(1)}
+    exec(CODE.partition("\n\n")[0], names)
+    lengths = [number * 37 % 500 for number in range(1003)]
+    batches = list(sampler := names["LengthGrouped"](lengths, 8))
+    assert sorted(index for batch in batches for index in batch) == list(range(1003))
+    assert len(batches) == len(sampler)
+    spread = [max(lengths[i] for i in batch) - min(lengths[i] for i in batch) for batch in batches]
+    assert sorted(spread)[len(spread) // 2] < 20  # of 500
