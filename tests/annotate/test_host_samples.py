@@ -32,6 +32,10 @@ class Numbers(Dataset[int]):
         return index
 
 
+OTHER = os.getpid() + 1
+"""Number of a process that is not this one, whichever number this one was given."""
+
+
 def machine(root: Path, busy: int, read: int, throttled: str = "throttled_usec") -> None:
     """A machine with two cores, on which each figure has grown by so much."""
     files = {
@@ -43,7 +47,7 @@ def machine(root: Path, busy: int, read: int, throttled: str = "throttled_usec")
         "proc/net/dev": f"Inter-|\n face |\n    lo: {read} 0 0 0 0 0 0 0 9\n  eth0:{read} 0 0 0 0 0 0 0 {2 * read} 0\n",
         f"proc/{os.getpid()}/io": f"rchar: {read}\nwchar: 5\nsyscr: 1\nsyscw: 1\nread_bytes: {read // 2}\n",
         f"proc/{os.getpid()}/statm": f"900 {read} 5 1 0 9 0\n",
-        "proc/4321/statm": f"900 {2 * read} 5 1 0 9 0\n",
+        f"proc/{OTHER}/statm": f"900 {2 * read} 5 1 0 9 0\n",
         "sys/fs/cgroup/cpu.stat": f"nr_periods 3\n{throttled} {read}\n",
         "sys/block/sda/size": "1",
         "sys/block/loop0/size": "1",
@@ -68,7 +72,7 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("throttled", "us"), [("throttled_usec", 2000.0), ("throttled_time", 2.0)])
 def test_every_counter_tells_what_the_machine_does(tmp_path: Path, throttled: str, us: float) -> None:
     machine(tmp_path, 0, 0, throttled)
-    sources = host_sources(lambda: [os.getpid(), 4321, 999_999_999], tmp_path)
+    sources = host_sources(lambda: [os.getpid(), OTHER, 999_999_999], tmp_path)
     machine(tmp_path, 25, 1000, throttled)
     (tmp_path / "proc/stat").write_text(
         f"cpu 0\n{core_line(0, 0)[:-1]}0\ncpu0 25 0 0 1075 0 0 0 0\ncpu1 0 0 0 1000 0\n"
