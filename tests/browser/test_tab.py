@@ -166,10 +166,16 @@ def test_two_captures_are_compared_as_on_the_command_line(tab: Tab, host: Host) 
     intervals = [plain(cell.inner_text()) for cell in tab.find("interval").all()]
     waits = [part for part in typed["parts"] if part["kind"] == "data_wait_by_stage"]
     assert {(part["outcome"], part["interval_text"]) for part in waits} == {("unknown", "needs repeated runs")}
-    assert "unknown, needs repeated runs" in tab.find("common-words").inner_text()
+    said_once = [words.inner_text() for words in tab.find("common-words").all()]
+    assert any("unknown, needs repeated runs" in words for words in said_once)
     kinds = ("part", "stage")
     rows = sorted(
-        (row for row in [*typed["parts"], *typed["stages"]] if row not in waits),
+        (
+            row
+            for row in [*typed["parts"], *typed["stages"]]
+            if row not in waits
+            and not (row["name"].startswith("rest:") and len(said_once) > 1)  # where no samples fell there
+        ),
         key=lambda row: kinds.index(row["kind"]),
     )
     assert intervals == [
