@@ -8,7 +8,8 @@ from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import StepLineSignal
-from tb_dataplugin.findings.signals import LockSignals, Signals
+from tb_dataplugin.findings.lock_signals import LockSignals
+from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import LOCK, ONE_HOLDER
 from tb_dataplugin.units import percent
 

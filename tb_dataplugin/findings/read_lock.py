@@ -9,7 +9,7 @@ from annotate.trace_format import OWN_THREAD
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.thread_limits import Limits, ThreadLimits
 from tb_dataplugin.findings.line_signals import read_holders
-from tb_dataplugin.findings.signals import LockSignals
+from tb_dataplugin.findings.lock_signals import LockSignals
 
 
 def read_lock(found: ThreadLimits, lines: HotLines | None) -> LockSignals | None:

@@ -18,9 +18,10 @@ from tb_dataplugin.findings.lock import (
     lock_share,
     lock_words,
 )
+from tb_dataplugin.findings.lock_signals import LockSignals
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import LockSignals, Signals
+from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.step_work import line_with_lock
 from tb_dataplugin.units import duration, percent
