@@ -11,6 +11,7 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import duration, percent
+from tb_dataplugin.whatif.change import TRANSFER, Change
 from tb_dataplugin.words import GAIN_BOUND
 
 OF_STEP: Final = f"{GAIN_BOUND}_of_step"
@@ -64,10 +65,36 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     given_back = max(0.0, min(given_back, most - saved))
     given_back = given_back if given_back >= WORTH_SAYING * signals.loop_us else 0.0
     saved = min(saved, most)
+    foreseen = _foreseen(signals, _shorter(rows, 1 - part), saved + given_back)
+    saved, given_back = (foreseen.ratio * us for us in (saved, given_back))
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
     given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
-    return Saving(saved + given_back, (_derivation(signals, saved, caused, building, given_back),), given_back)
+    why = (_derivation(signals, saved, caused, building, given_back), *foreseen.why)
+    return Saving(saved + given_back, why, given_back)
+
+
+def _shorter(rows: Iterable[StageCalls], left: float) -> Change:
+    """Of these stages' own time only the part `left`."""
+    return Change(own=tuple((path, left) for path in dict.fromkeys(row.path for row in rows)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Foreseen:
+    """By how much `whatif` allows more or less than the capture by itself, and what it says then."""
+
+    ratio: float = 1.0
+    why: tuple[Evidence, ...] = ()
+
+
+def _foreseen(signals: Signals, change: Change, saved_us: float) -> _Foreseen:
+    by_itself = signals.per_step(saved_us)
+    if signals.foresight is None or not by_itself:
+        return _Foreseen()
+    promise = signals.foresight.held(change, by_itself)
+    most = signals.per_step(most_saved_us(signals)) or by_itself
+    us = by_itself if promise.us_per_step is None else min(most, promise.us_per_step)
+    return _Foreseen(us / by_itself, promise.why) if us != by_itself else _Foreseen()
 
 
 def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
@@ -163,13 +190,17 @@ def saved_on_the_way(signals: Signals, transfer: StageWait, remains_us: float) -
     on_way = signals.in_steady_state(signals.on_way_us)
     busy = 1.0 if workers is None else workers.busy * workers.alive / workers.workers
     most = min(cost, max(transfer.cost_us, min(on_way, (1 - busy) * signals.loop_us)))
+    is_own = workers is None or duration(most) == duration(transfer.cost_us)
+    most = min(cost, transfer.cost_us) if is_own else most
     saved = max(0.0, most - remains_us)
-    if workers is None or duration(most) == duration(transfer.cost_us):
-        return Saving(max(0.0, min(cost, transfer.cost_us) - remains_us))
+    foreseen = _foreseen(signals, Change(stages=((TRANSFER, 1 - saved / most if most else 1.0),)), saved)
+    saved *= foreseen.ratio
+    if workers is None or is_own:
+        return Saving(saved, foreseen.why)
     steps = signals.step_count or 0
     waited, goes = (duration(part / (steps or 1)) for part in (signals.on_way_us, saved))
     text = (
         f"the training thread waits {waited}{' per step' if steps else ''} for finished batches on their way, of which "
         f"{goes} can go: the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     )
-    return Saving(saved, (time(GAIN_BOUND, saved, text),))
+    return Saving(saved, (time(GAIN_BOUND, saved, text), *foreseen.why))

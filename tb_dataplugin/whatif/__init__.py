@@ -2,7 +2,15 @@
 
 from tb_dataplugin.whatif.change import Change, parse_changes, parse_workers
 from tb_dataplugin.whatif.fitting import fit_loop
-from tb_dataplugin.whatif.prediction import Prediction, Range, predict, predict_all, telling_changes, usual_changes
+from tb_dataplugin.whatif.prediction import (
+    Prediction,
+    Range,
+    predict,
+    predict_all,
+    soonest_us,
+    telling_changes,
+    usual_changes,
+)
 
 __all__ = [
     "Change",
@@ -13,6 +21,7 @@ __all__ = [
     "parse_workers",
     "predict",
     "predict_all",
+    "soonest_us",
     "telling_changes",
     "usual_changes",
 ]

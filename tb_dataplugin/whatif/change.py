@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import ceil
+from operator import eq
 
 import numpy as np
 
@@ -29,7 +30,8 @@ _CONTAINS_THE_OTHERS = ("sample", "wrapper")
 @dataclass(frozen=True, slots=True)
 class Change:
     """None: as captured. `stages`: names, each with the factor of its time, with what it calls; see `parse_stage`.
-    `batch`: samples of a batch; `moved`: stages that the device does. Of these and `pin` see `unknown`.
+    `own`: chains of stages, each with the factor of what its last stage takes itself. `batch`: samples of a batch;
+    `moved`: stages that the device does. Of these and `pin` see `unknown`.
     """
 
     workers: int | None = None
@@ -39,6 +41,7 @@ class Change:
     batch: int | None = None
     pin: bool | None = None
     moved: tuple[str, ...] = ()
+    own: tuple[tuple[Path, float], ...] = ()
 
     @property
     def text(self) -> str:
@@ -49,6 +52,7 @@ class Change:
         parts += [] if self.pin is None else ["pin=on"]
         parts += [f"{name}={factor:g}x" for name, factor in self.stages]
         parts += [f"{name}=device" for name in self.moved]
+        parts += [f"{path[-1].name} itself={factor:g}x" for path, factor in self.own]
         return ", ".join(parts) or "unchanged"
 
 
@@ -113,6 +117,8 @@ def check(change: Change, loop: Loop) -> None:
             meant = [known for known in names if known.partition("::")[2].casefold() == name.casefold()]
             hint = f"did you mean {' or '.join(meant)}?" if meant else f"it has {', '.join(names) or 'none'}"
             raise BadRequest(f"the capture has no stage {name}; {hint}")
+    if any(path not in (*loop.build.parts, *loop.receive.parts) for path, _ in change.own):
+        raise BadRequest(f"{change.text} cannot be predicted: the batches of the window spent no time there")
     if change.workers is not None and not 0 <= change.workers <= MOST_WORKERS:
         raise BadRequest(f"workers={change.workers} cannot be predicted; choose 0 to {MOST_WORKERS}")
     if change.prefetch is not None and not 1 <= change.prefetch <= MOST_PREFETCH:
@@ -136,6 +142,8 @@ def changed(loop: Loop, change: Change) -> Loop:
         else:
             of = partial(is_of, name)
             build, receive = scaled(build, factor, of), scaled(receive, factor, of)
+    for path, factor in change.own:
+        build, receive = (scaled(timed, factor, partial(eq, path)) for timed in (build, receive))
     if loop.lock is not None:
         build = _waiting(build, loop.build, loop.lock, new.workers)
     if loop.kept is not None:

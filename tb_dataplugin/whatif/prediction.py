@@ -120,6 +120,19 @@ def predict_all(loop: Loop, changes: Sequence[Change]) -> list[Prediction]:
     return [predict(loop, change) for change in changes]
 
 
+def soonest_us(loop: Loop, change: Change) -> Range:
+    """Of a step: the value of `predict`, and how far its interval reaches at least; a fraction of the work, for whoever
+    asks of many changes. Raises BadRequest as that does.
+    """
+    check(change, loop)
+    new, _ = with_other_workers(with_cost(loop, change, None), loop)
+    orders = _orders(loop, new, np.random.default_rng(0), resampled=False)
+    step_us = float(simulate(new, orders).step_ns.mean()) * _scale(loop, simulate(loop, orders)) / 1e3
+    of_loader = _range(np.array((step_us, step_us)), _model_error(change, loop))
+    device_us = (new.device_ns or 0.0) / 1e3
+    return Range(*(max(time, device_us) for time in (of_loader.value, of_loader.low, of_loader.high)))
+
+
 def predict(loop: Loop, change: Change) -> Prediction:
     """Raises BadRequest for a change that the capture cannot say anything of."""
     check(change, loop)
@@ -205,7 +218,7 @@ def _model_error(change: Change, loop: Loop) -> float:
         (change.batch, loop.batch_size),
     )
     errors = [TRANSFER_ERROR if name == TRANSFER else STAGE_ERROR for name, factor in change.stages if factor != 1]
-    errors += [STAGE_ERROR] if change.moved or change.pin else []
+    errors += [STAGE_ERROR] if change.moved or change.pin or change.own else []
     errors += [SETTINGS_ERROR] if any(asked not in (None, captured) for asked, captured in settings) else []
     return max(errors, default=0.0)
 

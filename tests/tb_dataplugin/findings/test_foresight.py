@@ -1,4 +1,4 @@
-"""What a finding about a setting promises, beside what `whatif` predicts of that setting."""
+"""What a finding promises, beside what `whatif` predicts of the change that it advises."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from annotate.trace_format import Stage
+from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.whatif import Change, fit_loop, predict
+from tb_dataplugin.errors import BadRequest
+from tb_dataplugin.findings.foresight import Foresight
+from tb_dataplugin.whatif import Change, fit_loop, predict, soonest_us
 from tb_dataplugin.whatif.loop import Loop
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, results_of
 from tests.trace_builder import TraceBuilder
@@ -102,3 +106,59 @@ def test_what_if_has_each_worker_make_the_rare_calls_again() -> None:
     on_one_cpu = (predict(replace(loop, cpus=1.0, kept=kept), Change(workers=2)) for kept in (loop.kept, None))
     twice, once = (made.step_us.value for made in on_one_cpu)
     assert twice > 1.2 * once
+
+
+def blurred(wait_us: float = 4000.0) -> Results:
+    """Two workers that compute all the time, almost all of it in one stage, and hold up a step of 10 ms."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 2}], host={"cores": 8})
+    builder.worker(0).worker(1)
+    for number in range(STEPS + 2):
+        start = (number - 2) * 10_000.0 + wait_us - 50
+        spans = {"sample::Pets": (start, 19_900, 9950), "transform::Blur": (start, 19_900, 9950)}
+        consumed = number * 10_000.0 + wait_us if number < STEPS else None
+        builder.batch(number, number % 2, start - 50, start, start + 19_900, consumed, spans, process_cpu_us=9950)
+    for number in range(STEPS):
+        builder.step(10_000.0 * number, 10_000.0).wait(10_000.0 * number, wait_us, "wait::DataLoader")
+    return results_of(builder)
+
+
+def without_blur(loop: Loop, left: float = 0.0) -> Change:
+    return Change(own=tuple((path, left) for path in loop.build.parts if path and path[-1].name == "transform::Blur"))
+
+
+def test_what_a_stage_saves_lies_between_what_the_model_expects_and_the_end_of_its_interval() -> None:
+    results = blurred()
+    loop = fit_loop(results)
+    assert not isinstance(loop, Unavailable)
+    change, foresight = without_blur(loop), Foresight(results)
+    now, step = loop.measured_step_ns / 1e3, predict(loop, change).step_us
+    expected, most = now - step.value, now - step.low
+    assert 0 < expected < most
+    less, between, more = (foresight.held(change, us) for us in (expected / 2, (expected + most) / 2, 2 * most))
+    assert less.us_per_step == pytest.approx(expected) and "predicts about" in less.why[0].text
+    assert between.us_per_step == (expected + most) / 2 and not between.why
+    assert more.us_per_step == pytest.approx(most) and "per step without it, and it takes" in more.why[0].text
+
+
+def test_a_part_of_a_stage_saves_less_than_all_of_it() -> None:
+    results = blurred()
+    loop = fit_loop(results)
+    assert not isinstance(loop, Unavailable)
+    whole, part = (predict(loop, without_blur(loop, left)).step_us.value for left in (0.0, 0.8))
+    assert whole < part < loop.measured_step_ns / 1e3
+    said = Foresight(results).held(without_blur(loop, 0.8), 9999.0).why[0].text
+    assert "with 80.0% of its own time left" in said
+
+
+def test_the_quick_answer_is_that_of_what_if() -> None:
+    loop = fit_loop(blurred())
+    assert not isinstance(loop, Unavailable)
+    quick, whole = soonest_us(loop, without_blur(loop)), predict(loop, without_blur(loop)).step_us
+    assert quick.value == whole.value and quick.low >= whole.low
+
+
+def test_a_stage_that_no_batch_of_the_loop_spent_time_in_keeps_its_own_bound() -> None:
+    results, elsewhere = blurred(), (Stage("user", "validate"),)
+    assert Foresight(results).held(Change(own=((elsewhere, 0.0),)), 1234.0).us_per_step == 1234.0
+    with pytest.raises(BadRequest, match="user::validate itself=0x cannot be predicted"):
+        predict(loop_of(crowded(10_000, 6000)), Change(own=((elsewhere, 0.0),)))
