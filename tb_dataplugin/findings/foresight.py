@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,13 +12,12 @@ from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.units import duration, percent
-from tb_dataplugin.whatif import Change, Prediction, fit_loop, predict, soonest_us
+from tb_dataplugin.whatif import Change, fit_loop, least_us, soonest_us
 from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.words import GAIN_BOUND
 
 WORTH_SAYING: Final = 0.01
 """Part of the step below which a gain is none: steps differ by more."""
-
 
 ALMOST: Final = 0.02
 """Part of a bound by which it may differ from what the model expects: they count a step's time a little differently."""
@@ -36,6 +34,29 @@ class Promise:
     without_gain: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What a step of the loop would take."""
+
+    us: float
+    loop: Loop
+
+    @property
+    def now_us(self) -> float:
+        return self.loop.measured_step_ns / 1e3
+
+    @property
+    def saved_us(self) -> float:
+        return self.now_us - self.us
+
+    def text(self, how: str, change: Change) -> str:
+        steps = f"{how} {duration(self.us)} per step {_words(change)}"
+        return f"{steps}, and it takes {duration(self.now_us)} now"
+
+    def evidence(self, how: str, change: Change) -> Evidence:
+        return time(GAIN_BOUND, self.us, f"`tb-dataplugin whatif` predicts {self.text(how, change)}")
+
+
 class Foresight:
     """The model is fitted when it is first asked: most captures have no finding about such a setting."""
 
@@ -47,25 +68,14 @@ class Foresight:
         loop = fit_loop(self._results)
         return None if isinstance(loop, Unavailable) else loop
 
-    def _predicted(self, change: Change) -> Prediction | None:
-        """None where the model says nothing of that: of the loop, or of so many workers."""
-        with suppress(BadRequest):
-            return predict(self._loop, change) if self._loop else None
-        return None
-
     def promise(self, change: Change, most_us: float | None) -> Promise:
         """Of a setting, per step. `most_us`: what the capture by itself would allow."""
-        made = self._predicted(change)
-        if self._loop is None or made is None or most_us is None:
+        least = None if most_us is None else self._least(change, most_us)
+        if least is None:
             return Promise(most_us)
-        now_us = self._loop.measured_step_ns / 1e3
-        saved_us = now_us - made.least_us
-        if saved_us >= most_us:
-            return Promise(most_us)
-        steps = _steps(change, made.least_us, now_us, "no less than" if made.crowded else "at best")
-        if saved_us < WORTH_SAYING * now_us:
-            return Promise(None, without_gain=steps)
-        return Promise(saved_us, (_predicts(made.least_us, steps),))
+        if least.saved_us < WORTH_SAYING * least.now_us:
+            return Promise(None, without_gain=least.text("no less than", change))
+        return Promise(least.saved_us, (least.evidence("no less than", change),))
 
     def held(self, change: Change, by_itself_us: float) -> Promise:
         """Of less work, per step. `by_itself_us`: what the capture by itself would allow. It stands where it lies
@@ -74,21 +84,26 @@ class Foresight:
         change = self._known(change)
         if self._loop is None or change == Change():
             return Promise(by_itself_us)
-        with suppress(BadRequest):
-            now_us, soonest = self._loop.measured_step_ns / 1e3, soonest_us(self._loop, change)
-            expected_us = now_us - soonest.value
-            if by_itself_us <= (1 - ALMOST) * expected_us:
-                return Promise(expected_us, (_predicts(soonest.value, _steps(change, soonest.value, now_us, "about")),))
-            if by_itself_us > now_us - soonest.low:
-                return self._at_best(change, by_itself_us, now_us)
-        return Promise(by_itself_us)
-
-    def _at_best(self, change: Change, by_itself_us: float, now_us: float) -> Promise:
-        least_us = predict(self._loop, change).least_us if self._loop else 0.0
-        if now_us - least_us >= by_itself_us:
+        expected = _Step(soonest_us(self._loop, change).value, self._loop)
+        if by_itself_us <= (1 - ALMOST) * expected.saved_us:
+            return Promise(expected.saved_us, (expected.evidence("about", change),))
+        least = self._least(change, by_itself_us)
+        if least is None:
             return Promise(by_itself_us)
-        steps = _steps(change, least_us, now_us, "at best")
-        return Promise(max(0.0, now_us - least_us), (_predicts(least_us, steps),))
+        return Promise(max(0.0, least.saved_us), (least.evidence("no less than", change),))
+
+    def _least(self, change: Change, allowed_us: float) -> _Step | None:
+        """The shortest that a step gets; None where that allows as much, or nothing is known of it: of the loop, or of
+        so many workers.
+        """
+        if self._loop is None:
+            return None
+        with suppress(BadRequest):
+            if _Step(soonest_us(self._loop, change).low, self._loop).saved_us >= allowed_us:
+                return None  # the interval reaches further still
+            least = _Step(least_us(self._loop, change), self._loop)
+            return None if least.saved_us >= allowed_us else least
+        return None
 
     def _known(self, change: Change) -> Change:
         """Without stages that no batch of the loop spent time in."""
@@ -96,19 +111,10 @@ class Foresight:
         return replace(change, own=tuple((path, left) for path, left in change.own if path in parts))
 
 
-def _predicts(step_us: float, steps: str) -> Evidence:
-    return time(GAIN_BOUND, step_us, f"`tb-dataplugin whatif` predicts {steps}")
-
-
-def _steps(change: Change, step_us: float, now_us: float, how: str) -> str:
-    return f"{how} {duration(step_us)} per step {', '.join(_changes(change))}, and it takes {duration(now_us)} now"
-
-
-def _changes(change: Change) -> Iterator[str]:
+def _words(change: Change) -> str:
     """As a sentence goes on; settings as torch calls them."""
-    names = {"num_workers": change.workers, "prefetch_factor": change.prefetch, "in_order": change.in_order}
-    settings = [f"{name}={value}" for name, value in names.items() if value is not None]
-    yield from (f"with {', '.join(settings)}",) if settings else ()
     left = next((factor for _, factor in (*change.own, *change.stages)), None)
     if left is not None:
-        yield f"with {percent(left)} of its own time left" if left else "without it"
+        return f"with {percent(left)} of its own time left" if left else "without it"
+    names = {"num_workers": change.workers, "prefetch_factor": change.prefetch, "in_order": change.in_order}
+    return f"with {', '.join(f'{name}={value}' for name, value in names.items() if value is not None)}"

@@ -5,18 +5,19 @@ from tb_dataplugin.whatif.fitting import fit_loop
 from tb_dataplugin.whatif.prediction import (
     Prediction,
     Range,
+    least_us,
     predict,
     predict_all,
     soonest_us,
-    telling_changes,
-    usual_changes,
 )
+from tb_dataplugin.whatif.usual import telling_changes, usual_changes
 
 __all__ = [
     "Change",
     "Prediction",
     "Range",
     "fit_loop",
+    "least_us",
     "parse_changes",
     "parse_workers",
     "predict",

@@ -40,12 +40,6 @@ TRANSFER_ERROR: Final = 0.5
 MANY_THREADS: Final = 1.1
 """Threads that compute a step, on average, from which they may wait for each other."""
 
-TOLD_WORKERS: Final = 8
-"""DataLoader workers that `telling_changes` goes up to."""
-
-MOST_STAGES: Final = 4
-"""Stages that are shown where no change is asked for."""
-
 FREE: Final = 0.02
 """Share of data wait below which the loader limits nothing."""
 
@@ -87,34 +81,6 @@ class Prediction:
         return self.step_us.value if self.crowded else self.step_us.low
 
 
-def usual_changes(loop: Loop) -> list[Change]:
-    """Other numbers of DataLoader workers, and the stages that take most of the time, each in half of it."""
-    cpus = 2 if loop.cpus == float("inf") else max(1, round(loop.cpus))
-    numbers = sorted({0, 1, cpus, 2 * cpus, loop.settings.workers + 1} - {loop.settings.workers})
-    spent: dict[str, float] = {}
-    for timed in (loop.build, loop.receive):
-        for part, mean in zip(timed.parts, timed.ns.mean(axis=0).tolist(), strict=True):
-            if part:
-                spent[part[-1].name] = spent.get(part[-1].name, 0.0) + mean
-    longest = sorted(spent, key=spent.__getitem__, reverse=True)[:MOST_STAGES]
-    return [*(Change(workers=number) for number in numbers), *(Change(stages=((name, 0.5),)) for name in longest)]
-
-
-def telling_changes(loop: Loop) -> list[Change]:
-    """For where nobody can ask: up to eight DataLoader workers, other queues, and the longest stages in half of their
-    time and in none."""
-    now = loop.settings
-    numbers = [number for number in range(TOLD_WORKERS + 1) if number != now.workers]
-    queues = [queue for queue in (1, 2, 4, 8) if now.workers and queue != now.prefetch]
-    stages = [change.stages[0][0] for change in usual_changes(loop) if change.stages]
-    factors = (0.5, 0.0)
-    return [
-        *(Change(workers=number) for number in numbers),
-        *(Change(prefetch=queue) for queue in queues),
-        *(Change(stages=((name, factor),)) for name in stages for factor in factors),
-    ]
-
-
 def predict_all(loop: Loop, changes: Sequence[Change]) -> list[Prediction]:
     """In the order of `changes`."""
     return [predict(loop, change) for change in changes]
@@ -124,47 +90,71 @@ def soonest_us(loop: Loop, change: Change) -> Range:
     """Of a step: the value of `predict`, and how far its interval reaches at least; a fraction of the work, for whoever
     asks of many changes. Raises BadRequest as that does.
     """
-    check(change, loop)
-    new, _ = with_other_workers(with_cost(loop, change, None), loop)
-    orders = _orders(loop, new, np.random.default_rng(0), resampled=False)
-    step_us = float(simulate(new, orders).step_ns.mean()) * _scale(loop, simulate(loop, orders)) / 1e3
-    of_loader = _range(np.array((step_us, step_us)), _model_error(change, loop))
-    device_us = (new.device_ns or 0.0) / 1e3
-    return Range(*(max(time, device_us) for time in (of_loader.value, of_loader.low, of_loader.high)))
+    return _soonest(loop, change, resamples=0)
+
+
+def least_us(loop: Loop, change: Change) -> float:
+    """`predict(loop, change).least_us`, without the rest of a prediction. Raises BadRequest as that does."""
+    return _soonest(loop, change, resamples=RESAMPLES).low
+
+
+def _soonest(loop: Loop, change: Change, resamples: int) -> Range:
+    """Its low end is where `Prediction.least_us` is."""
+    runs = _Runs.of(loop, change, resamples)
+    step_us = _step_us(runs, loop, change)
+    step_us = replace(step_us, low=step_us.value) if _crowded(runs.new, loop) else step_us
+    device_us = _device_us(loop, runs.new, change)
+    return step_us if device_us is None else _no_shorter(step_us, device_us)
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """The loop with a change, simulated: first as recorded, then resampled. `unchanged`: without it, as recorded."""
+
+    new: Loop
+    notes: tuple[str, ...]
+    orders: Orders
+    after: list[Simulated]
+    unchanged: Simulated
+
+    @classmethod
+    def of(cls, loop: Loop, change: Change, resamples: int) -> _Runs:
+        check(change, loop)
+        check_known(change, loop)
+        new, notes = with_other_workers(with_cost(loop, change, None), loop)
+        random = np.random.default_rng(0)
+        orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + resamples)]
+        after = [simulate(new, order) for order in orders]
+        return cls(new, tuple(notes), orders[0], after, simulate(loop, orders[0]))
+
+
+def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
+    scale, error = _scale(loop, runs.unchanged), _model_error(change, loop)
+    step_us = _range(np.array([float(run.step_ns.mean()) for run in runs.after]) * scale / 1e3, error)
+    if error:
+        step_us = _with_ends(step_us, loop, change, runs.orders)
+    if has_two_ends(change):
+        step_us = _between_costs(step_us, loop, change, runs.orders, scale)
+    return step_us
 
 
 def predict(loop: Loop, change: Change) -> Prediction:
     """Raises BadRequest for a change that the capture cannot say anything of."""
-    check(change, loop)
-    check_known(change, loop)
-    new, notes = with_other_workers(with_cost(loop, change, None), loop)
+    runs = _Runs.of(loop, change, RESAMPLES)
+    new, step_us = runs.new, _step_us(runs, loop, change)
     crowded, short_of_cpus = _crowded(new, loop), _not_enough_cpus(new, loop)
-    random = np.random.default_rng(0)
-    orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + RESAMPLES)]
-    after = [simulate(new, order) for order in orders]
-    step = np.array([float(run.step_ns.mean()) for run in after])
-    unchanged = simulate(loop, orders[0])
-    scale = _scale(loop, unchanged)
-    missed = loop.measured_wait_ns / loop.measured_step_ns - float(unchanged.wait_ns.sum() / unchanged.step_ns.sum())
-    share = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in after])
-    error = _model_error(change, loop)
-    step_us = _range(step * scale / 1e3, error)
-    if error:
-        step_us = _with_ends(step_us, loop, change, orders[0])
-    if has_two_ends(change):
-        step_us = _between_costs(step_us, loop, change, orders[0], scale)
     samples = new.samples_per_step
     of_loader = Prediction(
         change=change,
         step_us=step_us,
         samples_per_s=None if samples is None else _inverse(step_us, samples * 1e6),
-        data_wait_share=_range(np.clip(share + missed, 0.0, 1.0), 0.0),
+        data_wait_share=_wait_share(runs, loop),
         device_idle=None,
-        limited_by=_limited_by(new, orders[0], after[0]),
+        limited_by=_limited_by(new, runs.orders, runs.after[0]),
         memory_bytes=_memory(new),
         workers_bytes=_workers_memory(new),
         notes=(
-            *notes,
+            *runs.notes,
             *_held_up(new, loop),
             *_made_again(new, loop),
             *(crowded or short_of_cpus),
@@ -175,6 +165,14 @@ def predict(loop: Loop, change: Change) -> Prediction:
     )
     device_us = _device_us(loop, new, change)
     return of_loader if device_us is None else _with_device(of_loader, device_us)
+
+
+def _wait_share(runs: _Runs, loop: Loop) -> Range:
+    """Moved by what the simulation of the loop as it was misses of what was measured."""
+    before = runs.unchanged
+    missed = loop.measured_wait_ns / loop.measured_step_ns - float(before.wait_ns.sum() / before.step_ns.sum())
+    share = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in runs.after])
+    return _range(np.clip(share + missed, 0.0, 1.0), 0.0)
 
 
 def _device_us(loop: Loop, new: Loop, change: Change) -> Range | None:
@@ -305,20 +303,15 @@ def _scale(loop: Loop, unchanged: Simulated) -> float:
 def _range(values: Floats, error: float) -> Range:
     """The first is the value, the others are resamples."""
     value = float(values[0])
-    low, high = np.percentile(values[1:], (5, 95)).tolist()
+    low, high = np.percentile(values[1:], (5, 95)).tolist() if len(values) > 1 else (value, value)
     return Range(value, min(low, value) * (1 - error), max(high, value) * (1 + error))
 
 
 def _with_device(of_loader: Prediction, device_us: Range) -> Prediction:
     """A step is not shorter than what the device does for it."""
     old, rate = of_loader.step_us, of_loader.samples_per_s
-    value, low, high = (
-        max(step, device, 1e-3)
-        for step, device in zip(
-            (old.value, old.low, old.high), (device_us.value, device_us.low, device_us.high), strict=True
-        )
-    )
-    step = Range(value, low, high)
+    step = _no_shorter(old, device_us)
+    value, low, high = step.value, step.low, step.high
     longer = step.value / max(old.value, 1e-3)
     return replace(
         of_loader,
@@ -328,6 +321,11 @@ def _with_device(of_loader: Prediction, device_us: Range) -> Prediction:
         device_idle=_around(1 - device_us.value / value, 1 - device_us.low / low, 1 - device_us.high / high),
         limited_by="device" if step.value > old.value else of_loader.limited_by,
     )
+
+
+def _no_shorter(step: Range, device: Range) -> Range:
+    ends = ((step.value, device.value), (step.low, device.low), (step.high, device.high))
+    return Range(*(max(time, of_device, 1e-3) for time, of_device in ends))
 
 
 def _around(value: float, *ends: float) -> Range:

@@ -1,0 +1,42 @@
+"""Changes that are worth a prediction where nobody asks for one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tb_dataplugin.whatif.change import Change
+from tb_dataplugin.whatif.loop import Loop
+
+TOLD_WORKERS: Final = 8
+"""DataLoader workers that `telling_changes` goes up to."""
+
+MOST_STAGES: Final = 4
+"""Stages that are shown where no change is asked for."""
+
+
+def usual_changes(loop: Loop) -> list[Change]:
+    """Other numbers of DataLoader workers, and the stages that take most of the time, each in half of it."""
+    cpus = 2 if loop.cpus == float("inf") else max(1, round(loop.cpus))
+    numbers = sorted({0, 1, cpus, 2 * cpus, loop.settings.workers + 1} - {loop.settings.workers})
+    spent: dict[str, float] = {}
+    for timed in (loop.build, loop.receive):
+        for part, mean in zip(timed.parts, timed.ns.mean(axis=0).tolist(), strict=True):
+            if part:
+                spent[part[-1].name] = spent.get(part[-1].name, 0.0) + mean
+    longest = sorted(spent, key=spent.__getitem__, reverse=True)[:MOST_STAGES]
+    return [*(Change(workers=number) for number in numbers), *(Change(stages=((name, 0.5),)) for name in longest)]
+
+
+def telling_changes(loop: Loop) -> list[Change]:
+    """For where nobody can ask: up to eight DataLoader workers, other queues, and the longest stages in half of their
+    time and in none."""
+    now = loop.settings
+    numbers = [number for number in range(TOLD_WORKERS + 1) if number != now.workers]
+    queues = [queue for queue in (1, 2, 4, 8) if now.workers and queue != now.prefetch]
+    stages = [change.stages[0][0] for change in usual_changes(loop) if change.stages]
+    factors = (0.5, 0.0)
+    return [
+        *(Change(workers=number) for number in numbers),
+        *(Change(prefetch=queue) for queue in queues),
+        *(Change(stages=((name, factor),)) for name in stages for factor in factors),
+    ]
