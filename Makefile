@@ -13,7 +13,9 @@ VENV := .venv
 PY   := $(VENV)/bin/python
 # The output of a target in one piece, where make can
 SYNC := $(if $(filter output-sync,$(.FEATURES)),-O)
-# pip would compile all 10,700 files, a minute of one core: Python compiles those that are imported.
+# pip would compile all 10,700 files, a minute of one core: Python compiles those that are imported. It keeps them, also
+# where the environment (a container's) says that it should not: else each process compiles torch anew, 2 s of CPU.
+export PYTHONDONTWRITEBYTECODE :=
 PIP  := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c requirements/constraints.txt
 
 ECOSYSTEM_PIP := $(VENV)-ecosystem/bin/python -m pip install -q --disable-pip-version-check
@@ -29,10 +31,11 @@ demo: $(VENV)/.demo
 	@echo "Did four workers help?    $(VENV)/bin/tb-dataplugin compare $(LOGDIR)/gpu/*workers0* $(LOGDIR)/gpu/*workers4*"
 	@if [ "$(SERVE)" != 0 ]; then $(PY) scripts/serve.py $(LOGDIR); fi
 
-# What is generated comes first: it is written anew, and the others read it.
+# What is generated comes first: it is written anew, and the others read it. Types are checked beside the tests of
+# Python, which leave a core idle now and then: last in the queue for it, so that no test notices.
 test: check-generated
-	@$(MAKE) --no-print-directory -j2 $(SYNC) lint types contracts test-frontend
-	@$(MAKE) --no-print-directory test-python
+	@$(MAKE) --no-print-directory -j2 $(SYNC) test-frontend lint contracts
+	@$(MAKE) --no-print-directory -j2 NICE="nice -n 19" types test-python
 	@echo "make test: everything passed"
 
 lint: $(VENV)/.dev frontend/node_modules/.installed
@@ -41,8 +44,8 @@ lint: $(VENV)/.dev frontend/node_modules/.installed
 	cd frontend && ../scripts/npm run --silent lint
 
 types: $(VENV)/.dev frontend/node_modules/.installed
-	$(VENV)/bin/mypy
-	cd frontend && ../scripts/npm run --silent typecheck
+	$(NICE) $(VENV)/bin/mypy
+	cd frontend && $(NICE) ../scripts/npm run --silent typecheck
 
 contracts: $(VENV)/.dev
 	@$(VENV)/bin/lint-imports --no-logo 2>/dev/null || $(VENV)/bin/lint-imports

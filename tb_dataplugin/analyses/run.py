@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from tb_dataplugin.analyses.apart import NOTHING, find_apart
+from tb_dataplugin.analyses.apart import NOTHING, Apart, find_apart
 from tb_dataplugin.analyses.attribution import attribute
 from tb_dataplugin.analyses.chains import ChainFinder
 from tb_dataplugin.analyses.collector import are_few
@@ -17,12 +17,12 @@ from tb_dataplugin.analyses.copies import find_copies
 from tb_dataplugin.analyses.device_idle import DeviceIdle, find_device_idle
 from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.fed_queue import find_fed_queue
-from tb_dataplugin.analyses.flow import Flow, find_epoch_starts, find_worker_flow
+from tb_dataplugin.analyses.flow import EpochStart, Flow, find_epoch_starts, find_worker_flow
 from tb_dataplugin.analyses.gaps import Gap, list_all_gaps
 from tb_dataplugin.analyses.headspace import find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
-from tb_dataplugin.analyses.hot_lines import find_hot_lines, lines_at
-from tb_dataplugin.analyses.loader_use import find_loader_use
+from tb_dataplugin.analyses.hot_lines import HotLines, find_hot_lines, lines_at
+from tb_dataplugin.analyses.loader_use import LoaderUse, find_loader_use
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
 from tb_dataplugin.analyses.loop import Loop, find_loop
 from tb_dataplugin.analyses.memory_growth import find_memory_growth
@@ -33,7 +33,7 @@ from tb_dataplugin.analyses.program import find_operators
 from tb_dataplugin.analyses.queue_wait import find_queue_wait
 from tb_dataplugin.analyses.remade import find_remade
 from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
-from tb_dataplugin.analyses.restarts import find_restarts
+from tb_dataplugin.analyses.restarts import Restarts, find_restarts
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_slow_samples
 from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth
@@ -118,6 +118,29 @@ def _gaps(trace: Trace, seen: _Whole, most: int) -> tuple[tuple[Gap, ...], ...]:
     return list_all_gaps(chains, seen.steps, most)
 
 
+def _apart(
+    trace: Trace,
+    window: Window,
+    seen: _Whole,
+    use: LoaderUse,
+    starts: tuple[EpochStart, ...],
+    restarts: tuple[Restarts, ...],
+) -> Apart:
+    """What is not the training loop's: other loaders, starts and ends of epochs, and few collections of garbage."""
+    loader, attribution = seen.loop.loader, seen.loop.attribution
+    pauses = attribution.by_stage.get(COLLECTOR, EMPTY) if are_few(trace, seen.tree, window) else EMPTY
+    shutdown, batches = attribution.shutdown, seen.batches
+    return find_apart(trace, seen.tree, window, loader, use, starts, shutdown, pauses, batches, seen.steps, restarts)
+
+
+def _lines(
+    trace: Trace, window: Window, seen: _Whole, options: AnalysisOptions, selection: StepSelection | None
+) -> HotLines | Unavailable:
+    loader, attribution = seen.loop.loader, seen.loop.attribution
+    paths = with_wrapper_paths(seen.tree, attribution.wrapped)
+    return find_hot_lines(trace, paths, window, loader, seen.devices, attribution, options.whole_stacks, selection)
+
+
 def run_analyses(
     trace: Trace, window: Window, options: AnalysisOptions, selection: StepSelection | None = None
 ) -> Results:
@@ -128,16 +151,13 @@ def run_analyses(
     loader, attribution = seen.loop.loader, seen.loop.attribution
     use = find_loader_use(trace, steps, loader, batches)
     settings, starts = main_loader(trace, use), find_epoch_starts(trace, loader, window, batches)
-    pauses = attribution.by_stage.get(COLLECTOR, EMPTY) if are_few(trace, tree, window) else EMPTY
     restarts = find_restarts(trace, window, loader, use, batches, steps)
-    apart = find_apart(trace, tree, window, loader, use, starts, attribution.shutdown, pauses, batches, steps, restarts)
+    apart = _apart(trace, window, seen, use, starts, restarts)
     loop = find_loop(trace, tree, window, workers, seen.loop, apart)
     flow = Flow(find_worker_flow(workers, window, loop.waits, apart.own, use.in_workers), starts)
     table = None if steps is None else tabulate_steps(steps, loader, devices, attribution, apart.waits)
     fed = find_fed_queue(trace, window, workers, use.in_workers)
-    paths = with_wrapper_paths(tree, attribution.wrapped)
-    lines = find_hot_lines(trace, paths, window, loader, devices, attribution, options.whole_stacks, selection)
-    sampled = None if isinstance(lines, Unavailable) else lines
+    lines = reasons.known("lines", _lines(trace, window, seen, options, selection))
     rates = find_throughput(trace, tree, window, loader, devices, workers, use, loop)
     results = Results(
         trace=trace,
@@ -165,7 +185,7 @@ def run_analyses(
         restarts=restarts,
         remade=find_remade(trace, use),
         steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
-        slow_samples=find_slow_samples(Calls(trace, tree, sampled), window, apart.spans if apart else None),
+        slow_samples=find_slow_samples(Calls(trace, tree, lines), window, apart.spans if apart else None),
         throughput=reasons.known("throughput", rates),
         load=reasons.known("load", find_host_load(trace, window)),
         growth=find_memory_growth(trace, window),
@@ -176,7 +196,7 @@ def run_analyses(
         queue_wait=find_queue_wait(trace, window) if loader is None else None,
         profiler_weight=find_profiler_weight(trace, window, table, loader),
         headspace=find_headspace(pipeline.headspace if pipeline else None, settings, table, devices),
-        lines=reasons.known("lines", lines),
+        lines=lines,
         uneven=find_uneven_batches(trace, tree, table, loop, use, batches),
     )
     return _completed(results, reasons.missing)

@@ -16,14 +16,14 @@ def copy_cost_us(signals: Signals) -> float | None:
     if copies is None or copies.overlapped_us is None:
         return None
     once = copies.one_off[1] if copies.one_off else 0.0
-    return signals.idle_by_cause_us.get("h2d", 0.0) - once + copies.copy_us - copies.overlapped_us
+    return signals.idle.by_cause_us.get("h2d", 0.0) - once + copies.copy_us - copies.overlapped_us
 
 
 def copy_evidence(signals: Signals, copies: CopySignals) -> tuple[Evidence, ...]:
     kinds = f"{count(copies.pageable)} pageable, {count(copies.pinned)} pinned, {count(copies.blocking)} blocking"
     overlap = copies.overlapped_us
     beside = "kernels unknown" if overlap is None else f"{duration(overlap)} of it while kernels ran"
-    idle = signals.idle_by_cause_us.get("h2d", 0.0)
+    idle = signals.idle.by_cause_us.get("h2d", 0.0)
     facts = [
         number("copies", copies.count, "count", f"copies to the device: {count(copies.count)} ({kinds})"),
         time("copy_time", copies.copy_us, f"{duration(copies.copy_us)} copying, {beside}"),

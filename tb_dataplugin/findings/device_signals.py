@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tb_dataplugin.analyses.idle_causes import Cause
+
+
+@dataclass(frozen=True, slots=True)
+class IdleSignals:
+    """Idle time of the first device."""
+
+    total_us: float | None = None
+    """None without a device."""
+    by_cause_us: Mapping[Cause, float] = field(default_factory=dict)
+    """Empty without a device; a cause that cannot be known is missing."""
+    launched_early_us: float = 0.0
+    """Part of cause `launch` in which the work had been launched before the gap began: the host was not late."""
+    long_pauses_us: float = 0.0
+    """Part of cause `host` in gaps with at least `LONG_PAUSE_US` of it."""
+    longest_launch_us: float = 0.0
+    """The most that one gap has of cause `launch`."""
+    gap_count: int = 0
 
 
 @dataclass(frozen=True, slots=True)

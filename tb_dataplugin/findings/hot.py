@@ -53,8 +53,8 @@ def training_line(signals: Signals, cause: str) -> tuple[Evidence, ...]:
 
 def _of_idle(signals: Signals, cause: str, line: HotLine | None) -> str:
     """What a line of one cause has of all idle time; "" where that is the only cause."""
-    idle = signals.device_idle_us
-    part = next((time for name, time in signals.idle_by_cause_us.items() if name == cause), 0.0)
+    idle = signals.idle.total_us
+    part = next((time for name, time in signals.idle.by_cause_us.items() if name == cause), 0.0)
     if line is None or not idle or part >= idle:
         return ""
     return f", {percent(line.share * part / idle)} of the idle time"

@@ -28,14 +28,14 @@ from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
-from tb_dataplugin.findings.device_signals import CopySignals, SyncSignals
+from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.foresight import Foresight
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import line_text, part_text
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.restart_signals import read_restarts
-from tb_dataplugin.findings.signals import FEEDER, Collections, Signals, SlowSampleSignal, UnevenSignals
+from tb_dataplugin.findings.signals import FEEDER, Collections, GarbageSignals, Signals, SlowSampleSignal, UnevenSignals
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
@@ -53,12 +53,7 @@ def read_signals(results: Results) -> Signals:
         window_us=_us(results.window.duration_ns),
         step_count=len(results.steps.rows) if results.steps else None,
         mean_step_us=_mean_step(results, apart),
-        device_idle_us=_us(results.devices[0].gaps.total_ns) if results.devices else None,
-        idle_by_cause_us=_causes(device),
-        launched_early_us=0.0 if device is None else _us(device.queued_ns),
-        long_pauses_us=_long_pauses(device),
-        longest_launch_us=_longest_launch(device),
-        gap_count=0 if device is None else len(device.gap_stage),
+        idle=_idle(results),
         data_wait_us=_us(loader.waits.total_ns) if loader else None,
         exposed_wait_us=None if loader is None or loader.exposed_ns is None else _us(loader.exposed_ns),
         wait_cost_us=steady_cost,
@@ -81,7 +76,6 @@ def read_signals(results: Results) -> Signals:
         worker_processes=pipeline.workers if pipeline else (),
         workers=_workers(flow.workers) if flow.workers else None,
         costs=loop.costs,
-        collecting_us=_all_collecting(pipeline),
         load=results.load,
         throughput=results.throughput,
         copies=_copies(results.copies[0], results) if results.copies and results.copies[0] else None,
@@ -100,9 +94,7 @@ def read_signals(results: Results) -> Signals:
         taken=find_taken_cpus(results),
         recorder=find_recorder_load(results),
         rhythm=results.sawtooth,
-        wait_collecting_us=_collecting(results.loop.limits.data_wait if results.loop.limits else None),
-        step_collecting_us=_collecting(results.loop.limits.outside if results.loop.limits else None),
-        collections=_collections(results),
+        garbage=_garbage(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
         kept_loads=find_kept_loads(results),
@@ -161,8 +153,29 @@ def _training_lines(results: Results) -> Iterable[tuple[str, HotLine]]:
     return hottest((*lines.training.items(), *feeder), in_step=True)
 
 
-def _causes(device: DeviceAttribution | None) -> dict[Cause, float]:
-    return {} if device is None else {name: _us(time) for name, time in device.by_cause_ns.items()}
+def _idle(results: Results) -> IdleSignals:
+    if not results.devices:
+        return IdleSignals()
+    device = results.attribution.devices[0]
+    return IdleSignals(
+        total_us=_us(results.devices[0].gaps.total_ns),
+        by_cause_us=_causes(device),
+        launched_early_us=_us(device.queued_ns),
+        long_pauses_us=_long_pauses(device),
+        longest_launch_us=_longest_launch(device),
+        gap_count=len(device.gap_stage),
+    )
+
+
+def _causes(device: DeviceAttribution) -> dict[Cause, float]:
+    return {name: _us(time) for name, time in device.by_cause_ns.items()}
+
+
+def _garbage(results: Results) -> GarbageSignals:
+    limits, of_process = results.loop.limits, _all_collecting(results.trace.info.pipeline)
+    if limits is None:
+        return GarbageSignals(of_process, full=_collections(results))
+    return GarbageSignals(of_process, _collecting(limits.data_wait), _collecting(limits.outside), _collections(results))
 
 
 def _all_collecting(pipeline: PipelineInfo | None) -> float | None:
@@ -189,13 +202,13 @@ def _mean_step(results: Results, apart: ApartSignals | None) -> float | None:
     return _us(results.steps.mean_ns) - (apart.wait_us / len(results.steps.rows) if apart else 0.0)
 
 
-def _longest_launch(device: DeviceAttribution | None) -> float:
-    launch = device.gap_causes_ns.get("launch") if device else None
+def _longest_launch(device: DeviceAttribution) -> float:
+    launch = device.gap_causes_ns.get("launch")
     return 0.0 if launch is None else _us(int(launch.max(initial=0)))
 
 
-def _long_pauses(device: DeviceAttribution | None) -> float:
-    host = device.gap_causes_ns.get("host") if device else None
+def _long_pauses(device: DeviceAttribution) -> float:
+    host = device.gap_causes_ns.get("host")
     return 0.0 if host is None else _us(int(host[host >= LONG_PAUSE_US * 1e3].sum()))
 
 

@@ -16,7 +16,7 @@ ONE_EACH: Final = 1.5
 
 def restart_sentence(signals: Signals, restarts: RestartSignals) -> str:
     """The verdict's, where that costs enough."""
-    idle = signals.share(signals.device_idle_us)
+    idle = signals.share(signals.idle.total_us)
     opening = "" if idle is None else f"The device is idle for {percent(idle)} of the window. "
     cost = f"{what_it_is(restarts)} take up to {percent(restarts.share)} of the step"
     return f"{opening}{made_anew(restarts)}: {cost}."

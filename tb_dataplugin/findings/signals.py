@@ -12,7 +12,6 @@ from typing import Final
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.host_load import HostLoad
-from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad
@@ -25,7 +24,7 @@ from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.apart_signals import ApartSignals
-from tb_dataplugin.findings.device_signals import CopySignals, SyncSignals
+from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.foresight import Foresight, Promise
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
@@ -57,6 +56,20 @@ class Collections:
     count: int = 0
     total_us: float = 0.0
     are_few: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GarbageSignals:
+    """The training process in Python's garbage collector. None: not recorded, or not known."""
+
+    all_us: float | None = None
+    """In the whole window."""
+    wait_us: float | None = None
+    """In the data wait."""
+    step_us: float | None = None
+    """In the training thread, outside the data wait."""
+    full: Collections = field(default_factory=Collections)
+    """Which part of it falls on any stage by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +121,8 @@ class Signals:
     """Steps in the window."""
     mean_step_us: float | None
     """Mean duration of a step, without what is apart."""
-    device_idle_us: float | None
-    """Idle time of the device; None without a device."""
-    idle_by_cause_us: Mapping[Cause, float]
-    """Idle time by cause; empty without a device, a cause that cannot be known is missing."""
-    launched_early_us: float
-    """Part of cause `launch` in which the work had been launched before the gap began: the host was not late."""
-    long_pauses_us: float
-    """Part of cause `host` in gaps with at least `LONG_PAUSE_US` of it."""
-    longest_launch_us: float
-    """The most that one gap has of cause `launch`."""
-    gap_count: int
-    """Idle gaps."""
+    idle: IdleSignals
+    """Idle time of the device."""
     data_wait_us: float | None
     """The data wait of the training loop."""
     exposed_wait_us: float | None
@@ -148,8 +151,6 @@ class Signals:
     """What they did; None without their records."""
     costs: WorkerCosts | None
     """What building batches cost them; None when not recorded."""
-    collecting_us: float | None
-    """Time in Python's garbage collector in the training process; None when not recorded."""
     load: HostLoad | None
     """How busy the machine was; None when not sampled."""
     throughput: Throughput | None
@@ -200,13 +201,8 @@ class Signals:
     """What it costs the step that DataLoader workers have the CPUs; None where that is not known."""
     apart: ApartSignals | None = None
     """Data wait that is not the training loop's: what this says of data wait, stages and steps is without it."""
-    wait_collecting_us: float | None = None
-    """Data wait in which the training process was in Python's garbage collector; None where that is not known."""
-
-    step_collecting_us: float | None = None
-    """The training thread in that collector, outside the data wait; None where that is not known."""
-    collections: Collections = field(default_factory=Collections)
-    """Which of `collecting_us` fall on any stage by chance."""
+    garbage: GarbageSignals = field(default_factory=GarbageSignals)
+    """What collecting Python's garbage takes."""
     shared_lock: SharedLock | None = None
     """For which DataLoader workers wait for one another; None where that was not seen."""
     possible_lock: str = ""
@@ -234,7 +230,7 @@ class Signals:
     @property
     def collector_has_wait(self) -> bool:
         """Most of the data wait is the garbage collector of the training process, not the loader."""
-        return 2 * (self.wait_collecting_us or 0.0) > (self.data_wait_us or 0.0)
+        return 2 * (self.garbage.wait_us or 0.0) > (self.data_wait_us or 0.0)
 
     @property
     def restarts_lead(self) -> bool:
@@ -261,11 +257,11 @@ class Signals:
     @property
     def idle_reasons(self) -> tuple[Reason, ...]:
         """Why the device was idle, the most important reason first."""
-        return rank(self.idle_by_cause_us, self.launched_early_us, self.window_us)
+        return rank(self.idle.by_cause_us, self.idle.launched_early_us, self.window_us)
 
     @property
     def has_device(self) -> bool:
-        return self.device_idle_us is not None
+        return self.idle.total_us is not None
 
     @property
     def own_window_us(self) -> float:

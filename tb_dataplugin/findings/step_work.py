@@ -39,7 +39,7 @@ def slow_lines(signals: Signals) -> tuple[StepLineSignal, ...]:
         fed = feeding_line(signals)
         costly = [line for line in lines if line.own.low >= INPUT_BOUND and (line is fed or not _mostly_waits(line))]
         return tuple(sorted(costly, key=lambda line: -line_cost_us(signals, line)))
-    idle = signals.share(signals.device_idle_us) or 0.0
+    idle = signals.share(signals.idle.total_us) or 0.0
     return tuple(line for line in lines if (line.idle_share or 0.0) * idle >= INPUT_BOUND)
 
 

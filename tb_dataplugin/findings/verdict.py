@@ -109,7 +109,7 @@ def _marked(sentence: str, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
 
 
 def _judge_device_run(signals: Signals) -> Verdict:
-    idle, cost = signals.share(signals.device_idle_us), signals.loop_share(signals.wait_cost_us)
+    idle, cost = signals.share(signals.idle.total_us), signals.loop_share(signals.wait_cost_us)
     assert idle is not None
     opening = f"The device is idle for {percent(idle)} of the window"
     evidence = (*_cause_evidence(signals), *_wait_evidence(signals))
@@ -170,8 +170,8 @@ def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:
 
 def _causes(signals: Signals) -> list[str]:
     """As the table of causes has them, the largest first; of `launch`, what had been launched before is no fault."""
-    shares = {cause: signals.share(time) or 0.0 for cause, time in signals.idle_by_cause_us.items()}
-    early = signals.share(signals.launched_early_us) or 0.0
+    shares = {cause: signals.share(time) or 0.0 for cause, time in signals.idle.by_cause_us.items()}
+    early = signals.share(signals.idle.launched_early_us) or 0.0
     parts = {"launch": f" ({percent(early)} launched but not started)"} if early >= WORTH_A_WORD else {}
     return [
         f"{cause_label(cause)} {percent(share)}{parts.get(cause, '')}"

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import pytest
 import torch
 from capture_helpers import load, record_all
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Subset, get_worker_info
@@ -222,3 +225,15 @@ def disagreement(spans: list[float], own: list[int]) -> float:
     pairs = sorted(zip(sorted(spans), sorted(own), strict=True), key=lambda pair: abs(pair[0] - pair[1]))
     pairs = pairs[: len(pairs) - len(pairs) // 2]
     return abs(sum(span for span, _ in pairs) / sum(mine for _, mine in pairs) - 1)
+
+
+@contextmanager
+def raises_and_lets_go(error: type[Exception], match: str) -> Iterator[None]:
+    """`pytest.raises`, after which no frame holds the loader's iterator.
+
+    An error that a worker raised is in a ring with the iterator. Left to the garbage collector, its queues end before
+    it does: the workers never hear that they are to end, and torch waits 5 s for each of them.
+    """
+    with pytest.raises(error, match=match) as caught:
+        yield
+    traceback.clear_frames(caught.tb)

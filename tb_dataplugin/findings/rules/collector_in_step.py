@@ -25,7 +25,7 @@ RARE: Final = (
 @rule(title="Garbage collection in the training step", about="host")
 def check(signals: Signals) -> Finding | None:
     """Where a line of the step collects, `slow_step_line` names it."""
-    spent, full = signals.step_collecting_us, signals.collections
+    spent, full = signals.garbage.step_us, signals.garbage.full
     part = signals.share(spent)
     calls_it = signals.step is not None and any(line.work == "collecting" for line in signals.step.lines)
     if spent is None or part is None or part < INPUT_BOUND or calls_it:

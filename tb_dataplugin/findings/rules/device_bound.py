@@ -12,7 +12,7 @@ from tb_dataplugin.units import duration, percent
 
 @rule(title="Busy device", about="host")
 def check(signals: Signals) -> Finding | None:
-    idle_us, wait_us = signals.device_idle_us, signals.data_wait_us
+    idle_us, wait_us = signals.idle.total_us, signals.data_wait_us
     idle = signals.share(idle_us)
     if idle is None or idle_us is None or 1 - idle < DEVICE_BUSY:
         return None

@@ -22,7 +22,7 @@ THEN = "\nx = {}(x)  # on the device, for the batch"
 
 @rule(title="Conversion to float before the transfer", about="samples")
 def check(signals: Signals) -> Finding | Abstention | None:
-    moved, copied = _moving(signals), signals.idle_by_cause_us.get("h2d", 0.0)
+    moved, copied = _moving(signals), signals.idle.by_cause_us.get("h2d", 0.0)
     cost = signals.wait_cost_us
     is_worth_it = bool(cost and moved >= HEAVY_PART * cost and signals.is_input_bound(INPUT_BOUND))
     if not signals.has_device:  # it would only move into the training thread

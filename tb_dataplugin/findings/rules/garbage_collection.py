@@ -58,7 +58,7 @@ def _pauses(signals: Signals) -> Finding | None:
 
 def _steady(signals: Signals) -> Finding | None:
     if signals.builds_batches_in_workers and signals.collector_has_wait:
-        return None if signals.collections.are_few else _in_the_wait(signals, signals.wait_collecting_us or 0.0)
+        return None if signals.garbage.full.are_few else _in_the_wait(signals, signals.garbage.wait_us or 0.0)
     found = _in_workers(signals) if signals.builds_batches_in_workers else _in_training_process(signals)
     if found is None or found[0] < MUCH_COLLECTING or signals.mean_step_us is None:
         return None
@@ -80,7 +80,7 @@ def _steady(signals: Signals) -> Finding | None:
 
 def _collecting(signals: Signals, part: float) -> tuple[Evidence, ...]:
     whole = f"{duration(part * signals.window_us)} in the collector"
-    full = signals.collections
+    full = signals.garbage.full
     known = ""
     if full.are_few:
         known = f", without {plural(full.count, 'full collection')} of {duration(full.total_us)}"
@@ -114,8 +114,8 @@ def _in_workers(signals: Signals) -> tuple[float, str, str] | None:
 
 def _in_training_process(signals: Signals) -> tuple[float, str, str] | None:
     """Without workers the batches are made in the training process."""
-    if signals.collecting_us is None:
+    if signals.garbage.all_us is None:
         return None
-    full = signals.collections
-    part = signals.share(max(0.0, signals.collecting_us - (full.total_us if full.are_few else 0.0)))
+    full = signals.garbage.full
+    part = signals.share(max(0.0, signals.garbage.all_us - (full.total_us if full.are_few else 0.0)))
     return None if part is None else (part, "window", "in the training process")

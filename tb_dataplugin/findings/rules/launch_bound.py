@@ -17,15 +17,15 @@ optimizer = torch.optim.SGD(model.parameters(), lr, foreach=True)  # or fused=Tr
 
 @rule(title="Slow launches", about="host")
 def check(signals: Signals) -> Finding | None:
-    launch = max(0.0, signals.idle_by_cause_us.get("launch", 0.0) - signals.launched_early_us)
-    python = max(0.0, signals.idle_by_cause_us.get("host", 0.0) - signals.long_pauses_us)
+    launch = max(0.0, signals.idle.by_cause_us.get("launch", 0.0) - signals.idle.launched_early_us)
+    python = max(0.0, signals.idle.by_cause_us.get("host", 0.0) - signals.idle.long_pauses_us)
     if signals.data_wait_us is None:
         python = 0.0  # it may be data wait that nothing marks
     late = launch + python
     late_share = signals.share(late)
     if late_share is None or late_share < HOST_LATE or launch < python or signals.lock_limits_host:
         return None
-    if signals.longest_launch_us >= ONE_CALL * late:
+    if signals.idle.longest_launch_us >= ONE_CALL * late:
         return _once(signals, late)
     gain = signals.per_step(late)
     return Finding(
@@ -47,16 +47,17 @@ def _shares(signals: Signals, launch: float, python: float) -> str:
 
 def _evidence(signals: Signals, launch: float, python: float) -> tuple[Evidence, ...]:
     between = time("idle_host", python, f"{duration(python)} in Python between them")
+    gaps = signals.idle.gap_count
     return (
         time("idle_launch", launch, f"{duration(launch)} in operators and runtime calls"),
         *((between,) if python else ()),
-        number("gaps", signals.gap_count, "count", f"{plural(signals.gap_count, 'idle gap')} of the device in all"),
+        number("gaps", gaps, "count", f"{plural(gaps, 'idle gap')} of the device in all"),
         *training_line(signals, "launch"),
     )
 
 
 def _once(signals: Signals, late: float) -> Finding:
-    longest = signals.longest_launch_us
+    longest = signals.idle.longest_launch_us
     return Finding(
         severity="low",
         title=f"A single launch kept the device waiting for {duration(longest)}",

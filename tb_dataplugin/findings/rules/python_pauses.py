@@ -23,7 +23,7 @@ _UNKNOWN: Final = (
 
 @rule(title="Long pauses in Python", about="host")
 def check(signals: Signals) -> Finding | None:
-    pauses = signals.long_pauses_us
+    pauses = signals.idle.long_pauses_us
     share = signals.share(pauses)
     if share is None or share < INPUT_BOUND or signals.lock_limits_host:
         return None

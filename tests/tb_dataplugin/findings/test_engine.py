@@ -10,6 +10,7 @@ import pytest
 
 from annotate.trace_format import METADATA_KEY, THREAD_STATES
 from tb_dataplugin.findings import rules
+from tb_dataplugin.findings.device_signals import IdleSignals
 from tb_dataplugin.findings.engine import all_rules, run_rules
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.registry import rule
@@ -181,7 +182,7 @@ def test_a_rank_that_waits_for_others_for_longer_than_for_data_has_no_gain() -> 
 
 
 def test_a_rank_in_collectives_is_not_said_to_be_in_the_models_work() -> None:
-    alone = replace(signals_of(input_bound(steps=8)), device_idle_us=None)
+    alone = replace(signals_of(input_bound(steps=8)), idle=IdleSignals())
     assert step_sentence(replace(alone, ranks=RankSignals(0, 2, 0.01))) == ""
     said = step_sentence(replace(alone, ranks=RankSignals(0, 2, 0.775)))
     assert said == " For 77.5% of the window it is in collectives, where it waits for other ranks."

@@ -6,14 +6,14 @@ import pytest
 
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.rules.collector_in_step import check
-from tb_dataplugin.findings.signals import Collections, Signals
+from tb_dataplugin.findings.signals import Collections, GarbageSignals, Signals
 from tests.tb_dataplugin.findings.cases import finding_of, signals_of
 from tests.tb_dataplugin.findings.step_cases import LOGGING, MODEL, TRAIN, run
 
 
 def collecting(spent_us: float | None, count: int, *, are_few: bool) -> Signals:
     signals = signals_of(run([(MODEL, 100)]))
-    return replace(signals, step_collecting_us=spent_us, collections=Collections(count, spent_us or 0.0, are_few))
+    return replace(signals, garbage=GarbageSignals(step_us=spent_us, full=Collections(count, spent_us or 0.0, are_few)))
 
 
 def test_a_collector_that_has_the_step_again_and_again_is_a_finding_with_its_gain() -> None:
@@ -37,4 +37,4 @@ def test_little_or_unknown_time_is_no_finding(spent_us: float | None) -> None:
 def test_a_line_that_collects_is_named_by_its_own_finding() -> None:
     builder = run([(LOGGING, 60), (MODEL, 40)], sources={(TRAIN, 40): "gc.collect()"})
     assert finding_of(builder, "slow_step_line") is not None
-    assert check(replace(signals_of(builder), step_collecting_us=60_000.0)) is None
+    assert check(replace(signals_of(builder), garbage=GarbageSignals(step_us=60_000.0))) is None

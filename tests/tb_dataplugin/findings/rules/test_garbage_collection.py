@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tb_dataplugin.findings.rules import garbage_collection, transfer_heavy
+from tb_dataplugin.findings.signals import GarbageSignals
 from tests.tb_dataplugin.findings.cases import finding_in, finding_of, input_bound, signals_of
 
 BUILDING_US = 20_000
@@ -22,7 +23,7 @@ def test_a_little_collecting_is_not_worth_a_word() -> None:
 
 
 def test_a_collection_while_a_batch_is_received_is_no_transfer() -> None:
-    signals = replace(signals_of(input_bound()), wait_collecting_us=18_000.0, data_wait_us=20_000.0)
+    signals = replace(signals_of(input_bound()), garbage=GarbageSignals(wait_us=18_000.0), data_wait_us=20_000.0)
     found = garbage_collection.check(signals)
     assert isinstance(found, tuple)
     (said,) = found
