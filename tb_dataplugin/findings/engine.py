@@ -54,7 +54,13 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
             known = _doubted(_no_higher(_estimated(found)), signals)
             known = _of_one_rank(known, signals) if rule.is_about_wait else known
             gain = (
-                gain_of(known.gain_us_per_step, signals, of_wait=rule.is_about_wait, of_epochs=rule.about == "epochs")
+                gain_of(
+                    known.gain_us_per_step,
+                    signals,
+                    of_wait=rule.is_about_wait,
+                    of_epochs=rule.about == "epochs",
+                    of_others=rule.about == "others",
+                )
                 if known.saves
                 else NO_GAIN
             )
