@@ -134,7 +134,8 @@ def _judge_device_run(signals: Signals) -> Verdict:
         sentence = f"{opening}, for no single reason: the largest is {_causes(signals)[0]}; {_acquitted(signals)}."
         return Verdict("balanced", sentence, evidence)
     if cost < INPUT_BOUND:
-        sentence = f"{opening}{because}; it waits for data for only {percent(cost)} of {_rest(signals)}: {_acquitted(signals)}."
+        waits = f"it waits for data for only {percent(cost)} of {_rest(signals)}"
+        sentence = f"{opening}{because}; {waits}: {_acquitted(signals)}."
     else:
         sentence = f"{opening}{because}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."
     return Verdict(bound, sentence, evidence)
@@ -230,8 +231,8 @@ def _rest(signals: Signals) -> str:
 
 
 def _acquitted(signals: Signals) -> str:
-    """Of the loop: what is told apart before is time that the DataLoader takes as well. Workers that have the CPUs which
-    the step waits for are not acquitted.
+    """Of the loop: what is told apart before is time that the DataLoader takes as well. Workers that have the CPUs
+    which the step waits for are not acquitted.
     """
     return not_data(signals, f"there, {NOT_DATA}" if signals.apart else NOT_DATA)
 
