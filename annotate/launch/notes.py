@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from annotate.launch.order import rank
+from annotate.trace_format import EPOCHS_SUFFIX, TRACE_SUFFIX, BetweenEpochs
+
+WORTH_LEAVING: Final = 0.1
+"""Of the time from epoch to epoch, from which what lies between them is left beside traces."""
 
 State = Literal["waiting", "recording", "recorded", "nothing"]
 """Nothing is recorded yet; a window is open; there is a file; there will be none, and the reason is known."""
@@ -26,13 +30,22 @@ class Notes:
         """How long the program waited for its trace to be written, the longest of all."""
         self.shortened = ""
         """Why the window is shorter than it would be by its time; empty: it is not."""
-        self.between: dict[str, float] = {}
-        """The time between epochs, once the program is over: `times`, `seconds`, `longest_s` of `whole_s`, in which the
-        program had made its DataLoader `made` times."""
+        self.between: BetweenEpochs | None = None
+        """Once the program is over."""
         self.files: Final[list[str]] = []
         """Traces of ours."""
         self.programs_files: Final[list[str]] = []
         """Traces of the program's own profilers, with our rows in them."""
+
+    def leave_between(self) -> None:
+        """Beside our traces, for who reads them; nothing where next to nothing lies between epochs. Never raises."""
+        known = self.between
+        if known is None or (known["made"] < 2 and known["seconds"] < WORTH_LEAVING * known["whole_s"]):
+            return
+        for file in self.files:
+            if file.endswith(TRACE_SUFFIX):
+                with suppress(OSError):
+                    Path(file.removesuffix(TRACE_SUFFIX) + EPOCHS_SUFFIX).write_text(json.dumps(known))
 
     def write(self) -> None:
         """Never raises: a parent that is gone reads no notes."""

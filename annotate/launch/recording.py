@@ -377,8 +377,10 @@ def note_between_epochs(notes: Notes, workers: StandingWorkers) -> None:
             "longest_s": passes.longest_ns / 1e9,
             "whole_s": passes.whole_ns / 1e9,
             "made": workers.loaders.made_anew(),
+            "loader": workers.loaders.first_made_anew(),
         }
         notes.write()
+        notes.leave_between()
 
 
 def _activities() -> list[torch.profiler.ProfilerActivity]:

@@ -56,6 +56,10 @@ class Loaders:
         """How many the program made one after another, with the same settings; 1: it keeps what it made."""
         return 1 + max(self._anew.values(), default=0)
 
+    def first_made_anew(self) -> int:
+        """The number of the first of those."""
+        return max(self._anew, key=lambda number: self._anew[number], default=0)
+
     def _note_new(self, number: int) -> None:
         """Whether those before with its settings were gone by then: as the program ends, all are."""
         alike = [other for other in range(number) if self.settings[other] == self.settings[number]]

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from tb_dataplugin.analyses.loader_use import LoaderUse
-from tb_dataplugin.model.trace import LoaderInfo, Trace
+from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo, Trace
 
 _HABIT: Final = 3
 """Loaders that are alike, from which they may be one that is made anew: two may be for training and for evaluation."""
@@ -20,20 +20,24 @@ _HABIT: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Remade:
-    """`made`: loaders so far; `one_each`: with one pass over each, as far as recorded. `between_us`: what lies between
-    these and the passes before, of any loader; `whole_us`: from the first of them to the beginning of the last.
+    """`made`: loaders so far, of the `whole_run` where the program left that; `one_each`: with one pass over each, as
+    far as recorded. `total_us`: what lies between these and the passes before, of any loader, `times` of them;
+    `whole_us`: from the first of them to the beginning of the last.
     """
 
     made: int
     is_certain: bool
     one_each: bool
-    between_us: tuple[float, ...]
+    times: int
+    total_us: float
+    longest_us: float
     whole_us: float
+    whole_run: bool = False
 
     @property
     def share(self) -> float | None:
         """Of the time from epoch to epoch, what lies between them; None where that is not recorded."""
-        return sum(self.between_us) / self.whole_us if self.between_us and self.whole_us > 0 else None
+        return self.total_us / self.whole_us if self.times and self.whole_us > 0 else None
 
 
 def find_remade(trace: Trace, use: LoaderUse) -> Remade | None:
@@ -42,6 +46,10 @@ def find_remade(trace: Trace, use: LoaderUse) -> Remade | None:
     if pipeline is None or trace.info.mode != "train" or use.main >= len(pipeline.loaders):
         return None
     mine = _settings(pipeline.loaders[use.main])
+    told = pipeline.between
+    if told is not None and told.made >= _HABIT and _settings_at(pipeline, told.loader) == mine:
+        one_each = told.made == told.times + 1
+        return Remade(told.made, True, one_each, told.times, told.total_us, told.longest_us, told.whole_us, True)
     alike = [number for number, loader in enumerate(pipeline.loaders) if _settings(loader) == mine]
     passes = sorted(
         ((began, ended, number) for number, loader in enumerate(pipeline.loaders) for began, ended in loader.passes_us),
@@ -56,11 +64,14 @@ def find_remade(trace: Trace, use: LoaderUse) -> Remade | None:
         is_remade = len(alike) >= _HABIT and (_follow_each_other(own) if own else _is_one_in_use(trace, alike))
     if not is_remade:
         return None
+    between = tuple(_between(passes, among))
     return Remade(
         made=len(alike),
         is_certain=is_certain,
         one_each=bool(own) and _one_each(own),
-        between_us=tuple(_between(passes, among)),
+        times=len(between),
+        total_us=sum(between),
+        longest_us=max(between, default=0.0),
         whole_us=own[-1][0] - own[0][0] if own else 0.0,
     )
 
@@ -71,6 +82,10 @@ _Pass = tuple[float, float | None, int]
 
 def _settings(loader: LoaderInfo) -> LoaderInfo:
     return replace(loader, iterated=None, iterated_in_window=None, stepped=None, gone=None, passes_us=())
+
+
+def _settings_at(pipeline: PipelineInfo, number: int) -> LoaderInfo | None:
+    return _settings(pipeline.loaders[number]) if number < len(pipeline.loaders) else None
 
 
 def _follow_each_other(passes: Sequence[_Pass]) -> bool:

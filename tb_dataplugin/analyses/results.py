@@ -15,6 +15,7 @@ from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.looks import Looks
 from tb_dataplugin.analyses.loop import Loop
 from tb_dataplugin.analyses.memory_growth import MemoryGrowth
 from tb_dataplugin.analyses.occupancy import Occupancy
@@ -52,7 +53,7 @@ class Results:
     `occupancy` has the stages whose CPU time is known. `selection`: the steps that all of it is about, None where
     nobody chose any. `use`: which of several loaders is the training loop's; `loop`: that loop as it goes on, which
     verdict, findings and rates are about. `restarts`: loaders of which most steps make an iterator; they have no steady
-    state beside that.
+    state beside that. `looks`: those of which some steps do, for a few batches.
     """
 
     trace: Trace
@@ -85,6 +86,7 @@ class Results:
     diagnostics: tuple[Diagnostic, ...] = ()
     steady: SteadyState | None = None
     restarts: tuple[Restarts, ...] = ()
+    looks: Looks | None = None
     remade: Remade | None = None
     doubts: tuple[Doubt, ...] = ()
     limits: ThreadLimits | None = None

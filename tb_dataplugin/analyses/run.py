@@ -24,6 +24,7 @@ from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import HotLines, find_hot_lines, lines_at
 from tb_dataplugin.analyses.loader_use import LoaderUse, find_loader_use
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
+from tb_dataplugin.analyses.looks import find_looks
 from tb_dataplugin.analyses.loop import Loop, find_loop
 from tb_dataplugin.analyses.memory_growth import find_memory_growth
 from tb_dataplugin.analyses.notes import collect_notes
@@ -183,6 +184,7 @@ def run_analyses(
         use=use,
         loop=loop,
         restarts=restarts,
+        looks=find_looks(trace, window, loader, use, batches, steps),
         remade=find_remade(trace, use),
         steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
         slow_samples=find_slow_samples(Calls(trace, tree, lines), window, apart.spans if apart else None),

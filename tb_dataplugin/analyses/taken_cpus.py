@@ -52,6 +52,11 @@ class TakenCpus:
     def workers_us(self) -> float:
         return self.workers_ns / 1e3
 
+    @property
+    def delayed_by_workers(self) -> float:
+        """Of `delayed`, the part that is theirs."""
+        return self.delayed * self.by_workers
+
     def saved_us(self, part: float) -> float:
         """Of `own_us`, at most, were that part of the CPU time of DataLoader workers not used."""
         left = self.delayed * (1 - min(1.0, part) * self.by_workers)

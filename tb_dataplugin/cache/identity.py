@@ -16,6 +16,7 @@ import numpy as np
 import annotate.trace_format as trace_format
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.options import AnalysisOptions
+from tb_dataplugin.reader.epochs import epochs_beside
 from tb_dataplugin.reader.opening import Roots, open_trace
 from tb_dataplugin.version import VERSION
 
@@ -25,7 +26,7 @@ PROBE_BYTES = 64 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """One state of a file. `digest` is of its first and last `PROBE_BYTES`."""
+    """One state of a file. `digest` is of its first and last `PROBE_BYTES`, and of what the program left beside it."""
 
     path: str  # resolved
     size: int
@@ -44,6 +45,7 @@ def fingerprint(path: Path, roots: Roots = ()) -> Fingerprint | None:
             digest = hashlib.blake2b(file.read(PROBE_BYTES), digest_size=16)
             file.seek(max(0, facts.st_size - PROBE_BYTES))
             digest.update(file.read(PROBE_BYTES))
+        digest.update(epochs_beside(path, roots))
         return Fingerprint(str(path.resolve()), facts.st_size, facts.st_mtime_ns, digest.hexdigest())
     except (OSError, UnreadableTrace):
         return None

@@ -21,6 +21,9 @@ MUCH: Final = 0.1
 SAID: Final = 3
 """Stages that are named, those with the largest change of time."""
 
+MADE_ANEW: Final = "loader_made_anew"
+"""The rule that says so."""
+
 OF_STARTS: Final = frozenset(("persistent_workers", "num_workers", "start_method", "prefetch_factor", "dataset"))
 """Settings that an epoch's start depends on."""
 
@@ -36,7 +39,18 @@ def not_judged(
     starts = _starts(before, after) if any(setting.name in OF_STARTS for setting in settings) else ()
     left = left_out(before, after)
     said = (time("left_out", left.us, left.text, whole="data wait"),) if left.share >= MUCH else ()
-    return (*_gone(stages), *_calls(stages, unit), *starts, *said)
+    return (*_gone(stages), *_calls(stages, unit), *starts, *said, *_between_epochs(before, after))
+
+
+def _between_epochs(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evidence]:
+    """Of a program that makes its DataLoader anew: no window has that time, and whoever mended it looks for it here."""
+    for runs, when in ((before, "before"), (after, "after")):
+        found = (finding for run in runs for capture in run.captures for finding in capture.findings)
+        facts = [fact for finding in found if finding.rule == MADE_ANEW for fact in finding.evidence]
+        known = next((fact for fact in facts if fact.kind == "between_epochs"), None)
+        if known is not None:
+            text = f"no time here has what lies between epochs, and the DataLoader was made anew {when}: {known.text}"
+            yield time("between_epochs", known.value, text, whole="epoch")
 
 
 class LeftOut(NamedTuple):

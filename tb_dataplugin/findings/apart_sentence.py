@@ -23,7 +23,8 @@ def _sentences(apart: ApartSignals) -> Iterator[str]:
         yield f"{_start(apart.starts)} {_have(apart.starts.epochs, apart.starts.wait_us, apart)}."
     for other in apart.others:
         where = _steps(other.steps) if len(other.steps) <= NAMED else f"{count(len(other.steps))} steps"
-        yield f"{_other(other)}, iterated in {where} (an evaluation?), {_have(1, other.wait_us, apart)}."
+        what = "by a new iterator each time" if other.is_look else "an evaluation?"
+        yield f"{_other(other)}, iterated in {where} ({what}), {_have(1, other.wait_us, apart)}."
     if apart.pauses is not None:
         yield f"{_pause(apart.pauses)} {_have(apart.pauses.count, apart.pauses.wait_us, apart)}."
 

@@ -62,11 +62,12 @@ class StartSignals:
 
 @dataclass(frozen=True, slots=True)
 class OtherLoaderSignals:
-    """Waits for another loader's batches. None: which loader was not recorded."""
+    """Waits for another loader's batches. `is_look`: of iterators that are dropped after a few."""
 
     loader: LoaderInfo
     wait_us: float
     steps: tuple[int, ...]
+    is_look: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +125,11 @@ def read_apart(results: Results) -> ApartSignals | None:
     apart, pipeline = results.loop.apart, results.trace.info.pipeline
     if not apart or results.loader is None or pipeline is None:
         return None
+    looks = {each.number for each in results.looks.loaders} if results.looks else set()
     others = (
-        OtherLoaderSignals(pipeline.loaders[other.number], other.waits.total_ns / 1e3, other.steps)
+        OtherLoaderSignals(
+            pipeline.loaders[other.number], other.waits.total_ns / 1e3, other.steps, other.number in looks
+        )
         for other in apart.others
     )
     whole_us, window_us = results.loader.waits.total_ns / 1e3, results.window.duration_ns / 1e3

@@ -16,7 +16,7 @@ from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
 from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.units import percent
+from tb_dataplugin.units import listed, percent
 from tb_dataplugin.words import GAIN_BOUND
 
 WHY: Final[dict[str, str]] = {
@@ -54,7 +54,13 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
             known = _doubted(_no_higher(_estimated(found)), signals)
             known = _of_one_rank(known, signals) if rule.is_about_wait else known
             gain = (
-                gain_of(known.gain_us_per_step, signals, of_wait=rule.is_about_wait, of_epochs=rule.about == "epochs")
+                gain_of(
+                    known.gain_us_per_step,
+                    signals,
+                    of_wait=rule.is_about_wait,
+                    of_epochs=rule.about == "epochs",
+                    of_others=rule.about == "others",
+                )
                 if known.saves
                 else NO_GAIN
             )
@@ -86,7 +92,7 @@ def _doubted(finding: Finding, signals: Signals) -> Finding:
     """Nothing is measured directly in a capture that is doubtful."""
     if not signals.doubts:
         return finding
-    why = WHY.get(signals.doubts[0].code, "see above")
+    why = listed([WHY.get(doubt.code, "see above") for doubt in signals.doubts])
     doubtful = f"This capture is doubtful: {why}."
     if finding.confidence == "measured":
         return replace(finding, confidence="likely", confidence_reason=doubtful)

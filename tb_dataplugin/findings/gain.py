@@ -45,14 +45,23 @@ NO_GAIN: Final = Gain(None, None, None, None, None, None, "nothing to gain")
 """Of a finding that says what would not help."""
 
 
-def gain_of(us_per_step: float | None, signals: Signals, *, of_wait: bool = False, of_epochs: bool = False) -> Gain:
+def gain_of(
+    us_per_step: float | None,
+    signals: Signals,
+    *,
+    of_wait: bool = False,
+    of_epochs: bool = False,
+    of_others: bool = False,
+) -> Gain:
     """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait.
-    `of_epochs`: it is part of what epochs' starts add to each step.
+    `of_epochs`: it is part of what epochs' starts add to each step. `of_others`: of what other DataLoaders do, as the
+    window's mean step has it.
     """
     if us_per_step is None:
         return Gain(None, None, None, None, None, None, UNKNOWN_IN_REPLAY if signals.mode == "replay" else UNKNOWN)
     step_us = signals.step_us
     step_us = step_us + us_per_step if of_epochs and step_us else step_us
+    step_us = signals.window_us / signals.step_count if of_others and signals.step_count else step_us
     more = us_per_step * signals.wait_may_exceed if of_wait else 0.0
     if step_us and us_per_step + more >= step_us:  # all of the step may go: that is no interval
         more = 0.0

@@ -32,6 +32,7 @@ from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, Sync
 from tb_dataplugin.findings.foresight import Foresight
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import line_text, part_text
+from tb_dataplugin.findings.look_signals import read_looks
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.restart_signals import read_restarts
@@ -100,6 +101,7 @@ def read_signals(results: Results) -> Signals:
         kept_loads=find_kept_loads(results),
         foresight=Foresight(results),
         restarts=read_restarts(results),
+        looks=read_looks(results),
         uneven=_uneven(results.uneven),
         remade=results.remade,
     )

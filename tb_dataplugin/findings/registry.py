@@ -13,8 +13,10 @@ from tb_dataplugin.findings.thresholds import INPUT_BOUND
 Check = Callable[[Signals], Finding | Abstention | tuple[Finding, ...] | None]
 """Several findings: one about each of several places."""
 
-About = Literal["samples", "workers", "delivery", "epochs", "copies", "host", "capture"]
-"""What a rule is about, in the order of a batch's way; rules run in this order, and then by name."""
+About = Literal["samples", "workers", "delivery", "epochs", "others", "copies", "host", "capture"]
+"""What a rule is about, in the order of a batch's way; rules run in this order, and then by name. others: DataLoaders
+that are not the training loop's.
+"""
 
 _PLACE: Final = {about: place for place, about in enumerate(get_args(About))}
 

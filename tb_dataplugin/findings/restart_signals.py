@@ -63,7 +63,7 @@ def read_restarts(results: Results) -> RestartSignals | None:
         RestartedLoader(pipeline.loaders[each.number], each.made, each.taken, each.length) for each in results.restarts
     )
     wait_us = _wait_us(results, pipeline.loaders)
-    sampled = step.iterators if step is not None and step.iterators.samples >= FEWEST_SAMPLES else None
+    sampled = sampled_iterators(results)
     outside_us = window_us - results.loader.waits.total_ns / 1e3
     making_us = _making_us(results, outside_us, sampled)
     most = window_us - max(each.needed_ns for each in results.restarts) / 1e3
@@ -82,16 +82,22 @@ def read_restarts(results: Results) -> RestartSignals | None:
     )
 
 
+def sampled_iterators(results: Results) -> IteratorTime | None:
+    """None where samples are too few."""
+    step = results.lines.step if results.lines else None
+    return step.iterators if step is not None and step.iterators.samples >= FEWEST_SAMPLES else None
+
+
 def _wait_us(results: Results, loaders: tuple[LoaderInfo, ...]) -> float:
     devices = results.attribution.devices
-    drawing = _drawing(results.attribution)
+    drawn = drawing(results.attribution)
     waits = (
-        each.waits if loaders[each.number].num_workers else each.waits.intersect(drawing) for each in results.restarts
+        each.waits if loaders[each.number].num_workers else each.waits.intersect(drawn) for each in results.restarts
     )
     return cost_us(devices[0] if devices else None, waits)
 
 
-def _drawing(attribution: Attribution) -> Intervals:
+def drawing(attribution: Attribution) -> Intervals:
     """Data wait in which indices were drawn."""
     named = ((parse_span_name(name), time) for name, time in attribution.by_stage.items())
     return Intervals.union_of(time for stage, time in named if stage is not None and stage.kind == "sampler")

@@ -29,6 +29,7 @@ from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.foresight import Foresight, Promise
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.lock_signals import LockSignals
+from tb_dataplugin.findings.look_signals import LookSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.restart_signals import RestartSignals
@@ -213,6 +214,8 @@ class Signals:
     """What other settings would bring; None in a test of something else."""
     restarts: RestartSignals | None = None
     """Iterators that most steps make anew; None where they do not."""
+    looks: LookSignals | None = None
+    """Iterators that some steps make for a look at a few batches; None where they do not."""
     recorder: RecorderLoad | None = None
     """None where the load of the machine was not recorded."""
     rhythm: Sawtooth | None = None

@@ -77,7 +77,7 @@ WORTH_WORKERS: Final = 1.15
 
 MOSTLY_WORKERS: Final = 0.5
 """Share of the CPU time of all others than the training process that DataLoader workers have, from which it is they,
-and not other programs, who have the CPUs that a training step waits for."""
+and not other programs, who have the CPUs that a training step waits for; below, both are named."""
 
 HIDDEN_THREADS: Final = 1.25
 """CPU time of a worker process over that of its main thread, from which libraries run threads of their own: allocators

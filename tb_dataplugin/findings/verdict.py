@@ -131,12 +131,11 @@ def _judge_device_run(signals: Signals) -> Verdict:
         sentence = f"{opening}{because}; how much of that is data wait is unknown.{f' {fed}' if fed else ''}"
         return Verdict("unknown" if leader is None or leader.name == "host" else bound, sentence, evidence)
     if cost < INPUT_BOUND and leader is not None and leader.share < ONE_REASON:
-        sentence = f"{opening}, for no single reason: the largest is {_causes(signals)[0]}; {_not_data(signals)}."
+        sentence = f"{opening}, for no single reason: the largest is {_causes(signals)[0]}; {_acquitted(signals)}."
         return Verdict("balanced", sentence, evidence)
     if cost < INPUT_BOUND:
-        sentence = (
-            f"{opening}{because}; it waits for data for only {percent(cost)} of {_rest(signals)}: {_not_data(signals)}."
-        )
+        waits = f"it waits for data for only {percent(cost)} of {_rest(signals)}"
+        sentence = f"{opening}{because}; {waits}: {_acquitted(signals)}."
     else:
         sentence = f"{opening}{because}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."
     return Verdict(bound, sentence, evidence)
@@ -157,9 +156,7 @@ def _judge_unsteady(
         is_data = signals.has_device or cost >= HIGHLY_INPUT_BOUND
         return Verdict(_input_bound(signals) if is_data else "host", f"{sentence}{_mostly(signals)}.", evidence)
     other: Bound = next((reason.bound for reason in signals.idle_reasons if reason.name != "data_wait"), "device")
-    return Verdict(
-        other if signals.has_device else "host", f"{sentence}: {not_data(signals, _not_data(signals))}.", evidence
-    )
+    return Verdict(other if signals.has_device else "host", f"{sentence}: {_acquitted(signals)}.", evidence)
 
 
 def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:
@@ -200,7 +197,7 @@ def _judge_host_run(signals: Signals) -> Verdict:
         return _judge_rank(signals, ranks, cost)
     opening = f"The training thread waits for data for {percent(cost)} of {_rest(signals)}"
     if cost < INPUT_BOUND:
-        return Verdict("host", f"{opening}: {not_data(signals, _not_data(signals))}.", _wait_evidence(signals))
+        return Verdict("host", f"{opening}: {_acquitted(signals)}.", _wait_evidence(signals))
     if cost < HIGHLY_INPUT_BOUND:
         own = f"The training thread is in the training step for {percent(1 - cost)} of {_rest(signals)}"
         sentence = f"{own}, and waits for data for {percent(cost)}{_mostly(signals)}."
@@ -233,9 +230,11 @@ def _rest(signals: Signals) -> str:
     return f"the {signals.own_window}"
 
 
-def _not_data(signals: Signals) -> str:
-    """Of the loop: what is told apart before is time that the DataLoader takes as well."""
-    return f"there, {NOT_DATA}" if signals.apart else NOT_DATA
+def _acquitted(signals: Signals) -> str:
+    """Of the loop: what is told apart before is time that the DataLoader takes as well. Workers that have the CPUs
+    which the step waits for are not acquitted.
+    """
+    return not_data(signals, f"there, {NOT_DATA}" if signals.apart else NOT_DATA)
 
 
 def _judge_replay(signals: Signals) -> Verdict:

@@ -9,12 +9,19 @@ from tb_dataplugin.units import percent
 
 
 def takes_cpus(signals: Signals) -> bool:
-    """Enough to be worth a change, and not mostly other programs."""
+    """Enough to be worth a change. Of the time in which the step waits for a CPU, their part counts: however much other
+    programs have beside them.
+    """
     taken = signals.taken
-    if taken is None or taken.by_workers < MOSTLY_WORKERS or signals.lock_limits_host:
+    if taken is None or signals.lock_limits_host:
         return False
     lost = signals.loop_share(taken.saved_us(1.0))
-    return taken.delayed >= INPUT_BOUND and lost is not None and lost >= INPUT_BOUND
+    return taken.delayed_by_workers >= INPUT_BOUND and lost is not None and lost >= INPUT_BOUND
+
+
+def who_holds(taken: TakenCpus) -> str:
+    """Whom the step waits for, to get a CPU."""
+    return "DataLoader workers" if taken.by_workers >= MOSTLY_WORKERS else "DataLoader workers and other programs"
 
 
 def delayed_text(signals: Signals, taken: TakenCpus) -> str:
@@ -29,6 +36,6 @@ def not_data(signals: Signals, otherwise: str) -> str:
     if not takes_cpus(signals) or signals.taken is None:
         return otherwise
     return (
-        "batches come in time, but the DataLoader workers hold CPUs that the training step waits for, "
+        f"batches come in time, but the {who_holds(signals.taken)} hold CPUs that the training step waits for, "
         f"{percent(signals.taken.delayed)} of its time"
     )

@@ -212,6 +212,20 @@ class HandedOver:
 
 
 @dataclass(frozen=True, slots=True)
+class Between:
+    """What lies between epochs of the whole program, `times` of them, from its first epoch to the beginning of its last
+    in `whole_us`. `made`: DataLoaders alike, one after another; `loader`: number of the first of them.
+    """
+
+    times: int
+    total_us: float
+    longest_us: float
+    whole_us: float
+    made: int
+    loader: int
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread and in others
     of its process. `stages_at`: span name and place in the code, ``file:line``. `callers`: what calls a loader's
@@ -245,6 +259,8 @@ class PipelineInfo:
     """Measured where there are no DataLoader workers."""
     stages_at: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    between: Between | None = None
+    """None where the program did not leave it beside the trace."""
     step_source: StepSource = "profiler"
     step_boundaries_ns: Int64Array | None = None
     """Where the profiler makes no spans of the steps: their ends in order, and before them the first one's start."""

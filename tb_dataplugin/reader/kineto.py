@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from tb_dataplugin.reader.carried import PRUNED_KEY, with_carried
 from tb_dataplugin.reader.categories import integer, text
 from tb_dataplugin.reader.chrome import WAIT_OR_RECAPTURE, ChromeReader
 from tb_dataplugin.reader.columns import ColumnBuilder
+from tb_dataplugin.reader.epochs import read_between
 from tb_dataplugin.reader.opening import Roots
 from tb_dataplugin.reader.pipeline_info import read_pipeline_info
 from tb_dataplugin.shown import encodable
@@ -43,7 +44,11 @@ def read_trace(path: Path, name: str | None = None, roots: Roots = ()) -> Trace:
 
     Raises UnreadableTrace.
     """
-    return read_parts(path, name, roots).trace
+    trace = read_parts(path, name, roots).trace
+    pipeline, between = trace.info.pipeline, read_between(path, roots)
+    if pipeline is None or between is None:
+        return trace
+    return replace(trace, info=replace(trace.info, pipeline=replace(pipeline, between=between)))
 
 
 def read_parts(path: Path, name: str | None = None, roots: Roots = ()) -> TraceParts:

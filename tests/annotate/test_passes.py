@@ -112,7 +112,7 @@ def test_run_is_told_of_loaders_that_follow_each_other_and_of_no_others() -> Non
     assert held.loaders.made_anew() == 1, "the program held them all"
     notes = Notes(None)
     note_between_epochs(notes, anew)
-    assert notes.between == {"times": 0, "seconds": 0, "longest_s": 0, "whole_s": 0, "made": 3}
+    assert notes.between == {"times": 0, "seconds": 0, "longest_s": 0, "whole_s": 0, "made": 3, "loader": 0}
 
 
 def test_a_fault_of_ours_as_the_program_ends_costs_a_clause_and_no_word() -> None:

@@ -9,12 +9,11 @@ from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.registry import rule
-from tb_dataplugin.findings.restart_signals import RestartedLoader, RestartSignals
-from tb_dataplugin.findings.restart_texts import ONE_EACH, made_anew
+from tb_dataplugin.findings.restart_signals import RestartSignals
+from tb_dataplugin.findings.restart_texts import KEEP_CODE, made_anew, made_text
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.worker_sentences import name_of
-from tb_dataplugin.units import count, duration, percent, plural
+from tb_dataplugin.units import duration, percent, plural
 
 KEEP: Final = (
     "Make the iterator once, before the loop, and call next() on it; when an epoch is over (StopIteration), make the "
@@ -26,14 +25,6 @@ NO_CURE: Final = (
 )
 FIRST: Final = " Do that before you add DataLoader workers: else all of them start and end for each batch."
 SAME: Final = " Without shuffling, each new iterator gives the same first batch again."
-
-CODE: Final = """batches = iter(loader)  # once, before the loop
-...
-try:
-    batch = next(batches)
-except StopIteration:  # the epoch is over
-    batches = iter(loader)
-    batch = next(batches)"""
 
 
 @rule(title="Iterators made in every step", about="host")
@@ -48,7 +39,7 @@ def check(signals: Signals) -> Finding | None:
         advice=f"{KEEP}{NO_CURE if restarts.has_workers else FIRST}{_same(restarts)}",
         evidence=tuple(_evidence(signals, restarts)),
         gain_us_per_step=gain,
-        code=CODE,
+        code=KEEP_CODE,
         confidence="likely",
         confidence_reason="Waits are measured; making and dropping iterators is estimated, at its upper end.",
     )
@@ -60,7 +51,7 @@ def _same(restarts: RestartSignals) -> str:
 
 def _evidence(signals: Signals, restarts: RestartSignals) -> Iterator[Evidence]:
     for each in restarts.loaders:
-        yield number("iterators", each.made, "count", _made(signals, each), whole="window")
+        yield number("iterators", each.made, "count", made_text(each, signals.step_count), whole="window")
     waited, made = (signals.per_step(part) or 0.0 for part in (restarts.wait_us, restarts.making_us))
     what = "waiting for their batches" if restarts.has_workers else "drawing indices"
     yield time("restart_wait", restarts.wait_us, f"{duration(waited)} per step {what}")
@@ -73,10 +64,3 @@ def _evidence(signals: Signals, restarts: RestartSignals) -> Iterator[Evidence]:
     seen = f"{percent(restarts.making.share)} of the time outside the data wait, {interval(restarts.making)}, {samples}"
     text = f"making and dropping them takes up to {duration(made)} per step ({seen}{line})"
     yield share("iterators_made", restarts.making.share, "time outside the data wait", text)
-
-
-def _made(signals: Signals, each: RestartedLoader) -> str:
-    steps = plural(signals.step_count or 0, "step")
-    of = f" of the {count(each.length)} that it would give" if each.length else ""
-    made = f"{plural(each.made, 'iterator')} of {name_of(each.loader)} in {steps}"
-    return f"{made}, of each {'1 batch' if each.taken < ONE_EACH else f'{each.taken:.3g} batches'} taken{of}"

@@ -29,12 +29,13 @@ def check(signals: Signals) -> Finding | None:
     remade = signals.remade
     if remade is None or signals.loader is None:
         return None
-    name, confidence, reason = name_of(signals.loader), _confidence(remade), ALSO if remade.between_us else NOT_RECORDED
+    name, confidence, reason = name_of(signals.loader), _confidence(remade), ALSO if remade.times else NOT_RECORDED
     each = " for each epoch" if remade.one_each else ""
+    so_far = "" if remade.whole_run else " so far"
     workers = WORKERS if signals.loader.num_workers else ""
     return Finding(
         severity=_severity(remade),
-        title=f"{name[0].upper()}{name[1:]} is made anew{each}: {count(remade.made)} of them so far",
+        title=f"{name[0].upper()}{name[1:]} is made anew{each}: {count(remade.made)} of them{so_far}",
         advice=f"{ONCE}{workers}.{SAMPLER}",
         evidence=tuple(_evidence(remade)),
         confidence=confidence,
@@ -53,11 +54,12 @@ def _severity(remade: Remade) -> Severity:
 
 
 def _evidence(remade: Remade) -> Iterator[Evidence]:
-    text = f"{count(remade.made)} DataLoaders with the same settings, one after another"
+    where = " in the whole run" if remade.whole_run else ""
+    text = f"{count(remade.made)} DataLoaders with the same settings, one after another{where}"
     yield number("loaders_made", remade.made, "count", text)
-    if not remade.between_us:
+    if not remade.times:
         return
-    mean, times = sum(remade.between_us) / len(remade.between_us), len(remade.between_us)
-    several = "once" if times == 1 else f"{count(times)} times, at most {duration(max(remade.between_us))}"
+    mean = remade.total_us / remade.times
+    several = "once" if remade.times == 1 else f"{count(remade.times)} times, at most {duration(remade.longest_us)}"
     share = "" if remade.share is None else f", {percent(remade.share)} of the time from epoch to epoch"
     yield time("between_epochs", mean, f"{duration(mean)} between two epochs ({several}){share}")

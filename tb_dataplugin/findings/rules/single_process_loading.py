@@ -28,6 +28,8 @@ RESTARTED: Final = (
     "First keep the iterator, which is made in every step: DataLoader workers would start and end with it. "
 )
 
+REMADE: Final = "First make the DataLoader once: each new one would start workers, whatever persistent_workers says. "
+
 UNKNOWN_CPUS: Final = 4
 """Workers to start with where the capture does not say how many CPUs there are."""
 
@@ -63,7 +65,7 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     if promise.without_gain:
         return _without_gain(signals, full, promise.without_gain, facts)
     how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
-    first = RESTARTED if signals.restarts else ""
+    first = RESTARTED if signals.restarts else REMADE if signals.remade else ""
     return Finding(
         severity="medium" if full and how_severe == "high" else how_severe,
         title=_title(signals),
@@ -71,12 +73,19 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
         f"by those processes{_other_numbers(signals)}.",
         gain_us_per_step=promise.us_per_step,
         evidence=facts,
-        code=f"DataLoader(..., num_workers={workers}, persistent_workers=True)",
+        code=_code(signals, workers),
         confidence="possible" if full else "likely",
         confidence_reason="No CPU was free for them."
         if full
         else "The data wait is measured; how much of it workers take over is estimated.",
     )
+
+
+def _code(signals: Signals, workers: int) -> str:
+    """Workers live on only as long as their DataLoader."""
+    made = "loader = " if signals.remade else ""
+    once = "  # once, before the epochs" if signals.remade else ""
+    return f"{made}DataLoader(..., num_workers={workers}, persistent_workers=True){once}"
 
 
 def _without_gain(signals: Signals, full: str, steps: str, facts: tuple[Evidence, ...]) -> Finding:

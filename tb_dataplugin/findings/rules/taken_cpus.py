@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.findings.evidence import share, time
+from collections.abc import Iterator
+from typing import Final
+
+from tb_dataplugin.analyses.taken_cpus import TakenCpus
+from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import given_back_us
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
-from tb_dataplugin.findings.thresholds import HEALTHY, INPUT_BOUND
-from tb_dataplugin.findings.worker_cpus import delayed_text, takes_cpus
+from tb_dataplugin.findings.thresholds import HEALTHY, INPUT_BOUND, MOSTLY_WORKERS
+from tb_dataplugin.findings.worker_cpus import delayed_text, takes_cpus, who_holds
 from tb_dataplugin.units import duration, percent
+
+ALL_THEIRS: Final = 0.9
+"""Share of that CPU time from which nothing is said of others: counters do not agree to a tenth."""
 
 
 @rule(title="CPUs taken from the training step", about="host", workers=True)
@@ -27,7 +34,7 @@ def check(signals: Signals) -> Finding | None:
     most = f"{name} has most of it: {duration(_cpu_us(stages[name]))}" if name else "no stage of it is known"
     return Finding(
         severity=severity(signals, gain, otherwise_us=0.0) if signals.is_input_bound(HEALTHY) else "low",
-        title="DataLoader workers hold the CPUs that the training step waits for, "
+        title=f"{who_holds(taken)} hold the CPUs that the training step waits for, "
         f"{percent(taken.delayed)} of its time",
         advice="Batches come in time, at the step's expense. Do less work per sample, keep its results, or move it to "
         "the device. Fewer DataLoader workers leave more CPU time to the step, but it may then wait for data.",
@@ -35,11 +42,19 @@ def check(signals: Signals) -> Finding | None:
         evidence=(
             share("step_waits_for_cpu", taken.delayed, "time outside the data wait", delayed_text(signals, taken)),
             time("workers_cpu", taken.workers_us, f"{used}; {most}"),
+            *_others(taken),
         ),
         gain_us_per_step=gain,
-        confidence="likely",
+        confidence="likely" if taken.by_workers >= MOSTLY_WORKERS else "possible",
         confidence_reason="How far the threads of a step wait for each other is not recorded, so the gain may be less.",
     )
+
+
+def _others(taken: TakenCpus) -> Iterator[Evidence]:
+    """Where not all of the CPU time that the step waits for is that of DataLoader workers."""
+    if taken.by_workers < ALL_THEIRS:
+        text = f"of the CPU time of all other processes they have {percent(taken.by_workers)}, and that part is counted"
+        yield share("workers_cpu_share", taken.by_workers, "CPU time of other processes", text)
 
 
 def _cpu_us(rows: list[StageCalls]) -> float:

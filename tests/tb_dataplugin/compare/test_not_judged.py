@@ -58,3 +58,15 @@ def test_data_wait_that_no_time_has_is_said_below_the_sentence_where_it_is_much(
 
     assert not left_out([Run("run", (pb.Capture(),))], [Run("run", (pb.Capture(),))]).text
     assert left_out([of(1000)], [of(1000)]).share > MUCH > left_out([of(10_000)], [of(10_000)]).share
+
+
+def test_what_lies_between_epochs_is_in_no_time_and_said_where_it_is_known() -> None:
+    remade = run(1_000.0)
+    finding = remade.captures[0].findings.add(rule="loader_made_anew")
+    finding.evidence.add(kind="between_epochs", value=151_000.0, text="151 ms between two epochs (4 times)")
+    facts = [fact.text for fact in not_judged([remade], [run(1_000.0)], "sample", (), ())]
+    text = (
+        "no time here has what lies between epochs, and the DataLoader was made anew before: 151 ms between two epochs"
+    )
+    assert any(fact.startswith(text) for fact in facts)
+    assert not [fact for fact in not_judged([run(1_000.0)], [run(1_000.0)], "sample", (), ()) if "between" in fact.text]

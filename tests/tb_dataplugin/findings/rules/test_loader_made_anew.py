@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from tb_dataplugin.cache.identity import fingerprint
+from tb_dataplugin.pipeline import analyse_file
+from tb_dataplugin.report.report_pb2 import Capture
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of
 from tests.trace_builder import TraceBuilder
 
@@ -46,6 +53,49 @@ def test_it_says_how_many_there_were_and_what_lies_between() -> None:
         "600 ms between two epochs (7 times, at most 600 ms), 60.0% of the time from epoch to epoch",
     ]
     assert not found.HasField("gain_us_per_step"), "an evaluation may be in it"
+
+
+def beside(folder: Path, builder: TraceBuilder, **facts: float) -> Capture:
+    """`builder`'s capture, where the program has left what lay between its epochs when it was over."""
+    left = {"times": 4, "seconds": 0.6, "longest_s": 0.2, "whole_s": 4.0, "made": 5, "loader": 0, **facts}
+    trace = builder.write(folder / "vm_1.2.pt.trace.json")
+    (folder / "vm_1.2.epochs.json").write_text(json.dumps(left))
+    return analyse_file(trace).capture
+
+
+def test_a_window_in_the_first_epoch_is_told_what_the_program_did_later(tmp_path: Path) -> None:
+    assert finding_of(remade({}), RULE) is None
+    found = next(each for each in beside(tmp_path, remade({})).findings if each.rule == RULE)
+    assert found.title.endswith("is made anew for each epoch: 5 of them") and found.severity == "medium"
+    assert evidence_of(found) == [
+        "5 DataLoaders with the same settings, one after another in the whole run",
+        "150 ms between two epochs (4 times, at most 200 ms), 15.0% of the time from epoch to epoch",
+    ]
+
+
+@pytest.mark.parametrize("facts", [{"made": 1}, {"made": 2}, {"loader": 7}, {"times": 0}, {"seconds": -1}])
+def test_what_is_left_beside_it_of_other_loaders_or_cannot_be_read_says_nothing(
+    tmp_path: Path, facts: dict[str, float]
+) -> None:
+    assert RULE not in [each.rule for each in beside(tmp_path, remade({}), **facts).findings]
+
+
+def test_workers_are_advised_for_a_loader_that_is_made_once(tmp_path: Path) -> None:
+    builder = TraceBuilder().annotated(loaders=[{**LOADER, "num_workers": 0}], host={"cores": 8})
+    for step in range(12):
+        at = 10_000 * step
+        builder.wait(at, 6_000, "wait::DataLoader").stage("sample::Records", at, 5_900).step(at, 10_000)
+    found = next(each for each in beside(tmp_path, builder).findings if each.rule == "single_process_loading")
+    assert found.code.startswith("loader = DataLoader(") and found.code.endswith("# once, before the epochs")
+    assert found.advice.startswith("First make the DataLoader once")
+    assert found.code != finding_in(builder, "single_process_loading").code
+
+
+def test_what_is_left_beside_it_makes_another_state_of_the_file(tmp_path: Path) -> None:
+    trace = remade({}).write(tmp_path / "vm_1.2.pt.trace.json")
+    before = fingerprint(trace)
+    beside(tmp_path, remade({}))
+    assert before != fingerprint(trace)
 
 
 def test_two_are_enough_where_the_first_is_gone_and_loaders_that_are_held_are_none() -> None:

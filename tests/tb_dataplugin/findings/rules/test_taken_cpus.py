@@ -82,6 +82,29 @@ def test_cpus_that_other_programs_have_are_not_held_against_the_workers() -> Non
     assert finding_of(builder, "taken_cpus") is None
 
 
+def beside(others: int) -> TraceBuilder:
+    """As many CPUs more, all of them busy with other programs."""
+    builder = crowded()
+    builder.top_level["dataPipeline"]["host"]["cores"] = 2 + others
+    for number in range(STEPS):
+        builder.counter("host::cpu", STEP * number + 5, **{f"core {core}": 100.0 for core in range(2, 2 + others)})
+    return builder
+
+
+def test_with_more_of_other_programs_the_finding_stays_for_less() -> None:
+    found = [finding_in(beside(others), "taken_cpus") for others in range(4)]
+    gains = [finding.gain_us_per_step for finding in found]
+    assert gains == sorted(gains, reverse=True) and gains[3] < 0.6 * gains[0]
+    assert [finding.confidence for finding in found] == ["likely", "possible", "possible", "possible"]
+    assert found[3].title.startswith("DataLoader workers and other programs hold the CPUs that the training step waits")
+    assert any("of the CPU time of all other processes they have" in fact for fact in evidence_of(found[3]))
+
+
+@pytest.mark.parametrize("others", [0, 1, 2, 3])
+def test_the_verdict_acquits_no_loader_that_has_part_of_the_cpus(others: int) -> None:
+    assert "not the bottleneck" not in capture_of(beside(others)).verdict.sentence
+
+
 def by_itself(builder: TraceBuilder) -> tuple[Signals, Saving]:
     """What the capture allows to save by the leading stage, without the model's view of it."""
     signals = replace(signals_of(builder), foresight=None)
