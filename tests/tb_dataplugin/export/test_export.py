@@ -153,6 +153,6 @@ def test_zero_is_written_and_unknown_is_absent() -> None:
 def test_of_the_threads_that_had_the_lock_the_recorders_is_said_to_be_that() -> None:
     times = [50.0 + 100 * number for number in range(100)]
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 1000, "wait::DataLoader")
-    builder.sampled(times, [3, 3, 4, 4] * 25, holders=["metrics", "annotate: host samples"])
+    builder.sampled(times, [3, 3, 3, 4] * 25, holders=["metrics", "annotate: host samples"])
     said = " ".join(as_text(as_report([analyse(builder.trace()).capture])).split())
     assert re.search(r"metrics [\d.]+ ms, annotate: host samples [\d.]+ ms \(the recorder, which no finding", said)
