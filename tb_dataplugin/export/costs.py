@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Final, Protocol
 
+from annotate.trace_format import OWN_THREAD
 from tb_dataplugin.analyses.occupancy import TOO_SHORT_NS
 from tb_dataplugin.export.paragraphs import wrap
 from tb_dataplugin.export.width import columns
@@ -104,10 +105,14 @@ def host_limit_lines(capture: pb.Capture, line: Line) -> Iterator[str]:
         yield from limited_lines(limits)
     if sum(samples.lock_holders_us.values()) >= LIMIT_WORTH_A_WORD * capture.window_us:
         held = sorted(samples.lock_holders_us.items(), key=lambda part: -part[1])
-        names = ", ".join(f"{name} {duration(time)}" for name, time in held[:MOST_NAMED])
+        names = ", ".join(f"{name} {duration(time)}{_of_recorder(name)}" for name, time in held[:MOST_NAMED])
         yield from textwrap.wrap(
             f"who held Python's lock meanwhile: {names}", columns(), initial_indent="    ", subsequent_indent="      "
         )
+
+
+def _of_recorder(thread: str) -> str:
+    return " (the recorder, which no finding counts)" if thread.startswith(OWN_THREAD) else ""
 
 
 def _copies(device: pb.Device, line: Line) -> str:

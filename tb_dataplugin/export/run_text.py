@@ -14,7 +14,9 @@ from tb_dataplugin.units import count, duration, percent, plural, significant
 from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.sentences import (
+    COLLECT_LESS,
     NO_EVENT,
+    collecting_text,
     drift_text,
     growth_text,
     keep_text,
@@ -42,7 +44,7 @@ def runs_text(runs: list[Run], style: Style = PLAIN) -> str:
 
 def _wrapped(line: str) -> list[str]:
     """Under the notes of a line of numbers, or under an event."""
-    indent = " " * (24 if line[2:3].islower() and line.startswith("  ") else 4)
+    indent = " " * (24 if line[2:3].isalpha() and line.startswith("  ") else 4)
     return textwrap.wrap(line, columns(), subsequent_indent=indent, break_on_hyphens=False) or [""]
 
 
@@ -91,8 +93,9 @@ def _troubles(summary: Summary) -> Iterator[str]:
     """What went wrong, and what was slow, beside the stages."""
     if summary.gil_share is not None or summary.gc_share is not None:
         gil = "" if summary.gil_share is None else f"waiting for the GIL {percent(summary.gil_share)} of the time"
-        gc = "" if summary.gc_share is None else f"garbage collector {percent(summary.gc_share)}"
-        yield f"  {'Python':<22}{', '.join(filter(None, (gil, gc)))}"
+        gc = "" if summary.gc_share is None else f"garbage collector {percent(summary.gc_share)} of the run"
+        less = f": {COLLECT_LESS}" if collecting_text(summary) else ""
+        yield f"  {'Python':<22}{', '.join(filter(None, (gil, gc)))}{less}"
     if summary.raised:
         yield f"  {'exceptions':<22}{count(summary.raised)} came to the loop in place of a batch"
     for trouble in summary.troubles[:_TROUBLES]:

@@ -54,8 +54,9 @@ def gain_of(
     of_others: bool = False,
 ) -> Gain:
     """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait.
-    `of_epochs`: it is part of what epochs' starts add to each step. `of_others`: of what other DataLoaders do, as the
-    window's mean step has it.
+    `of_epochs`: it is part of what epochs' starts add to each step, and a bound of that alone: what workers that live
+    on keep in memory may save any time besides. `of_others`: of what other DataLoaders do, as the window's mean step
+    has it.
     """
     if us_per_step is None:
         return Gain(None, None, None, None, None, None, UNKNOWN_IN_REPLAY if signals.mode == "replay" else UNKNOWN)
@@ -67,14 +68,14 @@ def gain_of(
         more = 0.0
     more = min(more, (signals.per_step(most_saved_us(signals)) or us_per_step) - us_per_step)
     high = us_per_step + more if more > us_per_step * SAME else None
-    bound = duration(us_per_step)
+    bound = f"{duration(us_per_step)} per step{' of epoch starts' if of_epochs else ''}"
     if not signals.step_count or not step_us:
-        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound} per step", of_wait)
+        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound}", of_wait)
     step_share = us_per_step / step_us
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    text = f"saves up to {bound} per step ({percent(step_share)} of {_step_name(signals, step_us)}{faster})"
+    text = f"saves up to {bound} ({percent(step_share)} of {_step_name(signals, step_us)}{faster})"
     return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text, of_wait)
 
 

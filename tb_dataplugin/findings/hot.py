@@ -61,8 +61,8 @@ def _of_idle(signals: Signals, cause: str, line: HotLine | None) -> str:
 
 
 def lock_line(signals: Signals) -> tuple[Evidence, ...]:
-    """Where the training thread waits for Python's lock."""
-    return _evidence(signals.training_lines.get("gil"), "its waiting for the lock")
+    """Where the training thread waits for Python's lock, which is not where it is held."""
+    return _evidence(signals.training_lines.get("gil"), "the waiting for the lock, which is held elsewhere")
 
 
 def feeder_line(signals: Signals) -> tuple[Evidence, ...]:

@@ -25,6 +25,12 @@ class LockSignals:
     """`wait_us` over the time that it is part of."""
     in_workers_us: float
     """The part of `wait_us` in which a DataLoader worker waited for the lock of its own process."""
+    no_cpu_us: float
+    """The training thread's waiting for a CPU in the same time: a thread that has the lock has a CPU as well."""
+    blocked_us: float
+    """What else it is blocked for, outside the data wait."""
+    has_recorder: bool
+    """A thread of the recorder's had the lock for some of the time. That is in none of these numbers."""
     holders_us: Mapping[str, float]
     """Waits of the training thread, by the name of the thread that held the lock, the longest first."""
     holders: Mapping[str, HolderSignal] = field(default_factory=dict)

@@ -33,6 +33,9 @@ def read_lock(found: ThreadLimits, lines: HotLines | None) -> LockSignals | None
         host_share=_share(outside) * (1 - own),
         wait_share=_share(wait) * (1 - own),
         in_workers_us=in_workers_us,
+        no_cpu_us=sum(limits.training.no_cpu_ns for limits in (*outside, *wait)) / 1e3,
+        blocked_us=sum(limits.training.blocked_ns for limits in outside) / 1e3,
+        has_recorder=own > 0.0,
         holders_us=foreign,
         holders=read_holders(lines),
     )

@@ -18,6 +18,12 @@ MOST_USUAL: Final = 200
 _WORTH_A_WORD: Final = 0.1
 """Of the run, from which its sentence says what is outside of its steps; of that, from which it says what is left."""
 
+COLLECT_LESS: Final = (
+    "call gc.freeze() once model and dataset are built, and gc.disable() while very many objects are made at once, as "
+    "by json.load"
+)
+"""It begins as objects are made, and walks through those that are alive."""
+
 NO_EVENT: Final = "seen afterwards, in the recorded intervals"
 """Of a slow time that was no event as it went on."""
 
@@ -33,6 +39,8 @@ def run_sentence(summary: Summary) -> str:
     ]
     if summary.outside is not None and summary.outside.share >= _WORTH_A_WORD:
         parts.insert(0 if summary.outside.leads else 1, _outside(summary.outside))
+    if collecting := collecting_text(summary):
+        parts.append(collecting)
     if summary.growth:
         parts.append("memory grows: " + ", ".join(dict.fromkeys(growth.what for growth in summary.growth)))
     return "; ".join(parts) + "."
@@ -77,6 +85,15 @@ def made_text(outside: Outside) -> str:
 def keep_text(outside: Outside) -> str:
     """What to do about that."""
     return f"make it and its dataset once{', with persistent_workers=True' if outside.has_workers else ''}"
+
+
+def collecting_text(summary: Summary) -> str:
+    """What to do about the garbage collector; "" where it has little of the run."""
+    if (summary.gc_share or 0.0) < _WORTH_A_WORD:
+        return ""
+    part = percent(summary.gc_share or 0.0)
+    beyond = ", what is outside of steps included" if summary.outside is not None else ""
+    return f"Python's garbage collector has {part} of the run{beyond}: {COLLECT_LESS}"
 
 
 def _untimed(summary: Summary) -> str:

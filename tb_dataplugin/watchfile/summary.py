@@ -164,9 +164,10 @@ def _samples_per_s(run: Run) -> float:
 
 
 def _mean_of(run: Run, name: str) -> float | None:
-    """Of the intervals that have it."""
-    known = [interval.machine[name] for interval in run.intervals if name in interval.machine]
-    return sum(known) / len(known) if known else None
+    """Of the intervals that have it, by their length."""
+    known = [one for one in run.intervals if name in one.machine and one.end > one.begin]
+    seconds = sum(one.end - one.begin for one in known)
+    return sum(one.machine[name] * (one.end - one.begin) for one in known) / seconds if known else None
 
 
 def _longest(numbers: list[LoaderNumbers]) -> float:

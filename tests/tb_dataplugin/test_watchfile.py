@@ -121,6 +121,20 @@ def test_a_run_of_an_earlier_version_says_what_is_outside_where_its_untimed_step
         assert summary(write(tmp_path / "b.watch.jsonl", RUN, earlier(0, step_us))).outside is None
 
 
+def test_what_to_do_about_a_collector_with_much_of_the_run_is_said(tmp_path: Path) -> None:
+    short = interval(1, gc_share=0.1)
+    short["to"] = short["from"] + 2.5
+    path = write(tmp_path / "a.watch.jsonl", RUN, interval(0, gc_share=0.6), short)
+    found = summary(path)
+    assert found.gc_share == pytest.approx(0.5), "an interval counts by its length"
+    assert "; Python's garbage collector has 50.0% of the run: call gc.freeze() once" in run_sentence(found)
+    text = runs_text(runs_of([read_part(path)]))
+    assert "garbage collector 50.0% of the run: call gc.freeze() once" in " ".join(text.split())
+    assert all(line.startswith(" " * 24) for line in text.partition("gc.freeze()")[2].splitlines()[1:] if line)
+    little = summary(write(tmp_path / "b.watch.jsonl", RUN, interval(0, gc_share=0.05)))
+    assert "garbage" not in run_sentence(little)
+
+
 def test_a_percentile_is_read_from_a_histogram() -> None:
     assert percentile({0: 1, 40: 98, 80: 1}, 0.5) == pytest.approx(2**9.875)
     assert percentile({}, 0.5) == 0
@@ -303,7 +317,7 @@ def test_failures_slow_samples_and_waits_for_the_lock_are_those_of_all_intervals
         (7, 2, 2), (42, 2, 1), (40, 0, 1),
     ]  # fmt: skip
     text = " ".join(runs_text(runs_of([read_part(path)])).split())
-    assert "Python waiting for the GIL 2.00% of the time, garbage collector 1.00%" in text
+    assert "Python waiting for the GIL 2.00% of the time, garbage collector 1.00% of the run" in text
     assert "exceptions 2 came to the loop in place of a batch" in text
     assert "failures read::s3 6 times in 160 measured samples, called again 4 times" in text
     assert (

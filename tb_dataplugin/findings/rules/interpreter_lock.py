@@ -20,6 +20,7 @@ from tb_dataplugin.findings.lock import (
 )
 from tb_dataplugin.findings.lock_signals import LockSignals
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import WORTH_SAYING
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
@@ -58,9 +59,10 @@ def check(signals: Signals) -> Finding | None:
     lock, part = signals.lock, lock_share(signals)
     if lock is None or part is None or line_with_lock(signals) is not None:
         return None
-    holder, gain = holder_of(lock), signals.per_step(lock.total_us)
+    holder, saved_us = holder_of(lock), lock.total_us + sum(us for us, _ in _beside(signals, lock))
+    gain = signals.per_step(saved_us)
     return Finding(
-        severity=severity(signals, gain, otherwise_us=lock.total_us),
+        severity=severity(signals, gain, otherwise_us=saved_us),
         title=f"For {percent(part)} of the window {lock_words(lock)}",
         advice=_advice(signals, lock),
         evidence=tuple(_evidence(signals, lock)),
@@ -68,6 +70,18 @@ def check(signals: Signals) -> Finding | None:
         confidence="measured" if holder else "likely",
         confidence_reason="" if holder else "The samples do not show which thread held the lock.",
     )
+
+
+def _beside(signals: Signals, lock: LockSignals) -> Iterator[tuple[float, str]]:
+    """What else of the training thread's time may go with the other thread, and in words: all that it is not running,
+    where it draws its batches from a thread that waits for the same lock.
+    """
+    if lock.is_of_workers:
+        return
+    if lock.no_cpu_us >= WORTH_SAYING * signals.window_us:
+        yield lock.no_cpu_us, "it waits for a CPU, which the thread with the lock also needs"
+    if signals.is_fed and lock.blocked_us >= WORTH_SAYING * signals.window_us:
+        yield lock.blocked_us, "it is blocked, as by the queue of a thread that waits for the lock as well"
 
 
 def _advice(signals: Signals, lock: LockSignals) -> str:
@@ -82,9 +96,11 @@ def _advice(signals: Signals, lock: LockSignals) -> str:
 
 def _loaded_by_feeder(signals: Signals) -> tuple[StageCalls, ...]:
     """What the thread that takes the batches takes longest for, where it builds them itself and no other thread was
-    seen with the lock: which thread loads is known, and what holds the lock, but not which name is whose.
+    seen with the lock: which thread loads is known, and what holds the lock, but not which name is whose, unless that
+    one was seen to load nothing.
     """
-    is_alone = signals.lock is not None and len(signals.lock.holders_us) == 1
+    lock = signals.lock
+    is_alone = lock is not None and len(lock.holders_us) == 1 and holder_of(lock) not in lock.holders
     loads_itself = signals.workers is None and signals.data_wait_us is None
     return filling_stages(signals) if loads_itself and is_alone else ()
 
@@ -94,24 +110,37 @@ def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
     if each is not None:
         error = signals.per_step(lock.error_us) or 0.0
         yield time("gil_per_step", each, f"{duration(each)} per step, give or take {duration(error)} (95%)", "step")
+        for more, words in _beside(signals, lock):
+            yield time("beside_lock", more, f"for {duration(signals.per_step(more) or 0.0)} more {words}", "step")
     where = _where(signals)
     if lock.outside_us:
-        text = f"{duration(lock.outside_us)} of the {where}, {percent(lock.host_share)} of it"
+        text = f"{duration(lock.outside_us)} of the {where}, {percent(lock.host_share)} of it{_without(lock)}"
         yield share("gil_host", lock.host_share, where, text)
     if lock.wait_us:
-        text = f"{duration(lock.wait_us)} of the data wait, {percent(lock.wait_share)} of it"
+        text = f"{duration(lock.wait_us)} of the data wait, {percent(lock.wait_share)} of it{_without(lock)}"
         yield share("gil_data_wait", lock.wait_share, "data wait", text)
     if lock.is_of_workers:
         return
+    yield from _where_held(signals, lock)
     yield from lock_line(signals)
-    yield from holder_line(lock)
-    yield from _in_feeder(signals) if len(lock.holders_us) == 1 else beside_line(signals)
-    if signals.is_fed:
-        text = "not counted: how long the thread that takes the batches waits for the lock; more may be saved"
-        yield Evidence("not_counted", text)
     known = sum(lock.holders_us.values())
+    whole = f" of the {duration(known)} whose holder is known"
     for name, held in list(lock.holders_us.items())[:3]:
-        yield share("lock_holder", held / known, "waits with a known holder", f"{name} held it {percent(held / known)}")
+        text = f"{name} held it for {percent(held / known)}{whole}"
+        yield share("lock_holder", held / known, "waits with a known holder", text)
+        whole = ""
+
+
+def _without(lock: LockSignals) -> str:
+    return ", without waiting for the recorder's own thread" if lock.has_recorder else ""
+
+
+def _where_held(signals: Signals, lock: LockSignals) -> tuple[Evidence, ...]:
+    """Where in the code the lock is held, or that nobody saw it."""
+    lines = holder_line(lock) or tuple(_in_feeder(signals) if len(lock.holders_us) == 1 else beside_line(signals))
+    if lines or not holder_of(lock):
+        return lines
+    return (Evidence("no_line", f"which line holds it is not known: {holder_words(lock)} was not sampled"),)
 
 
 def _in_feeder(signals: Signals) -> Iterator[Evidence]:

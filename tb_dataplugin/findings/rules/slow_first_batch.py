@@ -16,7 +16,7 @@ from tb_dataplugin.units import duration, percent, plural
 
 LIVE_ON = (
     "Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and open files. "
-    "What that saves is not counted here: for a dataset that keeps its samples it may be far more than the start."
+    "What that saves besides is unknown: for a dataset that keeps its samples it may be far more than the start."
 )
 ONCE: Final = "Make the DataLoader once: one that is made anew for an epoch starts its workers in any case"
 

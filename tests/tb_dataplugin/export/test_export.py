@@ -15,7 +15,7 @@ from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.pipeline import analyse, analyse_file, as_report
 from tb_dataplugin.report.report_pb2 import Report
 from tests.conftest import GOLDEN
-from tests.trace_builder import training_run
+from tests.trace_builder import TraceBuilder, training_run
 
 ALL = sorted(GOLDEN.glob("*.gz"))
 
@@ -148,3 +148,11 @@ def test_zero_is_written_and_unknown_is_absent() -> None:
     assert capture["workers"] == []
     assert "rank" not in capture
     assert "read_per_s" not in capture["throughput"]
+
+
+def test_of_the_threads_that_had_the_lock_the_recorders_is_said_to_be_that() -> None:
+    times = [50.0 + 100 * number for number in range(100)]
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, 1000, "wait::DataLoader")
+    builder.sampled(times, [3, 3, 3, 4] * 25, holders=["metrics", "annotate: host samples"])
+    said = " ".join(as_text(as_report([analyse(builder.trace()).capture])).split())
+    assert re.search(r"metrics [\d.]+ ms, annotate: host samples [\d.]+ ms \(the recorder, which no finding", said)

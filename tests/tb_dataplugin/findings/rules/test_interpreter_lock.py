@@ -4,18 +4,25 @@ from collections.abc import Sequence
 
 import pytest
 
+from annotate.trace_format import METADATA_KEY
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of
 from tests.tb_dataplugin.findings.step_cases import MODEL
 from tests.trace_builder import TraceBuilder
 
 
-def looped(*states: int, workers: int = 0, wait: float = 2000, holder: str = "metrics") -> TraceBuilder:
-    """Ten steps of 10 ms, each of which begins with a wait; a sample every 0.1 ms, `states` repeated."""
+def looped(
+    *states: int, workers: int = 0, wait: float = 2000, holder: str = "metrics", delay_us: int = 0
+) -> TraceBuilder:
+    """Ten steps of 10 ms, each of which begins with a wait; a sample every 0.1 ms, `states` repeated. With
+    `delay_us` a thread that seems to run waits for a CPU for half of that time.
+    """
     builder = TraceBuilder().annotated(loaders=[{"num_workers": workers, "batch_size": 1}], host={"cores": 8})
     for start in range(0, 100_000, 10_000):
         builder.step(start, 10_000).wait(start, wait, "wait::DataLoader").stage("sample::A", start, wait)
     times = [50.0 + 100 * number for number in range(1000)]
-    return builder.sampled(times, [states[number % len(states)] for number in range(1000)], holders=[holder])
+    return builder.sampled(
+        times, [states[number % len(states)] for number in range(1000)], holders=[holder], delay_us=delay_us
+    )
 
 
 def test_waiting_for_the_lock_has_its_cost_per_step_and_who_held_it() -> None:
@@ -24,7 +31,13 @@ def test_waiting_for_the_lock_has_its_cost_per_step_and_who_held_it() -> None:
     assert "GIL" in finding.title
     assert "'metrics'" in finding.title
     assert finding.confidence == "measured"
-    assert any("metrics held it 100%" in text for text in evidence_of(finding))
+    assert any("metrics held it for 100% of the " in text for text in evidence_of(finding))
+
+
+def test_what_it_waits_for_a_cpu_may_go_with_the_thread_that_has_one() -> None:
+    finding = finding_in(looped(3, 3, 0, 0, delay_us=20), "interpreter_lock")
+    assert finding.gain_us_per_step == pytest.approx(7500, rel=0.05), "half of what it seems to run it waits for a CPU"
+    assert any(text.startswith("for 2.5") and "it waits for a CPU" in text for text in evidence_of(finding))
 
 
 def test_where_nobody_was_seen_to_hold_it_nobody_is_named() -> None:
@@ -130,4 +143,43 @@ def test_of_several_threads_that_had_the_lock_none_is_taken_for_the_one_that_loa
     said = evidence_of(finding)
     assert not any("of Rows" in text for text in said)
     assert any("what other threads run besides loading" in text for text in said)
-    assert any(text.startswith("not counted: how long the thread that takes the batches") for text in said)
+
+
+def test_where_another_thread_takes_the_batches_all_that_is_not_running_may_go() -> None:
+    builder = fed(lock=45)
+    states = builder.top_level[METADATA_KEY]["thread_samples"]["threads"][0]["state"]
+    states[:] = [1 if state == 0 and number % 2 else state for number, state in enumerate(states)]
+    blocked = states.count(1) / len(states)
+    finding = finding_in(builder, "interpreter_lock")
+    assert finding.gain_us_per_step == pytest.approx(9000 + 20_000 * blocked, rel=0.05)
+    assert any("it is blocked, as by the queue" in text for text in evidence_of(finding))
+
+
+def with_metrics(builder: TraceBuilder) -> TraceBuilder:
+    """Samples of the thread that has the lock, and loads nothing."""
+    run, ranking = ("metrics", "/home/me/train.py", 50), ("rank", "/home/me/train.py", 52)
+    times = [500.0 + 1000 * number for number in range(200)]
+    return builder.stacks(times, [(run, ranking)] * 200, tid=9, holder="metrics", states=[0] * 200)
+
+
+def test_a_thread_that_was_seen_to_load_nothing_is_not_the_one_that_builds_the_batches() -> None:
+    finding = finding_in(with_metrics(fed(loading=15, holders=("metrics",))), "interpreter_lock")
+    assert finding.advice.startswith("Move what the thread 'metrics' (metrics at train.py:50) does out of")
+    lines = [text for text in evidence_of(finding) if "train.py" in text]
+    assert lines[0].startswith("rank at train.py:52: 100% of what the thread 'metrics' runs")
+    assert not any("of Rows" in line for line in lines)
+
+
+def test_it_is_said_where_the_thread_with_the_lock_was_not_sampled() -> None:
+    said = evidence_of(finding_in(looped(3, 0), "interpreter_lock"))
+    assert "which line holds it is not known: the thread 'metrics' was not sampled" in said
+
+
+def test_what_the_recorder_held_is_said_to_be_left_out() -> None:
+    builder = looped(3, 3, 3, 0)
+    samples = builder.top_level[METADATA_KEY]["thread_samples"]
+    samples["holders"].append("annotate: host samples")
+    samples["threads"][0]["state"][::4] = [4] * 250
+    said = evidence_of(finding_in(builder, "interpreter_lock"))
+    assert any(text.endswith("of it, without waiting for the recorder's own thread") for text in said)
+    assert not any("the recorder" in text for text in evidence_of(finding_in(looped(3, 0), "interpreter_lock")))

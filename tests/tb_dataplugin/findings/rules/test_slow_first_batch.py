@@ -7,7 +7,7 @@ import pytest
 
 from tb_dataplugin.findings.rules.slow_first_batch import steps_between
 from tb_dataplugin.findings.signals import Signals
-from tests.tb_dataplugin.findings.cases import abstentions, finding_in, finding_of, signals_of
+from tests.tb_dataplugin.findings.cases import abstentions, capture_of, finding_in, finding_of, signals_of
 from tests.trace_builder import TraceBuilder
 
 
@@ -22,6 +22,12 @@ def test_an_epoch_that_starts_its_workers_again() -> None:
     said = finding_in(epochs(), "slow_first_batch")
     assert said.gain_us_per_step == 100  # 200 us in one of two steps; the very first start is not to be saved
     assert "persistent_workers=True" in said.code
+
+
+def test_the_bound_is_of_the_starts_for_what_workers_keep_in_memory_may_save_more() -> None:
+    (finding,) = (each for each in capture_of(epochs()).findings if each.rule == "slow_first_batch")
+    assert finding.gain_text.startswith("saves up to 100 µs per step of epoch starts (")
+    assert "What that saves besides is unknown" in finding.advice
 
 
 def test_persistent_workers_are_not_recommended_twice_nor_for_the_only_start() -> None:

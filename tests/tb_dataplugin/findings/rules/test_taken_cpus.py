@@ -7,7 +7,7 @@ import pytest
 
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.signals import Signals
-from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of, signals_of
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of, signals_of
 from tests.trace_builder import TraceBuilder
 
 STEP = 10_000.0
