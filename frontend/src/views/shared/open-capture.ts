@@ -1,8 +1,9 @@
 // Going to a capture that another view names.
 
 import type { CaptureEntry } from "../../data/runs";
-import { selectCapture, selectView } from "../../state/actions";
+import { selectCapture, selectView, showStage } from "../../state/actions";
 import { runs } from "../../state/atoms";
+import { type StageWay, stageWay } from "../../ui/stage-ref";
 
 /** By its folder and name. */
 export function captureCalled(run: string, name: string): CaptureEntry | undefined {
@@ -19,4 +20,14 @@ export function captureWithId(id: string): CaptureEntry | undefined {
 export function openCapture(id: string): void {
   selectCapture(id);
   selectView("overview");
+}
+
+/** From a view of several captures to the pages of stages of one of them, which is named as in `captureWithId`. */
+export function waysInto(capture: string, stages: readonly string[]): StageWay | null {
+  const item = captureWithId(capture);
+  if (item === undefined) return null;
+  return stageWay(stages, (name) => {
+    selectCapture(item.id);
+    showStage(name);
+  });
 }
