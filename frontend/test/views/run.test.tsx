@@ -222,14 +222,22 @@ it("leads from the stage that holds up the other ranks to its page in that rank'
   const captures = ["c", "d"].map((name, rank) => entry({ id: `exp1/${name}`, run: "exp1", name, rank }));
   for (const testId of ["owner-row", "ranks-sentence", "ranks-line"]) {
     open({}, testId === "ranks-line" ? "overview" : "ranks");
-    act(() => (runs.value = runsOf({ captures, rankRuns: 1 })));
+    act(() => void (runs.value = runsOf({ captures, rankRuns: 1 })));
     click(find(testId).querySelector<HTMLElement>("[data-testid=stage-ref]"));
     expect([captureId.value, view.value, shownStage.value]).toEqual(["exp1/d", "stages", "decode::jpeg"]);
   }
   open({}, "overview");
-  act(() => (runs.value = runsOf({ captures, rankRuns: 1 })));
+  act(() => void (runs.value = runsOf({ captures, rankRuns: 1 })));
   click(find("to-ranks"));
   expect(view.value).toBe("ranks");
+});
+
+it("knows a rank's capture that is named without its folder, as in an HTML report", () => {
+  const rows = [{ ...ranks.ranks[0]?.rows[0], capture: "c" }];
+  ranksList.value = RanksList.fromJSON({ ranks: [{ ...ranks.ranks[0], rows }] });
+  open({}, "ranks");
+  click(find("open-rank"));
+  expect(view.value).toBe("overview");
 });
 
 it("says nothing of other ranks where there are none", () => {

@@ -82,14 +82,14 @@ it("carries the report's exact numbers beside the rounded ones", () => {
   ]);
 });
 
-it("gives the time of a worker before and after an epoch's indices a name, and a part of its bar", () => {
+it("gives the time of a worker before and after an epoch's indices a name, and leaves its bar blank there", () => {
   const one = worker({ busy_us: 60, idle_us: 40, alive_us: 100, starved_us: 10, epoch_over_us: 25 });
   open({ ...known, workers: [one], worker_summaries: [{ ...summary, alive_us: 100, epoch_over_us: 25 }] });
   expect(find("number-workers-over").textContent).toBe("25.0%");
   const row = find("worker-row");
   expect(row.querySelector<HTMLElement>('[data-column="epoch_over_us"]')?.dataset.valueUs).toBe("25");
   const widths = [...row.querySelectorAll<HTMLElement>(".life-bar span")].map(({ style }) => style.width);
-  expect(widths).toEqual(["60%", "10%", "0%", "25%"]);
+  expect(widths).toEqual(["60%", "10%", "0%"]);
 });
 
 it("has no such number where no epoch ended", () => {

@@ -10,10 +10,11 @@ export function captureCalled(run: string, name: string): CaptureEntry | undefin
   return runs.value?.captures.find((item) => item.run === run && item.name === name);
 }
 
-/** By its id, or as a report names it. */
+/** By its id, or as a report names it: one of a single folder by the file's name alone. */
 export function captureWithId(id: string): CaptureEntry | undefined {
-  return runs.value?.captures.find(
-    (item) => item.id === id || (item.run === "." ? item.name : `${item.run}/${item.name}`) === id,
+  const all = runs.value?.captures ?? [];
+  return (
+    all.find((item) => item.id === id || `${item.run}/${item.name}` === id) ?? all.find((item) => item.name === id)
   );
 }
 

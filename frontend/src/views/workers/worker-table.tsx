@@ -32,7 +32,7 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
             <tr>
               <Th column="worker" label="DataLoader worker" numeric={false} />
               <th scope="col" class="bar-head">
-                <span class="offscreen">Its lifetime as a bar: busy, starved, epoch over</span>
+                <span class="offscreen">Its lifetime as a bar: busy, starved, startup</span>
               </th>
               <Th column="pid" label="Process" />
               <Th column="batches" label="Batches" title="Batches it finished in the window" />
@@ -110,13 +110,12 @@ function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
   );
 }
 
-/** How its lifetime divides; what is left blank are moments between batches. */
+/** How its lifetime divides; blank is what it has no work for: before an epoch and after it. */
 function Life({ worker }: { worker: Worker }) {
   const parts = [
-    { name: "busy", token: "process", us: worker.busy_us },
+    { name: "busy", token: "batch", us: worker.busy_us },
     { name: "starved", token: "starved", us: worker.starved_us ?? 0 },
     { name: "startup", token: "startup", us: worker.startup_us ?? 0 },
-    { name: "epoch over", token: "idle:unknown", us: worker.epoch_over_us ?? 0 },
   ];
   return (
     <div class="life-bar" aria-hidden="true">
