@@ -78,6 +78,19 @@ NO_STAGES: Final = (
 )
 """Parts of the data wait that no stage caused."""
 
+TRANSFER_PARTS: Final = (
+    Term("transfer::index", "transfer::index", "The batch's indices were on their way to the DataLoader worker."),
+    Term("transfer::serialise", "transfer::serialise", "The DataLoader worker packed the batch to send it."),
+    Term(
+        "transfer::queue",
+        "transfer::queue",
+        "The finished batch lay there until its DataLoader worker packed it, or the training process took it.",
+    ),
+    Term("transfer::deserialise", "transfer::deserialise", "The training process unpacked the batch."),
+    Term("transfer::pin", "transfer::pin", "The training process copied the batch to pinned memory."),
+)
+"""Of the transfer, what has a name: `trace_format.TRANSFER_PARTS`."""
+
 LIMITS: Final = (
     Term("cpu", "CPU-bound", "Most of the self time was spent running on a CPU."),
     Term("no_cpu", "waiting for a CPU", "Most of the self time was spent ready to run, waiting for a CPU (estimated)."),
@@ -130,6 +143,7 @@ RANK_CAUSES: Final = (
         "The training thread was longer in none of these: Python, logging, a checkpoint, waiting for the GIL.",
     ),
     *NO_STAGES,
+    *TRANSFER_PARTS,
 )
 """Why a rank comes last (`LostOwner.cause`), where it is no stage: what it had more of than the other ranks."""
 
@@ -251,7 +265,12 @@ TERMS: Final = (
     Term("mean_step", "mean step", "Length of a step on average; p50 and p95 are over all steps of the window."),
     Term("self_time", "self time", "A stage's time less that of the stages inside it."),
     Term("worker", "DataLoader worker", "A process of num_workers."),
-    Term("starved", "starved", "A DataLoader worker without an index in its queue."),
+    Term(
+        "starved",
+        "starved",
+        "A DataLoader worker without an index in its queue, while its DataLoader has more to give.",
+    ),
+    Term("epoch_over", "epoch over", "A DataLoader worker before an epoch's first index, or after its last."),
     Term("build_time", "build time", "From a batch's start in its DataLoader worker to its finish."),
     Term("in_queue", "time in queue", "A finished batch that was not yet asked for."),
     Term("head_of_line", "head-of-line wait", "A finished batch held back by an earlier one."),
@@ -305,8 +324,8 @@ KEYS: Final = (
 """Keys of the page, for its help."""
 
 TABLES: Final = (
-    "STAGE_KINDS", "CAUSES", "NO_STAGES", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES", "RANK_CAUSES",
-    "PATTERNS", "RATES", "TOPICS",
+    "STAGE_KINDS", "CAUSES", "NO_STAGES", "TRANSFER_PARTS", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES",
+    "RANK_CAUSES", "PATTERNS", "RATES", "TOPICS",
     "SETTINGS", "COSTS", "COUNTERS", "TERMS", "KEYS",
 )  # fmt: skip
 """Names of the tables that the page gets."""

@@ -15,8 +15,8 @@ from tb_dataplugin.model.intervals import Int64Array
 
 @dataclass(frozen=True, slots=True)
 class WorkerSummary:
-    """`alive_ns`, `busy_ns` and `starved_ns` are means per DataLoader worker, all its processes together; `startup_ns`
-    is the longest of its processes. Shares of the workers' time are of `alive_ns`.
+    """`alive_ns`, `busy_ns`, `starved_ns` and `epoch_over_ns` are means per DataLoader worker, all its processes
+    together; `startup_ns` is the longest of its processes. Shares of the workers' time are of `alive_ns`.
 
     `workers` counts worker ids, `processes` the processes behind them. `wait_ns` is the data wait for this loader's
     batches, `ready_wait_share` the part of it that was spent on batches which were finished before. `most_skewed` is
@@ -33,6 +33,7 @@ class WorkerSummary:
     alive_ns: float
     busy_ns: float
     starved_ns: float
+    epoch_over_ns: float
     startup_ns: int
     head_of_line_ns: int | None
     wait_ns: int | None
@@ -72,6 +73,7 @@ def _summarise(workers: Workers, number: int, only: LoaderWait | None) -> Worker
         alive_ns=_mean(row.alive_ns for row in rows),
         busy_ns=_mean(row.busy_ns for row in rows),
         starved_ns=_mean(row.starved_ns for row in rows),
+        epoch_over_ns=_mean(row.epoch_over_ns for row in rows),
         startup_ns=max(times.startup.total_ns for times in processes),
         head_of_line_ns=int(head_of_line.sum()) if len(head_of_line) else None,
         wait_ns=only.waits.total_ns if only else whole if waited.any() else None,

@@ -2,7 +2,8 @@
 
 *alive* is the process's lifetime within the window (`lifetimes`). *busy* is building batches, from a batch's start to
 its finish. *starved* is idle time without an index to work on (no batch of that worker was drawn and unfinished) while
-the loader still had indices to give: before the first and after the last index of an epoch nothing is missing.
+the loader still had indices to give: before the first and after the last index of an epoch nothing is missing. That
+time is *epoch over*.
 *in queue* is a finished batch until the training thread asks for it; *head of line* is the part of that in which the
 training thread waits for an earlier batch.
 """
@@ -31,7 +32,7 @@ MAX_QUEUE_POINTS: Final = 4000
 class WorkerTimes:
     """One process of a DataLoader worker within the window: ``busy + idle = alive``.
 
-    `starved` and `startup` are parts of idle. `outstanding` is when it had an index to work on.
+    `starved`, `startup` and `epoch_over` are parts of idle. `outstanding` is when it had an index to work on.
     """
 
     process: WorkerProcess
@@ -42,6 +43,7 @@ class WorkerTimes:
     outstanding: Intervals
     starved: Intervals
     startup: Intervals
+    epoch_over: Intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,10 @@ class WorkerRow:
     @property
     def startup_ns(self) -> int:
         return sum(times.startup.total_ns for times in self.processes)
+
+    @property
+    def epoch_over_ns(self) -> int:
+        return sum(times.epoch_over.total_ns for times in self.processes)
 
     @property
     def dropped_spans(self) -> int:
@@ -277,6 +283,7 @@ def _one_worker(
     alive = Intervals.union_of((Intervals.union([life.start_ns], [life.end_ns]).clip(window), busy))
     idle = alive.minus(busy)
     startup = idle.intersect(Intervals.union([life.start_ns], [process.started_ns]))
+    without_index = idle.minus(outstanding).minus(startup)
     return WorkerTimes(
         process=process,
         batches=int((known(finished) & (finished >= window.start_ns) & (finished < window.end_ns)).sum()),
@@ -284,8 +291,9 @@ def _one_worker(
         busy=busy,
         idle=idle,
         outstanding=outstanding,
-        starved=idle.intersect(given).minus(outstanding).minus(startup),
+        starved=without_index.intersect(given),
         startup=startup,
+        epoch_over=without_index.minus(given),
     )
 
 

@@ -284,15 +284,15 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
     listed = [worker for worker in capture.workers if worker.loader not in quiet]
     several = len({worker.loader for worker in listed}) > 1
     yield from heading("DataLoader workers   shares of their lifetime in the window", style)
-    yield f"  {'':<10}{'pid':>9}{'batches':>9}{'busy':>9}{'starved':>9}{'startup':>10}{'skew':>7}"
+    yield f"  {'':<10}{'pid':>9}{'batches':>9}{'busy':>9}{'starved':>9}{'epoch over':>12}{'startup':>9}{'skew':>7}"
     for worker in listed:
         name = f"{worker.loader}.{worker.worker}" if several else str(worker.worker)
-        shares = (worker.busy_us, worker.starved_us, worker.startup_us)
-        busy, starved, startup = (percent(_share(time, worker.alive_us)) for time in shares)
+        shares = (worker.busy_us, worker.starved_us, worker.epoch_over_us, worker.startup_us)
+        busy, starved, over, startup = (percent(_share(time, worker.alive_us)) for time in shares)
         skew = ratio(worker.skew) if worker.HasField("skew") else UNKNOWN
-        bar = _bar([(worker.busy_us, style.full)], worker.alive_us, columns() - 70)
+        bar = _bar([(worker.busy_us, style.full)], worker.alive_us, columns() - 81)
         process = str(worker.pid) if len(worker.pids) == 1 else f"{len(worker.pids)} pids"
-        yield f"  {name:<10}{process:>9}{worker.batches:>9}{busy:>9}{starved:>9}{startup:>10}{skew:>7}  {bar}"
+        yield f"  {name:<10}{process:>9}{worker.batches:>9}{busy:>9}{starved:>9}{over:>12}{startup:>9}{skew:>7}  {bar}"
     if quiet:
         yield from wrap(capture.quiet_workers_sentence, "  ")
     for summary in capture.worker_summaries:

@@ -24,8 +24,8 @@ IDLE: Final = 12
 AHEAD: Final = 9
 """Columns. The first takes what others leave."""
 BASIS: Final = (
-    "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start and other programs "
-    "are not part of it."
+    "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start is not "
+    "part of it; other programs keep the CPUs that they had."
 )
 
 

@@ -106,13 +106,13 @@ def _of_one_rank(finding: Finding, signals: Signals) -> Finding:
     if signals.ranks is None or finding.gain_us_per_step is None:
         return finding
     who = f"This is one of {signals.ranks.count} ranks"
-    reason = f"{who}: it gains only if the others do not hold it up (see `tb-dataplugin ranks`)."
+    reason = f"{who}: it gains only if the others do not hold it up (see Ranks, or `tb-dataplugin ranks`)."
     collectives = signals.ranks.in_collectives or 0.0
     if collectives > (signals.loop_share(signals.wait_cost_us) or 0.0):
         finding = replace(finding, gain_us_per_step=None)
         reason = (
             f"{who}, and waits for the others for longer than for data (up to {percent(collectives)} of the window, in "
-            "collectives): what it gains by faster data is unknown (see `tb-dataplugin ranks`)."
+            "collectives): what it gains by faster data is unknown (see Ranks, or `tb-dataplugin ranks`)."
         )
     if finding.confidence == "measured":
         return replace(finding, confidence="likely", confidence_reason=reason)

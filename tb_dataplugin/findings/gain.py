@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from tb_dataplugin.findings.epoch_length import start_us_per_step
 from tb_dataplugin.findings.saving import most_saved_us
 from tb_dataplugin.findings.signals import SAME_STEP, Signals
 from tb_dataplugin.units import duration, percent, ratio
@@ -24,7 +25,8 @@ UNKNOWN_IN_REPLAY: Final = "gain unknown: a replay has no training loop that cou
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """None: not known. Shares are of the mean step and of the window; `speedup` is how many times as fast (Amdahl).
+    """None: not known. Shares are of the step in the long run (`_long_step`) and of the window; `speedup` is how many
+    times as fast (Amdahl).
 
     `high_us_per_step`: the upper end of the bound's 95% interval, where it is about data wait of which one is known,
     and ends below the whole step. It is no more than all of the window's data wait, and what the step itself may get.
@@ -37,6 +39,8 @@ class Gain:
     window_us: float | None
     window_share: float | None
     text: str
+    of_step: str = ""
+    """ "36.7% of a step of 131 ms"; "" without a share."""
     of_wait: bool = False
     """What it saves is data wait of steps."""
 
@@ -54,14 +58,12 @@ def gain_of(
     of_others: bool = False,
 ) -> Gain:
     """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait.
-    `of_epochs`: it is part of what epochs' starts add to each step, and a bound of that alone: what workers that live
-    on keep in memory may save any time besides. `of_others`: of what other DataLoaders do, as the window's mean step
-    has it.
+    `of_epochs`: it is a bound of epochs' starts alone: what workers that live on keep in memory may save any time
+    besides. `of_others`: of what other DataLoaders do, as the window's mean step has it.
     """
     if us_per_step is None:
         return Gain(None, None, None, None, None, None, UNKNOWN_IN_REPLAY if signals.mode == "replay" else UNKNOWN)
     step_us = signals.step_us
-    step_us = step_us + us_per_step if of_epochs and step_us else step_us
     step_us = signals.window_us / signals.step_count if of_others and signals.step_count else step_us
     more = us_per_step * signals.wait_may_exceed if of_wait else 0.0
     if step_us and us_per_step + more >= step_us:  # all of the step may go: that is no interval
@@ -70,16 +72,33 @@ def gain_of(
     high = us_per_step + more if more > us_per_step * SAME else None
     bound = f"{duration(us_per_step)} per step{' of epoch starts' if of_epochs else ''}"
     if not signals.step_count or not step_us:
-        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound}", of_wait)
-    step_share = us_per_step / step_us
+        return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound}", of_wait=of_wait)
+    long_us, name = (step_us, f"a step of {duration(step_us)}") if of_others else _long_step(signals, step_us)
+    step_share = us_per_step / long_us
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    text = f"saves up to {bound} ({percent(step_share)} of {_step_name(signals, step_us)}{faster})"
-    return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text, of_wait)
+    it = "it" if _is_mean_step(signals, long_us) else name
+    text = f"saves up to {bound} ({percent(step_share)} of {it}{faster})"
+    of_step = f"{percent(step_share)} of {name}"
+    return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text, of_step, of_wait)
 
 
-def _step_name(signals: Signals, step_us: float) -> str:
-    """How long the step is that the share is of, where it is not the window's mean step."""
+def _long_step(signals: Signals, step_us: float) -> tuple[float, str]:
+    """The one step that all gains are shares of, whether they shorten the loop or the start of an epoch; and its name,
+    which says how it differs from the window's mean step.
+    """
+    start_us = start_us_per_step(signals)
+    long_us = step_us + start_us
+    name = f"a step of {duration(long_us)}"
+    left_out = signals.apart.worth_a_word.names if signals.apart else ""
+    if _is_mean_step(signals, long_us):
+        return long_us, name
+    if start_us:
+        return long_us, f"{name}, its part of an epoch's start included"
+    return long_us, f"{name}, without {left_out}" if left_out else name
+
+
+def _is_mean_step(signals: Signals, step_us: float) -> bool:
     mean_us = signals.window_us / (signals.step_count or 1)
-    return "it" if abs(step_us - mean_us) <= SAME_STEP * mean_us else f"a step of {duration(step_us)}"
+    return abs(step_us - mean_us) <= SAME_STEP * mean_us

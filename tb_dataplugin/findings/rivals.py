@@ -47,7 +47,7 @@ def _with(kept: NamedFinding, others: Iterable[NamedFinding]) -> NamedFinding:
     known = [fact.text for fact in kept.finding.evidence]
     titles = [named.finding.title for named in others]
     facts = [
-        Evidence("same_wait", f"another finding about the same data wait: {_lowered(title)}")
+        Evidence("same_wait", f"also about this data wait, so not listed by itself: {_lowered(title)}")
         for title in titles
         if not any(text in title for text in known)  # it is said already
     ]

@@ -30,12 +30,14 @@ IN_TRAINING_THREAD: Final = frozenset(("sampler", "wrapper"))
 @dataclass(frozen=True, slots=True)
 class Saving:
     """`us`: of the window, at most. `why`: evidence, where that is not the data wait that it caused. `of_step_us`: the
-    part that is no data wait, but of the step itself.
+    part that is no data wait, but of the step itself. `frees_us`: of each DataLoader worker, where that makes the gain,
+    and not the data wait that was caused.
     """
 
     us: float
     why: tuple[Evidence, ...] = ()
     of_step_us: float = 0.0
+    frees_us: float = 0.0
 
     @property
     def of_wait_us(self) -> float:
@@ -70,8 +72,9 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
     given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
-    why = (_derivation(signals, saved, caused, building, given_back), *foreseen.why)
-    return Saving(saved + given_back, why, given_back)
+    frees = building if duration(saved) != duration(caused) else 0.0
+    why = (_derivation(signals, saved, building, frees, given_back), *foreseen.why)
+    return Saving(saved + given_back, why, given_back, frees)
 
 
 def _shorter(rows: Iterable[StageCalls], left: float) -> Change:
@@ -167,14 +170,14 @@ def most_saved_us(signals: Signals) -> float:
     return (signals.wait_cost_us or 0.0) + of_step
 
 
-def _derivation(signals: Signals, saved: float, caused: float, building: float, given_back: float) -> Evidence:
+def _derivation(signals: Signals, saved: float, building: float, frees: float, given_back: float) -> Evidence:
     """How the gain comes about, in microseconds of the window, where it is not the data wait that was caused."""
     steps = signals.step_count or 0
     wait, more, left = (duration(part / (steps or 1)) for part in (saved, given_back, building))
     per = " per step" if steps else ""
     is_all = wait == duration((signals.wait_cost_us or 0.0) / (steps or 1))
     goes = f"all of the data wait can go ({wait}{per})" if is_all else f"up to {wait} of data wait{per} can go"
-    if duration(saved) != duration(caused):
+    if frees:
         goes = f"this frees {left}{per} of each DataLoader worker, so that {goes}"
     if not given_back:
         return time(GAIN_BOUND, building, goes, whole="DataLoader worker")

@@ -52,6 +52,8 @@ ON_ITS_WAY: Final = "on its way"
 NAMED_SHARE: Final = 0.02
 """Share of the data wait below which a stage is not named beside the leading one: nothing follows from it."""
 
+REST: Final = f"the rest of {TRANSFER}, while the batch was on its way"
+
 SAID: Final = {UNRECORDED: "unrecorded (no record of who built the batch)", COLLECTOR: "Python's garbage collector"}
 """Parts of the data wait that the evidence names in more words."""
 
@@ -216,11 +218,13 @@ def _judge_rank(signals: Signals, ranks: Estimate, cost: float) -> Verdict:
         bound = _input_bound(signals) if cost >= HIGHLY_INPUT_BOUND else "host"
         wait = f"The training thread waits for data for {percent(cost)} of {_rest(signals)}{mostly}"
         others = f"it is in collectives, waiting for other ranks included, for {percent(ranks.share)}{seen}"
-        sentence = f"{wait}; {others}. `tb-dataplugin ranks` shows who waits for whom."
+        sentence = f"{wait}; {others}. Ranks, or `tb-dataplugin ranks`, shows who waits for whom."
         return Verdict(bound, sentence, _wait_evidence(signals))
     others = f"The training thread waits for other ranks, in collectives, for {percent(ranks.share)}"
     sentence = f"{others} of the window{seen}, and for data for {percent(cost)}{mostly}"
-    return Verdict("comm", f"{sentence}. `tb-dataplugin ranks` shows which rank it waits for.", _wait_evidence(signals))
+    return Verdict(
+        "comm", f"{sentence}. Ranks, or `tb-dataplugin ranks`, shows which rank it waits for.", _wait_evidence(signals)
+    )
 
 
 def _rest(signals: Signals) -> str:
@@ -290,7 +294,7 @@ def _with_parts(leader: StageWait, others: Iterable[StageWait]) -> Iterator[Stag
     rest = [stage for stage in others if stage.name != leader.name]
     parts = [stage for stage in rest if is_part_of(leader, stage) and stage.data_wait_us < leader.data_wait_us]
     yield from (leader, *parts)
-    if parts:  # what is left has no name: the batch was on its way
+    if parts:
         left_us, left = (leader.data_wait_us - sum(part.data_wait_us for part in parts)), leader.share
         left -= sum(part.share for part in parts)
         yield replace(leader, name=f"{leader.name}::{ON_ITS_WAY}", data_wait_us=max(0.0, left_us), share=max(0.0, left))
@@ -313,9 +317,10 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
         has_parts = any(other.name.startswith(f"{TRANSFER}::") for other in signals.waits_by_stage or ())
         name = SAID.get(stage.name, stage.name)
         if stage.name == TRANSFER and stage != leader and has_parts:
-            name = f"the rest of {TRANSFER}, while the batch was on its way"
-        if stage.name.endswith(f"::{ON_ITS_WAY}") and leader is not None:
-            name = f"the rest of {leader.name}, while the batch was on its way"
+            name = REST
+        if stage.name.endswith(f"::{ON_ITS_WAY}"):
+            unnamed = any(is_part_of(leader, other) and other not in largest for other in signals.waits_by_stage or ())
+            name = f"other parts of {TRANSFER}" if unnamed else REST
         text = f"{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)

@@ -1879,6 +1879,7 @@ class Worker(_message.Message):
     DROPPED_SPANS_FIELD_NUMBER: _builtins.int
     ALIVE_US_FIELD_NUMBER: _builtins.int
     PIDS_FIELD_NUMBER: _builtins.int
+    EPOCH_OVER_US_FIELD_NUMBER: _builtins.int
     worker: _builtins.int
     """worker id within its loader"""
     pid: _builtins.int
@@ -1901,6 +1902,8 @@ class Worker(_message.Message):
     """spans that did not fit into its limit"""
     alive_us: _builtins.float
     """in the window, from the first index drawn for a process to its end"""
+    epoch_over_us: _builtins.float
+    """part of idle: its loader had no index to give, before an epoch's first and after its last"""
     @_builtins.property
     def pids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """its processes, oldest first: several where each epoch starts new ones"""
@@ -1920,13 +1923,16 @@ class Worker(_message.Message):
         dropped_spans: _builtins.int | None = ...,
         alive_us: _builtins.float = ...,
         pids: _abc.Iterable[_builtins.int] | None = ...,
+        epoch_over_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "dropped_spans", b"dropped_spans", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_epoch_over_us", b"_epoch_over_us", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "dropped_spans", b"dropped_spans", "epoch_over_us", b"epoch_over_us", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "dropped_spans", b"dropped_spans", "idle_us", b"idle_us", "loader", b"loader", "pid", b"pid", "pids", b"pids", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_epoch_over_us", b"_epoch_over_us", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "dropped_spans", b"dropped_spans", "epoch_over_us", b"epoch_over_us", "idle_us", b"idle_us", "loader", b"loader", "pid", b"pid", "pids", b"pids", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dropped_spans: _TypeAlias = _typing.Literal["dropped_spans"]  # noqa: Y015
     _WhichOneofArgType__dropped_spans: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans"]  # noqa: Y015
+    _WhichOneofReturnType__epoch_over_us: _TypeAlias = _typing.Literal["epoch_over_us"]  # noqa: Y015
+    _WhichOneofArgType__epoch_over_us: _TypeAlias = _typing.Literal["_epoch_over_us", b"_epoch_over_us"]  # noqa: Y015
     _WhichOneofReturnType__skew: _TypeAlias = _typing.Literal["skew"]  # noqa: Y015
     _WhichOneofArgType__skew: _TypeAlias = _typing.Literal["_skew", b"_skew"]  # noqa: Y015
     _WhichOneofReturnType__startup_us: _TypeAlias = _typing.Literal["startup_us"]  # noqa: Y015
@@ -1935,6 +1941,8 @@ class Worker(_message.Message):
     _WhichOneofArgType__starved_us: _TypeAlias = _typing.Literal["_starved_us", b"_starved_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__dropped_spans) -> _WhichOneofReturnType__dropped_spans | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__epoch_over_us) -> _WhichOneofReturnType__epoch_over_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__skew) -> _WhichOneofReturnType__skew | None: ...
     @_typing.overload
@@ -1962,6 +1970,7 @@ class WorkerSummary(_message.Message):
     READY_WAIT_SHARE_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     ALIVE_US_FIELD_NUMBER: _builtins.int
+    EPOCH_OVER_US_FIELD_NUMBER: _builtins.int
     QUIET_FIELD_NUMBER: _builtins.int
     loader: _builtins.int
     workers: _builtins.int
@@ -1985,6 +1994,8 @@ class WorkerSummary(_message.Message):
     """how busy they are, whether they keep up, which one has more work"""
     alive_us: _builtins.float
     """mean lifetime in the window per DataLoader worker, its processes together"""
+    epoch_over_us: _builtins.float
+    """mean per DataLoader worker"""
     quiet: _builtins.bool
     """they built nothing in the window, in which another loader's did: counted, not listed"""
     def __init__(
@@ -2002,12 +2013,15 @@ class WorkerSummary(_message.Message):
         ready_wait_share: _builtins.float | None = ...,
         sentence: _builtins.str = ...,
         alive_us: _builtins.float = ...,
+        epoch_over_us: _builtins.float | None = ...,
         quiet: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "head_of_line_us", b"head_of_line_us", "ready_wait_share", b"ready_wait_share", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_epoch_over_us", b"_epoch_over_us", "_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "epoch_over_us", b"epoch_over_us", "head_of_line_us", b"head_of_line_us", "ready_wait_share", b"ready_wait_share", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "head_of_line_us", b"head_of_line_us", "loader", b"loader", "processes", b"processes", "quiet", b"quiet", "ready_wait_share", b"ready_wait_share", "sentence", b"sentence", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us", "workers", b"workers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_epoch_over_us", b"_epoch_over_us", "_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "epoch_over_us", b"epoch_over_us", "head_of_line_us", b"head_of_line_us", "loader", b"loader", "processes", b"processes", "quiet", b"quiet", "ready_wait_share", b"ready_wait_share", "sentence", b"sentence", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us", "workers", b"workers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__epoch_over_us: _TypeAlias = _typing.Literal["epoch_over_us"]  # noqa: Y015
+    _WhichOneofArgType__epoch_over_us: _TypeAlias = _typing.Literal["_epoch_over_us", b"_epoch_over_us"]  # noqa: Y015
     _WhichOneofReturnType__head_of_line_us: _TypeAlias = _typing.Literal["head_of_line_us"]  # noqa: Y015
     _WhichOneofArgType__head_of_line_us: _TypeAlias = _typing.Literal["_head_of_line_us", b"_head_of_line_us"]  # noqa: Y015
     _WhichOneofReturnType__ready_wait_share: _TypeAlias = _typing.Literal["ready_wait_share"]  # noqa: Y015
@@ -2018,6 +2032,8 @@ class WorkerSummary(_message.Message):
     _WhichOneofArgType__starved_us: _TypeAlias = _typing.Literal["_starved_us", b"_starved_us"]  # noqa: Y015
     _WhichOneofReturnType__wait_us: _TypeAlias = _typing.Literal["wait_us"]  # noqa: Y015
     _WhichOneofArgType__wait_us: _TypeAlias = _typing.Literal["_wait_us", b"_wait_us"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__epoch_over_us) -> _WhichOneofReturnType__epoch_over_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__head_of_line_us) -> _WhichOneofReturnType__head_of_line_us | None: ...
     @_typing.overload
@@ -2701,6 +2717,7 @@ class Finding(_message.Message):
     GAIN_TEXT_FIELD_NUMBER: _builtins.int
     TITLE_STAGE_FIELD_NUMBER: _builtins.int
     GAIN_HIGH_US_PER_STEP_FIELD_NUMBER: _builtins.int
+    GAIN_SHARE_TEXT_FIELD_NUMBER: _builtins.int
     rule: _builtins.str
     """stable identifier of the rule"""
     severity: _builtins.str
@@ -2720,7 +2737,7 @@ class Finding(_message.Message):
     confidence_reason: _builtins.str
     """why no more than that, as a sentence; "" when measured"""
     gain_step_share: _builtins.float
-    """gain_us_per_step of the mean step; absent without steps"""
+    """gain_us_per_step of a step in the long run, starts of epochs included; absent without steps"""
     speedup: _builtins.float
     """1 / (1 - gain_step_share): how many times as fast; absent where nothing would be left"""
     gain_us: _builtins.float
@@ -2733,6 +2750,8 @@ class Finding(_message.Message):
     """the stage that the title is about, where `stage`, whose data wait would go, is another one"""
     gain_high_us_per_step: _builtins.float
     """upper end of the bound's 95% interval; absent where none is known or it takes in the whole step"""
+    gain_share_text: _builtins.str
+    """"36.7% of a step of 131 ms, its part of an epoch's start included"; "" without gain_step_share"""
     @_builtins.property
     def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]: ...
     def __init__(
@@ -2755,10 +2774,11 @@ class Finding(_message.Message):
         gain_text: _builtins.str = ...,
         title_stage: _builtins.str = ...,
         gain_high_us_per_step: _builtins.float | None = ...,
+        gain_share_text: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_step_share", b"gain_step_share", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "speedup", b"speedup"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title", "title_stage", b"title_stage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_share_text", b"gain_share_text", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title", "title_stage", b"title_stage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gain_high_us_per_step: _TypeAlias = _typing.Literal["gain_high_us_per_step"]  # noqa: Y015
     _WhichOneofArgType__gain_high_us_per_step: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step"]  # noqa: Y015

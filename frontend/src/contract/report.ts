@@ -749,6 +749,8 @@ export interface Worker {
   alive_us: number;
   /** its processes, oldest first: several where each epoch starts new ones */
   pids: number[];
+  /** part of idle: its loader had no index to give, before an epoch's first and after its last */
+  epoch_over_us?: number | undefined;
 }
 
 /** The DataLoader workers of one loader together. */
@@ -785,6 +787,10 @@ export interface WorkerSummary {
   sentence: string;
   /** mean lifetime in the window per DataLoader worker, its processes together */
   alive_us: number;
+  /** mean per DataLoader worker */
+  epoch_over_us?:
+    | number
+    | undefined;
   /** they built nothing in the window, in which another loader's did: counted, not listed */
   quiet: boolean;
 }
@@ -1072,7 +1078,7 @@ export interface Finding {
   confidence: string;
   /** why no more than that, as a sentence; "" when measured */
   confidence_reason: string;
-  /** gain_us_per_step of the mean step; absent without steps */
+  /** gain_us_per_step of a step in the long run, starts of epochs included; absent without steps */
   gain_step_share?:
     | number
     | undefined;
@@ -1093,7 +1099,11 @@ export interface Finding {
   /** the stage that the title is about, where `stage`, whose data wait would go, is another one */
   title_stage: string;
   /** upper end of the bound's 95% interval; absent where none is known or it takes in the whole step */
-  gain_high_us_per_step?: number | undefined;
+  gain_high_us_per_step?:
+    | number
+    | undefined;
+  /** "36.7% of a step of 131 ms, its part of an epoch's start included"; "" without gain_step_share */
+  gain_share_text: string;
 }
 
 /**
@@ -3344,6 +3354,11 @@ export const Worker: MessageFns<Worker> = {
       pids: globalThis.Array.isArray(object?.pids)
         ? object.pids.map((e: any) => globalThis.Number(e))
         : [],
+      epoch_over_us: isSet(object.epochOverUs)
+        ? globalThis.Number(object.epochOverUs)
+        : isSet(object.epoch_over_us)
+        ? globalThis.Number(object.epoch_over_us)
+        : undefined,
     };
   },
 };
@@ -3391,6 +3406,11 @@ export const WorkerSummary: MessageFns<WorkerSummary> = {
         : isSet(object.alive_us)
         ? globalThis.Number(object.alive_us)
         : 0,
+      epoch_over_us: isSet(object.epochOverUs)
+        ? globalThis.Number(object.epochOverUs)
+        : isSet(object.epoch_over_us)
+        ? globalThis.Number(object.epoch_over_us)
+        : undefined,
       quiet: isSet(object.quiet) ? globalThis.Boolean(object.quiet) : false,
     };
   },
@@ -3783,6 +3803,11 @@ export const Finding: MessageFns<Finding> = {
         : isSet(object.gain_high_us_per_step)
         ? globalThis.Number(object.gain_high_us_per_step)
         : undefined,
+      gain_share_text: isSet(object.gainShareText)
+        ? globalThis.String(object.gainShareText)
+        : isSet(object.gain_share_text)
+        ? globalThis.String(object.gain_share_text)
+        : "",
     };
   },
 };

@@ -34,6 +34,14 @@ export const NO_STAGES = [
   {"id": "other", "label": "other (between stages)", "meaning": "The thread that built the batch was between stages."},
 ] as const;
 
+export const TRANSFER_PARTS = [
+  {"id": "transfer::index", "label": "transfer::index", "meaning": "The batch's indices were on their way to the DataLoader worker."},
+  {"id": "transfer::serialise", "label": "transfer::serialise", "meaning": "The DataLoader worker packed the batch to send it."},
+  {"id": "transfer::queue", "label": "transfer::queue", "meaning": "The finished batch lay there until its DataLoader worker packed it, or the training process took it."},
+  {"id": "transfer::deserialise", "label": "transfer::deserialise", "meaning": "The training process unpacked the batch."},
+  {"id": "transfer::pin", "label": "transfer::pin", "meaning": "The training process copied the batch to pinned memory."},
+] as const;
+
 export const LIMITS = [
   {"id": "cpu", "label": "CPU-bound", "meaning": "Most of the self time was spent running on a CPU."},
   {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "Most of the self time was spent ready to run, waiting for a CPU (estimated)."},
@@ -82,6 +90,11 @@ export const RANK_CAUSES = [
   {"id": "transfer", "label": "transfer (result on its way)", "meaning": "The batch was on its way from the DataLoader worker."},
   {"id": "unrecorded", "label": "unrecorded", "meaning": "No record of who built the batch."},
   {"id": "other", "label": "other (between stages)", "meaning": "The thread that built the batch was between stages."},
+  {"id": "transfer::index", "label": "transfer::index", "meaning": "The batch's indices were on their way to the DataLoader worker."},
+  {"id": "transfer::serialise", "label": "transfer::serialise", "meaning": "The DataLoader worker packed the batch to send it."},
+  {"id": "transfer::queue", "label": "transfer::queue", "meaning": "The finished batch lay there until its DataLoader worker packed it, or the training process took it."},
+  {"id": "transfer::deserialise", "label": "transfer::deserialise", "meaning": "The training process unpacked the batch."},
+  {"id": "transfer::pin", "label": "transfer::pin", "meaning": "The training process copied the batch to pinned memory."},
 ] as const;
 
 export const PATTERNS = [
@@ -169,7 +182,8 @@ export const TERMS = [
   {"id": "mean_step", "label": "mean step", "meaning": "Length of a step on average; p50 and p95 are over all steps of the window."},
   {"id": "self_time", "label": "self time", "meaning": "A stage's time less that of the stages inside it."},
   {"id": "worker", "label": "DataLoader worker", "meaning": "A process of num_workers."},
-  {"id": "starved", "label": "starved", "meaning": "A DataLoader worker without an index in its queue."},
+  {"id": "starved", "label": "starved", "meaning": "A DataLoader worker without an index in its queue, while its DataLoader has more to give."},
+  {"id": "epoch_over", "label": "epoch over", "meaning": "A DataLoader worker before an epoch's first index, or after its last."},
   {"id": "build_time", "label": "build time", "meaning": "From a batch's start in its DataLoader worker to its finish."},
   {"id": "in_queue", "label": "time in queue", "meaning": "A finished batch that was not yet asked for."},
   {"id": "head_of_line", "label": "head-of-line wait", "meaning": "A finished batch held back by an earlier one."},

@@ -6,7 +6,13 @@ import { labelOf } from "./words";
 
 export type Cause = (typeof CAUSES)[number]["id"];
 
-export type Part = { readonly name: string; readonly us: number; readonly token: string };
+export type Part = {
+  readonly name: string;
+  readonly us: number;
+  readonly token: string;
+  /** What the name means, where it does not say so; "" or absent: it does. */
+  readonly meaning?: string;
+};
 export type CausePart = Part & { readonly cause: Cause };
 
 export function asCause(name: string): Cause {

@@ -33,3 +33,10 @@ function labelOf(item: CaptureEntry): string {
 export function sideOfCapture(id: string): string {
   return `capture:${id}`;
 }
+
+/** The run of several captures that a single one is of. */
+export function runAround(sides: readonly Side[], { ids }: Side): Side | null {
+  const [id, ...others] = ids;
+  if (id === undefined || others.length > 0) return null;
+  return sides.find((side) => side.ids.length > 1 && side.ids.includes(id)) ?? null;
+}

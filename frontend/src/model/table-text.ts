@@ -64,7 +64,7 @@ function bounds(head: string, cells: readonly Cell[]): Column[] {
 
 function endText(value: number | undefined, unit: Ends["unit"] | undefined): string {
   if (value === undefined) return "";
-  return String(unit === "%" ? withoutNoise(100 * value) : value);
+  return String(withoutNoise(unit === "%" ? 100 * value : value));
 }
 
 /** "Data wait (µs)", "Of data wait (%)", "Device idle (% of window)": one form, whatever the head on screen has. */
@@ -79,17 +79,20 @@ function exactUnit(cells: readonly Cell[]): string | undefined {
 }
 
 function exactText({ text, exact, exactUs, exactBytes, unit }: Cell, head: string): string {
-  if (exactUs !== undefined) return String(exactUs);
+  if (exactUs !== undefined) return String(withoutNoise(exactUs));
   if (exactBytes !== undefined) return String(exactBytes);
   if (text === "–") return "";
   if (exact === undefined) return MARKED.test(text) ? plainNumber(text.slice(0, -1)) : text;
   const isShare = unit === undefined && (text.endsWith("%") || head.includes("%"));
-  return String(isShare ? withoutNoise(100 * exact) : exact);
+  return String(withoutNoise(isShare ? 100 * exact : exact));
 }
 
-/** What a product of two exact numbers has of binary digits alone goes. */
+/** More digits than any clock gives a number of the report: what is behind them is binary noise of sums and products. */
+const DIGITS = 12;
+
+/** Moments since 1970 are whole numbers. */
 function withoutNoise(value: number): number {
-  return Number(value.toPrecision(15));
+  return Number.isInteger(value) ? value : Number(value.toPrecision(DIGITS));
 }
 
 /** As programs write it: without plus and commas, and with the minus of the keyboard. */

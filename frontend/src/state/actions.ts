@@ -14,6 +14,7 @@ import {
   chosenRun,
   chosenSteps,
   comparesAnyway,
+  comparison,
   deviceIndex,
   EMPTY_TIMELINE,
   entry,
@@ -59,9 +60,9 @@ import {
 import type { Place } from "./place";
 import { showSorts, writtenSorts } from "./sorts";
 
-/** The tab of the stages leads to the table of all, also from the page of one. */
+/** The tab of the stages leads to the table of all, wherever the page of one was left. */
 export function selectView(next: View): void {
-  if (next === "stages" && view.value === "stages") showStage(null);
+  if (next === "stages" && shownStage.value !== null) showStage(null);
   view.value = next;
   servedView.value = null;
   unknownView.value = null;
@@ -124,6 +125,15 @@ export function selectSteps(steps: string | null): void {
 export function chooseSide(side: "before" | "after", key: string): void {
   batch(() => {
     (side === "before" ? sideBefore : sideAfter).value = key;
+    comparesAnyway.value = false;
+  });
+}
+
+/** Back to the sides that suggest themselves. */
+export function forgetSides(): void {
+  batch(() => {
+    sideBefore.value = null;
+    sideAfter.value = null;
     comparesAnyway.value = false;
   });
 }
@@ -227,6 +237,7 @@ function forgetCaptureState(): void {
   loaderNumber.value = 0;
   batchRows.value = FIRST_BATCHES;
   lanesTurned.value = new Set();
+  if (comparison.value.kind === "ready" && comparison.value.value.outcome === "not_comparable") sideBefore.value = null;
   sideAfter.value = null;
   comparesAnyway.value = false;
   whatIfChange.value = null;

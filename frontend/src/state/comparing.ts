@@ -4,7 +4,7 @@ import { computed } from "@preact/signals";
 import { NO_SUGGESTION } from "../data/api";
 import { browserTimers, type Timers } from "../data/poll";
 import { source } from "../data/source";
-import { type Side, sideOfCapture, sidesOf } from "../model/sides";
+import { runAround, type Side, sideOfCapture, sidesOf } from "../model/sides";
 import { comparison, entry, runs, type SuggestionState, sideAfter, sideBefore, suggestion, versionOf } from "./atoms";
 
 const RETRY_MS = 1000;
@@ -55,7 +55,15 @@ export function watchSuggestion(id: string, version: string, timers: Timers = br
 
 export const after = computed<Side | null>(() => {
   const own = entry.value?.id ?? "";
-  return sideCalled(sideAfter.value, suggestedFor(own)?.after ?? own);
+  // With a chosen capture it is the one on screen that is compared.
+  const newer = sideBefore.value === null ? suggestedFor(own)?.after : null;
+  return sideCalled(sideAfter.value, newer ?? own);
+});
+
+/** All captures of both runs, where single ones of them are compared: repeated runs show more. */
+export const bothRuns = computed<readonly [before: Side, after: Side] | null>(() => {
+  const [first, second] = [before.value, after.value].map((side) => side && runAround(sides.value, side));
+  return first && second && first.key !== second.key ? [first, second] : null;
 });
 
 /** Names both sides and the versions of their files; null while there are no two sides. */

@@ -1,23 +1,22 @@
 import type { ComponentChildren } from "preact";
 import type { Finding } from "../contract/report";
 import { SEVERITIES } from "../contract/words";
-import { confidenceWords, shareOfStep } from "../model/findings";
+import { confidenceWords } from "../model/findings";
 import { exactUs, formatDuration, formatRatio } from "../model/format";
 import { meaningOf } from "../model/words";
 import { Code } from "./code";
 import { Explained } from "./explained";
 import { Exact } from "./numbers";
 import { Prose } from "./prose";
+import { StageRef } from "./stage-ref";
 
 type Props = {
   readonly finding: Finding;
   readonly level: "full" | "brief";
-  /** Goes to the finding's stage; null where no table has it. */
-  readonly showStage: (() => void) | null;
 };
 
 /** What was seen, what to do, what it may gain and how far that can be trusted. */
-export function FindingItem({ finding, level, showStage }: Props) {
+export function FindingItem({ finding, level }: Props) {
   const confidence = confidenceWords(finding);
   const stage = finding.title_stage || finding.stage;
   return (
@@ -39,7 +38,11 @@ export function FindingItem({ finding, level, showStage }: Props) {
         <h3>
           <Prose text={finding.title} />
         </h3>
-        {stage !== "" && <StageLink name={stage} show={showStage} />}
+        {!finding.title.includes(stage) && (
+          <p class="mono muted" data-testid="finding-stage">
+            <StageRef name={stage} />
+          </p>
+        )}
         <dl class="finding-parts">
           {finding.evidence.length > 0 && (
             <Part name="Evidence">
@@ -80,17 +83,6 @@ function Part({ name, children }: { name: string; children: ComponentChildren })
   );
 }
 
-function StageLink({ name, show }: { name: string; show: (() => void) | null }) {
-  if (show === null) return <p class="mono muted">{name}</p>;
-  return (
-    <p>
-      <button type="button" class="link mono" data-testid="finding-stage" title="Show it in Stages" onClick={show}>
-        {name}
-      </button>
-    </p>
-  );
-}
-
 const BOUND = "An upper bound (Amdahl's law): if its cost were gone and nothing else changed.";
 
 /** The bound, and as a bar how much of a step it is. */
@@ -111,7 +103,7 @@ function Gain({ finding }: { finding: Finding }) {
           <span style={{ width: `${Math.min(100, 100 * ofStep)}%` }} />
         </div>
       )}
-      <p class="muted">per step{ofStep !== undefined && `, ${shareOfStep(perStepUs, ofStep)}`}</p>
+      <p class="muted">{["per step", finding.gain_share_text].filter(Boolean).join(", ")}</p>
       {times !== "" && times !== "1.0x" && <p class="muted">{times} as fast</p>}
       {windowUs !== undefined && (
         <p class="muted">

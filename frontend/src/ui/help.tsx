@@ -11,6 +11,7 @@ import {
   SEVERITIES,
   STAGE_KINDS,
   TERMS,
+  TRANSFER_PARTS,
 } from "../contract/words";
 
 const DOCS: ReadonlyArray<readonly [file: string, about: string]> = [
@@ -25,6 +26,8 @@ const DOCS: ReadonlyArray<readonly [file: string, about: string]> = [
   ["docs/whatif.md", "predictions of a change"],
   ["docs/readers.md", "which libraries are seen by themselves"],
 ];
+
+const NOT_CAUSED = [...NO_STAGES, ...TRANSFER_PARTS];
 
 interface HelpProps {
   readonly print: () => void;
@@ -96,11 +99,11 @@ function Content({ close, print, urlOf }: HelpProps & { close: () => void }) {
       <h2>Causes of idle time</h2>
       <Terms rows={CAUSES} />
       <h2>Data wait that no stage caused</h2>
-      <Terms rows={NO_STAGES} />
+      <Terms rows={NOT_CAUSED} />
       <h2>Cost of a batch</h2>
       <Terms rows={COSTS} />
       <h2>Ranks: why one comes last, and when</h2>
-      <Terms rows={[...RANK_CAUSES.filter(({ id }) => !NO_STAGES.some((term) => term.id === id)), ...PATTERNS]} />
+      <Terms rows={[...RANK_CAUSES.filter(({ id }) => !NOT_CAUSED.some((term) => term.id === id)), ...PATTERNS]} />
       <h2>Kinds of stages</h2>
       <Terms rows={STAGE_KINDS} />
       <h2>{urlOf === null ? "More, in the source of tb-dataplugin" : "More"}</h2>

@@ -3,6 +3,8 @@ import { chooseTimeUnit } from "../model/format";
 import { share } from "../model/shares";
 import { ShareCell, TimeCell } from "./cells";
 import { DataTable, Rows, Th } from "./data-table";
+import { Explained } from "./explained";
+import { StageRef } from "./stage-ref";
 import { fillClass, fillStyle } from "./swatch";
 
 type Props = {
@@ -43,8 +45,12 @@ export function PartsTable({ caption, parts, wholeUs, of, note, testId }: Props)
           <Rows>
             {parts.map((part) => (
               <tr key={part.name}>
-                <th scope="row" class="parts-name" title={part.name}>
-                  {part.name}
+                <th scope="row" class="parts-name">
+                  {part.meaning ? (
+                    <Explained text={part.meaning}>{part.name}</Explained>
+                  ) : (
+                    <StageRef name={part.name} />
+                  )}
                 </th>
                 <td class="parts-bar">
                   <span

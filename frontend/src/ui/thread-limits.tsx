@@ -18,13 +18,13 @@ export function ThreadLimits({ capture, device }: { capture: Capture; device?: D
   return (
     <section>
       <h2>
-        <Explained text={meaningOfTerm("limited by") ?? ""}>What limited the training thread</Explained>
+        <Explained text={meaningOfTerm("limited by") ?? ""}>Limited by</Explained>
       </h2>
       <dl class="thread-limits" data-testid="thread-limits">
         {rows.map(({ name, limits }) => (
           <Fragment key={name}>
             <dt>{name}</dt>
-            <dd title={`Time waiting for the GIL: give or take ${formatDuration(limits.gil_error)} (95%)`}>
+            <dd title={gilTitle(limits)}>
               <Prose text={limits.text} />
             </dd>
           </Fragment>
@@ -32,6 +32,10 @@ export function ThreadLimits({ capture, device }: { capture: Capture; device?: D
       </dl>
     </section>
   );
+}
+
+function gilTitle({ gil_error: error }: LimitedBy): string | undefined {
+  return error > 0 ? `Time waiting for the GIL: give or take ${formatDuration(error)} (95%)` : undefined;
 }
 
 function deviceRows({ limited_by_us }: Device): readonly Row[] {

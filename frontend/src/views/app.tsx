@@ -6,8 +6,9 @@ import type { CaptureEntry, Runs } from "../data/runs";
 import { source } from "../data/source";
 import { fullName } from "../model/captures";
 import { formatBytes, formatDuration, plural } from "../model/format";
+import { stageName } from "../model/stage-tree";
 import { writtenInWords } from "../model/step-range";
-import { refreshNow, selectCapture, selectView } from "../state/actions";
+import { refreshNow, selectCapture, selectView, showStage } from "../state/actions";
 import {
   captureId,
   captureRows,
@@ -40,6 +41,7 @@ import { Explanations } from "../ui/explained";
 import { Help } from "../ui/help";
 import { PictureOf } from "../ui/picture-menu";
 import { skipToTable, watchSectionKeys } from "../ui/sections";
+import { type StageWay, StageWays, stageWay } from "../ui/stage-ref";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { TableSorts } from "../ui/table-sorts";
 import { Tabs } from "../ui/tabs";
@@ -237,12 +239,24 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
     <PictureOf.Provider value={pictureWords(state.capture, fullName(item))}>
       {view.value !== "compare" && <CaptureHead capture={state.capture} name={fullName(item)} />}
       <Selection capture={state.capture} view={view.value} live={source().live} />
-      {printing.value ? (
-        <Printed capture={state.capture} item={item} />
-      ) : (
-        <Shown view={view.value} capture={state.capture} item={item} perfetto={perfetto} />
-      )}
+      <StageWays.Provider value={waysIn(state.capture)}>
+        {printing.value ? (
+          <Printed capture={state.capture} item={item} />
+        ) : (
+          <Shown view={view.value} capture={state.capture} item={item} perfetto={perfetto} />
+        )}
+      </StageWays.Provider>
     </PictureOf.Provider>
+  );
+}
+
+/** To the pages of its stages, but for the one on screen. The sides of a comparison may be other captures. */
+function waysIn({ stages }: Capture): StageWay | null {
+  if (view.value === "compare") return null;
+  const own = view.value === "stages" ? shownStage.value : null;
+  return stageWay(
+    [...new Set(stages.map(stageName))].filter((name) => name !== own),
+    showStage,
   );
 }
 

@@ -16,8 +16,13 @@ it("shows the evidence that is news: not in the sentence, not in the bar of caus
 
 it("names stages as in the trace, and says what is no stage", () => {
   expect(stageParts({ starved: 2, "decode::PIL": 5, transfer: 0 })).toEqual([
-    { name: "decode::PIL", us: 5, token: "decode" },
-    { name: "starved (no index in its queue)", us: 2, token: "starved" },
+    { name: "decode::PIL", us: 5, token: "decode", meaning: "" },
+    {
+      name: "starved (no index in its queue)",
+      us: 2,
+      token: "starved",
+      meaning: "The DataLoader worker had no index in its queue.",
+    },
   ]);
 });
 

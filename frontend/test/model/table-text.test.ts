@@ -81,6 +81,11 @@ it("leaves names whole in Markdown: what is code stays code, and marks of emphas
   );
 });
 
+it("leaves out binary noise behind the digits that a number has, and no digit of a moment since 1970", () => {
+  const rows = [125970.36149999988, 1795680120123456].map((exactUs) => [{ text: "", exactUs }]);
+  expect(asCsv({ heads: ["Start"], rows })).toBe("Start (µs)\r\n125970.3615\r\n1795680120123456\r\n");
+});
+
 it("writes a time of the run in microseconds, whatever the clock on screen says", () => {
   const rows = [[{ text: "0:01:12", exactUs: 72_704_000 }]];
   expect(asCsv({ heads: ["After, h:min:s"], rows })).toBe("After (µs)\r\n72704000\r\n");

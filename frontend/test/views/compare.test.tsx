@@ -4,8 +4,8 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { Comparison } from "../../src/contract/report";
 import type { Answer, Suggestion } from "../../src/data/api";
 import { httpSource, useSource } from "../../src/data/source";
-import { currentPlace } from "../../src/state/actions";
-import { captureId, reports, runs, view } from "../../src/state/atoms";
+import { currentPlace, selectCapture } from "../../src/state/actions";
+import { captureId, reports, runs, sideBefore, view } from "../../src/state/atoms";
 import { fieldsOfPlace } from "../../src/state/place";
 import { capture, entry, runsOf } from "../build";
 import { all, choose, click, draw, find } from "../page";
@@ -179,6 +179,45 @@ it("asks again when the sides are swapped", async () => {
   expect(asked.slice(2)).toEqual([["new/b"], ["old/a"]]);
 });
 
+it("compares a chosen side with the capture on screen, and leads back to the suggestion", async () => {
+  suggested = { kind: "ready", value: { before: null, after: "old/a" } };
+  const other = entry({ id: "odd/c", run: "odd", name: "c" });
+  runs.value = runsOf({ captures: [...(runs.value?.captures ?? []), other] });
+  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
+  await drawAndWait();
+  expect(asked).toEqual([["new/b"], ["old/a"]]);
+  expect(all("suggested-sides")).toEqual([]);
+  choose(find("side-before"), "capture:odd/c");
+  expect((find("side-after") as HTMLSelectElement).value).toBe("capture:new/b");
+  click(find("suggested-sides"));
+  expect((find("side-after") as HTMLSelectElement).value).toBe("capture:old/a");
+});
+
+it("forgets a side that is not comparable with the next capture", async () => {
+  answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, outcome: "not_comparable" }) });
+  await drawAndWait();
+  choose(find("side-before"), "capture:old/a");
+  act(() => selectCapture("old/a"));
+  expect(sideBefore.value).toBeNull();
+});
+
+it("offers all captures of both runs in place of single ones", async () => {
+  const more = ["new/b2", "old/a2"].map((id) => entry({ id, run: id.slice(0, 3), name: id.slice(4) }));
+  runs.value = runsOf({ captures: [...(runs.value?.captures ?? []), ...more] });
+  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
+  await drawAndWait();
+  expect(find("both-runs").textContent).toBe("Compare old: all 2 captures with new: all 2 captures");
+  await act(async () => {
+    find("both-runs").click();
+    await Promise.resolve();
+  });
+  expect(asked.slice(2)).toEqual([
+    ["old/a", "old/a2"],
+    ["new/b", "new/b2"],
+  ]);
+  expect(all("both-runs")).toEqual([]);
+});
+
 it("waits for captures that are not read yet", async () => {
   answerWith({ kind: "pending", state: "loading" });
   await drawAndWait();
@@ -198,7 +237,7 @@ it("says what is unknown instead of a number", async () => {
   });
   await drawAndWait();
   expect(find("number-change").dataset.value).toBeUndefined();
-  expect(find("no-settings").textContent).toBe("No recorded setting changed.");
+  expect(find("no-settings").textContent).toBe("No setting changed that was recorded on both sides.");
 });
 
 it("says so when there is nothing to compare with", async () => {

@@ -10,6 +10,7 @@ it("says of each finding what was seen, what to do, what it may gain and how far
     code: "x = 1",
     gain_us_per_step: 5,
     gain_step_share: 0.2,
+    gain_share_text: "20.0% of a step of 25.0 µs",
     speedup: 1.25,
     gain_us: 20,
     gain_text: "saves up to 5.00 µs per step (20.0% of it, 1.3x as fast)",
@@ -79,6 +80,6 @@ it("says where nothing could be checked, in place of nothing found", () => {
 it("leads from a finding to its stage", () => {
   const stages = [stage(["decode::PIL"], {}), stage(["read::open"], {})];
   open({ findings: [finding({ stage: "decode::PIL" })], stages }, "findings");
-  click(find("finding-stage"));
+  click(find("stage-ref"));
   expect(find("stage-page").dataset.stage).toBe("decode::PIL");
 });

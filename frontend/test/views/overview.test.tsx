@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { causeFilter, view } from "../../src/state/atoms";
-import { device, finding, step } from "../build";
+import { device, finding, stage, step } from "../build";
 import { all, click, find, open, plain } from "../page";
 
 const steps = { count: 4, mean_us: 25, p50_us: 25, p95_us: 25, items: [step({})] };
@@ -43,6 +43,20 @@ it("puts what makes the report doubtful right behind the verdict, before the num
   const doubts = find("doubts");
   expect(doubts.textContent).toContain("The file is cut off.");
   expect(doubts.previousElementSibling?.contains(find("verdict"))).toBe(true);
+});
+
+it("leads from every stage that it names to the stage, and says what the other parts of the data wait are", () => {
+  const stages = [stage(["transform::Mask"], {})];
+  const evidence = [{ kind: "wait_by_stage", text: "transform::Mask: 36.4 ms, 22.2% of the data wait" }];
+  const loader = { wait_us: 10, wait_by_stage_us: { "transform::Mask": 6, "transfer::deserialise": 3, transfer: 1 } };
+  const verdict = { sentence: "It waits, most of it for transform::Mask (60.0%).", evidence };
+  open({ stages, loader, verdict }, "overview");
+  for (const testId of ["verdict", "verdict-evidence", "wait-by-stage"])
+    expect(find(testId).querySelector("[data-testid=stage-ref]")?.textContent, testId).toBe("transform::Mask");
+  const rest = [...find("wait-by-stage").querySelectorAll<HTMLElement>(".explained")].map((name) => name.textContent);
+  expect(rest).toEqual(["transfer::deserialise", "the rest of transfer"]);
+  click(find("verdict").querySelector<HTMLElement>("[data-testid=stage-ref]"));
+  expect(find("stage-page").dataset.stage).toBe("transform::Mask");
 });
 
 it("has no such section without a doubt", () => {

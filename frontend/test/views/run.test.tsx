@@ -2,7 +2,7 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { RanksList, WholeRuns } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
-import { captureId, chosenRank, chosenRun, ranksList, runs, view, wholeRuns } from "../../src/state/atoms";
+import { captureId, chosenRank, chosenRun, ranksList, runs, shownStage, view, wholeRuns } from "../../src/state/atoms";
 import { readTable } from "../../src/ui/table-reader";
 import { entry, runsOf } from "../build";
 import { all, choose, click, draw, find, open, plain } from "../page";
@@ -210,9 +210,39 @@ it("shows who holds up the other ranks, and opens a rank's capture", () => {
   expect(find("rank-waste").dataset.value).toBe("0.5");
   expect(plain(find("owner-row").textContent)).toContain("decode::jpeg");
   expect(plain(find("clock-table").textContent)).toContain("−2.00 s");
+  expect(all("stage-ref"), "rank 1, whose stage it is, is not in the list").toEqual([]);
   expect(all("open-rank")).toHaveLength(1);
   click(find("open-rank"));
   expect(view.value).toBe("overview");
+});
+
+it("leads from the stage that holds up the other ranks to its page in that rank's capture", () => {
+  const sentence = "Rank 1 holds up the others, because decode::jpeg takes 17 times as long there.";
+  ranksList.value = RanksList.fromJSON({ ranks: [{ ...ranks.ranks[0], sentence }] });
+  const captures = ["c", "d"].map((name, rank) => entry({ id: `exp1/${name}`, run: "exp1", name, rank }));
+  for (const testId of ["owner-row", "ranks-sentence", "ranks-line"]) {
+    open({}, testId === "ranks-line" ? "overview" : "ranks");
+    act(() => void (runs.value = runsOf({ captures, rankRuns: 1 })));
+    click(find(testId).querySelector<HTMLElement>("[data-testid=stage-ref]"));
+    expect([captureId.value, view.value, shownStage.value]).toEqual(["exp1/d", "stages", "decode::jpeg"]);
+  }
+  open({}, "overview");
+  act(() => void (runs.value = runsOf({ captures, rankRuns: 1 })));
+  click(find("to-ranks"));
+  expect(view.value).toBe("ranks");
+});
+
+it("knows a rank's capture that is named without its folder, as in an HTML report", () => {
+  const rows = [{ ...ranks.ranks[0]?.rows[0], capture: "c" }];
+  ranksList.value = RanksList.fromJSON({ ranks: [{ ...ranks.ranks[0], rows }] });
+  open({}, "ranks");
+  click(find("open-rank"));
+  expect(view.value).toBe("overview");
+});
+
+it("says nothing of other ranks where there are none", () => {
+  open({}, "overview");
+  expect(all("ranks-line")).toEqual([]);
 });
 
 it("says how to capture ranks where there are none", () => {

@@ -147,3 +147,24 @@ it("is restored by a link: sorted, flat, narrowed to the words that were searche
   expect([stagesFlat.value, stageSearch.value, stageSort.value.column]).toEqual([true, "read", "self_us"]);
   expect(paths()).toEqual(["read::b", "read::a"]);
 });
+
+it("names the parts of the data wait that have no row, whatever is searched", () => {
+  const wait_by_stage_us = { "decode::PIL": 6, "transfer::deserialise": 3, starved: 1 };
+  open({ stages: [stage(["decode::PIL"], {})], loader: { wait_us: 10, wait_by_stage_us } }, "stages");
+  act(() => {
+    stageSearch.value = "transfer";
+  });
+  expect(all("stage-row")).toEqual([]);
+  expect(plain(find("without-row").textContent)).toBe(
+    "Data wait without a row, as no stage caused it: transfer::deserialise 3.00 µs (30.0%), starved (no index in its queue) 1.00 µs (10.0%).",
+  );
+});
+
+it("shows the table of all when its tab is clicked, wherever the page of a stage was left", () => {
+  open({ stages: [stage(["decode::PIL"], {})] }, "stages");
+  click(find("stage-link"));
+  click(find("tab-overview"));
+  click(find("tab-stages"));
+  expect(all("stage-page")).toEqual([]);
+  expect(find("stage-table")).toBeDefined();
+});

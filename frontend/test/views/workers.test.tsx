@@ -2,7 +2,7 @@ import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import type { Capture } from "../../src/contract/report";
 import { currentPlace } from "../../src/state/actions";
-import { range, view } from "../../src/state/atoms";
+import { range, selectedSample, view } from "../../src/state/atoms";
 import { fieldsOfPlace } from "../../src/state/place";
 import { lane, type Part, worker } from "../build";
 import { all, choose, click, find, open as openView, plain, withTimeline } from "../page";
@@ -80,6 +80,29 @@ it("carries the report's exact numbers beside the rounded ones", () => {
     ["0", "96.25"],
     ["1", "95.75"],
   ]);
+});
+
+it("gives the time of a worker before and after an epoch's indices a name, and leaves its bar blank there", () => {
+  const one = worker({ busy_us: 60, idle_us: 40, alive_us: 100, starved_us: 10, epoch_over_us: 25 });
+  open({ ...known, workers: [one], worker_summaries: [{ ...summary, alive_us: 100, epoch_over_us: 25 }] });
+  expect(find("number-workers-over").textContent).toBe("25.0%");
+  const row = find("worker-row");
+  expect(row.querySelector<HTMLElement>('[data-column="epoch_over_us"]')?.dataset.valueUs).toBe("25");
+  const widths = [...row.querySelectorAll<HTMLElement>(".life-bar span")].map(({ style }) => style.width);
+  expect(widths).toEqual(["60%", "10%", "0%"]);
+});
+
+it("has no such number where no epoch ended", () => {
+  open(known);
+  expect(all("number-workers-over")).toEqual([]);
+});
+
+it("leads from a slow sample's stage to the stage, and not to the sample", () => {
+  const slow_samples = [{ index: 3, duration_us: 9, stage: "decode::D", stage_us: 8, worker: 0, loader: 0 }];
+  open({ ...known, slow_samples, stages: [{ kind: "decode", label: "D", path: ["decode::D"] }] });
+  click(find("slow-sample-row").querySelector<HTMLElement>("[data-testid=stage-ref]"));
+  expect(view.value).toBe("stages");
+  expect(selectedSample.value).toBeNull();
 });
 
 it("writes an en dash with its reason for what no worker tells", () => {

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.findings.apart_signals import FirstBuild, StartSignals
+from tb_dataplugin.findings.epoch_length import steps_between
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
@@ -51,20 +52,6 @@ def check(signals: Signals) -> Finding | Abstention | None:
         confidence="likely",
         confidence_reason="The first batch still has to be built: what batches typically take is not counted.",
     )
-
-
-def steps_between(signals: Signals, starts: StartSignals) -> float | None:
-    """How many steps an epoch has: those between its starts in the window; of one start, as many as its sampler's
-    length says, else those of the window.
-    """
-    if not signals.step_count:
-        return None
-    if starts.repeated > 1 and len(starts.steps) > 1:
-        return (starts.steps[-1] - starts.steps[0]) / (len(starts.steps) - 1)
-    length, rates = signals.loader.sampler_length if signals.loader else None, signals.throughput
-    if not length or rates is None or not rates.samples:
-        return signals.step_count / starts.repeated
-    return length / (rates.samples / signals.step_count)
 
 
 def _advice(signals: Signals, first: FirstBuild | None) -> str:

@@ -178,3 +178,17 @@ def test_the_rest_of_the_transfer_is_not_called_as_the_whole() -> None:
     said = [fact.text for fact in judge_run(signals).evidence]
     assert any(text.startswith("the rest of transfer, while the batch was on its way: ") for text in said)
     assert not any(text.startswith("transfer: ") for text in said)
+
+
+def test_parts_of_the_transfer_that_are_not_named_are_not_called_its_rest() -> None:
+    parts = (
+        StageWait("transfer::deserialise", Stage("transfer", "deserialise"), 50.0, 50.0, 0.5),
+        StageWait("sample::A", Stage("sample", "A"), 25.0, 25.0, 0.25),
+        StageWait("decode::B", Stage("decode", "B"), 12.0, 12.0, 0.12),
+        StageWait("transfer::queue", Stage("transfer", "queue"), 8.0, 8.0, 0.08),
+        StageWait("transfer", None, 5.0, 5.0, 0.05),
+    )
+    signals = replace(signals_of(with_evaluation()), apart=None, unsteady=None, waits_by_stage=parts)
+    said = [fact.text for fact in judge_run(signals).evidence]
+    assert any(text.startswith("other parts of transfer: 13") for text in said)
+    assert not any(text.startswith("the rest of transfer") for text in said)

@@ -113,7 +113,8 @@ def test_busy_and_idle_fill_the_lifetime_and_starved_is_idle_without_an_index() 
     builder.batch(0, 0, 0, 10, 30, 40).batch(1, 0, 60, 62, 72, 80)
     worker = capture_of(builder)["workers"][0]
     assert (worker["busy_us"], worker["idle_us"]) == (30, 70)
-    assert worker["starved_us"] == 30  # 30 to 60; from 72 on there was nothing to give
+    assert worker["starved_us"] == 30  # 30 to 60
+    assert worker["epoch_over_us"] == 28  # from 72 on there was nothing to give
     assert worker["batches"] == 2
 
 

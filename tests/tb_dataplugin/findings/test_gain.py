@@ -9,7 +9,8 @@ import pytest
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.signals import Signals
-from tests.tb_dataplugin.findings.cases import input_bound, signals_of
+from tests.tb_dataplugin.findings.cases import capture_of, input_bound, signals_of
+from tests.trace_builder import TraceBuilder
 
 
 @pytest.fixture
@@ -63,3 +64,23 @@ def test_nothing_is_claimed_of_an_unknown_gain(signals: Signals) -> None:
     assert gain_of(None, signals, of_wait=True).text == "gain unknown"
     replayed = gain_of(None, replace(signals, mode="replay"))
     assert replayed.text == "gain unknown: a replay has no training loop that could become faster"
+
+
+def test_gains_of_the_loop_and_of_epochs_starts_are_shares_of_one_step() -> None:
+    """Steps of 1 ms, of which each waits 0.4 ms for its batch, and the start of an epoch that takes 2 ms more."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1, "persistent_workers": False}])
+    builder.worker(0)
+    for number in range(10):
+        start = 1000 * number + (2000 if number > 4 else 0)
+        first, extra = (" (first batch)", 2000) if number == 5 else ("", 0)
+        builder.step(start - extra, 1000 + extra).wait(start - extra, 400 + extra, f"wait::DataLoader{first}")
+        if number == 5:
+            builder.next_epoch()
+        stages = {"transform::Slow": (start + 10, 380)}
+        builder.batch(number % 5, 0, start - extra, start + 5, start + 395, start + 399, stages)
+    findings = [finding for finding in capture_of(builder).findings if finding.gain_step_share]
+    assert {"slow_first_batch", "leading_stage"} <= {finding.rule for finding in findings}
+    steps = {round(finding.gain_us_per_step / finding.gain_step_share) for finding in findings}
+    assert len(steps) == 1 and steps.pop() > 1000
+    names = {finding.gain_share_text.partition(" of ")[2] for finding in findings}
+    assert len(names) == 1, names

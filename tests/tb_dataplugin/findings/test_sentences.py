@@ -18,8 +18,8 @@ def workers(busy: int, wait: int | None, **other: float | int | None) -> WorkerS
     """Of a window of 100 ns."""
     known: dict[str, float | int | None] = {
         "loader": 0, "workers": 2, "processes": 2, "batches": 8, "alive_ns": 100, "busy_ns": busy,
-        "starved_ns": 0, "startup_ns": 0, "head_of_line_ns": None, "wait_ns": wait, "ready_wait_share": 0.0,
-        "most_skewed": 1, "skew": 1.0,
+        "starved_ns": 0, "epoch_over_ns": 0, "startup_ns": 0, "head_of_line_ns": None, "wait_ns": wait,
+        "ready_wait_share": 0.0, "most_skewed": 1, "skew": 1.0,
     }  # fmt: skip
     return WorkerSummary(**(known | other))  # type: ignore[arg-type]
 

@@ -3,9 +3,9 @@ import type { Comparison, Quantity } from "../../contract/report";
 import { source } from "../../data/source";
 import { formatCount, plural } from "../../model/format";
 import type { Side } from "../../model/sides";
-import { chooseSide } from "../../state/actions";
+import { chooseSide, forgetSides } from "../../state/actions";
 import { comparesAnyway, comparison, entry, sideAfter, sideBefore, suggestion, versionOf } from "../../state/atoms";
-import { after, before, comparisonKey, sides, watchComparison, watchSuggestion } from "../../state/comparing";
+import { after, before, bothRuns, comparisonKey, sides, watchComparison, watchSuggestion } from "../../state/comparing";
 import { Code } from "../../ui/code";
 import { PictureOf } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
@@ -69,7 +69,32 @@ function Chooser() {
         onClick={swap}>
         Swap
       </button>
+      {(sideBefore.value ?? sideAfter.value) !== null && (
+        <button type="button" class="link" data-testid="suggested-sides" onClick={forgetSides}>
+          Back to the suggestion
+        </button>
+      )}
+      <BothRuns />
     </div>
+  );
+}
+
+/** Single captures stand beside repeated runs: what those show is more certain. */
+function BothRuns() {
+  const runs = bothRuns.value;
+  if (runs === null) return null;
+  const [first, second] = runs;
+  return (
+    <button
+      type="button"
+      class="link"
+      data-testid="both-runs"
+      onClick={() => {
+        chooseSide("before", first.key);
+        chooseSide("after", second.key);
+      }}>
+      Compare {first.label} with {second.label}
+    </button>
   );
 }
 

@@ -77,7 +77,7 @@ export function SettingTable({ settings }: { settings: readonly SettingChange[] 
       <h2>Settings that changed</h2>
       {settings.length === 0 ? (
         <p class="muted" data-testid="no-settings">
-          No recorded setting changed.
+          No setting changed that was recorded on both sides.
         </p>
       ) : (
         <DataTable name="Settings that changed" class="settings" testId="setting-changes">

@@ -1,10 +1,10 @@
 import type { Capture } from "../../contract/report";
-import { findingKey, shareOfStep } from "../../model/findings";
+import { findingKey } from "../../model/findings";
 import { formatCount } from "../../model/format";
 import type { Reason } from "../../model/reasons";
+import { FindingItem } from "../../ui/finding";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
-import { Finding } from "../shared/finding";
 import { MissingData } from "./missing-data";
 
 /** All that should be changed, in the report's order, which is by gain; then what data is missing. */
@@ -24,7 +24,7 @@ export function Findings({ capture }: { capture: Capture }) {
       <h2 class="offscreen">What to change</h2>
       <ol class="findings">
         {capture.findings.map((finding) => (
-          <Finding key={findingKey(finding)} finding={finding} capture={capture} level="full" />
+          <FindingItem key={findingKey(finding)} finding={finding} level="full" />
         ))}
       </ol>
       <MissingData capture={capture} />
@@ -46,7 +46,6 @@ function FindingNumbers({ capture }: { capture: Capture }) {
   const measured = findings.filter((finding) => finding.confidence === "measured").length;
   const gains = findings.filter((finding) => finding.gain_us_per_step !== undefined);
   const [largest] = gains.toSorted((a, b) => (b.gain_us_per_step ?? 0) - (a.gain_us_per_step ?? 0));
-  const share = largest?.gain_step_share;
   return (
     <NumberRow>
       <BigNumber
@@ -66,7 +65,7 @@ function FindingNumbers({ capture }: { capture: Capture }) {
         label="Largest gain"
         testId="number-largest-gain"
         {...asDuration(largest?.gain_us_per_step)}
-        note={`per step, upper bound${share === undefined ? "" : `; ${shareOfStep(largest?.gain_us_per_step ?? 0, share)}`}`}
+        note={["per step, upper bound", largest?.gain_share_text].filter(Boolean).join("; ")}
         reason={findings.length === 0 ? NO_FINDINGS : NO_GAIN}
       />
       <BigNumber

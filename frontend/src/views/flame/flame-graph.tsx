@@ -68,7 +68,7 @@ function sentenceOf({ label, lines }: FlamePart, measure: Measure): string {
 function PartSelect({ parts, part }: { parts: readonly FlamePart[]; part: FlamePart }) {
   return (
     <label>
-      Of{" "}
+      Flame graph of{" "}
       <select data-testid="flame-part" value={part.key} onChange={(event) => showFlame(event.currentTarget.value)}>
         {parts.map(({ key, label, lines }) => (
           <option key={key} value={key} disabled={lines.tree === undefined && key !== part.key}>

@@ -20,6 +20,7 @@ import { ExportCell, ExportHead, ShareCell } from "../../ui/cells";
 import { DataTable } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
+import { StageRef } from "../../ui/stage-ref";
 import { Swatch } from "../../ui/swatch";
 import { showGap } from "./show-gap";
 
@@ -168,7 +169,13 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
       </td>
       {withStage && (
         <td class="mono gap-stage">
-          {gap.stage === "" ? <Unknown reason={NO_STAGE} /> : <span title={stageLabel(gap.stage)}>{gap.stage}</span>}
+          {gap.stage === "" ? (
+            <Unknown reason={NO_STAGE} />
+          ) : (
+            <span title={stageLabel(gap.stage)}>
+              <StageRef name={gap.stage} />
+            </span>
+          )}
         </td>
       )}
       <td class="num">{gap.step ?? <Unknown reason="The gap starts outside any step." />}</td>

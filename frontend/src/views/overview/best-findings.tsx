@@ -2,8 +2,8 @@ import type { Capture } from "../../contract/report";
 import { findingKey } from "../../model/findings";
 import { formatCount } from "../../model/format";
 import { selectView } from "../../state/actions";
+import { FindingItem } from "../../ui/finding";
 import { Prose } from "../../ui/prose";
-import { Finding } from "../shared/finding";
 
 const BEST = 3;
 
@@ -25,7 +25,7 @@ export function BestFindings({ capture }: { capture: Capture }) {
       ) : (
         <ol class="findings">
           {findings.slice(0, BEST).map((finding) => (
-            <Finding key={findingKey(finding)} finding={finding} capture={capture} level="brief" />
+            <FindingItem key={findingKey(finding)} finding={finding} level="brief" />
           ))}
         </ol>
       )}

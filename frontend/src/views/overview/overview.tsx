@@ -12,6 +12,7 @@ import { Prose } from "../../ui/prose";
 import { ThreadLimits } from "../../ui/thread-limits";
 import { BestFindings } from "./best-findings";
 import { OverviewNumbers } from "./numbers";
+import { RanksLine } from "./ranks-line";
 import { Rates } from "./rates";
 import { Settings } from "./settings";
 import { StepChart } from "./step-chart";
@@ -34,6 +35,7 @@ export function Overview({ capture }: { capture: Capture }) {
   return (
     <>
       <Verdict capture={capture} />
+      <RanksLine />
       <Doubts capture={capture} />
       <OverviewNumbers capture={capture} />
       <WaitPicture capture={capture} />

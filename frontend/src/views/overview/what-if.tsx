@@ -258,7 +258,7 @@ type TickProps = {
 
 function Tick({ label, testId, on, set }: TickProps) {
   return (
-    <label>
+    <label class="nowrap">
       <input type="checkbox" data-testid={testId} checked={on} onChange={(event) => set(event.currentTarget.checked)} />{" "}
       {label}
     </label>

@@ -7,6 +7,7 @@ import { asShare, BigNumber, NumberRow } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { OfAnother, OthersOnly } from "../shared/of-another";
+import { RanksSentence } from "../shared/ranks-sentence";
 import { RankChart } from "./rank-chart";
 import { Clocks, Owners, RankTable } from "./tables";
 
@@ -77,7 +78,7 @@ function Shown({ ranks }: { ranks: Ranks }) {
   return (
     <>
       <p class="sentence" data-testid="ranks-sentence">
-        <Prose text={ranks.sentence} />
+        <RanksSentence ranks={ranks} />
       </p>
       {ranks.collectives > 0 && <Numbers ranks={ranks} />}
       {ranks.waste.map((waste) => (

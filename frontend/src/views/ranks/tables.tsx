@@ -10,13 +10,15 @@ import {
   inUnit,
   type TimeUnit,
 } from "../../model/format";
+import { captureOf, stagesAmong } from "../../model/ranks";
 import { labelOf, meaningOf, type Term } from "../../model/words";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { SortHeader } from "../../ui/sort-header";
+import { StageRef, StageWays } from "../../ui/stage-ref";
 import { useSort } from "../../ui/use-sort";
-import { captureWithId, openCapture } from "../shared/open-capture";
+import { captureWithId, openCapture, waysInto } from "../shared/open-capture";
 
 const COLUMNS = {
   rank: (row: RankRow) => row.rank,
@@ -81,7 +83,7 @@ function Row({ row, step, lost }: { row: RankRow; step: TimeUnit; lost: TimeUnit
       <Time us={row.exposed_wait_us} unit={step} why="The capture has no device activity." />
       <Time us={row.inherited_us} unit={lost} why="" />
       <Time us={row.owned_us} unit={lost} why="" />
-      <CauseCell cause={row.cause} />
+      <CauseCell cause={row.cause} capture={row.capture} />
       <td>
         <CaptureLink id={row.capture} />
       </td>
@@ -140,7 +142,7 @@ export function Owners({ ranks }: { ranks: Ranks }) {
                   <th scope="row" class="num" data-value={owner.rank}>
                     {owner.rank}
                   </th>
-                  <CauseCell cause={owner.cause} />
+                  <CauseCell cause={owner.cause} capture={captureOf(ranks, owner.rank)} />
                   <td class="num" data-value-us={owner.lost_us} title={exactUs(owner.lost_us)}>
                     {inUnit(owner.lost_us, unit)}
                   </td>
@@ -167,18 +169,20 @@ export function Owners({ ranks }: { ranks: Ranks }) {
   );
 }
 
-/** A stage as it stands; any other cause with what it means. */
-function CauseCell({ cause }: { cause: string }) {
+/** A stage, which leads to its page in that rank's capture; any other cause with what it means. */
+function CauseCell({ cause, capture }: { cause: string; capture: string }) {
   return (
     <td class="words">
-      {cause === "" ? <Unknown reason="It owns no lost time." /> : <Word terms={RANK_CAUSES} id={cause} />}
+      <StageWays.Provider value={waysInto(capture, stagesAmong([cause]))}>
+        {cause === "" ? <Unknown reason="It owns no lost time." /> : <Word terms={RANK_CAUSES} id={cause} />}
+      </StageWays.Provider>
     </td>
   );
 }
 
 function Word({ terms, id }: { terms: readonly Term[]; id: string }) {
   const meaning = meaningOf(terms, id);
-  return meaning === "" ? id : <Explained text={meaning}>{labelOf(terms, id)}</Explained>;
+  return meaning === "" ? <StageRef name={id} /> : <Explained text={meaning}>{labelOf(terms, id)}</Explained>;
 }
 
 /** Only where one was shifted: clocks of one host are the same. */

@@ -11,11 +11,11 @@ import { stageName } from "../../model/stage-tree";
 import { labelOf } from "../../model/words";
 import { showFlame, showStage } from "../../state/actions";
 import { flameMeasure, markedSpan, timeline } from "../../state/atoms";
+import { FindingItem } from "../../ui/finding";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { FlamePanel } from "../flame/flame-panel";
 import { HotLines } from "../flame/hot-lines";
-import { Finding } from "../shared/finding";
 import { TimelinePanel } from "../shared/timeline-panel";
 import { CallHistogram } from "./call-histogram";
 import { CallTrend } from "./call-trend";
@@ -103,7 +103,7 @@ function Findings({ capture, name }: { capture: Capture; name: string }) {
       <h2>What to change</h2>
       <ol class="findings">
         {own.map((finding) => (
-          <Finding key={findingKey(finding)} finding={finding} capture={capture} level="brief" />
+          <FindingItem key={findingKey(finding)} finding={finding} level="brief" />
         ))}
       </ol>
     </section>

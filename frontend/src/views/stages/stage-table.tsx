@@ -1,10 +1,11 @@
-import type { RefObject } from "preact";
+import { Fragment, type RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Capture, Stage } from "../../contract/report";
-import { formatCount } from "../../model/format";
+import { formatCount, formatDuration } from "../../model/format";
+import { partsWithoutRow } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
 import { containsAll } from "../../model/rows";
-import { share } from "../../model/shares";
+import { share, shareWords } from "../../model/shares";
 import { buildTree, flatRows, nestedRows, type StageColumn, type StageRow, stageName } from "../../model/stage-tree";
 import { showStage } from "../../state/actions";
 import { stageSearch, stageSort, stagesFlat, stagesFolded } from "../../state/atoms";
@@ -76,7 +77,26 @@ export function StageTable({ capture }: { capture: Capture }) {
           </DataTable>
         </div>
       )}
+      <WithoutRow capture={capture} />
     </section>
+  );
+}
+
+/** A part of the data wait that was no span has no row: who looks for it finds it here. */
+function WithoutRow({ capture }: { capture: Capture }) {
+  const parts = partsWithoutRow(capture);
+  if (parts.length === 0) return null;
+  return (
+    <p class="muted" data-testid="without-row">
+      Data wait without a row, as no stage caused it:{" "}
+      {parts.map(({ name, us, meaning = "" }, at) => (
+        <Fragment key={name}>
+          {at > 0 && ", "}
+          <Explained text={meaning}>{name}</Explained> {formatDuration(us)} ({shareWords(us, capture.loader?.wait_us)})
+        </Fragment>
+      ))}
+      .
+    </p>
   );
 }
 

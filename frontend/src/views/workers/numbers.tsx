@@ -32,7 +32,8 @@ function ofWindow(us: number | undefined, windowUs: number | undefined): string 
 
 export function WorkerNumbers({ capture, part: { summary } }: { capture: Capture; part: LoaderPart }) {
   const { window_us: windowUs, worker_summaries: loaders } = capture;
-  const { workers, processes, batches, busy_us, alive_us, starved_us, wait_us, head_of_line_us, startup_us } = summary;
+  const { workers, processes, batches, busy_us, alive_us, starved_us, epoch_over_us: overUs } = summary;
+  const { wait_us, head_of_line_us, startup_us } = summary;
   const each = workers === 1 ? "" : " each, on average";
   return (
     <NumberRow>
@@ -53,9 +54,17 @@ export function WorkerNumbers({ capture, part: { summary } }: { capture: Capture
         label="Starved"
         testId="number-workers-starved"
         {...asShare(starved_us, alive_us)}
-        note={`${formatDuration(starved_us ?? 0)}${each}, without an index in the queue`}
+        note={`${formatDuration(starved_us ?? 0)}${each}, without an index in the queue, while there were more to come`}
         reason={NO_STARVED}
       />
+      {(overUs ?? 0) > 0 && (
+        <BigNumber
+          label="Epoch over"
+          testId="number-workers-over"
+          {...asShare(overUs, alive_us)}
+          note={`${formatDuration(overUs ?? 0)}${each}, before an epoch's first index or after its last`}
+        />
+      )}
       <BigNumber
         label="Data wait"
         testId="number-workers-wait"

@@ -8,6 +8,7 @@ import { FilesCell, ShareCell, TimeCell } from "../../ui/cells";
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
+import { StageRef } from "../../ui/stage-ref";
 import { Swatch } from "../../ui/swatch";
 import { showBatch, showSample } from "./show-batch";
 
@@ -122,7 +123,7 @@ function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
         ) : (
           <>
             <Swatch token={stageToken(stage)} />
-            {stage}
+            <StageRef name={stage} />
           </>
         )}
         {sample.first && (

@@ -1,19 +1,24 @@
 import type { Worker } from "../../contract/report";
-import { chooseTimeUnit, exactNumber, formatCount, formatRatio, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactNumber, exactUs, formatCount, formatRatio, type TimeUnit } from "../../model/format";
 import { share } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { ShareCell, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
+import { fillClass, fillStyle } from "../../ui/swatch";
 
-type Column = "busy_us" | "idle_us" | "starved_us" | "startup_us";
+type Column = "busy_us" | "idle_us" | "starved_us" | "epoch_over_us" | "startup_us";
 
 const ABSENT: Readonly<Record<Column, string>> = {
   busy_us: "",
   idle_us: "",
   starved_us: "Whether it had an index in its queue was not recorded.",
+  epoch_over_us: "Whether its DataLoader had indices left was not recorded.",
   startup_us: "It was not started in the window.",
 };
+
+const STARVED = "Part of idle: it had no index in its queue, while its DataLoader had more to give";
+const OVER = "Part of idle: before an epoch's first index, or after its last";
 
 export function WorkerTable({ part }: { part: LoaderPart }) {
   const { workers } = part;
@@ -26,12 +31,16 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
           <thead>
             <tr>
               <Th column="worker" label="DataLoader worker" numeric={false} />
+              <th scope="col" class="bar-head">
+                <span class="offscreen">Its lifetime as a bar: busy, starved, startup</span>
+              </th>
               <Th column="pid" label="Process" />
               <Th column="batches" label="Batches" title="Batches it finished in the window" />
               <Th column="busy" label="Busy" unit={unit} title="From a batch's start to its finish" />
               <Th column="lifetime" label="of lifetime" title="Busy, as a share of its lifetime in the window" />
               <Th column="idle" label="Idle" unit={unit} title="The rest of its lifetime in the window" />
-              <Th column="starved" label="Starved" unit={unit} title="Part of idle: it had no index in its queue" />
+              <Th column="starved" label="Starved" unit={unit} title={STARVED} />
+              <Th column="over" label="Epoch over" unit={unit} title={OVER} />
               <Th column="startup" label="Startup" unit={unit} title="Part of idle: the process was not running yet" />
               <Th
                 column="skew"
@@ -64,6 +73,9 @@ function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
   return (
     <tr data-testid="worker-row" data-worker={worker.worker} data-pid={worker.pid}>
       <th scope="row">DataLoader worker {worker.worker}</th>
+      <td class="stage-bars">
+        <Life worker={worker} />
+      </td>
       <td class="num" data-column="pid" data-value={worker.pid} title={worker.pids.join(", ")}>
         {worker.pids.length > 1 ? `${formatCount(worker.pids.length)} processes` : worker.pid}
       </td>
@@ -74,6 +86,7 @@ function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
       <ShareCell share={share(worker.busy_us, worker.busy_us + worker.idle_us)} />
       {time("idle_us")}
       {time("starved_us")}
+      {time("epoch_over_us")}
       {time("startup_us")}
       <td
         class="num"
@@ -94,5 +107,26 @@ function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
         )}
       </td>
     </tr>
+  );
+}
+
+/** How its lifetime divides; blank is what it has no work for: before an epoch and after it. */
+function Life({ worker }: { worker: Worker }) {
+  const parts = [
+    { name: "busy", token: "batch", us: worker.busy_us },
+    { name: "starved", token: "starved", us: worker.starved_us ?? 0 },
+    { name: "startup", token: "startup", us: worker.startup_us ?? 0 },
+  ];
+  return (
+    <div class="life-bar" aria-hidden="true">
+      {parts.map(({ name, token, us }) => (
+        <span
+          key={name}
+          class={fillClass(token)}
+          style={{ ...fillStyle(token), width: `${(100 * us) / worker.alive_us}%` }}
+          title={`${name}: ${exactUs(us)}`}
+        />
+      ))}
+    </div>
   );
 }

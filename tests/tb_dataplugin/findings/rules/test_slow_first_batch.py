@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tb_dataplugin.findings.rules.slow_first_batch import steps_between
+from tb_dataplugin.findings.epoch_length import steps_between
 from tb_dataplugin.findings.signals import Signals
 from tests.tb_dataplugin.findings.cases import abstentions, capture_of, finding_in, finding_of, signals_of
 from tests.trace_builder import TraceBuilder
