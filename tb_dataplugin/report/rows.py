@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from tb_dataplugin.findings.gain import UNKNOWN, UNKNOWN_IN_REPLAY
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
 from tb_dataplugin.units import percent, plural
@@ -41,7 +42,7 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         verdict=capture.verdict.sentence,
         finding=leading.title,
         severity=leading.severity,
-        gain_text=leading.gain_text,
+        gain_text=UNKNOWN if leading.gain_text == UNKNOWN_IN_REPLAY else leading.gain_text,
         doubtful=bool(capture.doubts),
         doubt_text=", ".join(dict.fromkeys(DOUBTS[doubt.code] for doubt in capture.doubts)),
         rank=capture.rank if capture.HasField("rank") else None,

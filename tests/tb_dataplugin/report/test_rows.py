@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from tb_dataplugin.analyses import doubts
+from tb_dataplugin.findings.gain import UNKNOWN_IN_REPLAY
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.rows import DOUBTS, as_rows, row_of
@@ -74,3 +75,8 @@ def test_the_sentence_compares_what_is_of_one_kind() -> None:
 def test_every_doubt_has_words_for_a_row() -> None:
     codes = re.findall(r'Doubt\(\s*"(\w+)"', Path(doubts.__file__).read_text(encoding="utf-8"))
     assert codes and set(codes) == set(DOUBTS)
+
+
+def test_a_row_does_not_repeat_why_a_replay_has_no_gain() -> None:
+    finding = pb.Finding(title="sample::Pets has the highest self time", gain_text=UNKNOWN_IN_REPLAY)
+    assert row_of(pb.Capture(mode="replay", findings=[finding])).gain_text == "gain unknown"
