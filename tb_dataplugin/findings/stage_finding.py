@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
@@ -110,6 +110,10 @@ LIMIT_WORDS: Final[dict[StageLimit, str]] = {
     "no_cpu": "waiting for a CPU",
     "blocked": "blocked (storage, a lock, another process, sleep)",
 }
+
+
+ARCHIVES: Final = (".npz", ".zip", ".tar", ".tgz")
+"""Ends of names of files that have members with names of their own."""
 
 
 def has_advice(signals: Signals, place: StageWait | None) -> bool:
@@ -354,7 +358,7 @@ def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
 
 def _same_file(signals: Signals, stage: Stage) -> tuple[Evidence, ...]:
     """That every slow sample opens one file: it could be read once."""
-    opened = [set(sample.files) for sample in signals.slow_samples if sample.files]
+    opened = [_files(sample.files) for sample in signals.slow_samples if sample.files]
     if stage.kind not in ("read", "decode") or len(opened) < FEW_SAMPLES:
         return ()
     shared = set.intersection(*opened)
@@ -363,6 +367,13 @@ def _same_file(signals: Signals, stage: Stage) -> tuple[Evidence, ...]:
     names = ", ".join(sorted(PurePath(path).name for path in shared))
     text = f"each of the {count(len(opened))} slowest samples whose files are known opens {names}"
     return (Evidence("same_file", text, stage=stage.name),)
+
+
+def _files(names: Sequence[str]) -> set[str]:
+    """Without members of an archive that is among them: each archive may have one of that name."""
+    if not any(PurePath(name).suffix in ARCHIVES for name in names):
+        return set(names)
+    return {name for name in names if PurePath(name).is_absolute() or PurePath(name).suffix in ARCHIVES}
 
 
 def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:

@@ -124,6 +124,16 @@ def test_a_file_that_every_slow_sample_opens_is_named() -> None:
     assert said("/d/1.png", "/d/2.png") == [], "two are no evidence"
 
 
+def test_members_of_different_archives_are_not_one_file() -> None:
+    files = [(f"/d/chunk-{number}.npz", "x.npy") for number in range(3)]
+    samples = tuple(SlowSampleSignal(0, 1.0, "decode::numpy.load", 1.0, names) for names in files)
+    found = check(
+        replace(signals_of(input_bound(stages={"decode::numpy.load": (0.0, 1.0, 1.0)})), slow_samples=samples)
+    )
+    assert isinstance(found, Finding)
+    assert "same_file" not in [one.kind for one in found.evidence]
+
+
 def test_a_stage_that_is_called_several_times_for_each_sample_is_asked_about() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}])
     for number in range(8):
