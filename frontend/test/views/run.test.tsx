@@ -220,14 +220,17 @@ it("leads from the stage that holds up the other ranks to its page in that rank'
   const sentence = "Rank 1 holds up the others, because decode::jpeg takes 17 times as long there.";
   ranksList.value = RanksList.fromJSON({ ranks: [{ ...ranks.ranks[0], sentence }] });
   const captures = ["c", "d"].map((name, rank) => entry({ id: `exp1/${name}`, run: "exp1", name, rank }));
+  const showRanks = (): void => {
+    runs.value = runsOf({ captures, rankRuns: 1 });
+  };
   for (const testId of ["owner-row", "ranks-sentence", "ranks-line"]) {
     open({}, testId === "ranks-line" ? "overview" : "ranks");
-    act(() => void (runs.value = runsOf({ captures, rankRuns: 1 })));
+    act(showRanks);
     click(find(testId).querySelector<HTMLElement>("[data-testid=stage-ref]"));
     expect([captureId.value, view.value, shownStage.value]).toEqual(["exp1/d", "stages", "decode::jpeg"]);
   }
   open({}, "overview");
-  act(() => void (runs.value = runsOf({ captures, rankRuns: 1 })));
+  act(showRanks);
   click(find("to-ranks"));
   expect(view.value).toBe("ranks");
 });
