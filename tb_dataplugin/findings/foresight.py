@@ -113,8 +113,9 @@ class Foresight:
 
 def _words(change: Change) -> str:
     """As a sentence goes on; settings as torch calls them."""
-    left = next((factor for _, factor in (*change.own, *change.stages)), None)
-    if left is not None:
-        return f"with {percent(left)} of its own time left" if left else "without it"
+    shorter = {path[-1].name: factor for path, factor in change.own} | dict(change.stages)
+    if shorter:
+        stages, left = " and ".join(shorter), min(shorter.values())
+        return f"with {percent(left)} of {stages}" if left else f"without {stages}"
     names = {"num_workers": change.workers, "prefetch_factor": change.prefetch, "in_order": change.in_order}
     return f"with {', '.join(f'{name}={value}' for name, value in names.items() if value is not None)}"

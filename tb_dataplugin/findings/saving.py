@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -60,14 +60,16 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     if not signals.builds_batches_in_workers or not signals.num_workers or signals.wait_cost_us is None:
         return Saving(caused)
     if rows and all(row.stage.kind in IN_TRAINING_THREAD for row in rows):
-        return _with_way(signals, until_workers_limit(signals, caused))
+        saving = _with_way(signals, until_workers_limit(signals, caused))
+        foreseen = _foreseen(signals, _shorter(rows, 1 - part), saving.us, most_saved_us(signals))
+        return Saving(foreseen.ratio * saving.us, (*saving.why, *foreseen.why))
     building = part * sum(row.self_us for row in rows) / signals.num_workers * _in_the_long_run(signals)
     saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
     most = max(caused, signals.loop_us - _rest_us(signals, building))
     given_back = max(0.0, min(given_back, most - saved))
     given_back = given_back if given_back >= WORTH_SAYING * signals.loop_us else 0.0
     saved = min(saved, most)
-    foreseen = _foreseen(signals, _shorter(rows, 1 - part), saved + given_back)
+    foreseen = _foreseen(signals, _shorter(rows, 1 - part), saved + given_back, most_saved_us(signals))
     saved, given_back = (foreseen.ratio * us for us in (saved, given_back))
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
@@ -90,12 +92,12 @@ class _Foreseen:
     why: tuple[Evidence, ...] = ()
 
 
-def _foreseen(signals: Signals, change: Change, saved_us: float) -> _Foreseen:
-    by_itself = signals.per_step(saved_us)
-    if signals.foresight is None or not by_itself:
+def _foreseen(signals: Signals, change: Change, saved_us: float, most_us: float) -> _Foreseen:
+    """`saved_us`, `most_us`: of the window, what the capture by itself would allow, and what may go at all."""
+    by_itself, most = signals.per_step(saved_us), signals.per_step(most_us)
+    if signals.foresight is None or not by_itself or not most:
         return _Foreseen()
     promise = signals.foresight.held(change, by_itself)
-    most = signals.per_step(most_saved_us(signals)) or by_itself
     us = by_itself if promise.us_per_step is None else min(most, promise.us_per_step)
     return _Foreseen(us / by_itself, promise.why) if us != by_itself else _Foreseen()
 
@@ -162,6 +164,13 @@ def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     return min(taken.saved_us(used / taken.workers_us), used * taken.by_workers)
 
 
+def given_back(signals: Signals, rows: Sequence[StageCalls]) -> Saving:
+    """The same without these calls, where no data wait would go: what the step itself gets."""
+    us = given_back_us(signals, rows)
+    foreseen = _foreseen(signals, _shorter(rows, 0.0), us, signals.loop_us)
+    return Saving(foreseen.ratio * us, foreseen.why)
+
+
 def most_saved_us(signals: Signals) -> float:
     """What all changes together save of the window, at most: the data wait, and what the step itself would get of the
     DataLoader workers' CPU time.
@@ -196,7 +205,8 @@ def saved_on_the_way(signals: Signals, transfer: StageWait, remains_us: float) -
     is_own = workers is None or duration(most) == duration(transfer.cost_us)
     most = min(cost, transfer.cost_us) if is_own else most
     saved = max(0.0, most - remains_us)
-    foreseen = _foreseen(signals, Change(stages=((TRANSFER, 1 - saved / most if most else 1.0),)), saved)
+    left = 1 - saved / most if most else 1.0
+    foreseen = _foreseen(signals, Change(stages=((TRANSFER, left),)), saved, most_saved_us(signals))
     saved *= foreseen.ratio
     if workers is None or is_own:
         return Saving(saved, foreseen.why)

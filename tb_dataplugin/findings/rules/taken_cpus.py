@@ -9,7 +9,7 @@ from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
-from tb_dataplugin.findings.saving import given_back_us
+from tb_dataplugin.findings.saving import given_back
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
@@ -29,7 +29,8 @@ def check(signals: Signals) -> Finding | None:
         return None
     stages = {row.stage.name: [other for other in signals.stages if other.stage == row.stage] for row in signals.stages}
     name = max(stages, key=lambda each: _cpu_us(stages[each]), default="")
-    gain = signals.per_step(given_back_us(signals, stages.get(name, ())))
+    saving = given_back(signals, stages.get(name, []))
+    gain = signals.per_step(saving.us)
     used = f"the DataLoader workers use {duration(taken.workers_us)} of CPU time in the window"
     most = f"{name} has most of it: {duration(_cpu_us(stages[name]))}" if name else "no stage of it is known"
     return Finding(
@@ -43,6 +44,7 @@ def check(signals: Signals) -> Finding | None:
             share("step_waits_for_cpu", taken.delayed, "time outside the data wait", delayed_text(signals, taken)),
             time("workers_cpu", taken.workers_us, f"{used}; {most}"),
             *_others(taken),
+            *saving.why,
         ),
         gain_us_per_step=gain,
         confidence="likely" if taken.by_workers >= MOSTLY_WORKERS else "possible",

@@ -137,7 +137,9 @@ def test_what_a_stage_saves_lies_between_what_the_model_expects_and_the_end_of_i
     less, between, more = (foresight.held(change, us) for us in (expected / 2, (expected + most) / 2, 2 * most))
     assert less.us_per_step == pytest.approx(expected) and "predicts about" in less.why[0].text
     assert between.us_per_step == (expected + most) / 2 and not between.why
-    assert more.us_per_step == pytest.approx(most) and "per step without it, and it takes" in more.why[0].text
+    assert (
+        more.us_per_step == pytest.approx(most) and "per step without transform::Blur, and it takes" in more.why[0].text
+    )
 
 
 def test_a_part_of_a_stage_saves_less_than_all_of_it() -> None:
@@ -147,7 +149,7 @@ def test_a_part_of_a_stage_saves_less_than_all_of_it() -> None:
     whole, part = (predict(loop, without_blur(loop, left)).step_us.value for left in (0.0, 0.8))
     assert whole < part < loop.measured_step_ns / 1e3
     said = Foresight(results).held(without_blur(loop, 0.8), 9999.0).why[0].text
-    assert "with 80.0% of its own time left" in said
+    assert "with 80.0% of transform::Blur" in said
 
 
 def test_the_quick_answer_is_that_of_what_if() -> None:

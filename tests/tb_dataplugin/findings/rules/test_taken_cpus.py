@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.signals import Signals
-from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of, signals_of
+from tb_dataplugin.whatif import Change, Range, fit_loop, predict
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of, results_of, signals_of
 from tests.trace_builder import TraceBuilder
 
 STEP = 10_000.0
@@ -98,6 +100,25 @@ def test_with_more_of_other_programs_the_finding_stays_for_less() -> None:
     assert [finding.confidence for finding in found] == ["likely", "possible", "possible", "possible"]
     assert found[3].title.startswith("DataLoader workers and other programs hold the CPUs that the training step waits")
     assert any("of the CPU time of all other processes they have" in fact for fact in evidence_of(found[3]))
+
+
+@pytest.mark.parametrize("others", [0, 1, 2, 3])
+def test_no_less_is_promised_than_what_if_expects_and_no_more_than_it_allows(others: int) -> None:
+    loop = fit_loop(results_of(beside(others)))
+    assert not isinstance(loop, Unavailable)
+    own = tuple((path, 0.0) for path in loop.build.parts if path and path[-1].name == "transform::Blur")
+    step_us = predict(loop, Change(own=own)).step_us
+    gain = finding_in(beside(others), "taken_cpus").gain_us_per_step
+    assert 0.98 * (STEP - step_us.value) <= gain <= STEP - step_us.low
+
+
+def test_what_the_model_expects_is_promised_where_the_capture_by_itself_shows_less(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("tb_dataplugin.findings.foresight.soonest_us", lambda *_: Range(4000.0, 3000.0, 5000.0))
+    said = finding_in(beside(3), "taken_cpus")
+    assert said.gain_us_per_step == pytest.approx(STEP - 4000.0)
+    assert any("predicts about 4.00 ms per step without transform::Blur" in fact for fact in evidence_of(said))
 
 
 @pytest.mark.parametrize("others", [0, 1, 2, 3])
