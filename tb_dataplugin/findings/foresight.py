@@ -58,7 +58,7 @@ class _Step:
 
 
 class Foresight:
-    """The model is fitted when it is first asked: most captures have no finding about such a setting."""
+    """The model is fitted when it is first asked: many captures have no finding that it knows of."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
@@ -82,15 +82,22 @@ class Foresight:
         between what the model expects and the end of its interval.
         """
         change = self._known(change)
-        if self._loop is None or change == Change():
+        expected = self._expected(change)
+        if expected is None:
             return Promise(by_itself_us)
-        expected = _Step(soonest_us(self._loop, change).value, self._loop)
         if by_itself_us <= (1 - ALMOST) * expected.saved_us:
             return Promise(expected.saved_us, (expected.evidence("about", change),))
         least = self._least(change, by_itself_us)
         if least is None:
             return Promise(by_itself_us)
         return Promise(max(0.0, least.saved_us), (least.evidence("no less than", change),))
+
+    def _expected(self, change: Change) -> _Step | None:
+        if self._loop is None or change == Change():
+            return None
+        with suppress(BadRequest):
+            return _Step(soonest_us(self._loop, change).value, self._loop)
+        return None
 
     def _least(self, change: Change, allowed_us: float) -> _Step | None:
         """The shortest that a step gets; None where that allows as much, or nothing is known of it: of the loop, or of
