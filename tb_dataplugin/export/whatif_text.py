@@ -12,6 +12,7 @@ import numpy as np
 from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import WIDEST
+from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, plural, significant, unit_for
 from tb_dataplugin.whatif import Change, Prediction, Range
@@ -79,10 +80,13 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     step = in_unit(loop.measured_step_ns / 1e3, unit)
     rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s"
     share = percent(loop.measured_wait_ns / loop.measured_step_ns)
+    left = in_unit((loop.measured_step_ns - loop.measured_wait_ns) / 1e3, unit)
+    back = ", or less with CPUs that the loader gives back" if loop.own_delayed >= INPUT_BOUND else ""
     settings = plural(loop.settings.workers, "DataLoader worker")
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
     return (
         f"Now, in the steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}. "
+        f"Without any data wait a step would take {left} {unit.name}{back}. "
         "The report's numbers include starts of epochs; these do not."
     )
 

@@ -12,7 +12,7 @@ from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.units import duration, percent
-from tb_dataplugin.whatif import Change, fit_loop, least_us, soonest_us
+from tb_dataplugin.whatif import Change, fit_loop, least_us, soonest_us, threads_wait
 from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.words import GAIN_BOUND
 
@@ -79,7 +79,8 @@ class Foresight:
 
     def held(self, change: Change, by_itself_us: float) -> Promise:
         """Of less work, per step. `by_itself_us`: what the capture by itself would allow. It stands where it lies
-        between what the model expects and the end of its interval.
+        between what the model expects and the end of its interval; that end counts only where it is known how far the
+        step gets its CPUs back.
         """
         change = self._known(change)
         expected = self._expected(change)
@@ -87,7 +88,7 @@ class Foresight:
             return Promise(by_itself_us)
         if by_itself_us <= (1 - ALMOST) * expected.saved_us:
             return Promise(expected.saved_us, (expected.evidence("about", change),))
-        least = self._least(change, by_itself_us)
+        least = None if threads_wait(expected.loop) else self._least(change, by_itself_us)
         if least is None:
             return Promise(by_itself_us)
         return Promise(max(0.0, least.saved_us), (least.evidence("no less than", change),))

@@ -9,6 +9,7 @@ from tb_dataplugin.whatif.prediction import (
     predict,
     predict_all,
     soonest_us,
+    threads_wait,
 )
 from tb_dataplugin.whatif.usual import telling_changes, usual_changes
 
@@ -24,5 +25,6 @@ __all__ = [
     "predict_all",
     "soonest_us",
     "telling_changes",
+    "threads_wait",
     "usual_changes",
 ]

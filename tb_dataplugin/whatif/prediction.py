@@ -193,9 +193,14 @@ def _between_costs(step_us: Range, loop: Loop, change: Change, orders: Orders, s
     return step_us
 
 
+def threads_wait(loop: Loop) -> bool:
+    """Whether several threads compute a step, and lack CPUs: how they slow each other down is not in the capture."""
+    return loop.own_threads >= MANY_THREADS and loop.own_delayed > 0
+
+
 def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Range:
     """As wide as it is not known how far the threads of a step wait for each other (`Loop.power`)."""
-    if loop.own_threads < MANY_THREADS or not loop.own_delayed:
+    if not threads_wait(loop):
         return step_us
     for power in (1.0, loop.own_threads):
         own_ns = loop.own_ns * (1 - loop.own_delayed) ** (power - loop.power)

@@ -146,6 +146,16 @@ def test_the_gain_of_a_stage_contains_the_cpu_time_that_the_step_gets_back() -> 
     assert finding_of(crowded(wait=4000), "taken_cpus") is None  # it is said once
 
 
+def test_what_threads_of_a_step_get_back_is_not_cut_to_what_the_model_knows_of_one() -> None:
+    for threads, is_cut in ((1.0, True), (2.0, False)):
+        builder = crowded(wait=4000, threads=threads)
+        builder.top_level["dataPipeline"]["host"]["cores"] = 16
+        for number in range(STEPS):
+            builder.counter("host::cpu", STEP * number + 5, **{f"core {core}": 100.0 for core in range(2, 16)})
+        allowed = by_itself(builder)[1].us / STEPS
+        assert (finding_in(builder, "leading_stage").gain_us_per_step < 0.99 * allowed) is is_cut
+
+
 def test_of_cpu_time_that_is_set_free_other_programs_take_their_part() -> None:
     """The bound counts what the step may get, as much as DataLoader workers have of what others use."""
     builder = crowded(wait=4000, threads=1.0)
