@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import PurePath
 from typing import Final
 
 _IMAGE: Final = "Decode less: a smaller image, a faster decoder, or images decoded once and stored."
@@ -41,6 +43,8 @@ _ADVICE: Final[dict[str, str]] = {
 }
 """By the label of the stage, or as many of its first words."""
 
+JPEG: Final = frozenset((".jpg", ".jpeg", ".jpe", ".jfif"))
+
 _CODE: Final = {
     "PIL": "image.draft('RGB', (width, height))  # of JPEG files, before load(): decodes at the next smaller scale",
     "cv2": "cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_2)  # decodes at half the size",
@@ -59,8 +63,16 @@ def decodes_pictures(label: str) -> bool:
     return decoder_advice(label) in (_IMAGE, _VIDEO)
 
 
-def decoder_code(label: str) -> str:
-    return _most_specific(_CODE, label)
+def decoder_code(label: str, files: Iterable[str]) -> str:
+    """`files`: see `have_no_jpeg`."""
+    code = _most_specific(_CODE, label)
+    return "" if "JPEG" in code and have_no_jpeg(files) else code
+
+
+def have_no_jpeg(files: Iterable[str]) -> bool:
+    """Of the files that slow samples read, as far as these are known; False where none is."""
+    ends = {PurePath(file).suffix.casefold() for file in files} - {""}
+    return bool(ends) and ends.isdisjoint(JPEG)
 
 
 def _most_specific(table: dict[str, str], label: str) -> str:

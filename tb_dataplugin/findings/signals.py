@@ -333,6 +333,11 @@ class Signals:
         return Promise(most_us_per_step) if self.foresight is None else self.foresight.promise(change, most_us_per_step)
 
     @property
+    def slow_files(self) -> tuple[str, ...]:
+        """That the slowest samples read, as far as it is known."""
+        return tuple(file for sample in self.slow_samples for file in sample.files)
+
+    @property
     def is_cut(self) -> bool:
         """Whether the end of the file is missing."""
         return any(doubt.code == "cut_off" for doubt in self.doubts)

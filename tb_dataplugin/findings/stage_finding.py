@@ -158,7 +158,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
 def _code(signals: Signals, stage: Stage) -> str:
     if stage.kind == "sample" and is_in_memory(signals):
         return code_for(signals)
-    return decoder_code(stage.label) if stage.kind == "decode" else ""
+    return decoder_code(stage.label, signals.slow_files) if stage.kind == "decode" else ""
 
 
 def _most_known(rows: list[StageCalls]) -> StageCalls | None:

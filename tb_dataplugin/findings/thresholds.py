@@ -105,9 +105,10 @@ GROWS: Final = 3.5
 EARLIER_WORTH: Final = 0.10
 """Share of the data wait that the transforms before a shrinking one have, from which moving it is worth the trouble."""
 
-TINY_CALL_US: Final = 2000.0
+TINY_CALL_US: Final = 500.0
 """Mean self time of a call, microseconds, up to which a transform is small: a batched one pays per batch what it pays
-per sample for Python, dispatch and allocation."""
+per sample for Python, dispatch and allocation. These take tens of microseconds for each operator, so that a longer call
+is mostly arithmetic, which no batch saves."""
 
 TINY_TOGETHER: Final = 0.25
 """Share of the data wait that small transforms have together, from which batching them can gain a third (Amdahl)."""

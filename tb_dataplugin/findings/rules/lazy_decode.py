@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.findings.decoder_advice import have_no_jpeg
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
@@ -34,7 +35,7 @@ def check(signals: Signals) -> Finding | None:
         "decode faster or decode less.",
         stage=worst.stage.name,
         evidence=(time("decode_time", worst.total_us, text, whole=transform.name, stage=worst.stage.name),),
-        code=CODE if is_pil else "",
+        code=CODE if is_pil and not have_no_jpeg(signals.slow_files) else "",
     )
 
 

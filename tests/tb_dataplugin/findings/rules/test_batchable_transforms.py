@@ -27,3 +27,13 @@ def test_one_small_transform_has_one_finding_which_says_that_too() -> None:
     builder = small_transforms("Scale")
     assert finding_of(builder, "batchable_transforms") is None
     assert "once per batch" in finding_in(builder, "leading_stage").advice
+
+
+def test_long_calls_are_arithmetic_that_no_batch_saves() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 10}]).step(0, 20_000)
+    builder.wait(0, 19_000)
+    for number in range(10):
+        builder.stage("sample::Pets", 1900 * number, 1800)
+        for place, name in enumerate(("Blur", "Gamma")):
+            builder.stage(f"transform::{name}", 1900 * number + 5 + place * 800, 800)
+    assert finding_of(builder, "batchable_transforms") is None
