@@ -7,6 +7,7 @@ from math import exp
 from typing import Final
 
 from tb_dataplugin.compare.build_flames import flame_report
+from tb_dataplugin.compare.crowded import CODE, crowded_sides
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
 from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
@@ -63,8 +64,13 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         not_judged=not_judged(first, second, unit, stages, settings),
         promises=promises(first, second, unit, time, stages),
         own_lines=own_lines(first, second, unit, time),
+        crowded=crowded_sides(first, second),
     )
     verdict = judge(compared)
+    notes = (*left, *right, *_notes(first, second, each, verdict.outcome))
+    if compared.crowded and verdict.outcome != "identical":
+        message = f"{compared.crowded}. Compare captures of a quieter machine: a slowdown is not told from their load"
+        notes = (Diagnostic("capture", CODE, 1, message[0].upper() + message[1:]), *notes)
     return pb.Comparison(
         schema_version=SCHEMA_VERSION,
         before=(_run(run, unit) for run in first),
@@ -78,7 +84,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         stages=map(_quantity, compared.stages),
         settings=[_setting(setting) for setting in compared.settings if setting.is_known],
         lines=map(_lines, compare_lines(first, second)),
-        diagnostics=map(diagnostic_report, (*left, *right, *_notes(first, second, each, verdict.outcome))),
+        diagnostics=map(diagnostic_report, notes),
         flames=map(flame_report, compare_flames(first, second, unit)),
     )
 

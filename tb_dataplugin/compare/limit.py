@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from tb_dataplugin.compare.crowded import is_crowded
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import magnitude
 
@@ -23,6 +24,9 @@ def judge_limit(comparison: pb.Comparison, allowed: float) -> Judgement:
         return Judgement("fine", f"{asked} No, identical")
     if comparison.outcome == "slower" and time.change > allowed:
         by = magnitude(time.change)
+        if is_crowded(comparison):
+            why = "but other programs used the CPUs meanwhile; capture on a quieter machine"
+            return Judgement("inconclusive", f"{asked} Inconclusive. Slower by {by} per {comparison.unit}, {why}")
         return Judgement("slower", f"slower by {by} per {comparison.unit}, more than the {limit} allowed")
     if comparison.outcome in ("unknown", "not_comparable", "too_short"):  # its sentence says so
         return Judgement("inconclusive", f"{asked} {comparison.sentence}")

@@ -56,6 +56,8 @@ class Compared:
     """What findings before the change said that it would save, beside what it saved."""
     own_lines: tuple[OwnLine, ...] = ()
     """Lines of the training thread that certainly changed."""
+    crowded: str = ""
+    """Which side was captured while other programs used the CPUs, by its report; "" where none was."""
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -83,7 +85,8 @@ def judge(compared: Compared) -> Verdict:
     if total is None:
         return Verdict("unknown", _certain(compared) + _UNKNOWN, evidence)
     if total.outcome == "faster" or total.outcome == "slower":
-        return Verdict(total.outcome, _differs(compared, total), evidence)
+        doubtful = f" Doubtful: {compared.crowded}." if compared.crowded else ""
+        return Verdict(total.outcome, _differs(compared, total) + doubtful, evidence)
     if total.outcome == "too_short":
         return Verdict(
             "too_short", _likely(compared, total) or _certain(compared) + _too_short(compared, total), evidence
