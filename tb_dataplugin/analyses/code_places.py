@@ -79,8 +79,14 @@ def _inside_stage(frames: list[Frame]) -> list[Frame]:
     while end and frames[end - 1].origin == "recorder":
         end -= 1
     if end < len(frames):
-        return frames[:end]
-    return frames[next((at for at in range(end, 0, -1) if frames[at - 1].origin == "recorder"), 0) :]
+        return _below_loop(frames[:end])
+    start = next((at for at in range(end, 0, -1) if frames[at - 1].origin == "recorder"), 0)
+    return frames[start:] if start else _below_loop(frames)
+
+
+def _below_loop(frames: list[Frame]) -> list[Frame]:
+    """From the innermost frame that loads on: the loop that iterates the DataLoader is outside of its stages."""
+    return frames[next((at for at in reversed(range(len(frames))) if _LOADS.search(frames[at].file)), 0) :]
 
 
 def below_stage(frames: list[Frame]) -> list[Frame]:

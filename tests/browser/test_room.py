@@ -99,6 +99,17 @@ def test_what_if_is_for_fingers_too(tab: Tab, host: Host) -> None:
     assert "Nothing chosen" not in tab.find("what-if-form").inner_text()
 
 
+def test_a_phone_has_all_tabs_in_sight_and_what_was_measured_above_what_is_predicted(tab: Tab, host: Host) -> None:
+    tab.page.set_viewport_size({"width": 390, "height": 900})
+    tab.page.goto(f"{in_stand_in(host.url)}&p.data_pipeline.capture={with_workers(host)}")
+    tab.find("wait-by-stage").wait_for(timeout=TIMEOUT_MS)
+    tabs = tab.frame.get_by_role("tab")
+    assert tabs.evaluate_all("all => all.every(one => one.getBoundingClientRect().right <= innerWidth)")
+    top = "part => part.getBoundingClientRect().top"
+    tops = [tab.find(part).evaluate(top) for part in ("wait-by-stage", "what-if", "settings")]
+    assert tops == sorted(tops)
+
+
 def test_a_long_check_stays_on_a_phone(tab: Tab, host: Host) -> None:
     tab.page.set_viewport_size({"width": 390, "height": 900})
     body = first_finding(tab, host)

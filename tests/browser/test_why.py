@@ -198,7 +198,8 @@ def test_evidence_of_stages_batches_and_host_is_that_of_the_report(tab: Tab, hos
     costs = report["worker_costs"]
     for key in ("build_us", "threads", "read_chars", "read_bytes", "voluntary_switches"):
         assert tab.number(f"cost-{key}") == costs[key]
-    for row, told in zip(tab.find("load-row").all(), report["load_rows"], strict=True):
+    moving = [told for told in report["load_rows"] if told["low"] or told["high"]]
+    for row, told in zip(tab.find("load-row").all(), moving, strict=True):
         assert row.locator("th").inner_text() == told["title"]
         shown = [float(cell.get_attribute("data-value")) for cell in row.locator("td").all()]
         assert shown == [told[key] for key in ("mean", "low", "high")]

@@ -21,6 +21,22 @@ export function fitTitle(context: CanvasRenderingContext2D, title: string, tail:
   return fitText(context, head, room - context.measureText(tail).width) + tail;
 }
 
+/** One line; two where the title is longer and may have them, broken between words. */
+export function titleLines(
+  context: CanvasRenderingContext2D,
+  title: string,
+  tail: string,
+  room: number,
+  most: number,
+): string[] {
+  const words = title.split(" ");
+  const isShort = (count: number): boolean => context.measureText(words.slice(0, count).join(" ")).width <= room;
+  let count = most > 1 && !isShort(words.length) ? words.length - 1 : 0;
+  while (count > 0 && !isShort(count)) count -= 1;
+  const last = fitTitle(context, words.slice(count).join(" "), tail, room);
+  return [words.slice(0, count).join(" "), last].filter(Boolean);
+}
+
 /** Of what does not fit whole, as many last words as do: "batch 12" becomes "12". */
 export function fitLastWords(context: CanvasRenderingContext2D, text: string, room: number): string {
   const words = text.split(" ");

@@ -8,7 +8,7 @@ import { paintBoxes, paintGaps, paintHover } from "./box-painter";
 import { paintCounter } from "./counter-painter";
 import type { Frame } from "./frame";
 import { paintLink, paintPlace } from "./mark-painter";
-import { fitTitle } from "./text";
+import { titleLines } from "./text";
 
 const FONT = "11px system-ui, sans-serif";
 const TICK_SPACING_PX = 110;
@@ -85,13 +85,13 @@ function paintSelection(context: CanvasRenderingContext2D, frame: Frame): void {
 function paintTitles(context: CanvasRenderingContext2D, frame: Frame): void {
   context.fillStyle = frame.palette["ink-muted"];
   context.textAlign = "left";
-  for (const { lane, topPx, folded } of frame.layout.lanes) {
+  for (const { lane, topPx, heightPx, folded } of frame.layout.lanes) {
     const middle = topPx + ROW_PX / 2;
     const room = frame.scale.leftPx - 16;
     const left = folded === null ? 0 : FOLD_PX;
     if (folded !== null) context.fillText(folded ? "▸" : "▾", 0, middle);
-    const text = fitTitle(context, lane.title, lane.tail, room - left);
-    if (text !== "") context.fillText(text, left, middle);
+    const lines = titleLines(context, lane.title, lane.tail, room - left, heightPx / ROW_PX);
+    for (const [at, line] of lines.entries()) context.fillText(line, left, middle + at * ROW_PX);
   }
 }
 

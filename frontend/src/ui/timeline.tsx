@@ -31,7 +31,7 @@ type Props = TimelineInput & {
   /** More lines for the box under the pointer. */
   readonly describe?: ((box: BoxInfo) => readonly string[]) | undefined;
   /** What a click does, for the line under the canvas. */
-  readonly pickWords?: string | undefined;
+  readonly pickWords?: ComponentChildren;
   /** Drawn under the canvas, for charts on the same time range. */
   readonly below?: ComponentChildren;
   /** To find spans; above the canvas, which shows what is found. */
@@ -113,14 +113,14 @@ export function Timeline(props: Props) {
   );
 }
 
-function Keys({ pickWords, hasGaps }: { pickWords: string | undefined; hasGaps: boolean }) {
+function Keys({ pickWords, hasGaps }: { pickWords: ComponentChildren; hasGaps: boolean }) {
   return (
     <p class="muted keys">
       <kbd>{ZOOM_KEY}</kbd> + wheel or <kbd>w</kbd> <kbd>s</kbd> zooms, drag or <kbd>a</kbd> <kbd>d</kbd> moves, a drag
       over the times zooms to them, <kbd>0</kbd> shows the whole window, {hasGaps && <kbd>g</kbd>} <kbd>n</kbd>{" "}
       {hasGaps ? "go to the next idle gap or data wait" : "goes to the next data wait"} (with <kbd>Shift</kbd>: the one
       before)
-      {pickWords === undefined ? "." : `; ${pickWords}.`}
+      {pickWords !== undefined && <>; {pickWords}</>}.
     </p>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fitLastWords, fitText, fitTitle } from "../../src/canvas/text";
+import { fitLastWords, fitText, fitTitle, titleLines } from "../../src/canvas/text";
 
 /** Ten pixels per character. */
 const context = { measureText: (text: string) => ({ width: 10 * text.length }) } as CanvasRenderingContext2D;
@@ -13,6 +13,15 @@ it("cuts text with an ellipsis, and leaves out what would say nothing", () => {
 it("keeps the tail of a title", () => {
   expect(fitTitle(context, "DataLoader worker 12", " 12", 120)).toBe("DataLoad… 12");
   expect(fitTitle(context, "Training thread", "", 80)).toBe("Trainin…");
+});
+
+it("breaks a title between words where the lane has room for a second line", () => {
+  const lines = (title: string, tail: string, most: number): string[] => titleLines(context, title, tail, 130, most);
+  expect(lines("DataLoader worker 12", " 12", 2)).toEqual(["DataLoader", "worker 12"]);
+  expect(lines("DataLoader worker 12", " 12", 1)).toEqual(["DataLoade… 12"]);
+  expect(lines("Memory of this job", "", 2)).toEqual(["Memory of", "this job"]);
+  expect(lines("Disk busy", "", 2)).toEqual(["Disk busy"]);
+  expect(lines("OperatorsAndCalls", "", 2)).toEqual(["OperatorsAnd…"]);
 });
 
 it("drops leading words of what is numbered", () => {

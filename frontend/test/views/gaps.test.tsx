@@ -48,12 +48,14 @@ it("says in the report's words how idle the device was, and lists the largest ga
 });
 
 it("goes by l from the longest gap to the next shorter one, and with Shift back", () => {
+  withTimeline([{ ...lane([[0, 90]]), id: "idle", kind: "gaps", device: 0 }]);
   open({ devices: [idle] }, "gaps");
   const press = (key: string, shiftKey: boolean): string | undefined => {
     act(() => void document.body.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true })));
     return find("gap-detail").dataset.startUs;
   };
   expect([press("l", false), press("l", false), press("L", true)]).toEqual(["60", "60", "10"]);
+  expect([...document.querySelectorAll(".keys kbd")].map((key) => key.textContent)).toContain("l");
 });
 
 it("says of a gap that the window cuts that it may have been longer", () => {

@@ -216,6 +216,28 @@ it("shows who holds up the other ranks, and opens a rank's capture", () => {
   expect(view.value).toBe("overview");
 });
 
+it("says what part of the lost time the straggler owns, and has no column that no rank has a number for", () => {
+  const rows = ranks.ranks[0]?.rows.map((row) => ({ ...row, exposed_wait_us: undefined }));
+  const owners = [{ rank: 1, cause: "host", lost_us: 300, pattern: "fixed" }];
+  const heads = (): string => plain(find("rank-table").querySelector("thead")?.textContent);
+  open({}, "ranks");
+  expect(plain(find("ranks-pattern").closest(".number")?.textContent)).toContain("fixed; owns 100% of the lost time");
+  expect(heads()).toContain("Exposed data wait");
+  ranksList.value = RanksList.fromJSON({ ranks: [{ ...ranks.ranks[0], rows, owners }] });
+  open({}, "ranks");
+  expect(plain(find("ranks-pattern").closest(".number")?.textContent)).toContain("fixed; owns 75.0% of the lost time");
+  expect(heads()).not.toContain("Exposed data wait");
+  expect(find("rank-row").querySelectorAll("td")).toHaveLength(7);
+});
+
+it("draws few ranks as wide as their heading, with bars no wider than elsewhere", () => {
+  open({}, "ranks");
+  const targets = all("rank-bar").map((bar) => bar.querySelector("rect:last-of-type"));
+  const ends = targets.map((slot) => Number(slot?.getAttribute("x")) + Number(slot?.getAttribute("width")));
+  expect(ends.at(-1), "the right end of the chart").toBe(Number(find("rank-chart").getAttribute("width")) - 8);
+  expect(Number(find("rank-bar").querySelector("rect")?.getAttribute("width"))).toBeCloseTo(67.2);
+});
+
 it("leads from the stage that holds up the other ranks to its page in that rank's capture", () => {
   const sentence = "Rank 1 holds up the others, because decode::jpeg takes 17 times as long there.";
   ranksList.value = RanksList.fromJSON({ ranks: [{ ...ranks.ranks[0], sentence }] });

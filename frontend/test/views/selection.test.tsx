@@ -124,9 +124,16 @@ it("has a way back where the steps cannot be shown", () => {
 
 it("says of Compare that it is about whole captures", () => {
   open({ steps, selection }, "compare");
-  expect(find("selection").textContent).toContain("Compare is about whole captures.");
+  expect(find("selection").textContent).toMatch(/^Compare is about whole captures\./);
+  expect(find("selection").querySelector("strong")).toBeNull();
   open({ steps, selection }, "captures");
   expect(find("selection").textContent).toContain("All captures is about whole captures.");
+});
+
+it("does not say so in a report of chosen steps, whose list of captures is of these", () => {
+  useSource({ ...httpSource, live: false });
+  open({ steps, selection }, "captures");
+  expect(find("selection").textContent).not.toContain("whole captures");
 });
 
 it("shows the steps that a link names once their report is there", async () => {

@@ -5,7 +5,7 @@ import { currentPlace } from "../../src/state/actions";
 import { range, selectedSample, view } from "../../src/state/atoms";
 import { fieldsOfPlace } from "../../src/state/place";
 import { lane, type Part, worker } from "../build";
-import { all, choose, click, find, open as openView, plain, withTimeline } from "../page";
+import { all, choose, click, csvOf, find, open as openView, plain, withTimeline } from "../page";
 
 const open = (over: Part<Capture>): HTMLElement => openView(over, "workers");
 const loader = { wait_us: 38, wait_count: 1, start_method: "fork", dataset: "D" };
@@ -209,6 +209,17 @@ it("shows the load of the host also where there are no DataLoader workers", () =
   const row = { counter: "host::memory", title: "Memory", unit: "bytes", mean: 1e9, low: 1e9, high: 2e9 };
   open({ load_rows: [row] });
   expect(plain(find("load-row").textContent)).toBe("Memory1.00 GB1.00 GB2.00 GB");
+});
+
+it("names the counters that are 0 throughout in one line, and copies them with the others", async () => {
+  const rows = [
+    { counter: "host::disk", title: "Disk busy", unit: "%", mean: 0, low: 0, high: 4 },
+    { counter: "host::net", title: "Network: sent", unit: "bytes/s", mean: 0, low: 0, high: 0 },
+  ];
+  open({ load_rows: rows });
+  expect(all("load-row").map((row) => row.dataset.counter)).toEqual(["host::disk"]);
+  expect(find("load-zero").textContent).toBe("0 throughout: Network: sent.");
+  expect((await csvOf("Host and device load")).join("\n")).toContain("Network: sent");
 });
 
 it("names the files of slow samples, and the command that loads them again", () => {

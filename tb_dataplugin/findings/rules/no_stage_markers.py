@@ -13,10 +13,10 @@ from tb_dataplugin.findings.thresholds import MOSTLY_UNRECORDED
 CODE: Final = """import annotate
 
 loader = annotate.loader(loader)
-with annotate.profile('runs/exp') as prof:
+with annotate.profile("runs/exp1") as prof:
     for batch in prof.steps(loader): ..."""
 
-EARLIER: Final = """with annotate.profile('runs/exp') as prof:  # before iter(loader) starts the workers
+EARLIER: Final = """with annotate.profile("runs/exp1") as prof:  # before iter(loader) starts the workers
     for epoch in range(epochs):
         for batch in prof.steps(loader): ..."""
 

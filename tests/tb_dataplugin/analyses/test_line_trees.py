@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from tb_dataplugin.analyses.code_places import below_stage
+from tb_dataplugin.analyses.code_places import below_stage, inside_stage
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.line_hits import Hits
 from tb_dataplugin.analyses.line_trees import LEAST_SHARE, LineTree, grow, grow_in_order
@@ -120,6 +122,15 @@ def test_a_stage_that_is_c_code_has_the_line_that_called_it_and_not_the_whole_pr
     assert below_stage([*outer, frame("timed", "recorder"), frame("mask")]) == [frame("mask")]
     assert below_stage(outer) == outer
     assert below_stage([frame("timed", "recorder")]) == []
+
+
+def test_the_loop_that_iterates_the_loader_is_no_line_of_a_stage() -> None:
+    fetch = Frame("fetch", "/python/site-packages/torch/utils/data/_utils/fetch.py", 54, 1, "library")
+    outer = [frame("main"), replace(fetch, function="next"), fetch]
+    assert inside_stage(outer) == [fetch]
+    assert inside_stage([*outer, frame("timed", "recorder")]) == [fetch]
+    assert inside_stage([*outer, frame("get"), frame("timed", "recorder")]) == [fetch, frame("get")]
+    assert inside_stage([frame("main"), frame("step")]) == [frame("main"), frame("step")]
 
 
 def test_the_report_names_each_frame_as_people_do() -> None:

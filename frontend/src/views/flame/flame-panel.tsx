@@ -201,7 +201,7 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
           Shares are of the {formatDuration(timeUs)} of stack samples in this graph; Stages has times by spans
           {ofSpans(part)}, and the frame of a stage shows both.
           {recorderUs > 0 &&
-            ` Left out: samples for ${formatDuration(recorderUs)} that met the recorder's own code, mostly while its thread had no CPU.`}
+            ` Left out: ${formatDuration(recorderUs)}, ${shareWords(recorderUs, timeUs + recorderUs)} of the sampled time, that met the recorder's own code, mostly while its thread had no CPU: it is of no line of yours. Below its hottest lines, Flame graph says how well the shares of what is left agree with spans.`}
         </p>
       )}
       {order === "time" && (

@@ -61,7 +61,9 @@ export function HotLines({ lines, measure, withTime = true }: Props) {
         </DataTable>
       </div>
       {others > 0 && (
-        <p class="muted">and {plural(others, "line")} more, with less time or with too few samples to tell</p>
+        <p class="muted">
+          {plural(others, "more line")} {others === 1 ? "has" : "have"} less time, or an interval that reaches 0%.
+        </p>
       )}
     </section>
   );

@@ -106,7 +106,11 @@ function DeviceGaps({ capture, id, device }: DeviceProps) {
           if (next !== null) showGap(next);
           return next !== null;
         }}
-        pickWords="click a gap to see its chain of causes, l goes to the next shorter one"
+        pickWords={
+          <>
+            click a gap to see its chain of causes, <kbd>l</kbd> goes to the next shorter one
+          </>
+        }
         below={missed.value?.before === selectedGapUs.value && <MissedLine why={missed.value.why} />}
       />
       {gap !== null && <GapDetail {...{ capture, gaps, gap, laneId }} />}

@@ -46,7 +46,7 @@ export function Overview({ capture }: { capture: Capture }) {
       )}
       {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} choose={showGapsOf} />}
       <ThreadLimits capture={capture} device={device} />
-      <div class="beside">
+      <div class="beside overview-parts">
         {!printing.value && <BestFindings capture={capture} />}
         <div class="stack">
           <Steps capture={capture} />

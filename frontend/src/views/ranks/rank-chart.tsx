@@ -33,7 +33,7 @@ export function RankChart({ ranks: { run, rows } }: { ranks: Ranks }) {
   if (rows.length < 2 || ownedUs + inheritedUs <= 0) return null;
   const mostPx = Math.max(NARROWEST_PX, LEFT_PX + RIGHT_PX + WIDEST_PX * rows.length);
   const pxPerUs = BARS_PX / (ownedUs + inheritedUs);
-  const slotPx = Math.min(WIDEST_PX, Math.max(100, widthPx - LEFT_PX - RIGHT_PX) / rows.length);
+  const slotPx = Math.max(100, widthPx - LEFT_PX - RIGHT_PX) / rows.length;
   const scale = { pxPerUs, slotPx, zeroPx: TOP_PX + ownedUs * pxPerUs, endPx: LEFT_PX + slotPx * rows.length };
   return (
     <figure class="step-chart" ref={ref} style={{ maxWidth: `${mostPx}px` }}>
@@ -94,7 +94,8 @@ type BarsProps = {
 function Bars({ row, index, scale, show }: BarsProps) {
   const { zeroPx, pxPerUs, slotPx } = scale;
   const left = LEFT_PX + index * slotPx;
-  const bar = { x: left + 0.15 * slotPx, width: 0.7 * slotPx };
+  const barPx = 0.7 * Math.min(WIDEST_PX, slotPx);
+  const bar = { x: left + (slotPx - barPx) / 2, width: barPx };
   const [up, down] = [row.owned_us * pxPerUs, row.inherited_us * pxPerUs];
   return (
     <g data-testid="rank-bar" data-rank={row.rank}>

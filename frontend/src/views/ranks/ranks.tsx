@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { Ranks } from "../../contract/report";
-import { exactNumber, exactUs, formatDuration, formatPercent, plural } from "../../model/format";
+import { exactNumber, exactUs, formatDuration, plural } from "../../model/format";
+import { shareWords } from "../../model/shares";
 import { chosenRun, entry, ranksError, ranksList, runs } from "../../state/atoms";
 import { loadRanks } from "../../state/run-views";
 import { asShare, BigNumber, NumberRow } from "../../ui/numbers";
@@ -104,9 +105,9 @@ function Shown({ ranks }: { ranks: Ranks }) {
 function Numbers({ ranks }: { ranks: Ranks }) {
   const [first] = ranks.owners;
   const pattern = first?.pattern;
-  const share = ranks.owners
+  const ownedUs = ranks.owners
     .filter(({ rank }) => rank === first?.rank)
-    .reduce((sum, owner) => sum + (owner.share ?? 0), 0);
+    .reduce((sum, owner) => sum + owner.lost_us, 0);
   return (
     <NumberRow>
       <BigNumber
@@ -124,7 +125,7 @@ function Numbers({ ranks }: { ranks: Ranks }) {
         note={
           pattern === "roaming"
             ? "roaming: it changes from step to step"
-            : `${pattern}; ${formatPercent(share)} of all rank time`
+            : `${pattern}; owns ${shareWords(ownedUs, ranks.lost_us)} of the lost time`
         }
         reason={{ title: "none", message: "No rank holds up the others." }}
       />

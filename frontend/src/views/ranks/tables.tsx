@@ -37,6 +37,7 @@ export function RankTable({ ranks }: { ranks: Ranks }) {
   const { rows, head } = useSort("Ranks", ranks.rows, COLUMNS);
   const step = chooseTimeUnit(ranks.rows.flatMap((row) => [row.step_us, row.data_wait_us]));
   const lost = chooseTimeUnit(ranks.rows.flatMap((row) => [row.inherited_us, row.owned_us]));
+  const hasExposed = ranks.rows.some((row) => row.exposed_wait_us !== undefined);
   if (rows.length === 0) return null;
   return (
     <section>
@@ -52,7 +53,7 @@ export function RankTable({ ranks }: { ranks: Ranks }) {
               <SortHeader label="Host" numeric={false} {...head("host")} />
               <SortHeader label="Mean step" unit={step} {...head("step")} />
               <SortHeader label="Data wait" unit={step} {...head("wait")} />
-              <SortHeader label="Exposed data wait" unit={step} {...head("exposed")} />
+              {hasExposed && <SortHeader label="Exposed data wait" unit={step} {...head("exposed")} />}
               <SortHeader label="Inherited" unit={lost} {...head("inherited")} />
               <SortHeader label="Owned" unit={lost} {...head("owned")} />
               <SortHeader label="Cause" numeric={false} {...head("cause")} />
@@ -61,7 +62,7 @@ export function RankTable({ ranks }: { ranks: Ranks }) {
           </thead>
           <tbody>
             {rows.slice(0, MOST_ROWS).map((row) => (
-              <Row key={row.rank} row={row} step={step} lost={lost} />
+              <Row key={row.rank} {...{ row, step, lost, hasExposed }} />
             ))}
           </tbody>
         </DataTable>
@@ -71,7 +72,15 @@ export function RankTable({ ranks }: { ranks: Ranks }) {
   );
 }
 
-function Row({ row, step, lost }: { row: RankRow; step: TimeUnit; lost: TimeUnit }) {
+type RowProps = {
+  readonly row: RankRow;
+  readonly step: TimeUnit;
+  readonly lost: TimeUnit;
+  /** Whether any rank has a device. */
+  readonly hasExposed: boolean;
+};
+
+function Row({ row, step, lost, hasExposed }: RowProps) {
   return (
     <tr data-testid="rank-row" data-rank={row.rank}>
       <th scope="row" class="num" data-value={row.rank}>
@@ -80,7 +89,7 @@ function Row({ row, step, lost }: { row: RankRow; step: TimeUnit; lost: TimeUnit
       <td>{row.host}</td>
       <Time us={row.step_us} unit={step} why="The capture has no steps." />
       <Time us={row.data_wait_us} unit={step} why="The capture has no span of a loader." />
-      <Time us={row.exposed_wait_us} unit={step} why="The capture has no device activity." />
+      {hasExposed && <Time us={row.exposed_wait_us} unit={step} why="The capture has no device activity." />}
       <Time us={row.inherited_us} unit={lost} why="" />
       <Time us={row.owned_us} unit={lost} why="" />
       <CauseCell cause={row.cause} capture={row.capture} />

@@ -21,12 +21,20 @@ export function chooseSteps(steps: StepRange, recorded: StepRange): void {
 /** Above every view while steps are chosen. */
 export function Selection({ capture: { selection }, view, live }: { capture: Capture; view: View; live: boolean }) {
   if (selection === undefined) return null;
+  // A report of chosen steps has them for all captures.
+  const ofWhole = live ? OF_WHOLE[view] : undefined;
+  if (ofWhole !== undefined)
+    return (
+      <p class="selection muted" data-testid="selection" role="status">
+        {ofWhole} Elsewhere: <Prose text={selection.sentence} /> <AllSteps />
+      </p>
+    );
   return (
     <p class="selection" data-testid="selection" role="status">
       <strong>
         <Prose text={selection.sentence} />
       </strong>{" "}
-      {OF_WHOLE[view] ?? ""} {live && <AllSteps />}
+      {live && <AllSteps />}
     </p>
   );
 }

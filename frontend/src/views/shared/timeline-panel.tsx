@@ -38,7 +38,7 @@ type Props = {
   /** What the keys for the next gap do; left out: they go to those drawn. */
   readonly turnGap?: TurnGap;
   /** What a click does, for the line under the canvas. */
-  readonly pickWords?: string;
+  readonly pickWords?: ComponentChildren;
   /** Drawn under the canvas, for charts on the same time range. */
   readonly below?: ComponentChildren;
 };

@@ -45,6 +45,8 @@ export function waitTitle({ workers }: Capture): string {
 }
 
 export const LIMIT_TITLE = LIMITS.map(({ label, meaning }) => `${label}: ${meaning}`).join("\n");
+export const CALLS_TITLE =
+  "Calls that began in the window: of one that began before it, the parts that follow still count";
 export const BYTES_TITLE = "Size of the stage's result, per call";
 export function replayTitle(name: string): string {
   return `Mean self time of a call in the replay ${name}: the same dataset alone, without training and without DataLoader workers`;

@@ -17,6 +17,7 @@ import { SortHeader } from "../../ui/sort-header";
 import { Bars, BytesCell, LimitCell, ReplayCells, StageName } from "./stage-cells";
 import {
   BYTES_TITLE,
+  CALLS_TITLE,
   type Known,
   knownOf,
   LIMIT_TITLE,
@@ -158,7 +159,7 @@ function StageHead({ units, known, waitTitle: title, replay }: StageHeadProps) {
         <th scope="col" class="num wrap">
           <Explained text={`Share of the data wait. ${title}`}>of data wait</Explained>
         </th>
-        <Head column="count" label="Calls" />
+        <Head column="count" label="Calls" title={CALLS_TITLE} />
         <Head column="total_us" label="Total" unit={units.sums} title="With the time of nested stages" />
         <Head column="self_us" label="Self" unit={units.sums} title="Without the time of nested stages" />
         {known.limits && (
