@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.drawn_again import DrawnAgain, find_drawn_again
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import UNKNOWN_NS, LoaderInfo
@@ -95,6 +96,8 @@ class WasteSignals:
     """Share of samples that two epochs have in the same batch, although the sampler is to shuffle."""
     pins_for_nothing: bool = False
     """The loader pins its batches, and the trace has no device."""
+    drawn_again: DrawnAgain | None = None
+    """Samples that the dataset builds and does not return."""
 
 
 def read_waste(results: Results) -> WasteSignals:
@@ -110,6 +113,7 @@ def read_waste(results: Results) -> WasteSignals:
         tail=find_tail(settings),
         same_order=None if indices is None or not settings.shuffle else find_same_order(indices),
         pins_for_nothing=bool(settings.pin_memory) and not results.devices and not results.trace.info.devices,
+        drawn_again=find_drawn_again(results),
     )
 
 
