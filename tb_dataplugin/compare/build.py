@@ -40,7 +40,7 @@ from tb_dataplugin.words import SETTINGS, label_of
 SCHEMA_VERSION = 2
 
 BUSY: Final = 0.1
-"""Sharing of the machine (a logarithm) from which a diagnostic says so."""
+"""Waiting for a CPU (`sharing`) from which a diagnostic says so."""
 
 
 def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Comparison:
@@ -85,7 +85,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         settings=[_setting(setting) for setting in compared.settings if setting.is_known],
         lines=map(_lines, compare_lines(first, second)),
         diagnostics=map(diagnostic_report, notes),
-        flames=map(flame_report, compare_flames(first, second, unit)),
+        flames=[flame_report(flame, left_out(first, second).in_graph) for flame in compare_flames(first, second, unit)],
     )
 
 
@@ -95,7 +95,7 @@ def _notes(
     """What the intervals rest on, but for what the sentence has said already.
 
     Args:
-        sides: how much other programs shared the machine (`sharing`), before and after.
+        sides: how long stages waited for a CPU (`sharing`), before and after.
     """
     if outcome == "identical":
         return
@@ -114,13 +114,13 @@ def _notes(
             if _is_shared(share)
         )
         message = (
-            f"Stages waited for CPUs that others used: {times}. Wall times are compared with a wider interval "
+            f"Stages waited for a CPU: {times}. Wall times are compared with a wider interval "
             "for that; CPU times are not affected"
         )
-        yield Diagnostic("capture", "shared_machine", 1, message)
+        yield Diagnostic("capture", "waited_for_cpu", 1, message)
     if shared == UNKNOWN_SHARING:
         message = (
-            "Whether other programs used the CPUs is unknown: plain captures do not record it. The "
+            "Whether stages waited for a CPU is unknown: plain captures do not record it. The "
             "intervals hold on an otherwise idle machine only"
         )
         yield Diagnostic("capture", "unknown_sharing", 1, message)

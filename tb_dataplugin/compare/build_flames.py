@@ -8,7 +8,8 @@ from tb_dataplugin.compare.flames import FlameChange
 from tb_dataplugin.report import report_pb2 as pb
 
 
-def flame_report(flame: FlameChange) -> pb.FlameChange:
+def flame_report(flame: FlameChange, note: str) -> pb.FlameChange:
+    """`note`: what it has and no other time of the comparison has."""
     names: dict[str, int] = {}
 
     def numbers(texts: Iterable[str]) -> list[int]:
@@ -37,4 +38,5 @@ def flame_report(flame: FlameChange) -> pb.FlameChange:
         origin=(node.function.origin for node in nodes),
         left_out=flame.left_out,
         changed=(row.is_changed for row in flame.rows),
+        note=note,
     )

@@ -28,7 +28,7 @@ def judge_limit(comparison: pb.Comparison, allowed: float) -> Judgement:
             why = "but other programs used the CPUs meanwhile; capture on a quieter machine"
             return Judgement("inconclusive", f"{asked} Inconclusive. Slower by {by} per {comparison.unit}, {why}")
         return Judgement("slower", f"slower by {by} per {comparison.unit}, more than the {limit} allowed")
-    if comparison.outcome in ("unknown", "not_comparable", "too_short"):  # its sentence says so
+    if comparison.outcome in ("unknown", "not_comparable") or time.outcome == "too_short":  # its sentence says so
         return Judgement("inconclusive", f"{asked} {comparison.sentence}")
     if not (time.HasField("high") and time.high <= allowed):
         why = f"The 95% interval is {time.interval_text}; capture more runs on each side, or longer ones"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
@@ -83,14 +83,14 @@ class _Side:
         return bool(self.runs) and all(any(_has_all_lines(part) for part in run) for run in self.runs)
 
     def shares(self, key: Callable[[pb.Line], Key]) -> dict[Key, _Share]:
-        keys = {key(line): line for run in self.runs for part in run for line in part.lines}
-        return {each: self._share(each, line, key) for each, line in keys.items()}
+        found = grouped((part for run in self.runs for part in run), key)
+        return {each: self._share(each, lines, key) for each, lines in found.items()}
 
-    def _share(self, wanted: Key, line: pb.Line, key: Callable[[pb.Line], Key]) -> _Share:
+    def _share(self, wanted: Key, lines: Sequence[pb.Line], key: Callable[[pb.Line], Key]) -> _Share:
         each = [_share_in(run, wanted, key) for run in self.runs]
         mean = math.fsum(each) / len(each)
-        named = f"{line.function}" if not wanted[2] else line.text
-        return _Share(mean, max(share_variance(mean, self.samples), _between(each)), line.place, named)
+        named = line_name(lines) if wanted[2] else lines[0].function
+        return _Share(mean, max(share_variance(mean, self.samples), _between(each)), lines[-1].place, named)
 
     def absent(self) -> _Share:
         return _Share(0.0, share_variance(0.0, self.samples), "", "")
@@ -181,6 +181,28 @@ def _between(shares: list[float]) -> float:
 
 def _function(line: pb.Line) -> Key:
     return line.function, PurePosixPath(line.file).name, ""
+
+
+def grouped(parts: Iterable[pb.PartLines], key: Callable[[pb.Line], Key]) -> dict[Key, list[pb.Line]]:
+    """Lines of all parts that are the same line, or of the same function."""
+    found: dict[Key, list[pb.Line]] = {}
+    for line in (line for part in parts for line in part.lines):
+        found.setdefault(key(line), []).append(line)
+    return found
+
+
+def line_name(lines: Sequence[pb.Line]) -> str:
+    """The text of one line in several captures, with what it calls in the share that it has over all of them: not in
+    that of one capture, whichever was read last.
+    """
+    largest = max(lines, key=lambda line: (line.time_us, line.text))
+    whole, text = math.fsum(line.time_us for line in lines), largest.text
+    for callee in largest.callees if whole else ():
+        spent = math.fsum(
+            line.time_us * same.share for line in lines for same in line.callees if same.name == callee.name
+        )
+        text = text.replace(f"{callee.name} {percent(callee.share)}", f"{callee.name} {percent(spent / whole)}")
+    return text
 
 
 def line_key(line: pb.Line) -> Key:

@@ -162,8 +162,9 @@ def change(
 ) -> Change:
     """The difference of the sides' means, and how far noise may have moved it.
 
-    `luck` is the least that is assumed; workers that differ by more widen it. `shared` is what other programs may have
-    done to the figure, if it is a wall time: repeated runs show that in their scatter, so it fades with their number.
+    `luck` is the least that is assumed; workers that differ by more widen it. `shared` is what waiting for a
+    CPU may have done to the figure, if it is a wall time: repeated runs show that in their scatter, so it fades with
+    their number.
     `layout` is the same in all runs of a side, so that no number of them shows or lessens it; `drift` is how much the
     machine's speed seems to differ between the sides, which the figure follows in a way that is not known.
     """

@@ -39,7 +39,7 @@ def not_judged(
     starts = _starts(before, after) if any(setting.name in OF_STARTS for setting in settings) else ()
     left = left_out(before, after)
     said = (time("left_out", left.us, left.text, whole="data wait"),) if left.share >= MUCH else ()
-    return (*_gone(stages), *_calls(stages, unit), *starts, *said, *_between_epochs(before, after))
+    return (*_calls(stages, unit), *starts, *said, *_between_epochs(before, after))
 
 
 def _between_epochs(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evidence]:
@@ -55,12 +55,25 @@ def _between_epochs(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evi
 
 class LeftOut(NamedTuple):
     """Data wait that only one side's windows may have by chance, and no time here has. `us`: of both sides; `share`:
-    its part of the data wait of the side that has most of it.
+    its part of the data wait of the side that has most of it. `of`: "starts of epochs, 2.1 s of the windows before".
     """
 
     us: float
     share: float
-    text: str
+    of: str
+    sampled: bool
+    begun: bool
+    """Whether DataLoader workers may have begun at starts of epochs: what they import is in their stacks."""
+
+    @property
+    def text(self) -> str:
+        return f"left out of all times: {self.of}{'; the flame graph has them' if self.sampled else ''}" * bool(self.of)
+
+    @property
+    def in_graph(self) -> str:
+        """Said at the flame graph where it is much: the graph's largest change may be of these alone."""
+        imports = ", with the imports of DataLoader workers that begin then" if self.begun else ""
+        return f"Only this graph has {self.of}{imports}." if self.share >= MUCH else ""
 
 
 def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
@@ -70,7 +83,7 @@ def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
     sides = [[loader.apart for loader in side] for side in loaders]
     left = [sum(apart.wait_us for apart in side) for side in sides]
     if not any(left):
-        return LeftOut(0.0, 0.0, "")
+        return LeftOut(0.0, 0.0, "", sampled=False, begun=False)
     others = any(apart.others for side in sides for apart in side)
     starts = any(apart.starts_us for side in sides for apart in side)
     pauses = any(apart.pauses for side in sides for apart in side)
@@ -78,16 +91,8 @@ def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
     times = f"{duration(left[0])} of the windows before, {duration(left[1])} after"
     share = max(part / wait for part, wait in zip(left, whole, strict=True) if wait)
     sampled = any(capture.lines.samples for runs in (before, after) for run in runs for capture in run.captures)
-    graph = "; the flame graph has them" if sampled else ""
-    return LeftOut(sum(left), share, f"left out of all times: {listed(names)}, {times}{graph}")
-
-
-def _gone(stages: Sequence[Quantity]) -> Iterator[Evidence]:
-    """Those with the most time before, whatever the total did."""
-    gone = [stage for stage in stages if stage.outcome == "gone" and stage.calls and stage.before_us]
-    for stage in sorted(gone, key=lambda stage: -abs((stage.calls and stage.calls.change_us) or 0.0))[:SAID]:
-        us = stage.before_us or 0.0
-        yield time("stage_gone", us, f"{stage.name} is gone: {duration(us)} per call before", "call", stage=stage.name)
+    begun = starts and any(loader.num_workers for side in loaders for loader in side)
+    return LeftOut(sum(left), share, f"{listed(names)}, {times}", sampled, begun)
 
 
 def _calls(stages: Sequence[Quantity], unit: Unit) -> Iterator[Evidence]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tb_dataplugin.compare.lines import Z_NAMED, Key, line_key
+from tb_dataplugin.compare.lines import Z_NAMED, Key, grouped, line_key, line_name
 from tb_dataplugin.compare.noise import share_variance
 from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.sides import Run, Unit
@@ -34,6 +34,11 @@ class OwnLine:
     @property
     def change_us(self) -> float:
         return self.after_us - self.before_us
+
+    @property
+    def times_us(self) -> tuple[float, float]:
+        """The smaller, the larger."""
+        return min(self.before_us, self.after_us), max(self.before_us, self.after_us)
 
     def text(self, unit: Unit) -> str:
         bound = "at most " if self.is_bound else ""
@@ -67,10 +72,6 @@ class _Side:
     def names_lines(self) -> bool:
         return all(part.lines for part in self.parts)
 
-    @property
-    def lines(self) -> dict[Key, str]:
-        return {line_key(line): line.text for part in self.parts for line in part.lines}
-
     def time(self, key: Key) -> _Time:
         us = sum(line.time_us for part in self.parts for line in part.lines if line_key(line) == key) / self.units
         share = min(1.0, us / self.whole_us) if self.whole_us else 0.0
@@ -97,10 +98,10 @@ def _side(runs: Sequence[Run], unit: Unit) -> _Side | None:
 
 def _changed(before: _Side, after: _Side) -> Iterator[OwnLine]:
     """Of a side that names no lines, for too few samples, each has all of its time at most."""
-    for key, name in {**after.lines, **before.lines}.items():
+    for key, lines in grouped((*before.parts, *after.parts), line_key).items():
         old, new = (side.time(key) if side.names_lines else _Time(side.whole_us, 0.0) for side in (before, after))
         is_bound = not (before.names_lines and after.names_lines)
         if abs(new.us - old.us) <= Z_NAMED * math.sqrt(old.variance + new.variance):
             continue
         if not is_bound or (new.us < old.us) == before.names_lines:
-            yield OwnLine(name, old.us, new.us, is_bound)
+            yield OwnLine(line_name(lines), old.us, new.us, is_bound)

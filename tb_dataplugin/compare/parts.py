@@ -97,7 +97,7 @@ def _quantity(one: _Measured, significant: bool) -> Quantity:
         title=one.part.title,
         before_us=one.before_us,
         after_us=one.after_us,
-        change=one.ratio.change if one.ratio else None,
+        change=one.ratio.change if one.ratio and judged.text != NEEDS_RUNS else None,
         interval=judged.interval,
         interval_text=judged.text,
         outcome=judged.outcome,

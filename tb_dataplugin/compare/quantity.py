@@ -15,7 +15,8 @@ Outcome = Literal[
 ]
 
 SIGNIFICANT: Final[tuple[Outcome, ...]] = ("faster", "slower", "more", "less")
-CERTAIN: Final[tuple[Outcome, ...]] = (*SIGNIFICANT, "new", "gone")
+COME_AND_GONE: Final[tuple[Outcome, ...]] = ("new", "gone")
+CERTAIN: Final[tuple[Outcome, ...]] = (*SIGNIFICANT, *COME_AND_GONE)
 UNTOLD: Final[tuple[Outcome, ...]] = ("too_short", "unknown")
 IDENTICAL: Final = "identical"
 NONE_BEFORE: Final = "none before"
@@ -79,6 +80,16 @@ class Quantity:
     @property
     def significant(self) -> bool:
         return self.outcome in SIGNIFICANT
+
+    @property
+    def is_vague_swapped(self) -> bool:
+        """Whether there would be no interval of the same change if before and after changed places: "−70% to +7%" is
+        "−7% to +233%" then.
+        """
+        ends = self.interval
+        if self.significant or ends is None or ends.high is None:
+            return False
+        return ends.low <= -1 or is_too_wide(-ends.high / (1 + ends.high), -ends.low / (1 + ends.low))
 
 
 def surest_first(quantities: Iterable[Quantity]) -> list[Quantity]:

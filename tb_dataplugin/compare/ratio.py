@@ -106,13 +106,13 @@ def part_mean(runs: Sequence[PartFigure], shared: float) -> Mean:
         return Mean(mean, None)
     most = MOST_LUCK * mean
     luck = min(most, TIME_LUCK * max(run.whole for run in runs)) ** 2
-    neighbours = min(most, shared * max(run.whole for run in runs)) ** 2
+    waited = min(most, shared * max(run.whole for run in runs)) ** 2
     between = float(values.var(ddof=1)) if repeated else 0.0
     share = 1.0 if repeated and between > luck else repeated / (repeated + BELIEF / 2)
     terms = [
         (share * between / count, float(max(1, repeated))),
         ((1 - share) * luck / count, float(BELIEF)),
-        (neighbours / (count * count), float(BELIEF)),
+        (waited / (count * count), float(BELIEF)),
         *(((1 - share) * (run.variance or 0.0) / count**2, run.freedom) for run in runs),
     ]
     return Mean(mean, tuple(terms))

@@ -161,7 +161,7 @@ def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
 
 
 def computes(stage: StageFigures, shared: float) -> bool:
-    """Whether it would run on a CPU for most of its time, if other programs did not use it (`shared`)."""
+    """Whether it would run on a CPU for most of its time, if it did not wait for one (`shared`)."""
     cpu, wall = stage.typical.get("cpu"), stage.typical.get("wall")
     return cpu is not None and wall is not None and cpu.value >= wall.value - math.log(2) - shared
 
@@ -175,7 +175,8 @@ LEAST_LEFT: Final = 0.01
 
 
 def sharing(stages: dict[str, StageFigures]) -> float:
-    """How much longer a run's stages took because other programs used the CPUs, as a logarithm.
+    """How much longer a run's stages took for waiting for a CPU, as a logarithm: whoever held it, other programs or the
+    loop's own workers and threads.
 
     The median over stages, weighted by CPU time, so that stages that wait for files have no say.
     """

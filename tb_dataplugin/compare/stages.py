@@ -94,7 +94,7 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     """The surest first, among them the largest change of time per unit.
 
     Args:
-        shared: How much a shared machine may have moved wall times.
+        shared: How much waiting for a CPU may have moved wall times.
     """
     sides = [[stages_of(run) for run in runs] for runs in (before, after)]
     counts = [[run.units(unit) for run in runs] for runs in (before, after)]

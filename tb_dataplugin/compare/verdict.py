@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from math import exp, log
 from typing import Final, Literal
 
+from tb_dataplugin.compare.changes import clause, difference_us, pair, stage_evidence, with_interval
+from tb_dataplugin.compare.noise import Z_95
 from tb_dataplugin.compare.own_lines import OwnLine
 from tb_dataplugin.compare.parts import OWN
-from tb_dataplugin.compare.quantity import Quantity
+from tb_dataplugin.compare.quantity import COME_AND_GONE, Quantity
 from tb_dataplugin.compare.settings import SettingChange
 from tb_dataplugin.compare.sides import Unit
-from tb_dataplugin.compare.stages import MEASURE_NAMES
-from tb_dataplugin.findings.evidence import Evidence, share, time
-from tb_dataplugin.units import UNKNOWN, change, duration, in_unit, magnitude, ratio, unit_for
+from tb_dataplugin.findings.evidence import Evidence, time
+from tb_dataplugin.units import UNKNOWN, duration, listed, magnitude, ratio
 from tb_dataplugin.words import SETTINGS, label_of
 
 Outcome = Literal["faster", "slower", "not_significant", "too_short", "identical", "not_comparable", "unknown"]
@@ -31,9 +32,10 @@ LITTLE: Final = 0.1
 OF_THREAD: Final = ("data_wait", "rest")
 """Parts of the time that add up to all of it."""
 
-MORE: Final = ("more", "slower")
+MORE: Final = ("more", "slower", "new")
 
-BY_OTHERS: Final = "other programs used the CPUs"
+WAITED: Final = "stages waited for a CPU"
+"""Whoever held it: the loop's own workers and threads as well as other programs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class Compared:
     own_lines: tuple[OwnLine, ...] = ()
     """Lines of the training thread that certainly changed."""
     crowded: str = ""
-    """Which side was captured while other programs used the CPUs, by its report; "" where none was."""
+    """Which side other programs are known to have made wait for a CPU, by its report; "" where none."""
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -76,7 +78,7 @@ def judge(compared: Compared) -> Verdict:
     if compared.same_content or (quantities and all(one.outcome == "identical" for one in quantities)):
         return Verdict("identical", f"Identical: every compared number is equal{_each(compared)}.", ())
     settings = _setting_evidence(compared.settings)
-    stages, lines = _stage_evidence(compared.stages), _line_evidence(compared)
+    stages, lines = stage_evidence(compared.stages), _line_evidence(compared)
     evidence = (*stages, *_part_evidence(compared), *lines, *settings, *compared.not_judged)
     if compared.why_not:
         advice = "Compare captures of one program, before and after a change."
@@ -87,13 +89,16 @@ def judge(compared: Compared) -> Verdict:
     if total.outcome == "faster" or total.outcome == "slower":
         doubtful = f" Doubtful: {compared.crowded}." if compared.crowded else ""
         return Verdict(total.outcome, _differs(compared, total) + doubtful, evidence)
-    if total.outcome == "too_short":
+    if total.outcome == "too_short" or total.is_vague_swapped:
         return Verdict(
             "too_short", _likely(compared, total) or _certain(compared) + _too_short(compared, total), evidence
         )
-    known = "" if total.change is None else f" ({_with_interval(total)})"
-    sentence = f"No significant difference: {_times(total, compared.unit)}{known}."
+    sentence = f"No significant difference: {_times(total, compared.unit)}{_known(total)}."
     return Verdict("not_significant", sentence + _but(compared), evidence)
+
+
+def _known(total: Quantity) -> str:
+    return "" if total.interval is None else f" ({with_interval(total)})"
 
 
 _UNKNOWN: Final = (
@@ -109,9 +114,9 @@ def _each(compared: Compared) -> str:
 def _differs(compared: Compared, total: Quantity) -> str:
     """``Faster: 175 → 140 ms per step; the data wait fell by 98% (one run each, so the total is uncertain by ±17%)``"""
     single = compared.runs == 1
-    known = "" if single else f" ({_with_interval(total)})"
+    known = "" if single else f" ({with_interval(total)})"
     doubt = f" ({_doubt(compared, total)})" if single else ""
-    because = f"; {' and '.join(_reasons(compared, total))}"
+    because = f"; {listed(_reasons(compared, total))}"
     against = _against(compared, total)
     moved = _setting_words(compared.settings)
     return f"{total.outcome.capitalize()}: {_times(total, compared.unit)}{known}{because}{doubt}.{against}{moved}"
@@ -121,58 +126,43 @@ def _against(compared: Compared, total: Quantity) -> str:
     """Which part of the training thread's time went the other way, by more than its own interval explains."""
     for part in compared.parts:
         bounds, whole = part.interval, max(total.before_us or 0.0, total.after_us or 0.0)
-        moved = _difference_us(part) * (-1 if total.outcome == "slower" else 1)
+        moved = difference_us(part) * (-1 if total.outcome == "slower" else 1)
         if part.name not in OF_THREAD or bounds is None or moved <= SAID_PART * whole:
             continue
         if bounds.low > 0 or (bounds.high is not None and bounds.high < 0):
-            verb = "rose" if total.outcome == "faster" else "fell"
-            sure = "" if part.significant else "; significant by itself, not among all parts"
-            return f" But the {part.title} {verb}: {_pair(part)} ({_with_interval(part)}{sure})."
+            verb = ("rose", "risen") if total.outcome == "faster" else ("fell", "fallen")
+            said = verb[0] if part.significant else f"may have {verb[1]}"
+            sure = "" if part.significant else "; not significant among all parts"
+            return f" But the {part.title} {said}: {pair(part)} ({with_interval(part)}{sure})."
     return ""
 
 
 def _doubt(compared: Compared, total: Quantity) -> str:
     """Why the total of single runs is uncertain, by its one main reason."""
-    why = BY_OTHERS if compared.sharing else "one run each"
+    why = WAITED if compared.sharing else "one run each"
     half = total.interval.half_width if total.interval else None
     if half is not None:
         return f"{why}, so the total is uncertain by ±{magnitude(half)}"
     return f"{why}; 95% interval: {total.interval_text}"
 
 
-def _with_interval(quantity: Quantity) -> str:
-    """``−20%, 95% interval −36% to −0.9%``."""
-    changed = "" if quantity.change is None or quantity.outcome == "too_short" else f"{change(quantity.change)}, "
-    return f"{changed}{_interval(quantity)}"
-
-
-def _interval(quantity: Quantity) -> str:
-    name = "95% interval " if quantity.interval and quantity.interval.high is not None else ""
-    return f"{name}{quantity.interval_text}"
-
-
 def _times(quantity: Quantity, unit: Unit) -> str:
-    return f"{_pair(quantity)} per {unit}"
-
-
-def _pair(quantity: Quantity) -> str:
-    """``175 → 140 ms``."""
-    unit = unit_for((quantity.before_us, quantity.after_us))
-    return f"{in_unit(quantity.before_us, unit)} → {in_unit(quantity.after_us, unit)} {unit.name}"
+    return f"{pair(quantity)} per {unit}"
 
 
 def _reasons(compared: Compared, total: Quantity) -> list[str]:
     """What went the same way as the time; what came and went."""
-    alike = [one for one in _noteworthy(compared) if (one.outcome in MORE) == (total.outcome in MORE)]
-    causes = [*map(_words, alike), *_come_and_gone(compared.stages)] or _of_lines(compared, total)
+    slower = total.outcome == "slower"
+    alike = [one for one in _noteworthy(compared) if (one.outcome in MORE) == slower or one.outcome in COME_AND_GONE]
+    causes = [*map(clause, alike)] or _of_lines(compared.own_lines, slower)
     if not causes:
         return ["no stage explains it" if compared.settings else "no stage and no setting explains it"]
     return causes
 
 
-def _of_lines(compared: Compared, total: Quantity) -> list[str]:
+def _of_lines(lines: Sequence[OwnLine], slower: bool) -> list[str]:
     """The line of the training thread that went furthest the way of the time."""
-    alike = [line for line in compared.own_lines if (line.change_us > 0) == (total.outcome in MORE)]
+    alike = [line for line in lines if (line.change_us > 0) == slower]
     return [
         f"{line.name} takes {'at least ' if line.is_bound else ''}{duration(abs(line.change_us))} "
         f"{'more' if line.change_us > 0 else 'less'} in the training thread"
@@ -182,11 +172,23 @@ def _of_lines(compared: Compared, total: Quantity) -> list[str]:
 
 def _noteworthy(compared: Compared) -> list[Quantity]:
     """The data wait, else the part of the time that changed most; what the training thread waited for besides; and
-    stages that are named, without those whose change is little beside the largest.
+    stages that changed, came or went, without those whose change is little beside the largest.
+
+    A stage that came or went and is little of the time is left out: a window may have it by chance.
     """
-    stages = [stage for stage in compared.stages if stage.significant]
+    least = SAID_PART * _whole_us(compared)
+    stages = [
+        stage
+        for stage in compared.stages
+        if stage.significant or (stage.outcome in COME_AND_GONE and _moved_us(stage) >= least)
+    ]
     largest = max(map(_moved_us, stages), default=0.0)
     return [*_main_part(compared), *[stage for stage in stages if _moved_us(stage) >= LITTLE * largest][:REASONS]]
+
+
+def _whole_us(compared: Compared) -> float:
+    """The time per unit, of the side that took more."""
+    return max(compared.time.before_us or 0.0, compared.time.after_us or 0.0) if compared.time else 0.0
 
 
 def _moved_us(stage: Quantity) -> float:
@@ -195,52 +197,17 @@ def _moved_us(stage: Quantity) -> float:
 
 
 def _main_part(compared: Compared) -> list[Quantity]:
-    whole = max(compared.time.before_us or 0.0, compared.time.after_us or 0.0) if compared.time else 0.0
+    whole = _whole_us(compared)
     large = [
         part
         for part in compared.parts
-        if part.kind == "part" and part.significant and abs(_difference_us(part)) > SAID_PART * whole
+        if part.kind == "part" and part.significant and abs(difference_us(part)) > SAID_PART * whole
     ]
     waits = [part for part in large if part.name == "data_wait"]
-    large.sort(key=lambda part: -abs(_difference_us(part)))
+    large.sort(key=lambda part: -abs(difference_us(part)))
     own = [part for part in large if part.name.startswith(OWN)]
     others = [part for part in large if part.name not in ("rest", "idle:data_wait") and part not in own]
     return [*(waits or others[:1]), *own[:1]]
-
-
-def _difference_us(quantity: Quantity) -> float:
-    return (quantity.after_us or 0.0) - (quantity.before_us or 0.0)
-
-
-def _words(quantity: Quantity) -> str:
-    value = quantity.change
-    if quantity.kind == "stage":
-        how = f"{magnitude(value or 0.0)} {'more' if quantity.outcome == 'slower' else 'less'}"
-        if value is not None and value > 1:
-            return f"{quantity.name} takes {ratio(1 + value)} the {_per_call(quantity)}"
-        return f"{quantity.name} takes {how} {_per_call(quantity)}"
-    if quantity.name.startswith(OWN):
-        how = "more" if quantity.outcome == "more" else "less"
-        return f"the training thread spends {duration(abs(_difference_us(quantity)))} {how} {quantity.title}"
-    verb = "rose" if quantity.outcome == "more" else "fell"
-    by = f"by {magnitude(value)}" if value is not None and value <= 1 else f"from {_from_to(quantity)}"
-    return f"the {quantity.title} {verb} {by}" if quantity.name == "data_wait" else f"{quantity.title} {verb} {by}"
-
-
-def _from_to(quantity: Quantity) -> str:
-    return _pair(quantity).replace(" → ", " to ")
-
-
-def _per_call(stage: Quantity) -> str:
-    calls = stage.calls
-    adjusted = " (at equal machine speed)" if calls and calls.speed_adjusted else ""
-    return f"{MEASURE_NAMES[calls.measure] if calls and calls.measure else 'self time'} per call{adjusted}"
-
-
-def _come_and_gone(stages: Sequence[Quantity]) -> list[str]:
-    gone = [stage.name for stage in stages if stage.outcome == "gone"][:REASONS]
-    come = [stage.name for stage in stages if stage.outcome == "new"][:REASONS]
-    return [f"{name} is gone" for name in gone] + [f"{name} is new" for name in come]
 
 
 def _setting_words(settings: Sequence[SettingChange]) -> str:
@@ -253,68 +220,76 @@ def _setting_words(settings: Sequence[SettingChange]) -> str:
 
 
 def _too_short(compared: Compared, total: Quantity) -> str:
-    runs = "several runs" if compared.runs == 1 else "more runs"
+    times = f"{_times(total, compared.unit)}{_known(total)}"
     if compared.sharing:
-        advice = f"Capture on a quieter machine, or {runs} on each side."
-        return f"Not certain: {_times(total, compared.unit)}; {_by_others(compared.sharing, total)}. {advice}"
-    advice = f"Record more steps (at least four for each DataLoader worker), or {runs} on each side."
-    return f"Too short to compare: {_times(total, compared.unit)}. {advice}"
+        return f"Not certain: {times}; {_waited(compared.sharing, total)}. For certainty {_for_certainty(compared)}."
+    advice = f"Record more steps (at least four for each DataLoader worker), or {_more_runs(compared)}"
+    return f"Too short to compare: {times}. {advice}."
+
+
+def _more_runs(compared: Compared) -> str:
+    return f"{'several' if compared.runs == 1 else 'more'} runs on each side"
+
+
+def _for_certainty(compared: Compared) -> str:
+    """No quieter machine is asked for where the loop itself may be what fills the CPUs."""
+    quieter = "on a quieter machine (other programs used the CPUs), or " if compared.crowded else ""
+    return f"capture {quieter}{_more_runs(compared)}"
 
 
 def _likely(compared: Compared, total: Quantity) -> str:
-    """Where the time changed by more than other programs explain, and a stage or a part of it certainly went that way:
-    ``Likely faster, not certain: 91.7 → 21.9 ms per sample (4.2x), of which other programs explain 1.5x; ...``
+    """Where the time changed by more than the waiting for a CPU did, and a stage, a part or a line of it certainly went
+    that way: ``Likely faster, not certain: 91.7 → 21.9 ms per sample (4.2x), of which 1.5x is less waiting for a CPU.``
     """
     if not compared.sharing or not total.before_us or not total.after_us:
         return ""
     changed = log(total.after_us / total.before_us)
-    explained = (compared.sharing[1] - compared.sharing[0]) * (1 if changed > 0 else -1)
-    alike = [one for one in _noteworthy(compared) if (one.outcome in MORE) == (changed > 0)]
-    if not alike or abs(changed) <= explained:
+    slower = changed > 0
+    waited = (compared.sharing[1] - compared.sharing[0]) * (1 if slower else -1)
+    alike = [*map(clause, (one for one in _noteworthy(compared) if (one.outcome in MORE) == slower))]
+    alike = alike or _of_lines(_beyond_waiting(compared), slower)
+    if not alike or abs(changed) <= waited:
         return ""
-    others = "none of it" if ratio(exp(explained)) == ratio(1.0) or explained < 0 else ratio(exp(explained))
-    word = "slower" if changed > 0 else "faster"
-    runs = "several runs" if compared.runs == 1 else "more runs"
+    part = f", of which {ratio(exp(waited))} is {'more' if slower else 'less'} waiting for a CPU"
     return (
-        f"Likely {word}, not certain: {_times(total, compared.unit)} ({ratio(exp(abs(changed)))}), of which other "
-        f"programs on the CPUs explain {others}. {'; '.join(map(_words, alike))}: that is significant. "
-        f"For certainty capture on a quieter machine, or {runs} on each side."
+        f"Likely {'slower' if slower else 'faster'}, not certain: {_times(total, compared.unit)} "
+        f"({ratio(exp(abs(changed)))}){part if _is_told(waited) else ''}. Significant: {listed(alike)}. "
+        f"Waiting for a CPU differs from run to run: for certainty {_for_certainty(compared)}."
     )
 
 
-def _by_others(sharing: tuple[float, float], total: Quantity) -> str:
-    """How much of the change the difference explains that other programs made to what the stages took."""
+def _is_told(waited: float) -> bool:
+    return waited > 0 and ratio(exp(waited)) != ratio(1.0)
+
+
+def _beyond_waiting(compared: Compared) -> list[OwnLine]:
+    """Lines that changed by more than waiting for a CPU may have made of them: their times have that in them."""
+    most = exp(Z_95 * max(compared.sharing or (0.0,)))
+    return [line for line in compared.own_lines if line.times_us[1] > most * line.times_us[0]]
+
+
+def _waited(sharing: tuple[float, float], total: Quantity) -> str:
+    """How much of the change is by how far stages waited for a CPU."""
     before, after = sharing
     changed = log(total.after_us / total.before_us) if total.before_us and total.after_us else 0.0
-    explained = (after - before) * (1 if changed > 0 else -1)
-    if abs(changed) <= explained:
-        return f"{BY_OTHERS}, so two captures of the same program may differ by as much"
-    stretched = f"{BY_OTHERS}: stages took {ratio(exp(before))} as long for it before and {ratio(exp(after))} after"
-    if ratio(exp(explained)) == ratio(1.0) or explained < 0:
-        return f"{stretched}, which explains none of the change but makes it uncertain"
-    return f"{stretched}, which explains {ratio(exp(explained))} of the {ratio(exp(abs(changed)))}"
+    waited = (after - before) * (1 if changed > 0 else -1)
+    if abs(changed) <= waited:
+        return f"{WAITED}, so two captures of the same program may differ by as much"
+    told = f"{WAITED} and took {ratio(exp(before))} as long for it before, {ratio(exp(after))} after"
+    if not _is_told(waited):
+        return f"{told}, which is none of the change but makes it uncertain"
+    return f"{told}, which is {ratio(exp(waited))} of the {ratio(exp(abs(changed)))}"
 
 
 def _certain(compared: Compared) -> str:
     """Stands before what cannot be said of the whole."""
     named = _noteworthy(compared)
-    return f"Significant: {' and '.join(map(_words, named))}. " if named else ""
+    return f"Significant: {listed([*map(clause, named)])}. " if named else ""
 
 
 def _but(compared: Compared) -> str:
     named = _noteworthy(compared)
-    return f" But {' and '.join(map(_words, named))}." if named else ""
-
-
-def _stage_evidence(stages: Sequence[Quantity]) -> list[Evidence]:
-    facts = []
-    for stage in stages:
-        if not stage.significant or stage.change is None:
-            continue
-        measured = f"{_per_call(stage)} in a typical batch: {_pair(stage)}"
-        text = f"{stage.name}: {measured} ({change(stage.change)}, {_interval(stage)})"
-        facts.append(share("stage_change", stage.change, "self time per call", text, stage.name))
-    return facts
+    return f" But {listed([*map(clause, named)])}." if named else ""
 
 
 def _part_evidence(compared: Compared) -> list[Evidence]:
@@ -322,8 +297,8 @@ def _part_evidence(compared: Compared) -> list[Evidence]:
     return [
         time(
             part.name,
-            _difference_us(part),
-            f"{part.title} per {compared.unit}: {_pair(part)} ({_with_interval(part)})",
+            difference_us(part),
+            f"{part.title} per {compared.unit}: {pair(part)} ({with_interval(part)})",
             whole=compared.unit,
         )
         for part in known

@@ -122,15 +122,16 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
     unsure = all(row.interval_text == NEEDS_RUNS for row in rows)
     if unsure:
         yield "  a run has only the sum of each: an interval needs repeated runs"
-    yield f"  {'':<{NAMES}}{'before':>9}{'after':>9}{'change':>10}{'' if unsure else '   95% interval'}"
+    more = "" if unsure else f"{'change':>10}   95% interval"
+    yield f"  {'':<{NAMES}}{'before':>9}{'after':>9}{more}"
     for row in rows:
         before = in_unit(row.before_us if row.HasField("before_us") else None, unit)
         after = in_unit(row.after_us if row.HasField("after_us") else None, unit)
         name = f"{fit(row.title, NAMES):<{NAMES}}"
         marked = " *" if row.outcome in SIGNIFICANT else ""
         spoken, _, of_what = row.interval_text.partition("; ")
-        words = "" if unsure else f"{spoken}{_measure(row)}{marked}"
-        yield f"  {style.paint(row.name.split('::')[0], name)}{before:>9}{after:>9}{change_text(row):>10}   {words}"
+        changed = "" if unsure else f"{change_text(row):>10}   {spoken}{_measure(row)}{marked}"
+        yield f"  {style.paint(row.name.split('::')[0], name)}{before:>9}{after:>9}{changed}"
         if of_what:
             yield from wrap(of_what, "      ", "        ")
     if any(row.outcome in SIGNIFICANT for row in rows):

@@ -3347,6 +3347,7 @@ class FlameChange(_message.Message):
     ORIGIN_FIELD_NUMBER: _builtins.int
     LEFT_OUT_FIELD_NUMBER: _builtins.int
     CHANGED_FIELD_NUMBER: _builtins.int
+    NOTE_FIELD_NUMBER: _builtins.int
     scope: _builtins.str
     """"pipeline" | "training" | "<kind>::<label>" """
     before_us: _builtins.float
@@ -3357,6 +3358,8 @@ class FlameChange(_message.Message):
     """why there is no tree, and what to do; "" where there is one"""
     left_out: _builtins.int
     """functions that are left out, for they take too little on both sides"""
+    note: _builtins.str
+    """what the graph has and all other times leave out; "" where there is none"""
     @_builtins.property
     def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Equally long columns, depth first, the largest first among siblings; empty where a side has too few samples."""
@@ -3419,10 +3422,11 @@ class FlameChange(_message.Message):
         origin: _abc.Iterable[_builtins.str] | None = ...,
         left_out: _builtins.int = ...,
         changed: _abc.Iterable[_builtins.bool] | None = ...,
+        note: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "after_samples", b"after_samples", "after_us", b"after_us", "before", b"before", "before_samples", b"before_samples", "before_us", b"before_us", "changed", b"changed", "depth", b"depth", "error", b"error", "file", b"file", "label", b"label", "left_out", b"left_out", "names", b"names", "origin", b"origin", "place", b"place", "scope", b"scope", "self_after", b"self_after", "self_before", b"self_before", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "after_samples", b"after_samples", "after_us", b"after_us", "before", b"before", "before_samples", b"before_samples", "before_us", b"before_us", "changed", b"changed", "depth", b"depth", "error", b"error", "file", b"file", "label", b"label", "left_out", b"left_out", "names", b"names", "note", b"note", "origin", b"origin", "place", b"place", "scope", b"scope", "self_after", b"self_after", "self_before", b"self_before", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -1318,6 +1318,8 @@ export interface FlameChange {
   left_out: number;
   /** after - before is larger than error */
   changed: boolean[];
+  /** what the graph has and all other times leave out; "" where there is none */
+  note: string;
 }
 
 /** What part of a stage's time its functions and lines have on both sides. */
@@ -4110,6 +4112,7 @@ export const FlameChange: MessageFns<FlameChange> = {
         ? globalThis.Number(object.left_out)
         : 0,
       changed: globalThis.Array.isArray(object?.changed) ? object.changed.map((e: any) => globalThis.Boolean(e)) : [],
+      note: isSet(object.note) ? globalThis.String(object.note) : "",
     };
   },
 };

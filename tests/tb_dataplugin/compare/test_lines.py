@@ -5,8 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from tb_dataplugin.compare import compare
+from tb_dataplugin.compare.lines import line_name
 from tb_dataplugin.export.compare_text import compare_text
+from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.report_pb2 import Capture, Comparison, LineChange, LinesChange
+from tb_dataplugin.units import percent
 from tests.tb_dataplugin.findings.cases import capture_of
 from tests.trace_builder import TraceBuilder
 
@@ -101,3 +104,15 @@ def test_the_terminal_has_the_change_of_each_line() -> None:
     text = " ".join(compare_text(comparison).split())
     assert "`mask = dilate(mask)` in RandomMask.dilate at train.py:41: 80" in text
     assert "*: significant" in text
+
+
+def test_what_a_line_calls_has_its_share_over_all_runs_in_whatever_order() -> None:
+    """Not that of the capture that was read last."""
+
+    def line(time_us: float, share: float) -> pb.Line:
+        text = f"`step()` in main at train.py:39 (torch.Tensor.backward {percent(share)})"
+        callee = pb.Callee(name="torch.Tensor.backward", share=share)
+        return pb.Line(function="main", time_us=time_us, text=text, callees=[callee])
+
+    lines = [line(300, 0.6), line(100, 0.8)]
+    assert line_name(lines) == line_name(lines[::-1]) == "`step()` in main at train.py:39 (torch.Tensor.backward 65.0%)"

@@ -44,20 +44,18 @@ def test_an_epochs_start_is_compared_where_a_setting_changed_that_it_depends_on(
     assert said(setting=PERSISTENT, epochs=0) == []
 
 
-def test_a_stage_that_is_gone_is_named_whatever_the_total_did() -> None:
-    calls = StageCalls(1.0, None, -1_800.0, "cpu", speed_adjusted=False)
-    name = "decode::json.load"
-    gone = Quantity("stage", name, name, 1_800.0, None, None, None, "none after", "gone", calls=calls)
-    assert said(gone) == ["decode::json.load is gone: 1.80 ms per call before"]
-
-
 def test_data_wait_that_no_time_has_is_said_below_the_sentence_where_it_is_much() -> None:
     def of(wait_us: float) -> Run:
         apart = pb.Apart(wait_us=300, starts_us=300, epochs=1)
         return Run("run", (pb.Capture(loader=pb.Loader(wait_us=wait_us, apart=apart)),))
 
     assert not left_out([Run("run", (pb.Capture(),))], [Run("run", (pb.Capture(),))]).text
-    assert left_out([of(1000)], [of(1000)]).share > MUCH > left_out([of(10_000)], [of(10_000)]).share
+    left = left_out([of(1000)], [of(1000)])
+    assert left.in_graph == "Only this graph has starts of epochs, 300 µs of the windows before, 300 µs after."
+    assert left._replace(begun=True).in_graph.endswith(", with the imports of DataLoader workers that begin then.")
+    assert not left_out([of(10_000)], [of(10_000)]).in_graph
+    assert not left_out([Run("run", (pb.Capture(),))], [Run("run", (pb.Capture(),))]).in_graph
+    assert left.share > MUCH > left_out([of(10_000)], [of(10_000)]).share
 
 
 def test_what_lies_between_epochs_is_in_no_time_and_said_where_it_is_known() -> None:

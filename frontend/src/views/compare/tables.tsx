@@ -32,7 +32,7 @@ export function PartTable({ parts, title, prefix = "" }: PartProps) {
               <Th column="part" label="Part" numeric={false} />
               <Th column="before" label="Before" unit={unit} />
               <Th column="after" label="After" unit={unit} />
-              <Th column="change" label="Change" />
+              {common === null && <Th column="change" label="Change" />}
               {common === null && <Th column="interval" label="95% interval" />}
               {common === null && <Th column="outcome" label="Outcome" numeric={false} title={JUDGED} />}
             </tr>
@@ -48,7 +48,7 @@ export function PartTable({ parts, title, prefix = "" }: PartProps) {
                   <th scope="row">{part.title.startsWith(prefix) ? part.title.slice(prefix.length) : part.title}</th>
                   <TimeCell us={part.before_us} unit={unit} reason="Not recorded before." />
                   <TimeCell us={part.after_us} unit={unit} reason="Not recorded after." />
-                  <ChangeCell quantity={part} />
+                  {common === null && <ChangeCell quantity={part} />}
                   {common === null && <IntervalCell quantity={part} />}
                   {common === null && <OutcomeCell quantity={part} />}
                 </tr>

@@ -13,7 +13,7 @@ import { textOfFrame } from "./frame-facts";
 
 const LABELS: Readonly<Record<string, string>> = { pipeline: "Whole pipeline", training: "Training thread" };
 const LEGEND = [
-  { token: "more", label: "takes more time after" },
+  { token: "more", label: "takes more time after (the stronger, the more)" },
   { token: "less", label: "takes less time after" },
 ];
 
@@ -71,12 +71,13 @@ function Graph({ change, unit }: { change: FlameChange; unit: string }) {
     flameZoom.value = index === 0 || frame === undefined ? null : frameKey(frame);
   };
   return (
-    <figure class="flame">
+    <figure class="flame difference">
       <p class="muted">
         A frame is as wide as the mean of both sides, and coloured where the change is larger than the sampling error
         (95%, {plural(change.before_samples, "sample")} before, {plural(change.after_samples, "sample")} after). What
         differs from run to run is not in that error, so colour is no proof. These are times by stack samples, with all
         that a stage calls and waits for; the table of stages has what one call takes by itself, and may differ.
+        {change.note !== "" && <strong data-testid="flame-difference-note"> {change.note}</strong>}
       </p>
       <Legend items={LEGEND} />
       <Icicle
