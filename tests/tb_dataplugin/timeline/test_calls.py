@@ -41,6 +41,15 @@ def test_the_launch_that_ended_a_gap_leads_to_the_lane_that_draws_it() -> None:
     assert lanes[launches[60].lane].title == f"Calls, thread {AUTOGRAD}"
 
 
+def test_a_gap_without_a_data_wait_names_the_operator_around_its_launch() -> None:
+    [device] = analyse(backward_on_its_own_thread().trace()).capture.devices
+    operators = {gap.start_us: gap.chain.operator for gap in device.gaps if gap.chain.HasField("operator")}
+    assert {start: (one.name, one.duration_us) for start, one in operators.items()} == {
+        0: ("aten::linear", 30),
+        60: ("MmBackward0", 40),
+    }
+
+
 def test_steps_and_markers_that_old_torch_files_under_operators_are_none() -> None:
     builder = TraceBuilder().step(0, 100).operator(0, 100, "ProfilerStep#1")
     builder.operator(1, 20, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
