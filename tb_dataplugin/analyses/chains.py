@@ -51,7 +51,7 @@ class BatchLink:
 class Chain:
     """What led to one gap. None: the gap has no such link, or the trace does not show it.
 
-    `operator` is the outermost one around the launch, where no data wait explains the gap: what kept the host.
+    `operator` is the outermost one with most of the gap, where no data wait explains that: what kept the host.
     `sample` and `stage` lie in the thread that built the batch; `index` is the sample's dataset index, -1 when it is
     not known.
     """
@@ -90,7 +90,7 @@ class ChainFinder:
         waited = self._waited(gap)
         wait = self._longest_wait(waited)
         if wait is None:
-            return Chain(launch, operator=self._operator_around(launch))
+            return Chain(launch, operator=self._operator_during(gap, launch))
         batch = self._batch_received_in(wait)
         track = self._track_that_made(batch)
         during = waited.clip(wait)
@@ -114,12 +114,16 @@ class ChainFinder:
         row = int(self.attributed.gap_ends.launch[gap])
         return None if row == NONE else self._event(row)
 
-    def _operator_around(self, launch: Span | None) -> Span | None:
-        if launch is None or launch.track is None:
+    def _operator_during(self, gap: int, launch: Span | None) -> Span | None:
+        """The one in which the thread that launches was for at least half of the gap."""
+        track = self.trace.training_track if launch is None else launch.track
+        if track is None:
             return None
-        events, rows = self.trace.events, self._operators_of(launch.track)
-        at = int(np.searchsorted(events.start_ns[rows], launch.start_ns, side="right")) - 1
-        return self._event(int(rows[at])) if at >= 0 and events.end_ns[rows[at]] >= launch.end_ns else None
+        gaps, events, rows = self.device.gaps, self.trace.events, self._operators_of(track)
+        start_ns, end_ns = int(gaps.start[gap]), int(gaps.end[gap])
+        spent = np.minimum(events.end_ns[rows], end_ns) - np.maximum(events.start_ns[rows], start_ns)
+        best = int(spent.argmax()) if len(rows) else 0
+        return self._event(int(rows[best])) if len(rows) and 2 * spent[best] >= end_ns - start_ns else None
 
     def _operators_of(self, track: int) -> Rows:
         """The outermost ones of one row of the trace, by start."""

@@ -1173,7 +1173,7 @@ class Chain(_message.Message):
 
     @_builtins.property
     def operator(self) -> Global___Link:
-        """without a wait: the outermost operator around the launch, what kept the host"""
+        """without a wait: the host's outermost operator during at least half of the gap"""
 
     def __init__(
         self,

@@ -472,7 +472,7 @@ export interface Chain {
   stage:
     | Link
     | undefined;
-  /** without a wait: the outermost operator around the launch, what kept the host */
+  /** without a wait: the host's outermost operator during at least half of the gap */
   operator: Link | undefined;
 }
 

@@ -52,10 +52,7 @@ export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
     linked("launch", chain?.launch, chain?.launch?.name ?? "", launchReason(gap), endOf(gap)),
   ];
   if (chain?.wait === undefined)
-    return [
-      ...begin,
-      linked("operator", chain?.operator, chain?.operator?.name ?? "", operatorReason(gap), endOf(gap)),
-    ];
+    return [...begin, linked("operator", chain?.operator, chain?.operator?.name ?? "", NO_OPERATOR, endOf(gap))];
   return [
     ...begin,
     linked("wait", chain.wait, "training thread", ""),
@@ -70,6 +67,8 @@ export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
     linked("stage", chain.stage, chain.stage?.name ?? "", stageReason(gap)),
   ];
 }
+
+const NO_OPERATOR = "No operator of the host lasted for half of the gap.";
 
 function endOf({ start_us, duration_us }: { readonly start_us: number; readonly duration_us: number }): number {
   return start_us + duration_us;
@@ -127,12 +126,6 @@ function launchReason({ cause }: Gap): string {
   return cause === "unknown"
     ? "The trace does not show what launched the work that ended this gap."
     : "The launch of the activity that ended this gap is not in the trace.";
-}
-
-function operatorReason({ chain }: Gap): string {
-  return chain?.launch === undefined
-    ? "Without the launch it is not known."
-    : "No operator was recorded around the launch call.";
 }
 
 /** Where no link leads to the loader, why; "" where one does, or where it is not known. */

@@ -41,12 +41,16 @@ def test_the_launch_that_ended_a_gap_leads_to_the_lane_that_draws_it() -> None:
     assert lanes[launches[60].lane].title == f"Calls, thread {AUTOGRAD}"
 
 
-def test_a_gap_without_a_data_wait_names_the_operator_around_its_launch() -> None:
-    [device] = analyse(backward_on_its_own_thread().trace()).capture.devices
-    operators = {gap.start_us: gap.chain.operator for gap in device.gaps if gap.chain.HasField("operator")}
-    assert {start: (one.name, one.duration_us) for start, one in operators.items()} == {
-        0: ("aten::linear", 30),
-        60: ("MmBackward0", 40),
+def test_a_gap_without_a_data_wait_names_the_operator_that_had_most_of_it() -> None:
+    """From 20 to 150 the host is in one operator, and the launch that ends the gap stands in the next, short one."""
+    builder = TraceBuilder().step(0, 300).operator(0, 5, "aten::relu").call("cudaLaunchKernel", 1, 2, 1)
+    builder.kernel(4, 16, correlation=1).operator(18, 132, "aten::batch_norm").operator(30, 100, "aten::empty")
+    builder.operator(152, 20, "aten::conv2d").call("cudaLaunchKernel", 155, 5, 2).kernel(160, 40, correlation=2)
+    [device] = analyse(builder.trace()).capture.devices
+    named = {gap.start_us: gap.chain.operator for gap in device.gaps if gap.chain.HasField("operator")}
+    assert {start: (one.name, one.duration_us) for start, one in named.items()} == {
+        0: ("aten::relu", 5),
+        20: ("aten::batch_norm", 132),
     }
 
 
