@@ -5,7 +5,7 @@ import { Prose } from "../../ui/prose";
 export function GainsSentence({ capture: { gains_sentence: sentence } }: { capture: Capture }) {
   if (sentence === "") return null;
   return (
-    <p class="muted" data-testid="gains-sentence">
+    <p class="muted gains" data-testid="gains-sentence">
       <Prose text={sentence} />
     </p>
   );
