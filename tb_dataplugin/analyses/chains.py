@@ -1,4 +1,6 @@
-"""From an idle gap back to its origin: launch, wait, batch, worker, sample, stage. Each link is a span to look at."""
+"""From an idle gap back to its origin: launch, wait, batch, worker, sample, stage; without a wait launch and operator.
+Each link is a span to look at.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +10,7 @@ import numpy as np
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.host_activity import operator_rows, outermost_rows
 from tb_dataplugin.analyses.launches import NONE, Rows
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
@@ -48,6 +51,7 @@ class BatchLink:
 class Chain:
     """What led to one gap. None: the gap has no such link, or the trace does not show it.
 
+    `operator` is the outermost one with most of the gap, where no data wait explains that: what kept the host.
     `sample` and `stage` lie in the thread that built the batch; `index` is the sample's dataset index, -1 when it is
     not known.
     """
@@ -58,6 +62,7 @@ class Chain:
     sample: Span | None = None
     index: int = -1
     stage: Span | None = None
+    operator: Span | None = None
 
 
 class ChainFinder:
@@ -78,13 +83,14 @@ class ChainFinder:
         self._is_sample = np.array([path[-1].kind == "sample" for path in tree.paths], dtype=np.bool_)
         self._pieces: dict[int, Rows] = {}
         self._samples: dict[int, Rows] = {}
+        self._operators: dict[int, Rows] = {}
 
     def of_gap(self, gap: int) -> Chain:
         launch = self._launch(gap)
         waited = self._waited(gap)
         wait = self._longest_wait(waited)
         if wait is None:
-            return Chain(launch)
+            return Chain(launch, operator=self._operator_during(gap, launch))
         batch = self._batch_received_in(wait)
         track = self._track_that_made(batch)
         during = waited.clip(wait)
@@ -105,9 +111,29 @@ class ChainFinder:
         )
 
     def _launch(self, gap: int) -> Span | None:
-        row, events = int(self.attributed.gap_ends.launch[gap]), self.trace.events
-        if row == NONE:
+        row = int(self.attributed.gap_ends.launch[gap])
+        return None if row == NONE else self._event(row)
+
+    def _operator_during(self, gap: int, launch: Span | None) -> Span | None:
+        """The one in which the thread that launches was for at least half of the gap."""
+        track = self.trace.training_track if launch is None else launch.track
+        if track is None:
             return None
+        gaps, events, rows = self.device.gaps, self.trace.events, self._operators_of(track)
+        start_ns, end_ns = int(gaps.start[gap]), int(gaps.end[gap])
+        spent = np.minimum(events.end_ns[rows], end_ns) - np.maximum(events.start_ns[rows], start_ns)
+        best = int(spent.argmax()) if len(rows) else 0
+        return self._event(int(rows[best])) if len(rows) and 2 * spent[best] >= end_ns - start_ns else None
+
+    def _operators_of(self, track: int) -> Rows:
+        """The outermost ones of one row of the trace, by start."""
+        if track not in self._operators:
+            rows = operator_rows(self.trace)
+            self._operators[track] = outermost_rows(self.trace, rows[self.trace.events.track[rows] == track])
+        return self._operators[track]
+
+    def _event(self, row: int) -> Span:
+        events = self.trace.events
         name = self.trace.names[int(events.name[row])]
         return Span(name, int(events.start_ns[row]), int(events.end_ns[row]), int(events.track[row]))
 

@@ -352,6 +352,8 @@ def _gap_origin(gap: pb.Gap) -> Iterator[str]:
         yield f"DataLoader worker {chain.worker}"
     if chain.HasField("sample_index"):
         yield f"sample {chain.sample_index}"
+    if chain.HasField("operator"):
+        yield f"host in {chain.operator.name} for {duration(chain.operator.duration_us)}"
 
 
 def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:

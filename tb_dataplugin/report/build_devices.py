@@ -78,6 +78,7 @@ def _chain(chain: Chain, lanes: _Lanes) -> pb.Chain:
         sample=_link(chain.sample, lanes.stages),
         sample_index=chain.index if chain.index >= 0 else None,
         stage=_link(chain.stage, lanes.stages),
+        operator=_link(chain.operator, lanes.calls),
     )
     batch = chain.batch
     if batch is not None:

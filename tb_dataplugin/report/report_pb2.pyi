@@ -1142,6 +1142,7 @@ class Chain(_message.Message):
     SAMPLE_FIELD_NUMBER: _builtins.int
     SAMPLE_INDEX_FIELD_NUMBER: _builtins.int
     STAGE_FIELD_NUMBER: _builtins.int
+    OPERATOR_FIELD_NUMBER: _builtins.int
     batch_number: _builtins.int
     """0-based in its epoch; absent when not known"""
     epoch: _builtins.int
@@ -1170,6 +1171,10 @@ class Chain(_message.Message):
     def stage(self) -> Global___Link:
         """the span of `Gap.stage` with most of the wait; absent where that is no stage"""
 
+    @_builtins.property
+    def operator(self) -> Global___Link:
+        """without a wait: the host's outermost operator during at least half of the gap"""
+
     def __init__(
         self,
         *,
@@ -1183,10 +1188,11 @@ class Chain(_message.Message):
         sample: Global___Link | None = ...,
         sample_index: _builtins.int | None = ...,
         stage: Global___Link | None = ...,
+        operator: Global___Link | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "launch", b"launch", "loader", b"loader", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "launch", b"launch", "loader", b"loader", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_number: _TypeAlias = _typing.Literal["batch_number"]  # noqa: Y015
     _WhichOneofArgType__batch_number: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number"]  # noqa: Y015
@@ -4661,6 +4667,8 @@ class CaptureRow(_message.Message):
     DOUBTFUL_FIELD_NUMBER: _builtins.int
     DOUBT_TEXT_FIELD_NUMBER: _builtins.int
     PROGRAM_FIELD_NUMBER: _builtins.int
+    GAIN_US_PER_STEP_FIELD_NUMBER: _builtins.int
+    GAIN_STEP_SHARE_FIELD_NUMBER: _builtins.int
     RANK_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """as the route `runs` has it"""
@@ -4698,6 +4706,9 @@ class CaptureRow(_message.Message):
     """why, in a few words: "few steps, busy machine"; "" where it has none"""
     program: _builtins.int
     """the same number for captures of one run that are of one program"""
+    gain_us_per_step: _builtins.float
+    """of that finding, as in Finding"""
+    gain_step_share: _builtins.float
     rank: _builtins.int
     """as in Capture"""
     def __init__(
@@ -4723,14 +4734,20 @@ class CaptureRow(_message.Message):
         doubtful: _builtins.bool = ...,
         doubt_text: _builtins.str = ...,
         program: _builtins.int = ...,
+        gain_us_per_step: _builtins.float | None = ...,
+        gain_step_share: _builtins.float | None = ...,
         rank: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "data_wait_share", b"data_wait_share", "idle_share", b"idle_share", "lost_share", b"lost_share", "rank", b"rank", "samples_per_s", b"samples_per_s", "step_us", b"step_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "data_wait_share", b"data_wait_share", "gain_step_share", b"gain_step_share", "gain_us_per_step", b"gain_us_per_step", "idle_share", b"idle_share", "lost_share", b"lost_share", "rank", b"rank", "samples_per_s", b"samples_per_s", "step_us", b"step_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_text", b"gain_text", "id", b"id", "idle_share", b"idle_share", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us_per_step", b"gain_us_per_step", "id", b"id", "idle_share", b"idle_share", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
     _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015
+    _WhichOneofReturnType__gain_step_share: _TypeAlias = _typing.Literal["gain_step_share"]  # noqa: Y015
+    _WhichOneofArgType__gain_step_share: _TypeAlias = _typing.Literal["_gain_step_share", b"_gain_step_share"]  # noqa: Y015
+    _WhichOneofReturnType__gain_us_per_step: _TypeAlias = _typing.Literal["gain_us_per_step"]  # noqa: Y015
+    _WhichOneofArgType__gain_us_per_step: _TypeAlias = _typing.Literal["_gain_us_per_step", b"_gain_us_per_step"]  # noqa: Y015
     _WhichOneofReturnType__idle_share: _TypeAlias = _typing.Literal["idle_share"]  # noqa: Y015
     _WhichOneofArgType__idle_share: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share"]  # noqa: Y015
     _WhichOneofReturnType__lost_share: _TypeAlias = _typing.Literal["lost_share"]  # noqa: Y015
@@ -4743,6 +4760,10 @@ class CaptureRow(_message.Message):
     _WhichOneofArgType__step_us: _TypeAlias = _typing.Literal["_step_us", b"_step_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_share) -> _WhichOneofReturnType__data_wait_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gain_step_share) -> _WhichOneofReturnType__gain_step_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__gain_us_per_step) -> _WhichOneofReturnType__gain_us_per_step | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__idle_share) -> _WhichOneofReturnType__idle_share | None: ...
     @_typing.overload

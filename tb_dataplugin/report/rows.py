@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from tb_dataplugin.findings.gain import UNKNOWN, UNKNOWN_IN_REPLAY
@@ -22,6 +22,8 @@ DOUBTS: Final = {
     "recorder_load": "recording took CPUs",
 }
 """What makes a capture doubtful, by its code, in as many words as a row has room for."""
+
+WAITING: Final = ("queued", "loading")
 
 
 def row_of(capture: pb.Capture) -> pb.CaptureRow:
@@ -43,6 +45,8 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         finding=leading.title,
         severity=leading.severity,
         gain_text=UNKNOWN if leading.gain_text == UNKNOWN_IN_REPLAY else leading.gain_text,
+        gain_us_per_step=leading.gain_us_per_step if leading.HasField("gain_us_per_step") else None,
+        gain_step_share=leading.gain_step_share if leading.HasField("gain_step_share") else None,
         doubtful=bool(capture.doubts),
         doubt_text=", ".join(dict.fromkeys(DOUBTS[doubt.code] for doubt in capture.doubts)),
         rank=capture.rank if capture.HasField("rank") else None,
@@ -61,7 +65,7 @@ def _share(part_us: float, capture: pb.Capture) -> float | None:
 def as_rows(rows: Iterable[pb.CaptureRow]) -> pb.CaptureRows:
     """The worst first; those without a number as they come. Replays train nothing, and come after what does."""
     ordered = sorted(rows, key=_rank)
-    waiting = sum(row.state in ("queued", "loading") for row in ordered)
+    waiting = sum(row.state in WAITING for row in ordered)
     return pb.CaptureRows(rows=ordered, waiting=waiting, sentence=_sentence(ordered))
 
 
@@ -74,11 +78,11 @@ def _sentence(rows: list[pb.CaptureRow]) -> str:
     known = [row for row in rows if row.state == "ready" and row.HasField("lost_share") and row.mode != "replay"]
     if len(known) < 2:
         return ""
-    left = len(rows) - len(known)
-    others = f" ({left} not counted: replays, or without such a number)" if left else ""
+    left = [row for row in rows if not any(row is other for other in known)]
     with_device = [row for row in known if _has_device(row)]
     without = [row for row in known if not _has_device(row)]
-    names = dict(zip(map(id, known), _names(known), strict=True))
+    named = [*known, *(left if len(left) == 1 else ())]
+    names = dict(zip(map(id, named), _names(named), strict=True))
     said = [
         f"device idle in {plural(len(with_device), 'capture')}: {_ends(with_device, names)}" if with_device else "",
         f"data wait in {plural(len(without), 'capture')}{' without a device' if with_device else ''}: "
@@ -87,7 +91,17 @@ def _sentence(rows: list[pb.CaptureRow]) -> str:
         else "",
     ]
     text = "; ".join(filter(None, said))
-    return f"{text[0].upper()}{text[1:]}{others}."
+    return f"{text[0].upper()}{text[1:]}{_left_out(left, names)}."
+
+
+def _left_out(rows: list[pb.CaptureRow], names: Mapping[int, str]) -> str:
+    if not rows:
+        return ""
+    if len(rows) > 1:
+        return f" ({len(rows)} not counted: replays, or without such a number)"
+    [row] = rows
+    why = "a replay" if row.mode == "replay" else "without such a number"
+    return f" ({names[id(row)]} not counted: {'not analysed yet' if row.state in WAITING else why})"
 
 
 def _ends(rows: list[pb.CaptureRow], names: dict[int, str]) -> str:

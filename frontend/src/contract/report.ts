@@ -469,7 +469,11 @@ export interface Chain {
     | number
     | undefined;
   /** the span of `Gap.stage` with most of the wait; absent where that is no stage */
-  stage: Link | undefined;
+  stage:
+    | Link
+    | undefined;
+  /** without a wait: the host's outermost operator during at least half of the gap */
+  operator: Link | undefined;
 }
 
 export interface Link {
@@ -1809,6 +1813,11 @@ export interface CaptureRow {
   doubt_text: string;
   /** the same number for captures of one run that are of one program */
   program: number;
+  /** of that finding, as in Finding */
+  gain_us_per_step?: number | undefined;
+  gain_step_share?:
+    | number
+    | undefined;
   /** as in Capture */
   rank?: number | undefined;
 }
@@ -2832,6 +2841,7 @@ export const Chain: MessageFns<Chain> = {
         ? globalThis.Number(object.sample_index)
         : undefined,
       stage: isSet(object.stage) ? Link.fromJSON(object.stage) : undefined,
+      operator: isSet(object.operator) ? Link.fromJSON(object.operator) : undefined,
     };
   },
 };
@@ -4715,6 +4725,16 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         ? globalThis.String(object.doubt_text)
         : "",
       program: isSet(object.program) ? globalThis.Number(object.program) : 0,
+      gain_us_per_step: isSet(object.gainUsPerStep)
+        ? globalThis.Number(object.gainUsPerStep)
+        : isSet(object.gain_us_per_step)
+        ? globalThis.Number(object.gain_us_per_step)
+        : undefined,
+      gain_step_share: isSet(object.gainStepShare)
+        ? globalThis.Number(object.gainStepShare)
+        : isSet(object.gain_step_share)
+        ? globalThis.Number(object.gain_step_share)
+        : undefined,
       rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
     };
   },

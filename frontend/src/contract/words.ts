@@ -160,7 +160,7 @@ export const COUNTERS = [
   {"id": "host::throttled", "label": "CPU withheld by quota", "meaning": "", "unit": "us/s"},
   {"id": "host::memory", "label": "Memory", "meaning": "", "unit": "bytes"},
   {"id": "host::processes", "label": "Memory of this job", "meaning": "", "unit": "bytes"},
-  {"id": "host::disk", "label": "Disk", "meaning": "", "unit": "bytes/s"},
+  {"id": "host::disk", "label": "Disk reads", "meaning": "", "unit": "bytes/s"},
   {"id": "host::disk_busy", "label": "Disk busy", "meaning": "", "unit": "%"},
   {"id": "host::network", "label": "Network", "meaning": "", "unit": "bytes/s"},
   {"id": "host::reads", "label": "Reads of this job", "meaning": "", "unit": "bytes/s"},

@@ -1,5 +1,5 @@
-// From an idle gap back to its origin: launch, wait, batch, DataLoader worker, sample, stage. Each link is a place in the
-// timeline.
+// From an idle gap back to its origin: launch, wait, batch, DataLoader worker, sample, stage; where the loader is not the
+// cause, the operator that the host was in. Each link is a place in the timeline.
 
 import type { Batch, Capture, Gap, Link } from "../contract/report";
 import type { Cause } from "./causes";
@@ -9,7 +9,7 @@ import { hit, type LaneRows, type TimelineModel } from "./lanes";
 import type { TimeRange } from "./time-scale";
 import { stageLabel } from "./words";
 
-export const CHAIN_KEYS = ["gap", "launch", "wait", "batch", "worker", "sample", "stage"] as const;
+export const CHAIN_KEYS = ["gap", "launch", "operator", "wait", "batch", "worker", "sample", "stage"] as const;
 export type ChainKey = (typeof CHAIN_KEYS)[number];
 
 /** A span of one lane. `name` is "" where the whole lane is meant. */
@@ -33,6 +33,7 @@ export type ChainRow = {
 const LABELS: Readonly<Record<ChainKey, string>> = {
   gap: "Gap",
   launch: "Launch call",
+  operator: "Host was in",
   wait: "Data wait",
   batch: "Batch",
   worker: "DataLoader worker",
@@ -40,27 +41,34 @@ const LABELS: Readonly<Record<ChainKey, string>> = {
   stage: "Stage",
 };
 
-/** All links of a gap in their order, also those that are absent: the list keeps its shape from gap to gap. */
+/** All links of a gap in their order, also those that are absent; none of the loader where it is not the cause. */
 export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
   const { chain } = gap;
   const gapPlace = { laneId: gapLaneId, name: "", startUs: gap.start_us, endUs: endOf(gap) };
   const number = chain?.batch_number === undefined ? "" : String(chain.batch_number);
   const sample = chain?.sample_index === undefined ? (chain?.sample?.name ?? "") : `index ${chain.sample_index}`;
-  return [
+  const begin = [
     row("gap", gap, stepWords(gap), gapPlace, ""),
     linked("launch", chain?.launch, chain?.launch?.name ?? "", launchReason(gap), endOf(gap)),
-    linked("wait", chain?.wait, "training thread", waitReason(gap)),
+  ];
+  if (chain?.wait === undefined)
+    return [...begin, linked("operator", chain?.operator, chain?.operator?.name ?? "", NO_OPERATOR, endOf(gap))];
+  return [
+    ...begin,
+    linked("wait", chain.wait, "training thread", ""),
     linked(
       "batch",
-      chain?.batch,
-      number === "" ? "number not known" : `batch ${number}${epochWords(chain?.epoch)}`,
+      chain.batch,
+      number === "" ? "number not known" : `batch ${number}${epochWords(chain.epoch)}`,
       batchReason(gap),
     ),
     workerRow(gap),
-    linked("sample", chain?.sample, sample, sampleReason(gap)),
-    linked("stage", chain?.stage, chain?.stage?.name ?? "", stageReason(gap)),
+    linked("sample", chain.sample, sample, "No sample was recorded in this part of the data wait."),
+    linked("stage", chain.stage, chain.stage?.name ?? "", stageReason(gap)),
   ];
 }
+
+const NO_OPERATOR = "No operator of the host lasted for half of the gap.";
 
 function endOf({ start_us, duration_us }: { readonly start_us: number; readonly duration_us: number }): number {
   return start_us + duration_us;
@@ -120,25 +128,21 @@ function launchReason({ cause }: Gap): string {
     : "The launch of the activity that ended this gap is not in the trace.";
 }
 
-function waitReason({ exposed_wait_us: waited = 0 }: Gap): string {
+/** Where no link leads to the loader, why; "" where one does, or where it is not known. */
+export function noWaitWords({ chain, exposed_wait_us: waited }: Gap): string {
+  if (chain?.wait !== undefined || waited === undefined) return "";
   return waited > 0
     ? "The training thread waited in this gap, but that is not what kept the device idle."
     : "The training thread did not wait for data in this gap.";
 }
 
 function batchReason(gap: Gap): string {
-  if (gap.chain?.wait === undefined) return waitReason(gap);
-  return gap.chain.sample === undefined && gap.chain.stage === undefined
+  return gap.chain?.sample === undefined && gap.chain?.stage === undefined
     ? "The trace has no record of the batch that this data wait received."
     : "The training thread built the batch itself, within its data wait.";
 }
 
-function sampleReason(gap: Gap): string {
-  return gap.chain?.wait === undefined ? waitReason(gap) : "No sample was recorded in this part of the data wait.";
-}
-
 function stageReason(gap: Gap): string {
-  if (gap.chain?.wait === undefined) return waitReason(gap);
   return gap.stage === ""
     ? "No stage was recorded here."
     : `The data wait went to ${stageLabel(gap.stage)}, which has no span.`;

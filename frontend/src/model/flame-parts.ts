@@ -12,6 +12,19 @@ import { labelOf } from "./words";
 export const MEASURES = ["all", "wait", "idle"] as const;
 export type Measure = (typeof MEASURES)[number];
 
+export const MEASURE_WORDS: Readonly<Record<Measure, string>> = {
+  all: "all time",
+  wait: "data wait it caused",
+  idle: "while a device idles",
+};
+
+/** After a share: what it is of. */
+export const OF_MEASURE: Readonly<Record<Measure, string>> = {
+  all: "of all time",
+  wait: "of data wait",
+  idle: "of idle time",
+};
+
 export type FlamePart = {
   /** In an address: "pipeline", "training", "training:host", a stage's name. */
   readonly key: string;
@@ -131,7 +144,12 @@ export function flameOf({ lines, label, token }: FlamePart, measure: Measure, or
       value,
     }),
   );
-  return growFlame(label, measure === "all" ? lines.time_us : outermost, token, rows, order);
+  return growFlame(wholeName(label, measure), measure === "all" ? lines.time_us : outermost, token, rows, order);
+}
+
+/** What all shares in the graph are of. */
+function wholeName(label: string, measure: Measure): string {
+  return measure === "all" ? label : `${label}, ${MEASURE_WORDS[measure]}`;
 }
 
 function text(tree: LineTree, index: number | undefined): string {

@@ -62,7 +62,7 @@ export function askedIn(text: string): Asked {
 /** In one line, or null. */
 export function problemOf({ workers, prefetch, batch, stage, factor, moved }: Asked): string | null {
   if (!areWorkers(workers)) return "DataLoader workers: a whole number from 0 to 64, or several as 0..8 or 1,2,4.";
-  if (!isWhole(prefetch, 1)) return "prefetch_factor: a whole number from 1 to 64.";
+  if (!isWhole(prefetch, 1)) return "The prefetch_factor: a whole number from 1 to 64.";
   if (!isWhole(batch, 1, 99_999)) return "Samples per batch: a whole number from 1 to 99999.";
   if (moved && stage === "transfer") return "The transfer cannot be moved to the device; choose a stage.";
   const times = Number(factor);

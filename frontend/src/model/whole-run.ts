@@ -39,7 +39,7 @@ const PANELS: readonly Panel[] = [
     text: (value) => significant(value),
   },
   {
-    title: "Python",
+    title: "Python, of the time",
     lines: [
       { label: "waiting for the GIL", stroke: "main", of: (point) => point.gil_share },
       { label: "garbage collector", stroke: "second", of: (point) => point.gc_share },
@@ -109,6 +109,11 @@ export function topOf(panel: Panel, points: readonly RunPoint[]): number {
 function roundAbove(value: number): number {
   const step = niceStep(value, 4);
   return step * (Math.floor(value / step + 1e-9) + 1);
+}
+
+/** Whether a line is known in some points of the run, and in others not. */
+export function hasUnknown(points: readonly RunPoint[]): boolean {
+  return panelsOf(points).some(({ lines }) => lines.some((line) => points.some((one) => line.of(one) === undefined)));
 }
 
 /** An SVG path in steps, one level per point; broken where nothing is known, or nothing was recorded between two. */

@@ -76,10 +76,10 @@ export function FindingItem({ finding, level }: Props) {
 
 function Part({ name, children }: { name: string; children: ComponentChildren }) {
   return (
-    <>
+    <div class="finding-part">
       <dt>{name}</dt>
       <dd>{children}</dd>
-    </>
+    </div>
   );
 }
 

@@ -1,6 +1,14 @@
 import { expect, it } from "vitest";
 import type { Chain } from "../../src/contract/report";
-import { batchOfChain, chainRows, gapOfBox, gapsOfCause, rowOfPlace, whyNotChosen } from "../../src/model/chain";
+import {
+  batchOfChain,
+  chainRows,
+  gapOfBox,
+  gapsOfCause,
+  noWaitWords,
+  rowOfPlace,
+  whyNotChosen,
+} from "../../src/model/chain";
 import type { BoxInfo } from "../../src/model/hover";
 import { buildTimeline } from "../../src/model/lanes";
 import { batch, gap, lane, timeline } from "../build";
@@ -22,6 +30,7 @@ const chain: Chain = {
   sample: link("sample::D", 5, 20, "worker:7"),
   sample_index: 19,
   stage: link("decode::PIL", 8, 15, "worker:7"),
+  operator: undefined,
 };
 const whole = gap({
   start_us: 10,
@@ -63,11 +72,32 @@ it("shows a launch with what it led to, and a worker with the wait for its batch
   expect(of("stage")).toEqual({ startUs: 8, endUs: 23 });
 });
 
-it("keeps all rows where links are absent, each with its reason", () => {
-  const rows = chainRows(gap({ cause: "launch", exposed_wait_us: 0 }), "gaps:0");
-  expect(rows.length).toBe(7);
+it("names the operator that the host was in where the loader is not the cause, and none of the loader's links", () => {
+  const operator = link("aten::batch_norm", 5, 34, "thread:1");
+  const launched = gap({
+    start_us: 10,
+    duration_us: 30,
+    cause: "launch",
+    chain: { launch: chain.launch, wait: undefined, batch: undefined, sample: undefined, stage: undefined, operator },
+  });
+  const rows = chainRows(launched, "gaps:0");
+  expect(rows.map(({ label, name }) => [label, name])).toEqual([
+    ["Gap", "outside any step"],
+    ["Launch call", "cudaLaunchKernel"],
+    ["Host was in", "aten::batch_norm"],
+  ]);
+  expect(rows[2]?.durationUs).toBe(34);
+  expect(rows[2]?.range).toEqual({ startUs: 5, endUs: 40 });
+});
+
+it("keeps rows whose links are absent, each with its reason, and says why none is of the loader", () => {
+  const quiet = gap({ cause: "launch", exposed_wait_us: 0 });
+  const rows = chainRows(quiet, "gaps:0");
+  expect(rows.map((row) => row.key)).toEqual(["gap", "launch", "operator"]);
   expect(rows.slice(1).every((row) => row.place === null && row.reason.endsWith("."))).toBe(true);
-  expect(rows[2]?.reason).toContain("did not wait for data");
+  expect(noWaitWords(quiet)).toContain("did not wait for data");
+  expect(noWaitWords(gap({ exposed_wait_us: 4 }))).toContain("not what kept the device idle");
+  expect([noWaitWords(gap({ exposed_wait_us: undefined })), noWaitWords(whole)]).toEqual(["", ""]);
 });
 
 it("says that a loader without workers builds its batches in the wait itself", () => {
@@ -76,7 +106,7 @@ it("says that a loader without workers builds its batches in the wait itself", (
     gap({
       exposed_wait_us: 9,
       stage: "decode::PIL",
-      chain: { launch: undefined, wait, batch: undefined, sample, stage },
+      chain: { launch: undefined, wait, batch: undefined, sample, stage, operator: undefined },
     }),
     "gaps:0",
   );

@@ -28,7 +28,7 @@ it("says in one line what cannot be predicted", () => {
   for (const workers of ["", "4", "0..8", "1,2,4"]) expect(problemOf({ ...NOTHING_ASKED, workers })).toBeNull();
   for (const workers of ["abc", "8..0", "0..", "1,,2", "0..65"])
     expect(problemOf({ ...NOTHING_ASKED, workers })).toContain("0 to 64");
-  expect(problemOf({ ...NOTHING_ASKED, prefetch: "0" })).toContain("1 to 64");
+  expect(problemOf({ ...NOTHING_ASKED, prefetch: "0" })).toBe("The prefetch_factor: a whole number from 1 to 64.");
   expect(problemOf({ ...NOTHING_ASKED, batch: "0" })).toContain("Samples per batch");
   expect(problemOf({ ...NOTHING_ASKED, stage: "transfer", moved: true })).toContain("choose a stage");
   expect(problemOf({ ...NOTHING_ASKED, stage: "read::open", factor: "" })).toContain("factor");

@@ -76,6 +76,20 @@ it("says in a few words why a capture is doubtful", () => {
   expect(find("capture-row").textContent).toContain("Doubtful: few steps. Disk.");
 });
 
+it("has the leading finding's gain in one line, and all of it on hover", () => {
+  const [, row] = listing.rows;
+  const gain = {
+    gain_us_per_step: 26_700,
+    gain_step_share: 0.784,
+    gain_text: "saves up to 26.7 ms per step (78.4% of it)",
+  };
+  captureRows.value = CaptureRows.fromJSON({ rows: [{ ...row, ...gain }, row] });
+  const root = open({}, "captures");
+  const lines = [...root.querySelectorAll(".gain-brief")];
+  expect(lines.map((line) => plain(line.textContent))).toEqual(["up to 26.7 ms per step (78.4%)", "saves `x`"]);
+  expect(lines[0]?.closest("td")?.title).toContain(gain.gain_text);
+});
+
 it("sorts by any column, what is unknown last, and goes back to the worst first", () => {
   open({}, "captures");
   const head = (): HTMLElement | null => document.querySelector<HTMLElement>('[data-head="wait"] button');

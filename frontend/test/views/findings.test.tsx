@@ -60,9 +60,18 @@ it("lists findings in the report's order with their severity, and inconclusive c
 it("says of gains that do not add up what they save together, and how certain a gain is", () => {
   const gain = finding({ gain_us_per_step: 5, gain_high_us_per_step: 6.5 });
   const sentences = { findings_sentence: "1 thing to change.", gains_sentence: "Together at most 5.00 µs." };
-  open({ findings: [gain], ...sentences }, "findings");
-  expect(find("gains-sentence").textContent).toBe("Together at most 5.00 µs.");
+  for (const view of ["overview", "findings"] as const) {
+    open({ findings: [gain], ...sentences }, view);
+    expect(find("gains-sentence").textContent).toBe("Together at most 5.00 µs.");
+  }
   expect(plain(find("finding-gain").parentElement?.textContent)).toBe("saves up to 5.00 µs");
+});
+
+it("keeps what is said of a finding beside its name, on paper too", () => {
+  const root = open({ findings: [finding({ evidence: [], code: "x = 1" })] }, "findings");
+  const parts = [...root.querySelectorAll(".finding-part")];
+  expect(parts.map((part) => part.querySelector("dt")?.textContent)).toContain("What to do");
+  expect(parts.every((part) => part.querySelector("dd") !== null)).toBe(true);
 });
 
 it("has a form for nothing to change", () => {

@@ -64,7 +64,7 @@ it("draws the whole pipeline, callers above what they call", () => {
   expect(plain(frame("dilate").getAttribute("aria-label"))).toBe(
     "dilate train.py:41, x = convolve(y), total 50.0 µs, 50.0% of Whole pipeline, self 50.0 µs, 500 samples",
   );
-  expect(plain(find("flame-left-out").textContent)).toContain("2 frames with 1.00% of the time in all are left out");
+  expect(plain(find("flame-left-out").textContent)).toContain("2 frames with 1.00% of all time are left out");
 });
 
 it("zooms to a frame by a click, and back by the crumbs, Backspace and Escape", () => {
@@ -100,7 +100,7 @@ it("points out what is searched, with its share", () => {
     search.value = "train.py";
     search.dispatchEvent(new Event("input", { bubbles: true }));
   });
-  expect(plain(find("flame-found").textContent)).toBe("1 frame, 50.0% of the time");
+  expect(plain(find("flame-found").textContent)).toBe("1 frame, 50.0% of all time");
   expect([frame("dilate").dataset.found, frame("load").dataset.found]).toEqual(["true", "false"]);
 });
 
@@ -108,8 +108,15 @@ it("measures the data wait that frames caused, and idle time where there is a de
   open({ lines: LINES }, "flame");
   expect(all("flame-idle")).toHaveLength(0);
   click(find("flame-wait"));
-  expect(names()).not.toContain("load");
+  expect(names()).toEqual(["Whole pipeline, data wait it caused", "sample::D", "transform::Mask", "dilate"]);
   expect(frame("dilate").style.width).toBe("100%");
+  expect(plain(find("flame-spans").textContent)).toBe(
+    "Shares are of the 40.0 µs of data wait that these frames caused, by stack samples. ",
+  );
+  act(() => {
+    atoms.flameSearch.value = "dilate";
+  });
+  expect(plain(find("flame-found").textContent)).toBe("1 frame, 100% of data wait");
   open({ lines: LINES, devices: [device({})] }, "flame");
   click(find("flame-idle"));
   expect(frame("sample::D").style.width).toBe("90%");
@@ -231,7 +238,7 @@ it("says of a stage's frame what the table of stages has, and why the two differ
   ];
   open({ lines: { ...LINES, pipeline: { ...PART, recorder_us: 12 } }, stages }, "flame");
   expect(plain(find("flame-spans").textContent)).toContain(
-    "Shares are of the 100 µs of stack samples in this graph; Stages has times by spans, 25.0 µs, and the frame of a stage shows both. Left out: 12.0 µs, 10.7% of the sampled time, that met the recorder's own code",
+    "Shares are of the 100 µs of stack samples in this graph. Stages has times by spans, 25.0 µs, and the frame of a stage shows both. Left out: 12.0 µs, 10.7% of the sampled time, that met the recorder's own code",
   );
   act(() => frame("Whole pipeline").focus());
   for (const key of ["ArrowDown", "ArrowDown"]) press(key);
@@ -256,6 +263,14 @@ it("says which line caused the data wait, and lists the lines by that, where the
   expect(find("flame-sentence").querySelector("code")?.textContent).toBe("open(path)");
   expect(all("hot-line").map((row) => row.dataset.place)).toEqual(["train.py:9", "train.py:41"]);
   expect(find("hot-line").querySelector<HTMLElement>('[data-column="part"]')?.dataset.value).toBe("0.75");
+  const head = (column: string): string =>
+    plain(find("hot-lines").querySelector(`[data-head="${column}"]`)?.textContent);
+  expect(["part", "share", "interval", "time"].map(head)).toEqual([
+    "of data wait",
+    "of all time",
+    "95% interval of all time",
+    "All time, µs",
+  ]);
   expect(find("hot-line").querySelector("button code")?.textContent).toBe("open(path)");
 });
 

@@ -307,6 +307,18 @@ it("offers the ranks of another run, and shows them only to those who ask", () =
   expect(all("ranks-sentence")).toHaveLength(1);
 });
 
+it("says why a line is broken", () => {
+  const words = (): string => plain(find("run-chart").closest("figure")?.textContent);
+  open({}, "run");
+  expect(words()).not.toContain("broken");
+  const [run] = recorded.runs;
+  const points = (run?.points ?? []).map((point, number) => ({ ...point, gil_share: number === 1 ? 0 : undefined }));
+  wholeRuns.value = WholeRuns.fromJSON({ runs: [{ ...run, points }] });
+  open({}, "run");
+  expect(words()).toContain("lines are broken where a value was not measured");
+  expect(words()).toContain("Python, of the time");
+});
+
 it("says of one epoch no average, when the run ended, and what of a step took so long", () => {
   const [run] = recorded.runs;
   wholeRuns.value = WholeRuns.fromJSON({ runs: [{ ...run, epochs: 1, first_batch_us: 64_100, ended: true }] });
@@ -327,6 +339,7 @@ it("frames what the run recorded, and says that the rate is without it", () => {
   open({}, "run");
   expect(find("run-phase-recorded").textContent).toBe("recorded: c");
   expect(plain(find("run-chart").closest("figure")?.textContent)).toContain("a window was recorded");
+  expect(find("run-rate").parentElement?.textContent).toContain("over the whole run, without what was recorded");
 });
 
 it("shows the run of the capture in view where it was recorded", () => {

@@ -61,7 +61,7 @@ it("says that it is of all steps where some are chosen", () => {
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   expect(all("what-if-whole")).toEqual([]);
   open({ mode: "train", loader: { wait_us: 1 }, selection }, "overview");
-  expect(find("what-if-whole").textContent).toContain("of all steps of the capture");
+  expect(find("what-if-whole").textContent).toContain("Predictions are of all steps of the capture");
 });
 
 it("says of a plain capture why nothing is predicted, and what to do", () => {
@@ -110,6 +110,7 @@ it("shows no answer beside a change that is typed wrong", async () => {
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   await settle();
   const field = find("what-if-DataLoader workers") as HTMLInputElement;
+  expect(field.placeholder).toContain("0..8");
   act(() => {
     field.value = "abc";
     field.dispatchEvent(new Event("input", { bubbles: true }));

@@ -82,6 +82,11 @@ it("carries the report's exact numbers beside the rounded ones", () => {
   ]);
 });
 
+it("has no startup where every worker ran when the window began", () => {
+  open({ ...known, worker_summaries: known.worker_summaries.map((one) => ({ ...one, startup_us: 0 })) });
+  expect(all("number-startup")).toHaveLength(0);
+});
+
 it("gives the time of a worker before and after an epoch's indices a name, and leaves its bar blank there", () => {
   const one = worker({ busy_us: 60, idle_us: 40, alive_us: 100, starved_us: 10, epoch_over_us: 25 });
   open({ ...known, workers: [one], worker_summaries: [{ ...summary, alive_us: 100, epoch_over_us: 25 }] });

@@ -94,7 +94,7 @@ def of_step(
     parts: tuple[Quantity, ...] = (),
     stages: tuple[Quantity, ...] = (),
     lines: tuple[OwnLine, ...] = (),
-    crowded: bool = False,
+    crowded: str = "",
 ) -> Compared:
     return Compared("step", 1, sharing, False, "", total, parts, stages, (), own_lines=lines, crowded=crowded)
 
@@ -206,7 +206,7 @@ def test_the_sides_are_named_by_the_folders_that_were_typed() -> None:
 
 def test_who_held_the_cpus_is_said_only_where_it_is_known() -> None:
     total = quantity("time", "too_short", "time")
-    said = [judge(of_step((0.5, 0.5), total, crowded=crowded)).sentence for crowded in (False, True)]
+    said = [judge(of_step((0.5, 0.5), total, crowded=crowded)).sentence for crowded in ("", "other programs (after)")]
     assert "other programs" not in said[0] and "quieter" not in said[0]
     assert "on a quieter machine (other programs used the CPUs), or several runs" in said[1]
 

@@ -45,6 +45,15 @@ def test_the_worst_is_first_and_what_is_not_analysed_last() -> None:
     )
 
 
+def test_a_single_row_that_does_not_count_is_named() -> None:
+    def left_out(one: pb.CaptureRow) -> str:
+        return as_rows([row("b", 0.2), row("a", 0.9), one]).sentence.rpartition("20.0%")[2]
+
+    assert left_out(row("again", 0.5, mode="replay")) == " (again not counted: a replay)."
+    assert left_out(row("new", None, "queued")) == " (new not counted: not analysed yet)."
+    assert left_out(row("bad", None, "error")) == " (bad not counted: without such a number)."
+
+
 def test_the_sentence_is_about_all_rows_where_each_has_a_number() -> None:
     assert as_rows([row("b", 0.2), row("a", 0.9)]).sentence.startswith("Device idle in 2 captures: worst a,")
 
@@ -75,6 +84,13 @@ def test_the_sentence_compares_what_is_of_one_kind() -> None:
 def test_every_doubt_has_words_for_a_row() -> None:
     codes = re.findall(r'Doubt\(\s*"(\w+)"', Path(doubts.__file__).read_text(encoding="utf-8"))
     assert codes and set(codes) == set(DOUBTS)
+
+
+def test_a_row_has_the_gain_of_its_leading_finding_in_numbers() -> None:
+    findings = [pb.Finding(title="a", gain_us_per_step=26_700, gain_step_share=0.784), pb.Finding(gain_us_per_step=1)]
+    row = row_of(pb.Capture(findings=findings))
+    assert (row.gain_us_per_step, row.gain_step_share) == (26_700, 0.784)
+    assert not row_of(pb.Capture(findings=[pb.Finding(title="b")])).HasField("gain_us_per_step")
 
 
 def test_a_row_does_not_repeat_why_a_replay_has_no_gain() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.pipeline import analyse
+from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tests.trace_builder import TraceBuilder
 
@@ -39,6 +41,21 @@ def test_the_launch_that_ended_a_gap_leads_to_the_lane_that_draws_it() -> None:
         assert lane.kind == "calls"
         assert round(launch.duration_us * 1000) in list(lane.duration_ns)
     assert lanes[launches[60].lane].title == f"Calls, thread {AUTOGRAD}"
+
+
+def test_a_gap_without_a_data_wait_names_the_operator_that_had_most_of_it() -> None:
+    """From 20 to 150 the host is in one operator, and the launch that ends the gap stands in the next, short one."""
+    builder = TraceBuilder().step(0, 300).operator(0, 5, "aten::relu").call("cudaLaunchKernel", 1, 2, 1)
+    builder.kernel(4, 16, correlation=1).operator(18, 132, "aten::batch_norm").operator(30, 100, "aten::empty")
+    builder.operator(152, 20, "aten::conv2d").call("cudaLaunchKernel", 155, 5, 2).kernel(160, 40, correlation=2)
+    capture = analyse(builder.trace()).capture
+    [device] = capture.devices
+    named = {gap.start_us: gap.chain.operator for gap in device.gaps if gap.chain.HasField("operator")}
+    assert {start: (one.name, one.duration_us) for start, one in named.items()} == {
+        0: ("aten::relu", 5),
+        20: ("aten::batch_norm", 132),
+    }
+    assert "host in aten::batch_norm for 132 us" in as_text(pb.Report(captures=[capture]))
 
 
 def test_steps_and_markers_that_old_torch_files_under_operators_are_none() -> None:

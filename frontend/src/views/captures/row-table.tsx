@@ -6,6 +6,7 @@ import {
   chooseTimeUnit,
   exactNumber,
   exactUs,
+  formatDuration,
   formatPercent,
   inUnit,
   significant,
@@ -138,10 +139,16 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
         <p>
           <Prose text={row.finding} />
         </p>
-        {row.finding !== "" && <p class="muted">{row.gain_text}</p>}
+        {row.finding !== "" && <p class="muted gain-brief">{gainWords(row)}</p>}
       </td>
     </>
   );
+}
+
+/** In one line: captures are compared by it. The rest is on hover. */
+function gainWords({ gain_us_per_step: us, gain_step_share: ofStep, gain_text: text }: CaptureRow): string {
+  if (us === undefined) return text;
+  return `up to ${formatDuration(us)} per step${ofStep === undefined ? "" : ` (${formatPercent(ofStep)})`}`;
 }
 
 function Share({ value, name, why }: { value: number | undefined; name: string; why: string }) {

@@ -5,6 +5,7 @@ import type { Reason } from "../../model/reasons";
 import { FindingItem } from "../../ui/finding";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
+import { GainsSentence } from "../shared/gains-sentence";
 import { MissingData } from "./missing-data";
 
 /** All that should be changed, in the report's order, which is by gain; then what data is missing. */
@@ -15,11 +16,7 @@ export function Findings({ capture }: { capture: Capture }) {
       <p class="sentence" data-testid={testId}>
         <Prose text={capture.findings_sentence} />
       </p>
-      {capture.gains_sentence !== "" && (
-        <p class="muted" data-testid="gains-sentence">
-          <Prose text={capture.gains_sentence} />
-        </p>
-      )}
+      <GainsSentence capture={capture} />
       <FindingNumbers capture={capture} />
       <h2 class="offscreen">What to change</h2>
       <ol class="findings">

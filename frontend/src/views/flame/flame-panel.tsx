@@ -5,7 +5,9 @@ import {
   chosenOrder,
   type FlamePart,
   flameOf,
+  MEASURE_WORDS,
   type Measure,
+  OF_MEASURE,
   PIPELINE,
   samplesOf,
   spansSelfUs,
@@ -20,12 +22,6 @@ import { PictureMenu } from "../../ui/picture-menu";
 import { AllSteps } from "../shared/selection";
 import { FrameFacts, frameWords, paintFrame, textOfFrame } from "./frame-facts";
 import { FrameList } from "./frame-list";
-
-const MEASURE_WORDS: Readonly<Record<Measure, string>> = {
-  all: "all time",
-  wait: "data wait it caused",
-  idle: "while a device idles",
-};
 
 /** The flame graph of a part, with what it is zoomed to and searched for; what there is instead of one. */
 export function FlamePanel({ part }: { part: FlamePart }) {
@@ -78,7 +74,7 @@ function Graph({ part, flame, measure, order }: GraphProps) {
         </label>
         <p class="muted" role="status" data-testid="flame-found" data-value-us={found.value}>
           {search.trim() !== "" &&
-            `${plural(found.frames.size, "frame")}, ${shareWords(found.value, wholeUs)} of the time`}
+            `${plural(found.frames.size, "frame")}, ${shareWords(found.value, wholeUs)} ${OF_MEASURE[measure]}`}
         </p>
         {wholeUs > 0 && <PictureMenu name={`Flame graph: ${part.label}`} />}
       </div>
@@ -100,8 +96,8 @@ function Graph({ part, flame, measure, order }: GraphProps) {
       ) : (
         <p class="muted">No sample in this part.</p>
       )}
-      <Notes part={part} order={order} />
-      <FrameList flame={flame} samples={samples} />
+      <Notes part={part} measure={measure} order={order} wholeUs={wholeUs} />
+      <FrameList flame={flame} samples={samples} of={OF_MEASURE[measure]} />
     </figure>
   );
 }
@@ -186,7 +182,21 @@ function ofSpans(part: FlamePart): string {
   return wholeUs > 0 ? `, ${formatDuration(wholeUs)}` : "";
 }
 
-function Notes({ part, order }: { part: FlamePart; order: Order }) {
+const WHOLE_WORDS: Readonly<Record<Measure, string>> = {
+  all: "of stack samples in this graph",
+  wait: "of data wait that these frames caused, by stack samples",
+  idle: "in which a device was idle, by stack samples",
+};
+
+type NotesProps = {
+  readonly part: FlamePart;
+  readonly measure: Measure;
+  readonly order: Order;
+  /** Of the measure. */
+  readonly wholeUs: number;
+};
+
+function Notes({ part, measure, order, wholeUs }: NotesProps) {
   const { time_us: timeUs, recorder_us: recorderUs } = part.lines;
   const tree = treeOf(part.lines, order);
   const leftOut = tree?.left_out ?? 0;
@@ -198,8 +208,8 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
       </p>
       {(part.key === PIPELINE || part.spans.has(part.key)) && (
         <p class="flame-note" data-testid="flame-spans">
-          Shares are of the {formatDuration(timeUs)} of stack samples in this graph; Stages has times by spans
-          {ofSpans(part)}, and the frame of a stage shows both.
+          Shares are of the {formatDuration(wholeUs)} {WHOLE_WORDS[measure]}.{" "}
+          {measure === "all" && `Stages has times by spans${ofSpans(part)}, and the frame of a stage shows both.`}
           {recorderUs > 0 &&
             ` Left out: ${formatDuration(recorderUs)}, ${shareWords(recorderUs, timeUs + recorderUs)} of the sampled time, that met the recorder's own code, mostly while its thread had no CPU: it is of no line of yours. Below its hottest lines, Flame graph says how well the shares of what is left agree with spans.`}
         </p>
@@ -212,7 +222,7 @@ function Notes({ part, order }: { part: FlamePart; order: Order }) {
       )}
       {leftOut > 0 && (
         <p class="flame-note" data-testid="flame-left-out">
-          {plural(leftOut, "frame")} with {shareWords(tree?.left_out_us ?? 0, timeUs)} of the time in all{" "}
+          {plural(leftOut, "frame")} with {shareWords(tree?.left_out_us ?? 0, timeUs)} {OF_MEASURE.all}{" "}
           {leftOut === 1 ? "is" : "are"} left out; each takes too little, and counts as its caller's self time.
         </p>
       )}

@@ -5,10 +5,10 @@ import { flameListed } from "../../state/atoms";
 import { ShareCell, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 
-type Props = { readonly flame: Flame; readonly samples: (index: number) => number };
+type Props = { readonly flame: Flame; readonly samples: (index: number) => number; readonly of: string };
 
 /** The same frames as text, callers before what they call. */
-export function FrameList({ flame, samples }: Props) {
+export function FrameList({ flame, samples, of }: Props) {
   const isOpen = flameListed.value;
   const frames = flame.filter(({ value }) => value > 0);
   return (
@@ -19,14 +19,20 @@ export function FrameList({ flame, samples }: Props) {
         flameListed.value = event.currentTarget.open;
       }}>
       <summary>The same as a list ({plural(frames.length, "frame")})</summary>
-      {isOpen && <Table frames={frames} samples={samples} wholeUs={flame[0]?.value ?? 0} />}
+      {isOpen && <Table frames={frames} samples={samples} of={of} wholeUs={flame[0]?.value ?? 0} />}
     </details>
   );
 }
 
-type TableProps = { readonly frames: Flame; readonly samples: (index: number) => number; readonly wholeUs: number };
+type TableProps = {
+  readonly frames: Flame;
+  readonly samples: (index: number) => number;
+  /** "of data wait" */
+  readonly of: string;
+  readonly wholeUs: number;
+};
 
-function Table({ frames, samples, wholeUs }: TableProps) {
+function Table({ frames, samples, of, wholeUs }: TableProps) {
   const unit = chooseTimeUnit(frames.map(({ value }) => value));
   return (
     <div class="scroll-x">
@@ -36,7 +42,7 @@ function Table({ frames, samples, wholeUs }: TableProps) {
             <Th column="function" label="Function" numeric={false} />
             <Th column="line" label="Line" numeric={false} />
             <Th column="total" label="Total" unit={unit} />
-            <Th column="share" label="of all" />
+            <Th column="share" label={of} />
             <Th column="self" label="Self" unit={unit} />
             <Th column="samples" label="Samples" />
           </tr>

@@ -1,5 +1,5 @@
 import type { Line, PartLines } from "../../contract/report";
-import { linesBy, type Measure, shareOf } from "../../model/flame-parts";
+import { linesBy, type Measure, OF_MEASURE, shareOf } from "../../model/flame-parts";
 import { chooseTimeUnit, formatCount, formatPercent, plural, type TimeUnit } from "../../model/format";
 import { flameSearch } from "../../state/atoms";
 import { ShareCell, TimeCell } from "../../ui/cells";
@@ -23,7 +23,6 @@ const TITLES: Readonly<Record<Measure, string>> = {
   wait: "Lines by the data wait they caused",
   idle: "Lines by their time while a device was idle",
 };
-const OF_LESS: Readonly<Record<Measure, string>> = { all: "", wait: "of data wait", idle: "of idle time" };
 
 /** The lines that take the time, most first; a click looks for the line in the flame graph. */
 export function HotLines({ lines, measure, withTime = true }: Props) {
@@ -31,6 +30,7 @@ export function HotLines({ lines, measure, withTime = true }: Props) {
   const others = lines.others + lines.lines.length - rows.length;
   if (rows.length === 0) return null;
   const unit = chooseTimeUnit(rows.map((row) => row.time_us));
+  const isOfAll = measure === "all";
   return (
     <section>
       <h2>{TITLES[measure]}</h2>
@@ -39,10 +39,14 @@ export function HotLines({ lines, measure, withTime = true }: Props) {
           <thead>
             <tr>
               <Th column="line" label="Line" numeric={false} title={LINE} />
-              {measure !== "all" && <Th column="part" label={OF_LESS[measure]} />}
-              <Th column="share" label={measure === "all" ? "Share" : "of all time"} />
-              <Th column="interval" label="95% interval" title={INTERVAL} />
-              {withTime && <Th column="time" label="Time" unit={unit} />}
+              {!isOfAll && <Th column="part" label={OF_MEASURE[measure]} />}
+              <Th column="share" label={isOfAll ? "Share" : OF_MEASURE.all} />
+              <Th
+                column="interval"
+                label={isOfAll ? "95% interval" : `95% interval ${OF_MEASURE.all}`}
+                title={INTERVAL}
+              />
+              {withTime && <Th column="time" label={isOfAll ? "Time" : "All time"} unit={unit} />}
               <Th column="samples" label="Samples" />
             </tr>
           </thead>

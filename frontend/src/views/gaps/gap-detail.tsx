@@ -3,7 +3,7 @@ import type { Capture, Gap } from "../../contract/report";
 import { source } from "../../data/source";
 import { batchKey } from "../../model/batches";
 import { asCause, causeLabel, causeParts } from "../../model/causes";
-import { batchOfChain, type ChainRow, chainRows } from "../../model/chain";
+import { batchOfChain, type ChainRow, chainRows, noWaitWords } from "../../model/chain";
 import { exactUs, formatDuration } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { selectView } from "../../state/actions";
@@ -22,7 +22,7 @@ type Props = {
   readonly laneId: string;
 };
 
-/** What led to one gap: its causes, and the chain back to the sample. It has the same shape for every gap. */
+/** What led to one gap: its causes, and the chain back to the sample or to the operator. */
 export function GapDetail({ capture, gaps, gap, laneId }: Props) {
   const parts = causeParts(gap.idle_by_cause_us);
   const batch = batchOfChain(capture, gap);
@@ -87,7 +87,7 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
         </ul>
       </ShareBar>
       <Chain rows={chainRows(gap, laneId)} gap={gap} />
-      <Absent rows={chainRows(gap, laneId)} cut={cutWords(capture, gap)} />
+      <Absent rows={chainRows(gap, laneId)} notes={[noWaitWords(gap), cutWords(capture, gap)].filter(Boolean)} />
     </section>
   );
 }
@@ -104,8 +104,8 @@ function cutWords({ window_start_us: startUs, window_us: us }: Capture, gap: Gap
   return `Cut: the gap ${which} with the window, so it may have been longer.`;
 }
 
-/** Why links are absent, each reason once. It keeps its place where none is. */
-function Absent({ rows, cut }: { rows: readonly ChainRow[]; cut: string }) {
+/** Why links are absent, each reason once, and what else to know. It keeps its place where nothing is. */
+function Absent({ rows, notes }: { rows: readonly ChainRow[]; notes: readonly string[] }) {
   const labels = new Map<string, string[]>();
   for (const { label, reason, place } of rows)
     if (place === null) labels.set(reason, [...(labels.get(reason) ?? []), label]);
@@ -116,7 +116,11 @@ function Absent({ rows, cut }: { rows: readonly ChainRow[]; cut: string }) {
           {names.join(", ")}: {reason}
         </li>
       ))}
-      {cut !== "" && <li data-testid="gap-cut">{cut}</li>}
+      {notes.map((note) => (
+        <li key={note} data-testid="gap-note">
+          {note}
+        </li>
+      ))}
     </ul>
   );
 }

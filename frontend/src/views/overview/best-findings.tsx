@@ -4,6 +4,7 @@ import { formatCount } from "../../model/format";
 import { selectView } from "../../state/actions";
 import { FindingItem } from "../../ui/finding";
 import { Prose } from "../../ui/prose";
+import { GainsSentence } from "../shared/gains-sentence";
 
 const BEST = 3;
 
@@ -23,11 +24,14 @@ export function BestFindings({ capture }: { capture: Capture }) {
           <Prose text={capture.findings_sentence} />
         </p>
       ) : (
-        <ol class="findings">
-          {findings.slice(0, BEST).map((finding) => (
-            <FindingItem key={findingKey(finding)} finding={finding} level="brief" />
-          ))}
-        </ol>
+        <>
+          <GainsSentence capture={capture} />
+          <ol class="findings">
+            {findings.slice(0, BEST).map((finding) => (
+              <FindingItem key={findingKey(finding)} finding={finding} level="brief" />
+            ))}
+          </ol>
+        </>
       )}
     </section>
   );

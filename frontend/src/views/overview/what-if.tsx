@@ -48,7 +48,7 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
         instead, with all that its change may set free.
       </p>
       {capture.selection !== undefined && (
-        <p data-testid="what-if-whole">What follows is of all steps of the capture, not of the chosen ones.</p>
+        <p data-testid="what-if-whole">Predictions are of all steps of the capture, not of the chosen ones.</p>
       )}
       {isLive ? (
         <ChangeForm capture={capture} change={change ?? ""}>
@@ -144,6 +144,7 @@ function ChangeForm({ capture, change, children }: FormProps) {
         <NumberField
           label="DataLoader workers"
           now={workers}
+          several="0..8"
           text={wanted.value.workers}
           set={(text) => set({ workers: text })}
         />
@@ -228,19 +229,22 @@ type FieldProps = {
   readonly label: string;
   /** Of the capture itself. */
   readonly now: number | undefined;
+  /** How several are typed, where they may be. */
+  readonly several?: string;
   readonly text: string;
   readonly set: (text: string) => void;
 };
 
-function NumberField({ label, now, text, set }: FieldProps) {
+function NumberField({ label, now, several, text, set }: FieldProps) {
+  const example = [now === undefined ? "" : String(now), several ?? ""].filter(Boolean).join(" or ");
   return (
     <label>
       {label}{" "}
       <input
         type="text"
         inputMode="numeric"
-        size={6}
-        placeholder={now === undefined ? "" : String(now)}
+        size={several === undefined ? 6 : 8}
+        placeholder={example}
         data-testid={`what-if-${label}`}
         value={text}
         onInput={(event) => set(event.currentTarget.value.trim())}
@@ -258,7 +262,7 @@ type TickProps = {
 
 function Tick({ label, testId, on, set }: TickProps) {
   return (
-    <label class="nowrap">
+    <label class="nowrap tick">
       <input type="checkbox" data-testid={testId} checked={on} onChange={(event) => set(event.currentTarget.checked)} />{" "}
       {label}
     </label>

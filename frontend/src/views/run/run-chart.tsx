@@ -4,6 +4,7 @@ import { formatCount, plural } from "../../model/format";
 import {
   clockOf,
   clockTicks,
+  hasUnknown,
   type LineName,
   lineNames,
   type Panel,
@@ -136,6 +137,7 @@ function legendWords({ points, marks, phases }: WholeRun): string {
     points.length < FEW_POINTS
       ? `${plural(points.length, "interval")}: too few to show how it went`
       : plural(points.length, "point"),
+    ...(hasUnknown(points) ? ["lines are broken where a value was not measured"] : []),
     ...(epochs > 0 ? ["ticks below: epochs begin"] : []),
     ...(phases.some(({ kind }) => kind === "slow") ? ["bands: times in which it was slow"] : []),
     ...(phases.some(({ kind }) => kind === "recorded")

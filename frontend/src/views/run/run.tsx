@@ -132,7 +132,11 @@ function Numbers({ run }: { run: WholeRun }) {
         testId="run-rate"
         value={run.samples_per_s}
         text={significant(run.samples_per_s)}
-        note="over the whole run"
+        note={
+          run.phases.some(({ kind }) => kind === "recorded")
+            ? "over the whole run, without what was recorded"
+            : "over the whole run"
+        }
       />
       {run.busy_share !== undefined && (
         <BigNumber

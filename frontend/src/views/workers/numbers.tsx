@@ -79,13 +79,15 @@ export function WorkerNumbers({ capture, part: { summary } }: { capture: Capture
         note="summed over finished batches that were held back by an earlier one"
         reason={NO_HEAD_OF_LINE}
       />
-      <BigNumber
-        label="Longest startup"
-        testId="number-startup"
-        {...asDuration(startup_us)}
-        note={startupWords(startup_us, windowUs)}
-        reason={NO_STARTUP}
-      />
+      {startup_us !== 0 && (
+        <BigNumber
+          label="Longest startup"
+          testId="number-startup"
+          {...asDuration(startup_us)}
+          note={startupWords(startup_us, windowUs)}
+          reason={NO_STARTUP}
+        />
+      )}
     </NumberRow>
   );
 }
@@ -98,7 +100,6 @@ function waitNote({ loader, window_us }: Capture, us: number | undefined): strin
 }
 
 function startupWords(us: number | undefined, windowUs: number | undefined): string {
-  if (us === 0) return "all were running when the window began";
   if (us === undefined || share(us, windowUs) === undefined) return "";
   return `${shareWords(us, windowUs)} of the window, until the slowest was running`;
 }
