@@ -78,7 +78,7 @@ def test_the_keyboard_alone_finds_the_hottest_line_of_the_leading_stage(page: Ta
     page.find("frame", name="RandomMask.dilate").first.wait_for(timeout=TIMEOUT_MS)
     tab_to(page, "frame")
     page.page.keyboard.press("ArrowDown")
-    assert focused(page, "name") == "RandomMask.dilate"
+    page.frame.locator("[data-testid=frame][data-name='RandomMask.dilate']:focus").wait_for(timeout=TIMEOUT_MS)
     assert "train.py:41" in page.frame.get_by_role("tooltip").inner_text(timeout=TIMEOUT_MS)
     page.page.keyboard.press("Enter")
     page.find("flame-crumbs").wait_for(timeout=TIMEOUT_MS)
