@@ -13,9 +13,7 @@ FORMAT_VERSION: Final = 2
 
 METADATA_KEY: Final = "dataPipeline"  # top-level key of the trace file that holds a `PipelineMetadata`
 TRACE_SUFFIX: Final = ".pt.trace.json.gz"  # behind ``<host>_<pid>.<unix ns>``; torch_tb_profiler finds files by it
-
-EPOCHS_SUFFIX: Final = ".epochs.json"  # in its place: `BetweenEpochs`, known only when the program is over
-
+EPOCHS_SUFFIX: Final = ".epochs.json"  # in its place: `launch.notes.BetweenEpochs`, known when the program is over
 MARKER_CATEGORY: Final = "user_annotation"
 OWN_THREAD: Final = "annotate: "  # begins the names of threads that record, in the training process
 SEPARATOR: Final = "::"
@@ -88,17 +86,6 @@ def parse_span_name(name: str) -> Stage | None:
     if not separator or kind not in STAGE_KINDS:
         return None
     return Stage(kind, label)
-
-
-class BetweenEpochs(TypedDict):
-    """What lies between epochs of a whole program, which no window has."""
-
-    times: int
-    seconds: float
-    longest_s: float
-    whole_s: float  # from the first epoch to the beginning of the last
-    made: int  # DataLoaders alike, one after another
-    loader: int  # number of the first of those
 
 
 class LoaderMetadata(TypedDict, total=False):

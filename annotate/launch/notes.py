@@ -6,16 +6,27 @@ import json
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict
 
 from annotate.launch.order import rank
-from annotate.trace_format import EPOCHS_SUFFIX, TRACE_SUFFIX, BetweenEpochs
+from annotate.trace_format import EPOCHS_SUFFIX, TRACE_SUFFIX
 
 WORTH_LEAVING: Final = 0.1
 """Of the time from epoch to epoch, from which what lies between them is left beside traces."""
 
 State = Literal["waiting", "recording", "recorded", "nothing"]
 """Nothing is recorded yet; a window is open; there is a file; there will be none, and the reason is known."""
+
+
+class BetweenEpochs(TypedDict):
+    """What lies between epochs of a whole program, which no window has."""
+
+    times: int
+    seconds: float
+    longest_s: float
+    whole_s: float  # from the first epoch to the beginning of the last
+    made: int  # DataLoaders alike, one after another
+    loader: int  # number of the first of those
 
 
 class Notes:

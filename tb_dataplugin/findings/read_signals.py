@@ -41,13 +41,13 @@ from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.findings.worker_signals import WorkerSignals
+from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
 
 def read_signals(results: Results) -> Signals:
     loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
-    device, apart = next(iter(results.attribution.devices), None), read_apart(results)
-    cost, (steady, hidden) = _wait_cost(results), _unsteady(results)
+    apart, cost, (steady, hidden) = read_apart(results), _wait_cost(results), _unsteady(results)
     steady_cost = None if cost is None else max(0.0, cost + hidden)
     return Signals(
         mode=results.trace.info.mode,
@@ -64,8 +64,8 @@ def read_signals(results: Results) -> Signals:
         wait_may_exceed=_may_exceed(results.steady),
         apart=apart,
         wait_count=0 if loader is None else len(loader.duration_ns),
-        head_of_line_us=cost_us(device, (flow.workers.head_of_line,) if flow.workers else ()),
-        on_way_us=cost_us(device, (flow.workers.on_way,) if flow.workers else ()),
+        head_of_line_us=_flow_us(results, flow.workers.head_of_line if flow.workers else EMPTY),
+        on_way_us=_flow_us(results, flow.workers.on_way if flow.workers else EMPTY),
         waits_by_stage=_waits_by_stage(loop.attribution, steady_cost / cost if cost and steady_cost else 1.0),
         stages=tuple(_all_calls(results)),
         slow_samples=tuple(_slow_sample(sample) for sample in results.slow_samples if not sample.apart),
@@ -105,6 +105,11 @@ def read_signals(results: Results) -> Signals:
         uneven=_uneven(results.uneven),
         remade=results.remade,
     )
+
+
+def _flow_us(results: Results, waits: Intervals) -> float:
+    """As much of these waits as counts for the first device."""
+    return cost_us(next(iter(results.attribution.devices), None), (waits,))
 
 
 def _all_calls(results: Results) -> Iterator[StageCalls]:
