@@ -15,6 +15,7 @@ from tb_dataplugin.cli.inputs import add_links_argument, check_output, expand
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError, Refused, UnreadableTrace
 from tb_dataplugin.reader.discovery import TRACE_SUFFIXES, TraceFile
+from tb_dataplugin.reader.epochs import epochs_beside, leave_epochs
 from tb_dataplugin.reader.kineto import DAMAGE, TraceParts, read_parts
 from tb_dataplugin.remote import place
 from tb_dataplugin.units import data_size
@@ -66,6 +67,7 @@ def _rewrite(trace: TraceFile, target: Path, rewrite: Rewrite) -> None:
         parts = read_parts(trace.path, trace.id, trace.roots)
         blocks = rewrite(parts)
         size = _write(blocks, target)
+        leave_epochs(target, epochs_beside(trace.path, trace.roots))
     except (DataPipelineError, MemoryError, OSError):
         raise
     except Exception as error:

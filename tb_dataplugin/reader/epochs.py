@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -13,7 +14,7 @@ from tb_dataplugin.model.trace import Between
 from tb_dataplugin.reader.discovery import strip_suffix
 from tb_dataplugin.reader.opening import Roots, open_trace
 
-LARGEST: Final = 4096
+EPOCHS_BYTES: Final = 4096
 """Bytes of such a file."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=10**9)]
@@ -32,16 +33,33 @@ class _Left(msgspec.Struct, frozen=True):
 def epochs_beside(trace: Path, roots: Roots = ()) -> bytes:
     """The file as it stands; empty without one."""
     try:
-        with open_trace(trace.with_name(strip_suffix(trace.name) + EPOCHS_SUFFIX), roots) as file:
-            return file.read(LARGEST)
+        with open_trace(_beside(trace), roots) as file:
+            return file.read(EPOCHS_BYTES)
     except (OSError, ValueError, UnreadableTrace):
         return b""
 
 
 def read_between(trace: Path, roots: Roots = ()) -> Between | None:
     """None for what is no such file."""
+    left = _parsed(epochs_beside(trace, roots))
+    return left and Between(
+        left.times, 1e6 * left.seconds, 1e6 * left.longest_s, 1e6 * left.whole_s, left.made, left.loader
+    )
+
+
+def leave_epochs(trace: Path, left: bytes) -> None:
+    """Beside a copy of the trace, where `left` is such a file and nothing lies there; numbers only. Never raises."""
+    if known := _parsed(left):
+        with contextlib.suppress(OSError), _beside(trace).open("xb") as file:
+            file.write(msgspec.json.encode(known))
+
+
+def _beside(trace: Path) -> Path:
+    return trace.with_name(strip_suffix(trace.name) + EPOCHS_SUFFIX)
+
+
+def _parsed(left: bytes) -> _Left | None:
     try:
-        left = msgspec.json.decode(epochs_beside(trace, roots), type=_Left)
+        return msgspec.json.decode(left, type=_Left)
     except msgspec.MsgspecError:
         return None
-    return Between(left.times, 1e6 * left.seconds, 1e6 * left.longest_s, 1e6 * left.whole_s, left.made, left.loader)

@@ -13,9 +13,11 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from annotate.trace_format import EPOCHS_SUFFIX
 from tb_dataplugin.cache import user_store
 from tb_dataplugin.cache.trust import distrust_folder
 from tb_dataplugin.errors import BadRequest
+from tb_dataplugin.reader.epochs import EPOCHS_BYTES, leave_epochs
 from tb_dataplugin.remote.storage import RemoteTrace, Storage
 
 LIMIT_BYTES: Final = 4 << 30
@@ -44,7 +46,10 @@ class Mirror:
     def fetch(self, storage: Storage, trace: RemoteTrace) -> Path:
         """Where the trace lies now. Raises UnreadableTrace, and BadRequest where it cannot be written."""
         place = self.place_of(trace)
-        return place if trace.state and place.is_file() else self._fetch_to(place, storage, trace)
+        if not (trace.state and place.is_file()):
+            self._fetch_to(place, storage, trace)
+            leave_epochs(place, storage.beside(trace, EPOCHS_SUFFIX, EPOCHS_BYTES))
+        return place
 
     def renew(self, storage: Storage, file: RemoteTrace) -> Path:
         """As `fetch`, in place of an older state of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -98,6 +99,13 @@ class Storage:
         if trace.size is not None and came != trace.size:
             reason = f"{came:,} of its {trace.size:,} bytes came"
             raise UnreadableTrace(str(trace.url), reason, "try again; if a job is still writing it, wait")
+
+    def beside(self, trace: RemoteTrace, suffix: str, most_bytes: int) -> bytes:
+        """Of the small file that is called as the trace, with another suffix; empty where none comes."""
+        path = strip_suffix(trace.path) + suffix
+        with contextlib.suppress(Exception):  # whatever it is: the trace has come
+            return patiently(lambda: bytes(self._files.cat_file(path, end=most_bytes)), self._patience_s)
+        return b""
 
     def _listed(self, folder: str) -> list[Mapping[str, Any]]:
         listed: list[Mapping[str, Any]] = self._ask(self.url, lambda: self._files.ls(folder, detail=True))

@@ -6,9 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
+from tb_dataplugin import read_report
 from tb_dataplugin.cache.identity import fingerprint
+from tb_dataplugin.cli import main
 from tb_dataplugin.pipeline import analyse_file
 from tb_dataplugin.report.report_pb2 import Capture
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of
@@ -61,6 +64,26 @@ def beside(folder: Path, builder: TraceBuilder, **facts: float) -> Capture:
     trace = builder.write(folder / "vm_1.2.pt.trace.json")
     (folder / "vm_1.2.epochs.json").write_text(json.dumps(left))
     return analyse_file(trace).capture
+
+
+@pytest.mark.parametrize("command", ["prune", "anonymise"])
+def test_a_copy_of_a_trace_keeps_what_was_left_beside_it(command: str, tmp_path: Path) -> None:
+    beside(tmp_path, remade({}))
+    copy = tmp_path / "copy.pt.trace.json.gz"
+    assert main([command, str(tmp_path / "vm_1.2.pt.trace.json"), "-o", str(copy)]) == 0
+    assert RULE in {found.rule for found in analyse_file(copy).capture.findings}
+
+
+def test_a_trace_in_a_storage_comes_with_what_was_left_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TB_DATAPLUGIN_CACHE", str(tmp_path / "cache"))
+    beside(tmp_path, remade({}))
+    files = fsspec.filesystem("memory")
+    for file in tmp_path.glob("vm_1.2.*"):
+        files.pipe(f"/made_anew/{file.name}", file.read_bytes())
+    report = read_report("memory://made_anew/vm_1.2.pt.trace.json")
+    assert RULE in {found["rule"] for found in report.to_dict()["captures"][0]["findings"]}
 
 
 def test_a_window_in_the_first_epoch_is_told_what_the_program_did_later(tmp_path: Path) -> None:
