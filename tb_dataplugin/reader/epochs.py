@@ -42,9 +42,9 @@ def epochs_beside(trace: Path, roots: Roots = ()) -> bytes:
 def read_between(trace: Path, roots: Roots = ()) -> Between | None:
     """None for what is no such file."""
     left = _parsed(epochs_beside(trace, roots))
-    return left and Between(
-        left.times, 1e6 * left.seconds, 1e6 * left.longest_s, 1e6 * left.whole_s, left.made, left.loader
-    )
+    if left is None:
+        return None
+    return Between(left.times, 1e6 * left.seconds, 1e6 * left.longest_s, 1e6 * left.whole_s, left.made, left.loader)
 
 
 def leave_epochs(trace: Path, left: bytes) -> None:
