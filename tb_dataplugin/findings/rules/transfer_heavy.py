@@ -40,7 +40,7 @@ BUILDING: Final = 0.5
 
 CROWDED: Final = (
     "No CPU is free: the threads that send and receive a batch wait for one. "
-    "Leave them one (fewer DataLoader workers or threads of torch, a machine that is not shared), and measure again."
+    "Leave them one ({}, a machine that is not shared), and measure again."
 )
 
 RECORDED: Final = (
@@ -105,7 +105,9 @@ def _why_light(signals: Signals, no_cpu: bool | None) -> str:
     if signals.recorder is not None and signals.recorder.crowds:
         return RECORDED.format(percent(signals.recorder.used))
     if no_cpu:
-        return CROWDED
+        # without a device torch's threads are what makes the step
+        fewer = "fewer DataLoader workers or threads of torch" if signals.has_device else "fewer DataLoader workers"
+        return CROWDED.format(fewer)
     workers = signals.workers
     return LOCKED if workers is None or workers.busy >= BUILDING else OBJECTS
 

@@ -41,6 +41,13 @@ def test_it_is_not_the_lock_where_no_cpu_is_free_or_the_worker_has_time() -> Non
     assert "has time" in finding_in(handed_over(9000, size=256), "transfer_heavy").advice
 
 
+def test_threads_that_make_the_step_are_not_to_become_fewer() -> None:
+    crowded = handed_over(9000, size=256).counter("host::cpu", 10, **{f"core {core}": 99.0 for core in range(8)})
+    assert "(fewer DataLoader workers, a machine" in finding_in(crowded, "transfer_heavy").advice
+    crowded.kernel(9_100, 800)
+    assert "(fewer DataLoader workers or threads of torch, a" in finding_in(crowded, "transfer_heavy").advice
+
+
 def test_a_full_queue_is_no_trouble_that_workers_could_cure() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
     builder.step(0, 2000).wait(1000, 700, "wait::DataLoader").batch(0, 0, 0, 0, 500, 1699)
