@@ -143,8 +143,8 @@ def take_sides(pipeline: str, folder: Path, factor: float, runs: int, steps: int
 
 
 Sides = tuple[Sequence[Path], Sequence[Path]]
-Hit = Callable[[str, set[str], str], bool]
-"""Whether an outcome and the stages named ("+" slower, "-" faster) are what is counted, with this stage planted."""
+Hit = Callable[[str, str, set[str], str], bool]
+"""Whether outcome, sentence and the stages named ("+" slower, "-" faster) are what is counted, with this one planted."""
 
 
 def count(name: str, planted: str, comparisons: Sequence[Sides], hits: dict[str, Hit]) -> None:
@@ -164,7 +164,7 @@ def count(name: str, planted: str, comparisons: Sequence[Sides], hits: dict[str,
         changes.append(own.change)
         limits.append([one.detectable if one.HasField("detectable") else math.inf for one in (result.time, own)])
         for kind, is_hit in hits.items():
-            found[kind] += is_hit(result.outcome, named, planted)
+            found[kind] += is_hit(result.outcome, result.sentence, named, planted)
     counts = ", ".join(f"{kind} {number} of {len(comparisons)}" for kind, number in found.items())
     middle = len(limits) // 2
     time_limit, own_limit = (sorted(column)[middle] for column in zip(*limits, strict=True))
@@ -175,14 +175,15 @@ def count(name: str, planted: str, comparisons: Sequence[Sides], hits: dict[str,
 
 
 ALARMS: dict[str, Hit] = {
-    "false alarms": lambda outcome, named, planted: outcome in ("faster", "slower") or bool(named),
-    "of them faster or slower": lambda outcome, named, planted: outcome in ("faster", "slower"),
-    "total too short": lambda outcome, named, planted: outcome == "too_short",
+    "false alarms": lambda outcome, sentence, named, planted: outcome in ("faster", "slower") or bool(named),
+    "of them faster or slower": lambda outcome, sentence, named, planted: outcome in ("faster", "slower"),
+    "of the others likely": lambda outcome, sentence, named, planted: sentence.startswith("Likely"),
+    "total too short": lambda outcome, sentence, named, planted: outcome == "too_short",
 }
 FINDS: dict[str, Hit] = {
-    "found": lambda outcome, named, planted: f"+{planted}" in named,
-    "exactly": lambda outcome, named, planted: named == {f"+{planted}"},
-    "wrong direction": lambda outcome, named, planted: outcome == "faster" or f"-{planted}" in named,
+    "found": lambda outcome, sentence, named, planted: f"+{planted}" in named,
+    "exactly": lambda outcome, sentence, named, planted: named == {f"+{planted}"},
+    "wrong direction": lambda outcome, sentence, named, planted: outcome == "faster" or f"-{planted}" in named,
 }
 
 
