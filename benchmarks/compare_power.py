@@ -144,7 +144,7 @@ def take_sides(pipeline: str, folder: Path, factor: float, runs: int, steps: int
 
 Sides = tuple[Sequence[Path], Sequence[Path]]
 Hit = Callable[[str, str, set[str], str], bool]
-"""Whether outcome, sentence and the stages named ("+" slower, "-" faster) are what is counted, with this one planted."""
+"""Whether outcome, sentence and stages named ("+" slower, "-" faster) are what is counted, with this one planted."""
 
 
 def count(name: str, planted: str, comparisons: Sequence[Sides], hits: dict[str, Hit]) -> None:
