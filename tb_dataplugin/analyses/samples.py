@@ -10,10 +10,12 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.collector import full_collections
+from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.throughput import BATCHED_FETCH
-from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.analyses.workers import BatchTimes
+from tb_dataplugin.model.intervals import Intervals, Window
 from tb_dataplugin.model.trace import Trace, WorkerProcess
 
 MOST = 20
@@ -85,6 +87,14 @@ def find_slow_samples(
     if apart is None:
         return found
     return tuple(replace(sample, apart=bool(apart[row])) for sample, row in zip(found, slowest, strict=True))
+
+
+def held_up(sample: SlowSample, batches: BatchTimes, waits: Intervals) -> Intervals:
+    """Of these waits, those for its batch and the batches after it: it can have caused no other."""
+    table = batches.table
+    later = (table.epoch > sample.epoch) | ((table.epoch == sample.epoch) & (table.number >= sample.batch))
+    rows = later & (table.loader == sample.loader) & known(batches.wait_start_ns)
+    return Intervals.union(batches.wait_start_ns[rows], batches.wait_end_ns[rows]).intersect(waits)
 
 
 def listed_samples(samples: tuple[SlowSample, ...]) -> tuple[SlowSample, ...]:

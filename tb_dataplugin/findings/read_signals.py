@@ -17,7 +17,7 @@ from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.recorder_load import find_recorder_load
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.samples import SlowSample
+from tb_dataplugin.analyses.samples import SlowSample, held_up
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -68,7 +68,7 @@ def read_signals(results: Results) -> Signals:
         on_way_us=_flow_us(results, flow.workers.on_way if flow.workers else EMPTY),
         waits_by_stage=_waits_by_stage(loop.attribution, steady_cost / cost if cost and steady_cost else 1.0),
         stages=tuple(_all_calls(results)),
-        slow_samples=tuple(_slow_sample(sample) for sample in results.slow_samples if not sample.apart),
+        slow_samples=tuple(_slow_sample(results, sample) for sample in results.slow_samples if not sample.apart),
         loader=results.settings,
         ranks=read_ranks(results),
         has_several_loaders=count_loaders(results.trace) > 1,
@@ -274,7 +274,10 @@ def _cpu_use(spent: Occupancy) -> CpuUse:
     return CpuUse(_us(spent.cpu_ns), _us(spent.run_delay_ns or 0), _us(spent.blocked_ns or 0), spent.limited_by)
 
 
-def _slow_sample(sample: SlowSample) -> SlowSampleSignal:
+def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:
+    loader, workers, held_up_us = results.loop.loader, results.workers, None
+    if loader is not None and workers is not None and sample.batch >= 0:
+        held_up_us = _us(held_up(sample, workers.batches, loader.waits).total_ns)
     return SlowSampleSignal(
         index=sample.index,
         duration_us=_us(sample.duration_ns - sample.collected_ns),
@@ -283,6 +286,7 @@ def _slow_sample(sample: SlowSample) -> SlowSampleSignal:
         files=sample.files,
         first=sample.first,
         batch=sample.batch,
+        held_up_us=held_up_us,
         waited_us=None if sample.waited_ns is None else _us(sample.waited_ns),
         waited_at=sample.waited_at,
     )

@@ -104,6 +104,8 @@ class SlowSampleSignal:
     """It is the first of an iterable dataset's iterator, which may fill buffers."""
     batch: int = -1
     """Number of its batch in the epoch, -1 where it is not known."""
+    held_up_us: float | None = None
+    """Data wait for its batch and the batches after it; None where batches are not known."""
     waited_us: float | None = None
     """Off the CPU; None where CPU time was not recorded."""
     waited_at: Place | None = None

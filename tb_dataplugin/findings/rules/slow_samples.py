@@ -49,7 +49,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     slow = _slow(signals, calls.p50_us)
     excess = sum(sample.duration_us - calls.p50_us for sample in slow)
-    cost = min(wait_cost, excess, _built_cost(signals, wait_cost))
+    cost = min(wait_cost, excess, _built_cost(signals, wait_cost), _held_up(slow, wait_cost))
     if not slow or cost < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
         return None
     if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
@@ -78,7 +78,9 @@ def _slow(signals: Signals, typical_us: float) -> list[SlowSampleSignal]:
     outliers = [
         sample
         for sample in signals.slow_samples
-        if sample.duration_us >= SLOW_SAMPLE * typical_us and not _is_by_place(signals, sample)
+        if sample.duration_us >= SLOW_SAMPLE * typical_us
+        and sample.held_up_us != 0
+        and not _is_by_place(signals, sample)
     ]
     excess = np.cumsum([sample.duration_us - typical_us for sample in outliers])
     return outliers[: 1 + int(np.searchsorted(excess, ALMOST_ALL * excess[-1]))] if outliers else []
@@ -139,6 +141,11 @@ def _built_cost(signals: Signals, wait_cost: float) -> float:
         return wait_cost
     unknown = sum(one.cost_us for one in signals.waits_by_stage if one.stage is None and one.name != TRANSFER)
     return unknown + sum(one.cost_us for one in signals.waits_by_stage if one.stage and one.stage.kind in BUILDING)
+
+
+def _held_up(slow: list[SlowSampleSignal], wait_cost: float) -> float:
+    """The data wait for their batches and those after them."""
+    return max((wait_cost if one.held_up_us is None else one.held_up_us for one in slow), default=0.0)
 
 
 def _evidence(sample: SlowSampleSignal) -> Evidence:

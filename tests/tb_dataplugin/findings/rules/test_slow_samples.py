@@ -88,6 +88,17 @@ def test_slow_samples_that_nobody_waited_for_are_no_finding() -> None:
     assert "slow_samples" not in [finding.rule for finding in capture.findings]
 
 
+def test_a_slow_sample_costs_no_step_that_waited_for_earlier_batches() -> None:
+    """The one that begins in these steps is in a batch that they do not receive, or receive last."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    for number in range(9):
+        start, length = (10.0 * number, 10.0) if number < 8 else (100.0, 700.0)
+        at = 100.0 * number
+        builder.step(at, 100).wait(at, 90)
+        builder.batch(number, 0, 0, start, start + length, at + 89, {"sample::Pets": (start, length, 1.0)})
+    assert finding_in(builder, "slow_samples").gain_us_per_step == 90 / 9
+
+
 def test_slow_samples_of_the_training_thread_are_named_too() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}])
     for number in range(10):
