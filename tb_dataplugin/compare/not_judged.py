@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
@@ -14,6 +15,9 @@ from tb_dataplugin.units import duration, in_unit, listed, plural, significant, 
 
 MOVED: Final = 0.25
 """Change of a stage's calls per unit from which it is said: a window's edges cut off less."""
+
+SURE: Final = 2.0
+"""Standard errors that it must be: else one sample with many calls, by chance in one of the windows, makes it."""
 
 MUCH: Final = 0.1
 """Part of a side's data wait from which what is left out of the comparison is said below its sentence."""
@@ -106,8 +110,10 @@ def _calls(stages: Sequence[Quantity], unit: Unit) -> Iterator[Evidence]:
         was, now = (stage.calls.before, stage.calls.after) if stage.calls else (None, None)
         if was and now and built and not stage.name.startswith("sampler::"):
             was, now = was / built[0], now / built[1]
-        if was and now and abs(now / was - 1) >= MOVED:
-            moved.append((abs((stage.calls and stage.calls.change_us) or 0.0), stage.name, was, now))
+        if not stage.calls or not was or not now or abs(now / was - 1) < MOVED:
+            continue
+        if abs(math.log(now / was)) >= SURE * stage.calls.error:
+            moved.append((abs(stage.calls.change_us or 0.0), stage.name, was, now))
     for _, name, was, now in sorted(moved, reverse=True)[:SAID]:
         text = f"{name}: {significant(was)} → {significant(now)} calls per {per}"
         yield number("calls_change", now / was - 1, "ratio", text, stage=name)

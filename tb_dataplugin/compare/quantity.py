@@ -48,13 +48,16 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class StageCalls:
-    """Of a stage: calls per unit, change of its self time per unit (us), and what its change was measured by."""
+    """Of a stage: calls per unit, change of its self time per unit (us), and what its change was measured by. `error`:
+    standard error of the logarithm of after / before calls, by how batches differ.
+    """
 
     before: float | None
     after: float | None
     change_us: float | None
     measure: Literal["cpu", "wall", ""]
     speed_adjusted: bool
+    error: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

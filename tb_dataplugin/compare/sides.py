@@ -111,13 +111,14 @@ def step_blocks(
 @dataclass(frozen=True, slots=True)
 class StageFigures:
     """One stage in one run. `typical` has a figure per measure that the run has. `waited_us`: for a CPU; None where
-    that was not recorded.
+    that was not recorded. `counts`: calls in each block of batches.
     """
 
     calls: int
     self_us: float
     typical: dict[Measure, Figure]
     waited_us: float | None = None
+    counts: tuple[int, ...] = ()
 
     @property
     def stretched(self) -> float | None:
@@ -157,7 +158,8 @@ def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
             typical |= {measure: figure} if figure else {}
     waited = [row.run_delay_us for row in rows if row.HasField("run_delay_us")]
     waited_us = sum(waited) if len(waited) == len(rows) else None
-    return StageFigures(calls, sum(row.self_us for row in rows), typical, waited_us)
+    counts = tuple(count for row in rows for count in row.block_count)
+    return StageFigures(calls, sum(row.self_us for row in rows), typical, waited_us, counts)
 
 
 def computes(stage: StageFigures, shared: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -60,11 +61,14 @@ long. Folders whose names differed by one character made a stage of 220 us 50 us
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A stage's means over the runs of one side: self time per call (us), calls and self time per unit."""
+    """A stage's means over the runs of one side: self time per call (us), calls and self time per unit. `calls_error`:
+    relative, of the mean number of calls, as far as batches differ in it.
+    """
 
     per_call_us: float
     calls: float | None
     per_unit_us: float | None
+    calls_error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,7 @@ def _quantity(
             change_us=_change_us(before, after),
             measure=typical.measure if typical else "",
             speed_adjusted=typical is not None and typical.speed_adjusted,
+            error=math.hypot(*(side.calls_error for side in (before, after) if side)),
         ),
     )
 
@@ -189,7 +194,13 @@ def _side(runs: list[dict[str, StageFigures]], counts: list[float | None], name:
     calls = sum(figures.calls for figures in known)
     spent = sum(figures.self_us for figures in known)
     units = sum(count for count in counts if count is not None) if None not in counts else None
-    return Side(spent / calls, calls / units if units else None, spent / units if units else None)
+    error = _relative_error([count for figures in known for count in figures.counts])
+    return Side(spent / calls, calls / units if units else None, spent / units if units else None, error)
+
+
+def _relative_error(counts: Sequence[int]) -> float:
+    """Of their mean: one batch in which a stage runs a hundred times makes it nearly 1."""
+    return statistics.stdev(counts) / statistics.fmean(counts) / math.sqrt(len(counts)) if len(counts) > 1 else 0.0
 
 
 def _most_telling(

@@ -6,14 +6,15 @@ from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
 from tb_dataplugin.compare.settings import SettingChange
 from tb_dataplugin.compare.sides import Run
+from tb_dataplugin.compare.stages import compare_stages
 from tb_dataplugin.report import report_pb2 as pb
 
 PERSISTENT = SettingChange("persistent_workers", "no", "yes")
 BATCH = SettingChange("batch_size", "16", "32")
 
 
-def stage(before: float, after: float, name: str = "transform::Tokenizer") -> Quantity:
-    calls = StageCalls(before, after, 100.0, "cpu", speed_adjusted=False)
+def stage(before: float, after: float, name: str = "transform::Tokenizer", error: float = 0.0) -> Quantity:
+    calls = StageCalls(before, after, 100.0, "cpu", speed_adjusted=False, error=error)
     return Quantity("stage", name, name, 1_800.0, 1_700.0, -0.06, None, "", "not_significant", calls=calls)
 
 
@@ -29,6 +30,17 @@ def said(*stages: Quantity, setting: SettingChange = BATCH, epochs: int = 1) -> 
 def test_a_stage_that_runs_less_often_is_named_though_a_call_takes_as_long() -> None:
     assert said(stage(1.0, 0.647)) == ["transform::Tokenizer: 1.00 → 0.647 calls per sample"]
     assert said(stage(1.0, 0.97)) == []
+
+
+def test_one_sample_with_many_calls_is_no_change_of_calls() -> None:
+    """106 pieces of one large file beside 82 files of one piece: the mean of eleven batches has an error of half."""
+    few = [pb.Stage(kind="read", label="file", count=82, self_us=1, block_count=[8] * 10)]
+    many = [pb.Stage(kind="read", label="file", count=188, self_us=1, block_count=[8] * 10 + [114])]
+    runs = [[Run("run", (pb.Capture(stages=stages),))] for stages in (few, many)]
+    (file,) = compare_stages(runs[0], runs[1], "sample", 0.0)
+    assert file.calls is not None and 0.5 < file.calls.error < 0.6
+    assert said(stage(1.0, 2.29, error=file.calls.error)) == []
+    assert said(stage(1.0, 2.29, error=0.1)) != []
 
 
 def test_batches_from_before_a_window_are_no_change_of_calls() -> None:
