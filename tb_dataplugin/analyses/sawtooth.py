@@ -32,6 +32,10 @@ LEAST_WAIT: Final = 0.02
 CHANCE: Final = 0.05
 """Probability up to which regular distances are not taken for chance: that of all intervals here."""
 
+LONE_SHARE, LONE_TIMES = 1 / 3, 5
+"""Share of the data wait that one step has, and how many times as long as others it waits, from which it is said: what
+the means tell is mostly of that step."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
@@ -49,6 +53,25 @@ class Sawtooth:
     of_workers: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class LoneWait:
+    """One step (its number) that has much of the data wait that is not told apart."""
+
+    step: int
+    share: float
+    without_starts: bool
+
+
+def find_lone_wait(table: StepTable) -> LoneWait | None:
+    waits, rows = _waits(table), table.rows
+    longest, whole = max(waits, default=0), sum(waits)
+    others = (whole - longest) / max(1, len(waits) - 1)
+    if len(waits) < 2 or longest < LONE_SHARE * whole or longest < LONE_TIMES * others:
+        return None
+    number = rows[waits.index(longest)].number
+    return LoneWait(number, longest / whole, any(row.apart_ns for row in rows))
+
+
 def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
     """None where one step in `num_workers` does not stand out. What is told apart is no part of the pattern."""
     period = num_workers or 0
@@ -59,7 +82,7 @@ def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
         return None
     phases = [sum(waits[phase::period]) for phase in range(period)]
     most = max(phases)
-    if most < (TOOTH_SHARE_OF_TWO if period == 2 else TOOTH_SHARE) * whole:
+    if most < (TOOTH_SHARE_OF_TWO if period == 2 else TOOTH_SHARE) * whole or find_lone_wait(table) is not None:
         return None
     mean = whole / len(rows)
     places = range(phases.index(most), len(rows), period)

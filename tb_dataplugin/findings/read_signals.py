@@ -18,6 +18,7 @@ from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.recorder_load import find_recorder_load
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample, held_up
+from tb_dataplugin.analyses.sawtooth import find_lone_wait
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -95,6 +96,7 @@ def read_signals(results: Results) -> Signals:
         taken=find_taken_cpus(results),
         recorder=find_recorder_load(results),
         rhythm=results.sawtooth,
+        lone_wait=find_lone_wait(results.steps) if results.steps else None,
         garbage=_garbage(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",

@@ -1,11 +1,11 @@
-"""Steps that wait at regular distances, in words."""
+"""Steps that wait at regular distances, or one that waits by far the longest, in words."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 from typing import Final
 
-from tb_dataplugin.analyses.sawtooth import Sawtooth
+from tb_dataplugin.analyses.sawtooth import LoneWait, Sawtooth
 from tb_dataplugin.units import count, percent, plural
 
 ADVICE: Final = "See what happens once in so many batches, such as another file being read."
@@ -15,7 +15,7 @@ SHOWN: Final = 5
 
 
 def rhythm_sentence(found: Sawtooth) -> str:
-    whole = "the data wait, first batches of epochs left out" if found.without_starts else "the data wait"
+    whole = _whole(found)
     if found.of_workers:
         return (
             f"1 step in {found.period} has {percent(found.share)} of {whole}: the "
@@ -27,6 +27,16 @@ def rhythm_sentence(found: Sawtooth) -> str:
 def rhythm_clause(found: Sawtooth) -> str:
     """Of steps at regular distances, for the verdict."""
     return f"{_few_steps(found, 'the data wait')}."
+
+
+def lone_clause(found: LoneWait) -> str:
+    """Of one step with much of the data wait, for the verdict."""
+    alone = f"Step {found.step} alone has {percent(found.share)} of {_whole(found)}"
+    return f"{alone}: choose other steps to see them without it."
+
+
+def _whole(found: Sawtooth | LoneWait) -> str:
+    return "the data wait, first batches of epochs left out" if found.without_starts else "the data wait"
 
 
 def _few_steps(found: Sawtooth, whole: str) -> str:

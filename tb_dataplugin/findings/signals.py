@@ -16,7 +16,7 @@ from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad
 from tb_dataplugin.analyses.remade import Remade
-from tb_dataplugin.analyses.sawtooth import Sawtooth
+from tb_dataplugin.analyses.sawtooth import LoneWait, Sawtooth
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
@@ -222,6 +222,8 @@ class Signals:
     """None where the load of the machine was not recorded."""
     rhythm: Sawtooth | None = None
     """Steps that wait at regular distances; None where none stand out, or that is not known."""
+    lone_wait: LoneWait | None = None
+    """One step that has much of the data wait; None where none has, or that is not known."""
     uneven: UnevenSignals | None = None
     """None where steps do not take longer with larger batches, or that is not known."""
     remade: Remade | None = None

@@ -18,7 +18,7 @@ from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.restart_texts import restart_sentence
-from tb_dataplugin.findings.rhythm import rhythm_clause
+from tb_dataplugin.findings.rhythm import lone_clause, rhythm_clause
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.step_work import around_loader, around_sentence, step_sentence, waits_for_ranks
@@ -89,9 +89,11 @@ def judge_run(signals: Signals) -> Verdict:
 def _rhythm(signals: Signals) -> str:
     """What means of all steps do not show. The sawtooth of DataLoader workers stands beside the steps only."""
     found, cost = signals.rhythm, signals.measured_share
-    if found is None or found.of_workers or cost is None or cost < INPUT_BOUND or signals.mode == "replay":
+    if cost is None or cost < INPUT_BOUND or signals.mode == "replay":
         return ""
-    return f" {rhythm_clause(found)}"
+    if found is not None and not found.of_workers:
+        return f" {rhythm_clause(found)}"
+    return f" {lone_clause(signals.lone_wait)}" if signals.lone_wait else ""
 
 
 def _with_apart(signals: Signals, sentence: str) -> str:

@@ -57,6 +57,16 @@ def test_what_first_batches_of_epochs_wait_for_is_no_part_of_the_pattern() -> No
     assert found(8).sawtooth == Sawtooth(), "without it no other step stands out so much"
 
 
+def test_one_long_wait_is_no_pattern_and_is_said_in_the_verdict() -> None:
+    waits = [90.0, 5.0] + [9.0, 5.0] * 7
+    capture = capture_of(waits, 2)
+    assert not capture.steps.HasField("sawtooth")
+    assert "Step 1 alone has 47.9% of the data wait: choose other steps to see them without it." in (
+        capture.verdict.sentence
+    )
+    assert "alone has" not in capture_of([30.0, 5.0] + [9.0, 5.0] * 7, 2).verdict.sentence
+
+
 def test_few_steps_at_regular_distances_that_have_most_of_the_wait_are_said() -> None:
     """A file of 20 batches is read by each 20th step, before the 5th first."""
     waits = [3.0 + number % 3 for number in range(50)]
