@@ -24,7 +24,10 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
+
+from annotate.needs_torch import need_torch
 
 if TYPE_CHECKING:
     from annotate.capture.handler import trace_handler as trace_handler
@@ -80,9 +83,17 @@ def __getattr__(name: str) -> Any:
         return import_module("annotate.integrations")
     if name not in _HOME:
         raise AttributeError(f"module 'annotate' has no attribute {name!r}")
-    value = getattr(import_module(f"annotate.{_HOME[name]}"), name)
+    value = getattr(_imported(name), name)
     globals()[name] = value
     return value
+
+
+def _imported(name: str) -> ModuleType:
+    try:
+        return import_module(f"annotate.{_HOME[name]}")
+    except ModuleNotFoundError:
+        need_torch(name)
+        raise
 
 
 def __dir__() -> list[str]:

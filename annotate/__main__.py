@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from annotate import slowest
+from annotate.needs_torch import need_torch
 from annotate.options import Lines
 from annotate.saying import in_short, shown
 
@@ -82,6 +83,10 @@ def _replay(asked: argparse.Namespace) -> int:
     if asked.batches < 1:
         raise UsageError(f"--batches must be at least 1, not {asked.batches}")
     samples = _samples(asked)
+    try:
+        need_torch("replay")
+    except ModuleNotFoundError as error:
+        raise UsageError(str(error)) from None
     loader = load_target(asked.target, asked.arguments)
     from annotate.capture.replaying import NoBatchError, replay, replay_samples
     from annotate.capture.sentences import say_written

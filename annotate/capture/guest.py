@@ -31,6 +31,10 @@ def receive(guest: Guest | None) -> None:
     _guest = guest
 
 
+def is_there() -> bool:
+    return _guest is not None
+
+
 def give_way(why: str) -> None:
     """The program is about to do what a recording of ours would stand in the way of."""
     if _guest is not None:

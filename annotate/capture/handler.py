@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from annotate.capture import guest, standing
-from annotate.options import absolute
-from annotate.saying import in_short
+from annotate.capture.sentences import written
+from annotate.options import absolute, is_first_rank
+from annotate.saying import in_short, say
 from annotate.trace import writer
 
 
@@ -21,8 +22,12 @@ class TraceHandler:
         """Paths of the files written so far, oldest first."""
 
     def __call__(self, prof: Any) -> None:
-        self.trace_files.append(str(writer.pack_trace(prof.export_chrome_trace, self.logdir)))
-        guest.wrote(self.trace_files[-1])
+        file = str(writer.pack_trace(prof.export_chrome_trace, self.logdir))
+        self.trace_files.append(file)
+        if guest.is_there():  # who says it at the end
+            guest.wrote(file)
+        elif is_first_rank():
+            say(written([file], self.logdir))
 
     def __repr__(self) -> str:
         return f"annotate.trace_handler({str(self.logdir)!r})"
@@ -33,7 +38,7 @@ def trace_handler(logdir: str | os.PathLike[str]) -> TraceHandler:
 
         torch.profiler.profile(schedule=..., on_trace_ready=annotate.trace_handler("runs/exp1"))
 
-    The file appears when it is complete; ``.trace_files`` of the handler has the paths.
+    The file appears when it is complete, and a line on stderr says so; ``.trace_files`` of the handler has the paths.
 
     Args:
         logdir: folder of the run; created when it does not exist.

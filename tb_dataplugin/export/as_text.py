@@ -13,7 +13,7 @@ from tb_dataplugin.export.paragraphs import fit, heading, wrap
 from tb_dataplugin.export.samples_text import replayed_lines, slow_sample_lines
 from tb_dataplugin.export.summary_text import rank_words, summary_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
-from tb_dataplugin.export.width import as_wide_as, columns, missing_columns
+from tb_dataplugin.export.width import as_wide_as, columns, missing_columns, table_columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import with_folder
 from tb_dataplugin.report.rows import worst_first
@@ -290,7 +290,7 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
         shares = (worker.busy_us, worker.starved_us, worker.epoch_over_us, worker.startup_us)
         busy, starved, over, startup = (percent(_share(time, worker.alive_us)) for time in shares)
         skew = ratio(worker.skew) if worker.HasField("skew") else UNKNOWN
-        bar = _bar([(worker.busy_us, style.full)], worker.alive_us, columns() - 81)
+        bar = _bar([(worker.busy_us, style.full)], worker.alive_us, table_columns() - 81)
         process = str(worker.pid) if len(worker.pids) == 1 else f"{len(worker.pids)} pids"
         yield f"  {name:<10}{process:>9}{worker.batches:>9}{busy:>9}{starved:>9}{over:>12}{startup:>9}{skew:>7}  {bar}"
     if quiet:
@@ -305,11 +305,11 @@ def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
 
 
 def _slow_samples(capture: pb.Capture, style: Style) -> Iterator[str]:
-    yield from _table(slow_sample_lines(capture, columns()), style)
+    yield from _table(slow_sample_lines(capture, table_columns()), style)
 
 
 def _replayed(capture: pb.Capture, style: Style) -> Iterator[str]:
-    yield from _table(replayed_lines(capture, columns()), style)
+    yield from _table(replayed_lines(capture, table_columns()), style)
 
 
 def _table(lines: Iterator[str], style: Style) -> Iterator[str]:

@@ -8,8 +8,9 @@ from contextvars import ContextVar
 from typing import Final
 
 WIDEST: Final = 100
-NARROWEST: Final = 80
-"""The tables take as much."""
+NARROWEST_TABLE: Final = 80
+NARROWEST: Final = 40
+"""Of sentences; tables stand out of a terminal that is narrower than they are."""
 
 _columns: Final = ContextVar("columns", default=WIDEST)
 _room: Final = ContextVar("room", default=WIDEST)
@@ -25,9 +26,14 @@ def room() -> int:
     return _room.get()
 
 
+def table_columns() -> int:
+    """Of a table in the text that is being written."""
+    return max(NARROWEST_TABLE, columns())
+
+
 def missing_columns() -> int:
     """By how many the text is narrower than tables and bars may be."""
-    return WIDEST - columns()
+    return WIDEST - table_columns()
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def test_without_torch_it_is_said_what_to_install() -> None:
     code = (
         "import sys; sys.path = [path for path in sys.path if 'site-packages' not in path]; import annotate\n"
         "for call in (lambda: annotate.profile('x'), lambda: annotate.replay(1, 'x'), annotate.auto,\n"
-        "             lambda: annotate.monitor(1)):\n"
+        "             lambda: annotate.monitor(1), lambda: annotate.watch(1, 'x')):\n"
         "    try: call()\n"
         "    except ModuleNotFoundError as error: print(error.name, error)\n"
         "annotate.compose([len]); annotate.stage('read')\n"
@@ -73,5 +73,5 @@ def test_without_torch_it_is_said_what_to_install() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     assert done.stderr == ""
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert all(line.startswith("torch ") and "pip install tb-dataplugin[torch]" in line for line in lines)

@@ -352,7 +352,7 @@ def test_the_file_has_the_mode_that_torch_gives_it(tmp_path: Path) -> None:
     assert "dataPipeline" in read(tmp_path / "ours.json")
 
 
-def test_trace_handler_writes_under_our_names(tmp_path: Path) -> None:
+def test_trace_handler_writes_under_our_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     loader = annotate.loader(DataLoader(Numbers(), batch_size=BATCH, num_workers=1))
     handler = annotate.trace_handler(tmp_path / "runs" / "x")
     with scheduled(handler) as prof:
@@ -362,6 +362,8 @@ def test_trace_handler_writes_under_our_names(tmp_path: Path) -> None:
     assert path.name.endswith(".pt.trace.json.gz")
     assert str(os.getpid()) in path.name
     assert stages(load(path))["transform::Work"] >= 10
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("annotate: ")]
+    assert line == f"annotate: wrote 1 capture. Look at it: tb-dataplugin report {path}"
 
 
 @pytest.mark.parametrize("given", [None, 5])

@@ -40,6 +40,13 @@ def test_text_is_as_wide_as_the_terminal(columns: int) -> None:
         assert columns - 20 < max(map(len, lines)) <= columns
 
 
+def test_sentences_are_as_narrow_as_the_terminal() -> None:
+    """Tables are not."""
+    text = as_text(report_of(GOLDEN / "annotate_workers2.pt.trace.json.gz"), Style(width=60))
+    sentences, _, _ = text.partition("Steps (ms)")
+    assert 50 < max(map(len, sentences.splitlines())) <= 60
+
+
 def test_several_captures_begin_with_one_line_each_worst_first() -> None:
     calm, busy = training_run().step(1000, 100), training_run().wait(1000, 5000).step(1000, 5000)
     paths = (Path("runs/calm/h_1.1795381160725890216.pt.trace.json"), Path("runs/busy/h_2.pt.trace.json"))
