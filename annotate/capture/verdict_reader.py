@@ -25,7 +25,8 @@ def main(seconds: str, file: str, root: str, *packages: str) -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
     sys.path[:] = [root, *sys.path, *packages]
     report = import_module("tb_dataplugin").read_report(Path(file))
-    sys.stdout.buffer.write(report[0].verdict.sentence.encode("utf-8", "backslashreplace"))
+    in_short = import_module("tb_dataplugin.report.rows").verdict_in_short
+    sys.stdout.buffer.write(in_short(report[0]).encode("utf-8", "backslashreplace"))
 
 
 if __name__ == "__main__":

@@ -73,9 +73,9 @@ def _common_operators(sides: Sequence[Sequence[pb.Capture]]) -> float:
 
 def are_same_program(one: pb.Capture, other: pb.Capture) -> bool:
     """Whether the strongest evidence that both have speaks for one program, and their stages do not speak against it;
-    without any evidence nothing is known.
+    without any evidence nothing is known. A capture with a DataLoader and one without have too little in common.
     """
-    if (one.mode == "replay") != (other.mode == "replay"):
+    if (one.mode == "replay") != (other.mode == "replay") or bool(one.loader.dataset) != bool(other.loader.dataset):
         return False
     sides = [[one], [other]]
     is_likely = next(_opinions(sides), "nothing to go by") == "" and not _why_different(sides)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tb_dataplugin.report.rows import verdict_in_short
 from tb_dataplugin.units import duration, percent
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def verdict(captures: Sequence[Capture], logdir: Path, outcome: Outcome | None =
     if len(captures) > 1:
         place = f"rank {worst.rank}" if worst.HasField("rank") else worst.name
         whose = f"{len(captures)} captures; the largest data wait is that of {place}: "
-    sentence = worst.verdict.sentence.rstrip(". ")
+    sentence = verdict_in_short(worst).rstrip(". ")
     return f"{whose}{sentence}.{_outside(outcome)}{_pause(outcome)} More: {how_to_look(logdir)}"
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from tb_dataplugin.export.width import columns, room
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.rows import worst_first
+from tb_dataplugin.report.rows import doubt_words, worst_first
 from tb_dataplugin.units import UNKNOWN, percent, plural
 from tb_dataplugin.words import MODES, label_of
 
@@ -97,7 +97,7 @@ def rank_words(capture: pb.Capture) -> str:
 def _verdict(capture: pb.Capture, modes_differ: bool) -> str:
     kind = f"{label_of(MODES, capture.mode)}: " if modes_differ and capture.mode != "train" else ""
     kind += f"{rank_words(capture)}: " if rank_words(capture) else ""
-    kind += "doubtful: " if capture.doubts else ""
+    kind += f"doubtful capture ({doubt_words(capture)}): " if capture.doubts else ""
     leading = next((finding.title for finding in capture.findings), "")
     return f"{kind}{leading or capture.verdict.sentence}"
 

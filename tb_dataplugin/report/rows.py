@@ -48,9 +48,20 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         gain_us_per_step=leading.gain_us_per_step if leading.HasField("gain_us_per_step") else None,
         gain_step_share=leading.gain_step_share if leading.HasField("gain_step_share") else None,
         doubtful=bool(capture.doubts),
-        doubt_text=", ".join(dict.fromkeys(DOUBTS[doubt.code] for doubt in capture.doubts)),
+        doubt_text=doubt_words(capture),
         rank=capture.rank if capture.HasField("rank") else None,
     )
+
+
+def doubt_words(capture: pb.Capture) -> str:
+    """What makes it doubtful; "" where nothing does."""
+    return ", ".join(dict.fromkeys(DOUBTS[doubt.code] for doubt in capture.doubts))
+
+
+def verdict_in_short(capture: pb.Capture) -> str:
+    """The verdict with what makes it doubtful, for a line that has nothing else of the report."""
+    doubt = doubt_words(capture)
+    return f"{capture.verdict.sentence} Doubtful: {doubt}." if doubt else capture.verdict.sentence
 
 
 def worst_first(captures: Sequence[pb.Capture]) -> list[tuple[pb.Capture, pb.CaptureRow]]:

@@ -59,6 +59,12 @@ def test_small_models_with_most_operators_in_common_are_told_apart_by_their_data
     assert not are_same_program(spectra, photos)
 
 
+def test_a_capture_without_a_dataloader_is_not_suggested_beside_one_with() -> None:
+    assert are_same_program(program(MODEL), program(MODEL))
+    assert not are_same_program(program(MODEL), program(MODEL, [], "Shards"))
+    assert why(program(MODEL), program(MODEL, [], "Shards")) == "", "who chooses it may see it"
+
+
 def test_a_new_dataset_for_the_same_training_step_is_the_same_program() -> None:
     before = with_sample(program(MODEL, ["Crop"], "Photos"))
     after = with_sample(program(MODEL, ["FastCrop"], "FastPhotos"))

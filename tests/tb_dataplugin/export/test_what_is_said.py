@@ -7,6 +7,7 @@ from pathlib import PurePath
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.rows import verdict_in_short
 
 
 def test_the_summary_counts_the_findings_of_a_plain_capture() -> None:
@@ -17,7 +18,13 @@ def test_the_summary_counts_the_findings_of_a_plain_capture() -> None:
 
 def test_the_summary_marks_what_is_doubtful() -> None:
     cut = pb.Capture(mode="train", name="a", doubts=[pb.Doubt(code="cut_off")], findings=[pb.Finding(title="Slow")])
-    assert "1  doubtful: Slow" in as_text(pb.Report(captures=[cut]), only_summary=True)
+    assert "1  doubtful capture (cut off): Slow" in as_text(pb.Report(captures=[cut]), only_summary=True)
+
+
+def test_a_verdict_by_itself_says_what_makes_it_doubtful() -> None:
+    capture = pb.Capture(verdict=pb.Verdict(sentence="It waits."), doubts=[pb.Doubt(code="busy_machine")])
+    assert verdict_in_short(capture) == "It waits. Doubtful: busy machine."
+    assert verdict_in_short(pb.Capture(verdict=pb.Verdict(sentence="It waits."))) == "It waits."
 
 
 def test_the_summary_says_what_kind_a_capture_is_where_they_differ() -> None:
