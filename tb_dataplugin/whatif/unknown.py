@@ -104,6 +104,7 @@ def assumptions(loop: Loop, change: Change) -> Iterator[str]:
         )
     if change.pin:
         yield (
-            f"pin_memory=True: the host is in copies from pageable memory for {(loop.pageable_ns or 0.0) / 1e6:.3g} ms per step."
-            " From none to all of it is the interval, half the value. The thread that pins is not part of it."
+            "pin_memory=True: the host is in copies from pageable memory for "
+            f"{(loop.pageable_ns or 0.0) / 1e6:.3g} ms per step. From none to all of it is the interval, half the "
+            "value. The thread that pins is not part of it."
         )
