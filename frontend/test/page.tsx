@@ -61,8 +61,8 @@ function reset(): void {
   atoms.flameMeasure.value = null;
   atoms.flameSearch.value = "";
   atoms.flameZoom.value = null;
-  atoms.whatIfChange.value = null;
-  atoms.whatIf.value = null;
+  atoms.whatIfChanges.value = [];
+  atoms.whatIfs.value = new Map();
   atoms.sideBefore.value = null;
   atoms.sideAfter.value = null;
   atoms.comparesAnyway.value = false;

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.analyses.batch_shares import received_in_turn
+from tb_dataplugin.analyses.lifetimes import known as is_known
 from tb_dataplugin.analyses.stages import Path, StageTree, groups
 from tb_dataplugin.analyses.workers import BatchTimes, Workers
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
@@ -54,6 +55,15 @@ def missing_batches(batches: BatchTimes) -> Intervals:
     received = received_in_turn(batches)
     finished = batches.table.finished_ns[received.row]
     return Intervals.union(received.start, np.clip(finished, received.start, received.end))
+
+
+def arriving_batches(batches: BatchTimes) -> Intervals:
+    """Parts of the waits in which the batch was finished, but not there: its worker sent it, or had not begun to."""
+    received = received_in_turn(batches)
+    finished, arrived = batches.table.finished_ns[received.row], batches.table.arrived_ns[received.row]
+    until = np.where(is_known(arrived), arrived, finished)
+    start, end = (np.clip(time, received.start, received.end) for time in (finished, until))
+    return Intervals.union(start, np.maximum(start, end))
 
 
 def are_few(trace: Trace, tree: StageTree, window: Window) -> bool:

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.beside_events import CounterSeries
+from tb_dataplugin.model.beside_events import CounterSeries, holds_until
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.words import counter_order, counter_term, series_label
@@ -89,8 +89,10 @@ def _rows(series: Sequence[SeriesSummary]) -> Iterator[LoadRow]:
 
 
 def _summarise(counter: CounterSeries, window: Window) -> SeriesSummary | None:
-    """A sample covers the time since the previous one; those within the window count."""
-    inside = (counter.time_ns >= window.start_ns) & (counter.time_ns <= window.end_ns)
+    """The mean is over time: each value counts for as long as it holds within the window."""
+    until = np.minimum(holds_until(counter.time_ns), window.end_ns)
+    held_ns = until - np.maximum(counter.time_ns, window.start_ns)
+    inside = held_ns > 0
     values = counter.value[inside]
     if not len(values):
         return None
@@ -98,7 +100,7 @@ def _summarise(counter: CounterSeries, window: Window) -> SeriesSummary | None:
         counter=counter.counter,
         series=counter.series,
         samples=len(values),
-        mean=float(values.mean()),
+        mean=float(np.average(values, weights=held_ns[inside])),
         low=float(values.min()),
         high=float(values.max()),
     )

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from annotate.trace_format import THREAD_WAITS_FOR_LOCK
 from tb_dataplugin.analyses.attribution import Attribution
-from tb_dataplugin.analyses.collector import missing_batches
+from tb_dataplugin.analyses.collector import arriving_batches, missing_batches
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
@@ -64,6 +64,7 @@ class Limits:
 
     `awaited_ns`: the training thread was blocked, and a DataLoader worker had not finished its batch. `training` is of
     the rest of the time, and `workers` of this one; None where there is none, or where they were not sampled.
+    `arriving_ns`: the part of `training.blocked_ns` in which its batch was finished, and on its way.
     `gil_error_ns`: half of the 95% interval of `gil_ns`.
     """
 
@@ -72,6 +73,7 @@ class Limits:
     gil_error_ns: int
     awaited_ns: int = 0
     workers: Side | None = None
+    arriving_ns: int = 0
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -135,6 +137,8 @@ class _Shares:
     lock_known: bool
     awaited: float = 0.0
     """The part of `blocked` in which a batch was being built."""
+    arriving: float = 0.0
+    """The part of `blocked` in which a finished batch was on its way."""
 
 
 def find_thread_limits(
@@ -217,20 +221,22 @@ class _Finder:
     def waiting(self, part: Intervals) -> Limits | None:
         """Of a part in which the training thread waits for data."""
         built = self._built_meanwhile(part)
-        shares = _shares_in(self.training, part, EMPTY, built)
+        arriving = EMPTY if self.workers is None else arriving_batches(self.workers.batches)
+        shares = _shares_in(self.training, part, EMPTY, built, arriving)
         if shares is None:
             return None
         whole, awaited = part.total_ns, round(shares.awaited * part.total_ns)
         # While DataLoader workers still build the batch, a collection here holds up nothing.
         gc = self.collections.intersect(part).minus(self._missing).total_ns
         side = _side(whole, replace(shares, blocked=shares.blocked - shares.awaited), gc, whole - awaited)
+        on_way = min(side.blocked_ns, round(shares.arriving * whole))
         theirs = self._of_workers(built) if awaited else None
         if theirs is None:  # what those wait for that it waits for is not known
-            return Limits(whole, side, _gil_error(part, shares, shares.gil), awaited)
+            return Limits(whole, side, _gil_error(part, shares, shares.gil), awaited, arriving_ns=on_way)
         collecting = self.costs.gc if self.costs is not None and self.costs.gc is not None else 0.0
         workers = _side(awaited, theirs, round(min(collecting, theirs.running) * awaited))
         error = _gil_error(part, shares, shares.gil + shares.awaited * theirs.gil)
-        return Limits(whole, side, error, awaited, workers)
+        return Limits(whole, side, error, awaited, workers, on_way)
 
     @property
     def _missing(self) -> Intervals:
@@ -267,13 +273,18 @@ def _gil_error(part: Intervals, shares: _Shares, gil: float) -> int:
     return round(error * part.total_ns)
 
 
-def _shares_in(thread: SampledThread, part: Intervals, beside: Intervals, awaited: Intervals = EMPTY) -> _Shares | None:
+def _shares_in(
+    thread: SampledThread, part: Intervals, beside: Intervals, awaited: Intervals = EMPTY, arriving: Intervals = EMPTY
+) -> _Shares | None:
     """`beside`: when a blocked thread waits for work that is done, in another thread of its process."""
     inside = part.contains(thread.time_ns)
-    return _shares(thread, np.where(inside, thread.weight_ns, 0).astype(np.float64), beside, awaited)
+    weight = np.where(inside, thread.weight_ns, 0).astype(np.float64)
+    return _shares(thread, weight, beside, awaited, arriving)
 
 
-def _shares(thread: SampledThread, weight: Floats, beside: Intervals, awaited: Intervals = EMPTY) -> _Shares | None:
+def _shares(
+    thread: SampledThread, weight: Floats, beside: Intervals, awaited: Intervals = EMPTY, arriving: Intervals = EMPTY
+) -> _Shares | None:
     """None where too few samples have any weight."""
     count, total = int((weight > 0).sum()), float(weight.sum())
     if count < LEAST_SAMPLES or not total:
@@ -288,6 +299,7 @@ def _shares(thread: SampledThread, weight: Floats, beside: Intervals, awaited: I
         effective=total**2 / float((weight**2).sum()),
         lock_known=thread.lock_known,
         awaited=float(weight[blocked & awaited.contains(thread.time_ns)].sum()) / total,
+        arriving=float(weight[blocked & arriving.contains(thread.time_ns)].sum()) / total,
     )
 
 

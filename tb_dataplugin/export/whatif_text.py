@@ -150,7 +150,7 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
     if loop.samples_per_step is not None:
         baseline["samples_per_s"] = _rate(loop)
     settings = asdict(loop.settings)
-    rows = [_as_dict(prediction) for prediction in predictions]
+    rows = [_as_dict(prediction, loop) for prediction in predictions]
     unit = unit_for(prediction.step_us.value for prediction in predictions)
     words = {
         "sentence": _opening(loop, predictions, unit),
@@ -161,9 +161,10 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
     return json.dumps({**head, **words, "predictions": rows}, indent=2)
 
 
-def _as_dict(prediction: Prediction) -> dict[str, Any]:
+def _as_dict(prediction: Prediction, loop: Loop) -> dict[str, Any]:
     """What is not known is absent."""
     ranges = {
+        "saved_share": None if prediction.crowded else _saved(prediction.step_us, loop),
         "samples_per_s": prediction.samples_per_s,
         "step_us": prediction.step_us,
         "data_wait_share": prediction.data_wait_share,
@@ -189,6 +190,12 @@ def _change(change: Change) -> dict[str, Any]:
     stages: dict[str, Any] = {"stages": dict(change.stages)} if change.stages else {}
     moved = {"moved": list(change.moved)} if change.moved else {}
     return {**{name: value for name, value in settings.items() if value is not None}, **stages, **moved}
+
+
+def _saved(step_us: Range, loop: Loop) -> Range:
+    """Share of the step as captured: negative where a step would take longer."""
+    now = loop.measured_step_ns / 1e3
+    return Range(1 - step_us.value / now, 1 - step_us.high / now, 1 - step_us.low / now)
 
 
 def _range(value: Range) -> dict[str, float]:

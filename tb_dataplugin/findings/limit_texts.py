@@ -15,6 +15,7 @@ NAMES: Final = {
     "gil": "waiting for Python's lock (GIL)",
     "gc": "in Python's garbage collector",
     "no_cpu": "waiting for a CPU",
+    "arriving": "waiting for a finished batch to arrive",
     "blocked": "blocked",
     "running": "running",
 }
@@ -38,17 +39,24 @@ def limit_text(limits: Limits) -> str:
         mine.append(f"waiting for DataLoader workers to build its batch for {share}" + ("" if mine else " of it"))
     theirs = _words(limits, limits.workers) if waited and limits.workers is not None else []
     samples = f"from {plural(limits.training.samples, 'sample')} of its state"
-    if not theirs or limits.workers is None:
-        return f"the training thread was {', '.join(mine)}, {samples}"
-    return (
-        f"the training thread was {', '.join(mine)}; the DataLoader workers were meanwhile {', '.join(theirs)}, "
-        f"{samples} and {limits.workers.samples:,} of theirs"
-    )
+    if theirs and limits.workers is not None:
+        mine[-1] += f"; the DataLoader workers were meanwhile {', '.join(theirs)}"
+        samples += f" and {limits.workers.samples:,} of theirs"
+    return f"the training thread was {', '.join(mine)}, {samples}{_of_stages(limits)}"
+
+
+def _of_stages(limits: Limits) -> str:
+    """Why a stage may have most of a wait while a finished batch is awaited."""
+    if limits.arriving_ns < LIMIT_WORTH_A_WORD * limits.whole_ns:
+        return ""
+    return "; stages have their parts of the data wait by what made batches late, not by what went on meanwhile"
 
 
 def _worth_a_word(limits: Limits, side: Side) -> list[tuple[str, int]]:
     """The largest first."""
-    times = {"gil": side.gil_ns or 0, "gc": side.gc_ns, "no_cpu": side.no_cpu_ns, "blocked": side.blocked_ns}
+    arriving = limits.arriving_ns if side is limits.training else 0
+    blocked = {"arriving": arriving, "blocked": side.blocked_ns - arriving}
+    times = {"gil": side.gil_ns or 0, "gc": side.gc_ns, "no_cpu": side.no_cpu_ns, **blocked}
     least = max(1, LIMIT_WORTH_A_WORD * limits.whole_ns)
     return sorted((part for part in times.items() if part[1] >= least), key=lambda part: -part[1])
 

@@ -15,6 +15,7 @@ from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.occupancy import Occupancy
+from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.recorder_load import find_recorder_load
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample, held_up
@@ -83,6 +84,7 @@ def read_signals(results: Results) -> Signals:
         copies=_copies(results.copies[0], results) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
+        profiler_us=0.0 if (weight := results.profiler_weight) is None or weight.ratio < NOTICED else weight.added_us,
         lock=read_lock(loop.limits, results.lines) if loop.limits else None,
         stage_lines=dict(_stage_lines(results)),
         stages_without_lines=dict(_without_lines(results)),

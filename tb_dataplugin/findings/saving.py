@@ -30,14 +30,12 @@ IN_TRAINING_THREAD: Final = frozenset(("sampler", "wrapper"))
 @dataclass(frozen=True, slots=True)
 class Saving:
     """`us`: of the window, at most. `why`: evidence, where that is not the data wait that it caused. `of_step_us`: the
-    part that is no data wait, but of the step itself. `frees_us`: of each DataLoader worker, where that makes the gain,
-    and not the data wait that was caused.
+    part that is no data wait, but of the step itself.
     """
 
     us: float
     why: tuple[Evidence, ...] = ()
     of_step_us: float = 0.0
-    frees_us: float = 0.0
 
     @property
     def of_wait_us(self) -> float:
@@ -76,7 +74,7 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
     frees = building if duration(saved) != duration(caused) else 0.0
     why = (_derivation(signals, saved, building, frees, given_back), *foreseen.why)
-    return Saving(saved + given_back, why, given_back, frees)
+    return Saving(saved + given_back, why, given_back)
 
 
 def _shorter(rows: Iterable[StageCalls], left: float) -> Change:

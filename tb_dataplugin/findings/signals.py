@@ -177,6 +177,8 @@ class Signals:
     Which batches a window has is chance. 0 where that is not known."""
     doubts: tuple[Doubt, ...] = ()
     """What makes the whole capture doubtful, the worst first."""
+    profiler_us: float = 0.0
+    """Of a mean step, without data wait: torch's profiler's own time, where the report says so of it."""
     lock: LockSignals | None = None
     """None where waiting for Python's lock was not recorded, or too few samples were taken."""
     stage_lines: Mapping[str, HotLine] = field(default_factory=dict)

@@ -65,8 +65,6 @@ OF_PYTHON: Final = (
     "per batch, after collate or on the device."
 )
 
-MORE_THAN_CAUSED: Final = 1.1
-"""A gain, over the data wait that was caused, from which the title says what makes it: the share says too little."""
 
 OFTEN: Final = 1.9
 """Calls of a stage per sample, from which some of them may be made for nothing."""
@@ -137,7 +135,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
         severity=_severity(signals, outlier)
         if leads
         else severity(signals, _per_step(signals, gain, saving), otherwise_us=0.0),
-        title=_title(signals, place, calls if outlier else None, _frees_us(saving, place)),
+        title=_title(signals, place, calls if outlier else None),
         advice=OUTLIER_ADVICE if outlier else _with_hint(signals, stage, most, hint),
         stage=place.name,
         gain_us_per_step=gain,
@@ -305,13 +303,7 @@ def _severity(signals: Signals, outlier: bool) -> Severity:
     return "high" if signals.is_input_bound(HIGHLY_INPUT_BOUND) and signals.mode != "replay" else "medium"
 
 
-def _frees_us(saving: Saving, place: StageWait) -> float:
-    """0 where the data wait that it caused says what there is to gain."""
-    return saving.frees_us if saving.of_wait_us >= MORE_THAN_CAUSED * place.cost_us else 0.0
-
-
-def _title(signals: Signals, place: StageWait, outlier: AllCalls | None, frees_us: float) -> str:
-    """`frees_us`: of each DataLoader worker, where that makes its gain."""
+def _title(signals: Signals, place: StageWait, outlier: AllCalls | None) -> str:
     part = f"{percent(place.share)} of the {_whole(signals)}"
     if outlier is not None:
         how_many = "One call" if outlier.is_one else "A few calls"
@@ -319,9 +311,6 @@ def _title(signals: Signals, place: StageWait, outlier: AllCalls | None, frees_u
         return f"{how_many} of {place.name} took {up_to}{duration(outlier.longest_us)}; the stage caused {part}"
     if signals.mode == "replay":
         return f"{place.name} takes {part}"
-    taken = signals.per_step(frees_us) or 0.0
-    if taken:
-        return f"{place.name} takes {duration(taken)} per step of each DataLoader worker, and caused {part}"
     return f"{place.name} caused {part}"
 
 

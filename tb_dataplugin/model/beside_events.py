@@ -78,9 +78,20 @@ class CollectiveFacts:
 
 @dataclass(frozen=True, slots=True)
 class CounterSeries:
-    """One series of a counter, named as in `trace_format.COUNTERS`: ``host::cpu``, ``core 0``."""
+    """One series of a counter, named as in `trace_format.COUNTERS`: ``host::cpu``, ``core 0``. A rate stands at the
+    beginning of the time that it is of, so every value holds until the next sample (`holds_until`).
+    """
 
     counter: str
     series: str
     time_ns: Int64Array  # ascending
     value: npt.NDArray[np.float64]
+
+
+def holds_until(time_ns: Int64Array) -> Int64Array:
+    """When the value of each sample ends. The last one holds for as long as the one before it."""
+    moments, place = np.unique(time_ns, return_inverse=True)
+    if not len(moments):
+        return time_ns
+    last = moments[-1] - moments[-2] if len(moments) > 1 else 1
+    return np.append(moments[1:], moments[-1] + last)[place]

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.limits import MOST_LINES
-from tb_dataplugin.model.beside_events import CounterSeries
+from tb_dataplugin.model.beside_events import CounterSeries, holds_until
 from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.words import counter_order, counter_term, series_label
 
@@ -41,7 +41,9 @@ class CounterChart:
 
 @dataclass(frozen=True, slots=True)
 class Points:
-    """Samples of a line, those of one bucket as one point; columns of equal length."""
+    """Samples of a line, those of one bucket as one point; columns of equal length. A point holds from its time until
+    that of the next one; `mean` is over that time.
+    """
 
     time_ns: Int64Array
     low: npt.NDArray[np.float64]
@@ -80,7 +82,9 @@ def _joined(name: str, lines: Sequence[CounterLine]) -> CounterLine:
 
 
 def slice_line(line: CounterLine, window: Window, points: int = MAX_POINTS) -> Points:
-    """About `points` points in `window` at most, and the nearest time on either side: a line crosses its edges."""
+    """About `points` points in `window` at most, and the nearest time on either side: of what holds at its start, and
+    until when the last value holds.
+    """
     first, last = np.searchsorted(line.time_ns, (window.start_ns, window.end_ns))
     if first > 0:
         first = np.searchsorted(line.time_ns, line.time_ns[first - 1])
@@ -91,7 +95,6 @@ def slice_line(line: CounterLine, window: Window, points: int = MAX_POINTS) -> P
         return Points(time, value, value, value)
     bucket = np.floor_divide(time, max(1, window.duration_ns // points))
     starts = np.flatnonzero(np.concatenate(([True], bucket[1:] != bucket[:-1])))
-    sizes = np.diff(starts, append=len(time))
-    middle = time[starts] + (time[starts + sizes - 1] - time[starts]) // 2
-    mean = np.add.reduceat(value, starts) / sizes
-    return Points(middle, np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts), mean)
+    held_ns = holds_until(line.time_ns)[first:last] - time
+    mean = np.add.reduceat(value * held_ns, starts) / np.add.reduceat(held_ns, starts)
+    return Points(time[starts], np.minimum.reduceat(value, starts), np.maximum.reduceat(value, starts), mean)

@@ -46,10 +46,10 @@ class Change:
     @property
     def text(self) -> str:
         """``"workers=4, transform::Blur=0.1x"``; ``"unchanged"`` for none."""
-        settings = {"workers": self.workers, "prefetch": self.prefetch, "batch": self.batch}
+        settings = {"workers": self.workers, "prefetch_factor": self.prefetch, "batch": self.batch}
         parts = [f"{name}={value}" for name, value in settings.items() if value is not None]
         parts += [] if self.in_order is None else [f"in_order={self.in_order}"]
-        parts += [] if self.pin is None else ["pin=on"]
+        parts += [] if self.pin is None else ["pin_memory=True"]
         parts += [f"{name}={factor:g}x" for name, factor in self.stages]
         parts += [f"{name}=device" for name in self.moved]
         parts += [f"{path[-1].name} itself={factor:g}x" for path, factor in self.own]
@@ -122,7 +122,7 @@ def check(change: Change, loop: Loop) -> None:
     if change.workers is not None and not 0 <= change.workers <= MOST_WORKERS:
         raise BadRequest(f"workers={change.workers} cannot be predicted; choose 0 to {MOST_WORKERS}")
     if change.prefetch is not None and not 1 <= change.prefetch <= MOST_PREFETCH:
-        raise BadRequest(f"prefetch={change.prefetch} cannot be predicted; choose 1 to {MOST_PREFETCH}")
+        raise BadRequest(f"prefetch_factor={change.prefetch} cannot be predicted; choose 1 to {MOST_PREFETCH}")
 
 
 def changed(loop: Loop, change: Change) -> Loop:

@@ -36,10 +36,10 @@ def check_known(change: Change, loop: Loop) -> None:
         if loop.batch_size is None:
             raise BadRequest("batch cannot be predicted: the capture does not say how many samples a batch has")
     if change.pin and loop.is_pinned:
-        raise BadRequest("pin=on changes nothing: the loader has pin_memory=True already")
+        raise BadRequest("pin_memory=True changes nothing: the loader has it already")
     if change.pin and not loop.pageable_ns:
         raise BadRequest(
-            "pin=on cannot be predicted: the capture has no copies from pageable memory to a device, "
+            "pin_memory=True cannot be predicted: the capture has no copies from pageable memory to a device, "
             "so it does not say what they take"
         )
 
@@ -104,6 +104,7 @@ def assumptions(loop: Loop, change: Change) -> Iterator[str]:
         )
     if change.pin:
         yield (
-            f"pin=on: the host is in copies from pageable memory for {(loop.pageable_ns or 0.0) / 1e6:.3g} ms per step."
-            " From none to all of it is the interval, half the value. The thread that pins is not part of it."
+            "pin_memory=True: the host is in copies from pageable memory for "
+            f"{(loop.pageable_ns or 0.0) / 1e6:.3g} ms per step. From none to all of it is the interval, half the "
+            "value. The thread that pins is not part of it."
         )

@@ -1,6 +1,7 @@
-// Draws a counter's lane: a line per series, and the range of the values that each point merges as a band.
+// Draws a counter's lane: a line per series, in steps, since each value holds until the next; and the range of the values
+// that a point merges as a band.
 
-import { lineLabels, valueWords } from "../model/counters";
+import { endsOf, lineLabels, valueWords } from "../model/counters";
 import type { PlacedLane } from "../model/lane-layout";
 import type { Chart, CounterLine, LaneRows } from "../model/lanes";
 import { type TimeRange, usToPx } from "../model/time-scale";
@@ -30,12 +31,13 @@ export function paintCounter(
   context.fillStyle = palette.rule;
   context.fillRect(scale.leftPx, bottom, scale.rightPx - scale.leftPx, 1);
   chart.lines.forEach((line, number) => {
-    const xs = line.time_us.map((us) => usToPx(scale, us));
+    const ends = endsOf(line.time_us);
+    const xs = line.time_us.flatMap((us, point) => [usToPx(scale, us), usToPx(scale, ends[point] ?? us)]);
     paintBand(context, xs, line, yOf, palette.rule);
     context.strokeStyle = palette["ink-muted"];
     context.lineWidth = 1.25;
     context.setLineDash([...dashOf(number)]);
-    trace(context, xs, line.mean.map(yOf));
+    trace(context, xs, twice(line.mean, yOf));
     context.stroke();
     context.setLineDash([]);
   });
@@ -101,6 +103,11 @@ function dashOf(number: number): readonly number[] {
   return DASHES[number % DASHES.length] ?? [];
 }
 
+/** The height of a value at both ends of its step. */
+function twice(values: readonly number[], yOf: (value: number) => number): number[] {
+  return values.flatMap((value) => [yOf(value), yOf(value)]);
+}
+
 function trace(context: CanvasRenderingContext2D, xs: readonly number[], ys: readonly number[]): void {
   context.beginPath();
   for (const [i, x] of xs.entries()) {
@@ -116,10 +123,11 @@ function paintBand(
   yOf: (value: number) => number,
   fill: string,
 ): void {
-  if (line.low.length !== xs.length || line.high.length !== xs.length) return;
+  const [low, high] = [twice(line.low, yOf), twice(line.high, yOf)];
+  if (low.length !== xs.length || high.length !== xs.length) return;
   context.fillStyle = fill;
-  trace(context, xs, line.high.map(yOf));
-  for (let i = xs.length - 1; i >= 0; i -= 1) context.lineTo(xs[i] ?? 0, yOf(line.low[i] ?? 0));
+  trace(context, xs, high);
+  for (let i = xs.length - 1; i >= 0; i -= 1) context.lineTo(xs[i] ?? 0, low[i] ?? 0);
   context.fill();
 }
 

@@ -124,11 +124,11 @@ export function fetchTimeline(query: TimelineQuery, signal?: AbortSignal): Promi
   return get(routeUrl("timeline", params), decodeTimeline, signal);
 }
 
-/** `change` as `writtenChange` has it; "" for the usual ones. Rejects with an AbortError when `signal` says so. */
-export function fetchWhatIf(id: string, change: string, signal: AbortSignal): Promise<Answer<WhatIf>> {
+/** `change` as `writtenChange` has it; "" for the usual ones. */
+export function fetchWhatIf(id: string, change: string): Promise<Answer<WhatIf>> {
   const url = new URL(routeUrl("what_if", { id }));
   for (const [key, value] of new URLSearchParams(change)) url.searchParams.append(key, value);
-  return get(url.href, decodeWhatIf, signal);
+  return get(url.href, decodeWhatIf);
 }
 
 export function traceUrl(id: string): string {

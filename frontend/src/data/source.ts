@@ -38,7 +38,7 @@ export interface DataSource {
   /** What to compare a capture with, of the same program. */
   suggestion(id: string): Promise<Answer<Suggestion>>;
   /** Predictions of a change, as `writtenChange` has it; a page without a server has its own set, whatever is asked for. */
-  whatIf(id: string, change: string, signal?: AbortSignal): Promise<Answer<WhatIf>>;
+  whatIf(id: string, change: string): Promise<Answer<WhatIf>>;
   trace(id: string): Promise<Answer<ArrayBuffer>>;
 }
 

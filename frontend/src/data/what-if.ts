@@ -8,6 +8,8 @@ export type Prediction = {
   /** "workers=4, transform::Blur=0.5x", with a star where the gain would be other programs' loss. */
   readonly name: string;
   readonly stepUs: Between;
+  /** Of the step as captured: negative where it would take longer. Null where other programs would have to give way. */
+  readonly savedShare: Between | null;
   readonly samplesPerS: Between | null;
   readonly waitShare: Between;
   /** Null without a device. */
@@ -43,6 +45,7 @@ function prediction(value: unknown): Prediction {
   return {
     name: textIn(value, "name"),
     stepUs,
+    savedShare: between(fields.saved_share),
     samplesPerS: between(fields.samples_per_s),
     waitShare,
     idleShare: between(fields.device_idle_share),

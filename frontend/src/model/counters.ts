@@ -16,14 +16,19 @@ export function valueWords(value: number, unit: string): string {
   return unit === "" ? significant(value) : `${significant(value, 2)}${NBSP}${unit}`;
 }
 
-/** Mean of the points within a range; of the nearest one where none is. */
+/** When the value of each point ends: it holds until the next one, the last for as long as the one before it. */
+export function endsOf(times: readonly number[]): number[] {
+  const last = times.at(-1) ?? 0;
+  return times.map((_, point) => times[point + 1] ?? last + (last - (times.at(-2) ?? last)));
+}
+
+/** Mean over the time of a range; where none of it has a value, that of the nearest point. */
 export function meanIn({ time_us, mean }: CounterLine, { startUs, endUs }: TimeRange): number | undefined {
-  const inside = mean.filter((_, point) => {
-    const us = time_us[point] ?? Number.NaN;
-    return us >= startUs && us <= endUs;
-  });
-  if (inside.length === 0) return mean[nearest(time_us, (startUs + endUs) / 2)];
-  return inside.reduce((sum, value) => sum + value, 0) / inside.length;
+  const ends = endsOf(time_us);
+  const heldUs = time_us.map((us, point) => Math.max(0, Math.min(ends[point] ?? us, endUs) - Math.max(us, startUs)));
+  const wholeUs = heldUs.reduce((sum, us) => sum + us, 0);
+  if (wholeUs === 0) return mean[heldAt(time_us, startUs)];
+  return mean.reduce((sum, value, point) => sum + value * (heldUs[point] ?? 0), 0) / wholeUs;
 }
 
 /** What each line says of the time on screen: its name, where there are several, and its mean. */
@@ -35,29 +40,26 @@ export function lineLabels({ lines, unit }: Chart, range: TimeRange): string[] {
   });
 }
 
-/** The point of the first line that is nearest to `us`; -1 where there is none. */
+/** The point of the first line whose value holds at `us`; -1 where there is none. */
 export function pointAt(chart: Chart, us: number): number {
-  const times = chart.lines[0]?.time_us ?? [];
-  return nearest(times, us);
+  return heldAt(chart.lines[0]?.time_us ?? [], us);
 }
 
-function nearest(times: readonly number[], us: number): number {
-  let low = 0;
-  let high = times.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((times[middle] ?? Infinity) >= us) high = middle;
-    else low = middle + 1;
-  }
-  if (low === 0) return times.length === 0 ? -1 : 0;
-  return us - (times[low - 1] ?? -Infinity) <= (times[low] ?? Infinity) - us ? low - 1 : low;
+/** The last point that is no later; the first one before it. */
+function heldAt(times: readonly number[], us: number): number {
+  return times.length === 0
+    ? -1
+    : Math.max(
+        0,
+        times.findLastIndex((time) => time <= us),
+      );
 }
 
 /** What all lines of a counter say at the time of the first one's point. */
 export function counterHover({ chart, title }: LaneRows, point: number): HoverInfo | null {
   const atUs = chart?.lines[0]?.time_us[point];
   if (chart === null || atUs === undefined) return null;
-  const lines = chart.lines.map((line) => lineWords(line, nearest(line.time_us, atUs), chart.unit));
+  const lines = chart.lines.map((line) => lineWords(line, heldAt(line.time_us, atUs), chart.unit));
   return { box: null, title, lines: [...lines, `at ${exactUs(atUs)}`], token: "ink-muted" };
 }
 

@@ -27,6 +27,9 @@ export const NOTHING_ASKED: Asked = {
 
 const ON_DEVICE = "=device";
 
+/** Kept beside one another: links stay short, and the table can be read. */
+const MOST_CHANGES = 8;
+
 /** "workers=4&stage=transform::Blur=0.5x"; "" for the usual changes. */
 export function writtenChange({ workers, prefetch, order, batch, pinned, stage, factor, moved }: Asked): string {
   const query = new URLSearchParams();
@@ -57,6 +60,40 @@ export function askedIn(text: string): Asked {
     moved,
     factor: cut < 0 || moved ? NOTHING_ASKED.factor : stage.slice(cut + 1).replace(/x$/, ""),
   };
+}
+
+/** Between changes in a link; in none of them, as `writtenChange` has it. */
+const BETWEEN = ";";
+const USUAL = "usual";
+
+/** Several changes in one text of a link, the newest first; null where there are none. */
+export function writtenChanges(changes: readonly string[]): string | null {
+  return changes.length === 0 ? null : changes.map((change) => change || USUAL).join(BETWEEN);
+}
+
+/** Each once. */
+export function changesIn(text: string | null): string[] {
+  const changes = (text ?? "").split(BETWEEN).filter((change) => change !== "");
+  return [...new Set(changes.map((change) => (change === USUAL ? "" : change)))].slice(0, MOST_CHANGES);
+}
+
+/** With another one asked for, which comes first; the oldest goes where there are many. */
+export function withChange(changes: readonly string[], change: string): string[] {
+  return [change, ...changes.filter((other) => other !== change)].slice(0, MOST_CHANGES);
+}
+
+/** What a change is called: as its row in the table, where it has one row. */
+export function nameOfChange(change: string): string {
+  const { workers, prefetch, order, batch, pinned, stage, factor, moved } = askedIn(change);
+  const parts = [
+    workers && `workers=${workers}`,
+    prefetch && `prefetch_factor=${prefetch}`,
+    batch && `batch=${batch}`,
+    order && `in_order=${order === "on" ? "True" : "False"}`,
+    pinned && "pin_memory=True",
+    stage && (moved ? stage + ON_DEVICE : `${stage}=${factor}x`),
+  ];
+  return parts.filter(Boolean).join(", ") || "The usual changes";
 }
 
 /** In one line, or null. */

@@ -3,6 +3,7 @@
 import { batch, type Signal } from "@preact/signals";
 import type { CaptureEntry } from "../data/runs";
 import { source } from "../data/source";
+import { changesIn, writtenChanges } from "../model/what-if";
 import {
   batchRows,
   captureId,
@@ -55,7 +56,8 @@ import {
   versionOf,
   view,
   viewsFor,
-  whatIfChange,
+  whatIfChanges,
+  whatIfs,
 } from "./atoms";
 import type { Place } from "./place";
 import { showSorts, writtenSorts } from "./sorts";
@@ -172,7 +174,7 @@ export function currentPlace(): Place {
     search: searchIn(view.value, shownStage.value).value || null,
     flat: stagesFlat.value ? "on" : null,
     sort: writtenSorts(),
-    whatIf: whatIfChange.value === "" ? "usual" : whatIfChange.value,
+    whatIf: writtenChanges(whatIfChanges.value),
   };
 }
 
@@ -209,7 +211,7 @@ export function showPlace(place: Place): void {
     searchIn(place.view, place.stage).value = place.search ?? "";
     stagesFlat.value = place.flat !== null;
     showSorts(place.view, place.stage, place.sort);
-    whatIfChange.value = place.whatIf === "usual" ? "" : place.whatIf;
+    whatIfChanges.value = changesIn(place.whatIf);
   });
 }
 
@@ -240,7 +242,8 @@ function forgetCaptureState(): void {
   if (comparison.value.kind === "ready" && comparison.value.value.outcome === "not_comparable") sideBefore.value = null;
   sideAfter.value = null;
   comparesAnyway.value = false;
-  whatIfChange.value = null;
+  whatIfChanges.value = [];
+  whatIfs.value = new Map();
 }
 
 /** Reports that stay in memory; the one that was fetched first goes. */

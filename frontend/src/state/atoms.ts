@@ -55,7 +55,6 @@ export type ComparisonState =
   | { readonly kind: "failed"; readonly key: string; readonly message: string };
 
 export type WhatIfState =
-  | { readonly kind: "none" }
   | { readonly kind: "loading" }
   | { readonly kind: "ready"; readonly value: WhatIf }
   | { readonly kind: "failed"; readonly message: string };
@@ -179,11 +178,11 @@ export const flameSearch = signal("");
 export const flameListed = signal(false);
 export const flameZoom = signal<string | null>(null);
 
-/** The change whose predictions are shown, as `writtenChange` has it: "" the usual ones; null = none were asked for. */
-export const whatIfChange = signal<string | null>(null);
+/** The changes whose predictions are shown, as `writtenChange` has them ("" the usual ones), the newest first. */
+export const whatIfChanges = signal<readonly string[]>([]);
 
-/** The last predictions, and what they are of. Kept here: printing draws every view anew, and cannot wait. */
-export const whatIf = signal<{ readonly key: string; readonly state: WhatIfState } | null>(null);
+/** Predictions of the selected capture, by `whatIfKey`. Kept here: printing draws every view anew, and cannot wait. */
+export const whatIfs = signal<ReadonlyMap<string, WhatIfState>>(new Map());
 
 /** Keys of the sides that are compared (model/sides.ts); null = what suggests itself for the selected capture. */
 export const sideBefore = signal<string | null>(null);

@@ -44,7 +44,7 @@ export type Place = {
   readonly flat: string | null;
   /** Tables of the view that somebody sorted. */
   readonly sort: string | null;
-  /** The change whose predictions are shown; "usual" for the usual ones. */
+  /** The changes whose predictions are shown (model/what-if.ts). */
   readonly whatIf: string | null;
 };
 

@@ -71,8 +71,8 @@ describe("a counter", () => {
     const layout = placeLanes({ ...model, lanes: [cpu] }, []);
     expect(layout.lanes[0]?.heightPx).toBe(CHART_ROWS * ROW_PX);
   });
-  it("tells the nearest point", () => {
-    expect([0, 3.4, 3.6, 5.1, 99].map((us) => pointAt(chart, us))).toEqual([0, 0, 1, 2, 2]);
+  it("tells the point whose value holds", () => {
+    expect([0, 3.4, 3.6, 4, 5.1, 99].map((us) => pointAt(chart, us))).toEqual([0, 0, 0, 1, 1, 2]);
     expect(pointAt({ ...chart, lines: [] }, 1)).toBe(-1);
   });
   it("says mean and spread under the pointer", () => {

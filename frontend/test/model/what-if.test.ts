@@ -1,6 +1,15 @@
 import { expect, it } from "vitest";
 import { decodeWhatIf } from "../../src/data/what-if";
-import { askedIn, NOTHING_ASKED, problemOf, writtenChange } from "../../src/model/what-if";
+import {
+  askedIn,
+  changesIn,
+  NOTHING_ASKED,
+  nameOfChange,
+  problemOf,
+  withChange,
+  writtenChange,
+  writtenChanges,
+} from "../../src/model/what-if";
 
 it("writes a change as the route takes it, and reads it back from a link", () => {
   const asked = { ...NOTHING_ASKED, workers: "4", order: "off", stage: "transform::A=B", factor: "0.25" } as const;
@@ -20,6 +29,23 @@ it("writes batches, pinned memory and a stage on the device, and reads them back
     move: "transform::A=device",
   });
   expect(askedIn(text)).toEqual(asked);
+});
+
+it("writes several changes into one text of a link, each once, and reads one of an older link", () => {
+  const changes = ["workers=1%2C2", "", writtenChange({ ...NOTHING_ASKED, stage: "transform::A;B" })];
+  expect(changesIn(writtenChanges(changes))).toEqual(changes);
+  expect([changesIn("usual"), changesIn("workers=4"), changesIn(null)]).toEqual([[""], ["workers=4"], []]);
+  expect(writtenChanges([])).toBeNull();
+  expect(withChange(["a", "b"], "b")).toEqual(["b", "a"]);
+  expect(withChange(["1", "2", "3", "4", "5", "6", "7", "8"], "9")).toEqual(["9", "1", "2", "3", "4", "5", "6", "7"]);
+});
+
+it("calls a change what its row in the table is called", () => {
+  const asked = { ...NOTHING_ASKED, workers: "4", prefetch: "8", batch: "2", order: "off", pinned: true } as const;
+  const name = "workers=4, prefetch_factor=8, batch=2, in_order=False, pin_memory=True, transform::A=0.5x";
+  expect(nameOfChange(writtenChange({ ...asked, stage: "transform::A" }))).toBe(name);
+  expect(nameOfChange(writtenChange({ ...NOTHING_ASKED, stage: "decode", moved: true }))).toBe("decode=device");
+  expect(nameOfChange("")).toBe("The usual changes");
 });
 
 it("says in one line what cannot be predicted", () => {

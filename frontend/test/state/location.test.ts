@@ -18,10 +18,11 @@ import {
   suggestion,
   unknownView,
   view,
-  whatIfChange,
+  whatIfChanges,
 } from "../../src/state/atoms";
 import { PlaceKeeper } from "../../src/state/location";
 import { type Fields, fieldsOfPlace, type Place, placeOfFields, START } from "../../src/state/place";
+import { askWhatIf, removeWhatIf } from "../../src/state/predicting";
 import { paddedSlice, suffices } from "../../src/state/timeline-loader";
 import { entry, runsOf } from "../build";
 
@@ -51,7 +52,7 @@ const PLACE: Place = {
   search: "train.py & more",
   flat: "on",
   sort: "stages.-self_us,slowest-calls.start",
-  whatIf: "workers=4&stage=read::open=0.5x",
+  whatIf: "workers=4&stage=read::open=0.5x;usual",
 };
 
 beforeEach(() => {
@@ -67,7 +68,7 @@ beforeEach(() => {
     reports.value = new Map();
     captureSearch.value = "";
     unknownView.value = null;
-    whatIfChange.value = null;
+    whatIfChanges.value = [];
     shownStage.value = null;
   });
 });
@@ -280,11 +281,12 @@ it("leaves out of a link what belongs to other views, and what stays in the addr
 it("makes an entry for a prediction, so that Back leads to the capture without it", () => {
   const { entries, keeper } = browser({ view: "overview", capture: "b" });
   const stop = keeper.start();
-  whatIfChange.value = "workers=4";
-  expect(entries).toEqual([
-    { view: "overview", capture: "b" },
-    { view: "overview", capture: "b", what_if: "workers=4" },
-  ]);
+  askWhatIf("workers=4");
+  askWhatIf("");
+  const at = { view: "overview", capture: "b" };
+  expect(entries).toEqual([at, { ...at, what_if: "workers=4" }, { ...at, what_if: "usual;workers=4" }]);
+  removeWhatIf("workers=4");
+  expect(entries.at(-1)).toEqual({ ...at, what_if: "usual" });
   stop();
 });
 

@@ -4,7 +4,7 @@ import { act } from "preact/test-utils";
 import { afterEach, expect, it, vi } from "vitest";
 import { CaptureRows } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
-import { captureRows, whatIf, whatIfChange } from "../../src/state/atoms";
+import { captureRows, whatIfChanges, whatIfs } from "../../src/state/atoms";
 import { device, gap, stage } from "../build";
 import { all, csvOf, find, open } from "../page";
 
@@ -45,6 +45,7 @@ it("does not pass the least that a step takes off as a prediction", async () => 
   const made = {
     name: "workers=4 *",
     stepUs: { value: 420_713.5, low: 1, high: 2 },
+    savedShare: null,
     samplesPerS: null,
     waitShare: { value: 0, low: 0, high: 0 },
     idleShare: null,
@@ -55,8 +56,8 @@ it("does not pass the least that a step takes off as a prediction", async () => 
   open({ loader: { wait_us: 1 }, stages: [stage(["read::a"], {})] }, "overview");
   const answer = { sentence: "s", limitTexts: [], basisText: "", predictions: [made] };
   act(() => {
-    whatIfChange.value = "workers=4";
-    whatIf.value = { key: "exp1/c 10:1\nworkers=4", state: { kind: "ready", value: answer } };
+    whatIfChanges.value = ["workers=4"];
+    whatIfs.value = new Map([["exp1/c 10:1\nworkers=4", { kind: "ready", value: answer }]]);
   });
   expect(find("what-if-table").textContent).toContain("at least");
   const lines = await csvOf("What if");

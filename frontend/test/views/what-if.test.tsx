@@ -3,7 +3,8 @@ import { afterEach, expect, it, vi } from "vitest";
 import { httpSource, useSource } from "../../src/data/source";
 import { decodeWhatIf } from "../../src/data/what-if";
 import { selectCapture } from "../../src/state/actions";
-import { isLedToWhatIf, whatIfChange } from "../../src/state/atoms";
+import { isLedToWhatIf, whatIfChanges } from "../../src/state/atoms";
+import { askWhatIf } from "../../src/state/predicting";
 import { all, find, open, plain } from "../page";
 
 const between = (value: number) => ({ value, low: value / 2, high: value * 2 });
@@ -15,6 +16,7 @@ const answer = {
     {
       name: "workers=4 *",
       step_us: between(4000),
+      saved_share: { value: 0.5, low: 0, high: 0.75 },
       samples_per_s: between(800),
       data_wait_share: between(0.1),
       limited_by: "step",
@@ -38,6 +40,13 @@ function served(status: number, body: unknown): string[] {
   };
   vi.stubGlobal("fetch", respond);
   return asked;
+}
+
+function type(field: HTMLInputElement, text: string): void {
+  act(() => {
+    field.value = text;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+  });
 }
 
 async function settle(): Promise<void> {
@@ -74,21 +83,18 @@ it("says that nothing is chosen only where nothing is", () => {
   expect(find("what-if-form").textContent).toContain("Nothing chosen");
   const field = find("what-if-DataLoader workers");
   if (!(field instanceof HTMLInputElement)) throw new Error("no field");
-  act(() => {
-    field.value = "3";
-    field.dispatchEvent(new Event("input", { bubbles: true }));
-  });
+  type(field, "3");
   expect(find("what-if-form").textContent).not.toContain("Nothing chosen");
 });
 
 it("shows the predictions that a link names", async () => {
   const asked = served(200, answer);
-  whatIfChange.value = "workers=4";
+  whatIfChanges.value = ["workers=4"];
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   await settle();
   expect(asked.some((url) => url.includes("what_if") && url.endsWith("&workers=4"))).toBe(true);
   const text = plain(find("what-if-table").textContent);
-  for (const part of ["workers=4 *", "Step, ms", "4.00", "2.00 to 8.00", "800", "10.0%", "4.00"])
+  for (const part of ["workers=4 *", "Step, ms", "4.00", "2.00 to 8.00", "50.0%", "800", "10.0%", "4.00"])
     expect(text).toContain(part);
   expect(find("what-if-now").textContent).toBe(answer.sentence);
   const notes = all("what-if-note").map((note) => note.textContent);
@@ -97,30 +103,70 @@ it("shows the predictions that a link names", async () => {
 
 it("gives a bound, and no prediction, where the gain would be other programs' loss", async () => {
   served(200, { ...answer, predictions: [{ ...answer.predictions[0], crowded: true }] });
-  whatIfChange.value = "workers=4";
+  whatIfChanges.value = ["workers=4"];
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   await settle();
   const cells = [...find("what-if-table").querySelectorAll("tbody td")].map((cell) => plain(cell.textContent));
-  expect(cells).toEqual(["–", "at least 4.00", "–", "–", "4,000"]);
+  expect(cells).toEqual(["–", "at least 4.00", "–", "–", "–", "4,000"]);
 });
 
-it("shows no answer beside a change that is typed wrong", async () => {
+it("takes no change that is typed wrong, and keeps what was predicted", async () => {
   served(200, answer);
-  whatIfChange.value = "workers=4";
+  whatIfChanges.value = ["workers=4"];
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   await settle();
   const field = find("what-if-DataLoader workers") as HTMLInputElement;
   expect(field.placeholder).toContain("0..8");
-  act(() => {
-    field.value = "abc";
-    field.dispatchEvent(new Event("input", { bubbles: true }));
+  type(field, "abc");
+  expect(find("what-if-form").querySelector<HTMLButtonElement>("button[type=submit]")?.disabled).toBe(true);
+  expect(all("what-if-table")).toHaveLength(1);
+});
+
+const lines = (): string[] =>
+  [...find("what-if-table").querySelectorAll("tbody th")].map((cell) => plain(cell.textContent));
+const asked = (): string[] => [...find("what-if-asked").querySelectorAll("li")].map((item) => plain(item.textContent));
+const predict = (): void => find("what-if-form").querySelector<HTMLButtonElement>("button[type=submit]")?.click();
+
+it("keeps predictions beside one another, the newest first, until they are removed", async () => {
+  vi.stubGlobal("fetch", (url: string) => {
+    const query = new URL(url).searchParams;
+    const made = ["0", "4"].map((workers) => ({ ...answer.predictions[0], name: `workers=${workers}` }));
+    const [first] = query.has("stage") ? [{ ...made[0], name: "transform::Blur=0.5x" }] : made.slice(1);
+    const predictions = query.get("workers") === "0..4" ? made : [first];
+    return Promise.resolve(new Response(JSON.stringify({ ...answer, predictions }), { status: 200 }));
   });
-  expect(all("what-if-table")).toEqual([]);
+  whatIfChanges.value = ["workers=4"];
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  await settle();
+  act(() => askWhatIf("stage=transform%3A%3ABlur%3D0.5x"));
+  await settle();
+  expect(lines()).toEqual(["transform::Blur=0.5x", "workers=4"]);
+  expect(asked()).toEqual(["transform::Blur=0.5x Remove", "workers=4 Remove"]);
+  act(() => askWhatIf("workers=0..4"));
+  await settle();
+  expect(lines(), "workers=4 once").toEqual(["workers=0", "workers=4", "transform::Blur=0.5x"]);
+  expect(all("what-if-note").map((note) => note.textContent)).toContain(`workers=0..4: ${answer.limit_texts[0]}`);
+  type(find("what-if-DataLoader workers") as HTMLInputElement, "7");
+  act(() => find("what-if-asked").querySelector("button")?.click());
+  expect(lines()).toEqual(["transform::Blur=0.5x", "workers=4"]);
+  expect((find("what-if-DataLoader workers") as HTMLInputElement).value, "what is typed stays").toBe("7");
+});
+
+it("asks once more for what failed when Predict is pressed again, and for nothing twice", async () => {
+  const urls = served(422, { error: "no" });
+  const asks = (): number => urls.filter((url) => url.includes("what_if")).length;
+  whatIfChanges.value = ["workers=4"];
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  await settle();
+  expect(asks()).toBe(1);
+  act(() => predict());
+  await settle();
+  expect(asks()).toBe(2);
 });
 
 it("shows the server's own line where nothing can be predicted", async () => {
   served(404, { error: "no stage was recorded" });
-  whatIfChange.value = "";
+  whatIfChanges.value = [""];
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   await settle();
   expect(find("what-if-error").textContent).toBe("no stage was recorded");
@@ -152,10 +198,10 @@ it("says in a report without predictions of this capture that they need the trac
 });
 
 it("asks for nothing of another capture that nobody asked for there", () => {
-  whatIfChange.value = "";
+  whatIfChanges.value = [""];
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   act(() => selectCapture("exp1/other"));
-  expect(whatIfChange.value).toBeNull();
+  expect(whatIfChanges.value).toEqual([]);
 });
 
 it("is not there without a training run or a loader", () => {
@@ -184,7 +230,7 @@ it("keeps the focus where it was when the answer comes, and follows the address"
   if (!(field instanceof HTMLInputElement)) throw new Error("no field");
   field.focus();
   await act(async () => {
-    whatIfChange.value = "workers=4";
+    whatIfChanges.value = ["workers=4"];
     await settle();
   });
   expect(document.activeElement).toBe(field);

@@ -4,12 +4,12 @@ idle time says what they cost (`sync_bound`, `python_pauses`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tb_dataplugin.analyses.line_work import Work
 from tb_dataplugin.findings import collecting
-from tb_dataplugin.findings.evidence import Evidence, share
+from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_examples import example
 from tb_dataplugin.findings.line_signals import StepLineSignal, interval
@@ -27,7 +27,8 @@ from tb_dataplugin.findings.step_work import (
     slow_lines,
     with_lock,
 )
-from tb_dataplugin.units import percent, plural
+from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.words import GAIN_BOUND
 
 ADVICE: Final[dict[Work, str]] = {
     "iterators": "An iterator of a DataLoader is made or dropped there, and its DataLoader workers with it. Make it "
@@ -51,6 +52,11 @@ OWN_THREAD: Final = (
     "nevertheless."
 )
 
+OF_PROFILER: Final = f"{GAIN_BOUND}_of_profiler"
+
+NO_OPERATORS: Final[frozenset[Work]] = frozenset(("iterators", "freeing", "collecting", "sleep", "waiting"))
+"""Work in which torch's profiler has nothing to record."""
+
 MOSTLY: Final = 0.5
 """Part of a line's time that loading has, from which it is what the line does."""
 
@@ -71,7 +77,12 @@ def check(signals: Signals) -> Finding | None:
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=_title(signals, lines, costs),
         advice=_loading_advice(signals, first) or ADVICE[first.work] + _own_thread(signals, first),
-        evidence=(*(_evidence(signals, line) for line in lines), *_lock_evidence(signals, fed), *saving.why),
+        evidence=(
+            *(_evidence(signals, line) for line in lines),
+            *_lock_evidence(signals, fed),
+            *saving.why,
+            *_of_profiler(signals, lines, gain),
+        ),
         gain_us_per_step=gain,
         code=example(first),
         confidence="measured" if is_known else "likely",
@@ -80,6 +91,17 @@ def check(signals: Signals) -> Finding | None:
         else "Whose call gives the thread its work that holds Python's lock is inferred "
         "from where the training thread waits for it: the stacks of that thread were not recorded.",
     )
+
+
+def _of_profiler(signals: Signals, lines: Sequence[StepLineSignal], gain_us: float | None) -> Iterator[Evidence]:
+    """A run without the profiler has no such time. Which line has how much of it is not recorded: it goes with the
+    operators, and stacks are no more than samples.
+    """
+    most = min(gain_us or 0.0, signals.profiler_us)
+    if most > 0 and not NO_OPERATORS.issuperset(line.work for line in lines):
+        part = f"up to {duration(most)} per step of this gain"
+        text = f"{part} is torch's profiler's own time, which runs without it do not have"
+        yield time(OF_PROFILER, most, text, whole="step")
 
 
 def _title(signals: Signals, lines: Sequence[StepLineSignal], costs: Sequence[float]) -> str:

@@ -167,12 +167,13 @@ def test_what_a_capture_does_not_tell_of_its_machine_is_said() -> None:
     assert not {"no_host_samples", "no_run_delay", "no_worker_costs"} & codes
 
 
-def test_the_load_of_the_host_is_summarised_over_the_window() -> None:
+def test_the_load_of_the_host_is_its_mean_over_the_time_of_the_window_for_which_each_value_holds() -> None:
+    """From 100 to 200: 20 us of 0%, 60 us of 80%, 20 us of 100%."""
     builder = TraceBuilder().step(100, 100)
     for ts, busy in ((50, 0), (120, 80), (180, 100), (250, 0)):
         builder.counter("host::cpu", ts, **{"core 0": busy})
     (found,) = capture_of(builder)["host_load"]
-    assert (found["series"], found["samples"], found["mean"], found["low"], found["high"]) == ("core 0", 2, 90, 80, 100)
+    assert (found["series"], found["samples"], found["mean"], found["low"], found["high"]) == ("core 0", 3, 68, 0, 100)
 
 
 def batches(count: int, build: int, read: int, kernel: int) -> TraceBuilder:

@@ -139,6 +139,19 @@ def test_what_the_training_thread_does_while_its_batch_lies_ready_is_its_own() -
     assert found.training.blocked_ns == found.blocked_ns == pytest.approx(1_000_000, rel=0.05)
 
 
+def test_a_finished_batch_is_on_its_way_until_it_arrives() -> None:
+    """The wait is 4 ms; the batch is built in its first, and arrives at the end of its third."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    builder.step(0, 10_000).wait(0, 4000, "wait::DataLoader").batch(0, 0, 0, 0, 1000, 3999.5, {"sample::A": (0, 990)})
+    builder.batches["arrived_us"][-1] = 3000
+    builder.sampled(*every(0.1, *[BLOCKED] * 40, *[RUNNING] * 60))
+    found = limits_of(results_of(builder.sampled(*every(0.1, *[RUNNING] * 100), pid=100))).data_wait
+    assert found is not None
+    assert found.awaited_ns == pytest.approx(1_000_000, rel=0.1)
+    assert found.arriving_ns == pytest.approx(2_000_000, rel=0.1)
+    assert found.training.blocked_ns == pytest.approx(3_000_000, rel=0.1)
+
+
 def test_of_workers_that_were_not_forked_the_lock_is_unknown() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
     builder.step(0, 10_000).wait(0, 4000, "wait::DataLoader").batch(0, 0, 0, 0, 3999, 3999.5, {"sample::A": (0, 3990)})

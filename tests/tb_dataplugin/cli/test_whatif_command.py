@@ -29,6 +29,9 @@ def test_every_number_of_workers_has_a_prediction(capture: Path, capsys: pytest.
         for name in ("step_us", "samples_per_s", "data_wait_share"):
             assert made[name]["low"] <= made[name]["value"] <= made[name]["high"]
         assert made["limited_by"]
+        saved, step = made["saved_share"], made["step_us"]
+        for share, us in (("value", "value"), ("low", "high"), ("high", "low")):
+            assert saved[share] == pytest.approx(1 - step[us] / answer["baseline"]["step_us"])
 
 
 def test_json_has_the_words_of_the_text(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,6 +86,7 @@ def test_cached_kinds_and_stages_are_one_change(capture: Path, capsys: pytest.Ca
     assert main(["whatif", str(capture), *arguments, "--format", "json"]) == 0
     (made,) = json.loads(capsys.readouterr().out)["predictions"]
     assert made["change"] == {"prefetch": 4, "in_order": False, "stages": {"transform::Blur": 0.1, "decode": 0.0}}
+    assert made["name"] == "prefetch_factor=4, in_order=False, transform::Blur=0.1x, decode=0x"  # as in the page's form
 
 
 def test_a_larger_batch_is_between_two_ends_and_says_so(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,6 +144,7 @@ def test_pinned_batches_save_between_none_and_all_of_the_copies(
     assert main(["whatif", trace, "--pin", "on", "--format", "json"]) == 0
     (made,) = json.loads(capsys.readouterr().out)["predictions"]
     assert made["change"] == {"pin": True}
+    assert made["name"] == "pin_memory=True"
     assert made["step_us"]["value"] == pytest.approx(900)  # half of 200 us
     assert made["step_us"]["low"] < 800 and made["step_us"]["high"] > 1000
     assert "pageable memory for 0.2 ms" in made["notes"][0]

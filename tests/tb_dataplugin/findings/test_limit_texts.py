@@ -48,6 +48,16 @@ def test_it_is_said_for_how_long_it_waits_for_workers_and_what_these_did() -> No
     )
 
 
+def test_what_it_is_blocked_on_is_said_where_a_finished_batch_is_on_its_way_and_why_a_stage_may_have_the_wait() -> None:
+    blocked = Side(0, 0, 0, 4_500_000, 5_500_000, 100)
+    assert limit_text(limits(blocked)).startswith("the training thread was blocked for 45.0% of it (95% interval ")
+    assert limit_text(replace(limits(blocked), arriving_ns=3_000_000)) == (
+        "the training thread was waiting for a finished batch to arrive for 30.0% of it (95% interval 21.9% to 39.6%), "
+        "blocked for 15.0%, running for 55.0%, from 100 samples of its state; stages have their parts of the data wait "
+        "by what made batches late, not by what went on meanwhile"
+    )
+
+
 def test_of_workers_that_were_not_sampled_nothing_is_said_but_the_wait_for_them() -> None:
     unknown = limits(side(2_000_000), awaited_ns=8_000_000)
     assert unknown.blocked_ns is None

@@ -18,7 +18,7 @@ from tb_dataplugin.reader import read_trace
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.timeline import slicing
-from tb_dataplugin.timeline.counters import counter_charts, slice_line
+from tb_dataplugin.timeline.counters import CounterLine, counter_charts, slice_line
 from tb_dataplugin.timeline.lanes import Label, LaneSource, TimelineSource
 from tb_dataplugin.timeline.pyramid import build_row
 from tests.trace_builder import TraceBuilder, training_run
@@ -144,6 +144,13 @@ def test_many_samples_become_few_points_that_keep_the_extremes() -> None:
     points = slice_line(chart.lines[0], Window(0, 100_000 * 1_000_000))
     assert len(points.mean) < 300
     assert points.high.max() == 42 and points.low.min() == 0
+
+
+def test_a_point_stands_where_its_first_value_begins_and_has_the_mean_over_the_time_for_which_they_hold() -> None:
+    line = CounterLine("x", np.array([0, 10, 100, 200]), np.array([5.0, 1.0, 2.0, 7.0]))
+    points = slice_line(line, Window(0, 300), points=3)
+    assert points.time_ns.tolist() == [0, 100, 200]
+    assert points.mean.tolist() == [(10 * 5 + 90 * 1) / 100, 2, 7]
 
 
 def test_counters_stand_between_workers_and_devices() -> None:

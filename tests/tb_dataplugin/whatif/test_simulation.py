@@ -179,7 +179,7 @@ def test_the_usual_changes_are_other_numbers_of_workers_and_the_longest_stages()
     [
         (Change(stages=(("transform::Foo", 0.1),)), "no stage transform::Foo"),
         (Change(workers=1000), "workers=1000"),
-        (Change(prefetch=0), "prefetch=0"),
+        (Change(prefetch=0), "prefetch_factor=0"),
     ],
 )
 def test_what_cannot_be_predicted_is_one_line(change: Change, words: str) -> None:

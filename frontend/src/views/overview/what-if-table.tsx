@@ -21,11 +21,19 @@ import { Scroll } from "../../ui/scroll";
 const NO_SAMPLES = "The number of samples per step is not known.";
 const NO_MEMORY = "The size of a batch was not recorded, or no batch is kept ready.";
 const CROWDED = "No CPU was free: see * below the table.";
+const SAVES = "Share of the step as captured; negative where a step would take longer";
 const AHEAD = "Memory of the batches that are kept ready";
 
-/** Step, rate and waits with each change; and what limits then. */
-export function Predictions({ answer: { sentence, limitTexts, basisText, predictions } }: { answer: WhatIf }) {
-  const notes = [...new Set([...limitTexts, basisText, ...predictions.flatMap((one) => one.notes)])];
+/** `name`: of the change that it answers, which may have several rows. */
+export type Answer = WhatIf & { readonly name: string };
+
+/** Step, rate and waits with each change, the newest first; and what limits then. */
+export function Predictions({ answers }: { answers: readonly Answer[] }) {
+  const [first] = answers;
+  if (first === undefined) return null;
+  const predictions = eachOnce(answers.flatMap((answer) => answer.predictions));
+  const { sentence } = answers.find((answer) => answer.predictions.some(({ crowded }) => !crowded)) ?? first;
+  const notes = [...new Set([...limitsOf(answers), first.basisText, ...predictions.flatMap((one) => one.notes)])];
   const unit = chooseTimeUnit(predictions.map(({ stepUs }) => stepUs.value));
   const bytes = chooseByteUnit(predictions.map(({ memoryBytes }) => memoryBytes ?? undefined));
   const has = {
@@ -44,6 +52,7 @@ export function Predictions({ answer: { sentence, limitTexts, basisText, predict
               <Th column="change" label="Change" numeric={false} />
               <Th column="step" label="Step" unit={unit} />
               <Th column="interval" label="90% interval" unit={unit} />
+              <Th column="saved" label="Saves" title={SAVES} />
               <Th column="rate" label="Samples/s" />
               <Th column="wait" label="Data wait" />
               {has.idle && <Th column="idle" label="Device idle" />}
@@ -65,6 +74,18 @@ export function Predictions({ answer: { sentence, limitTexts, basisText, predict
         </p>
       ))}
     </>
+  );
+}
+
+/** A change may be among several of another answer, too. */
+function eachOnce(predictions: readonly Prediction[]): Prediction[] {
+  return [...new Map(predictions.map((made) => [made.name, made])).values()];
+}
+
+/** Words about several rows name them where the table has others, too. */
+function limitsOf(answers: readonly Answer[]): string[] {
+  return answers.flatMap(({ name, limitTexts, predictions }) =>
+    limitTexts.map((text) => (answers.length > 1 && predictions.length > 1 ? `${name}: ${text}` : text)),
   );
 }
 
@@ -97,7 +118,7 @@ function PredictionLine({ made, unit, bytes, has }: PredictionProps) {
 
 type CellsProps = Pick<PredictionProps, "made" | "unit">;
 
-function Predicted({ made: { stepUs, samplesPerS, waitShare }, unit }: CellsProps) {
+function Predicted({ made: { stepUs, savedShare, samplesPerS, waitShare }, unit }: CellsProps) {
   return (
     <>
       <td class="num" data-value-us={stepUs.value} title={exactUs(stepUs.value)}>
@@ -105,6 +126,9 @@ function Predicted({ made: { stepUs, samplesPerS, waitShare }, unit }: CellsProp
       </td>
       <td class="num" data-low-us={stepUs.low} data-high-us={stepUs.high}>
         {inUnit(stepUs.low, unit)} to {inUnit(stepUs.high, unit)}
+      </td>
+      <td class="num" data-value={savedShare?.value}>
+        {savedShare === null ? UNKNOWN : formatPercent(savedShare.value)}
       </td>
       <td class="num" data-value={samplesPerS?.value}>
         {samplesPerS === null ? <Unknown reason={NO_SAMPLES} /> : significant(samplesPerS.value)}
@@ -125,6 +149,9 @@ function AtBest({ made: { stepUs }, unit }: CellsProps) {
       </td>
       <td class="num" data-low-us={stepUs.value} title={exactUs(stepUs.value)}>
         at least {inUnit(stepUs.value, unit)}
+      </td>
+      <td class="num">
+        <Unknown reason={CROWDED} />
       </td>
       <td class="num">
         <Unknown reason={CROWDED} />

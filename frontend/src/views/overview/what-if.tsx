@@ -1,43 +1,30 @@
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { Capture } from "../../contract/report";
 import { source } from "../../data/source";
 import { formatPercent } from "../../model/format";
-import { type Asked, askedIn, NOTHING_ASKED, problemOf, writtenChange } from "../../model/what-if";
-import { captureId, entry, isLedToWhatIf, versionOf, type WhatIfState, whatIf, whatIfChange } from "../../state/atoms";
+import { type Asked, askedIn, NOTHING_ASKED, nameOfChange, problemOf, writtenChange } from "../../model/what-if";
+import { captureId, isLedToWhatIf, type WhatIfState, whatIfChanges, whatIfs } from "../../state/atoms";
+import { askWhatIf, fetchWhatIfs, removeWhatIf, whatIfKey } from "../../state/predicting";
 import { Code } from "../../ui/code";
 import { Prose } from "../../ui/prose";
-import { Predictions } from "./what-if-table";
+import { type Answer, Predictions } from "./what-if-table";
 
 /** What other settings, or a faster stage, would bring. Asked for by hand: the trace is read once more for it. */
 export function WhatIfPanel({ capture }: { capture: Capture }) {
   const isLive = source().live;
-  const change = isLive ? whatIfChange.value : "";
-  const id = captureId.value;
-  const version = entry.value === null ? "" : versionOf(entry.value);
-  const key = id === null || change === null ? null : `${id} ${version}\n${change}`;
-  useEffect(() => {
-    if (change === null || id === null || key === null || isKnown(key)) return;
-    whatIf.value = { key, state: { kind: "loading" } };
-    const control = new AbortController();
-    void ask(id, change, control.signal).then((state) => {
-      if (whatIf.peek()?.key === key) whatIf.value = state.kind === "none" ? null : { key, state };
-    });
-    return () => {
-      if (whatIf.peek()?.state.kind === "loading") control.abort();
-    };
-  }, [key]);
+  const changes = isLive ? whatIfChanges.value : [""];
+  const asked = changes.map((change) => ({ change, state: whatIfs.value.get(whatIfKey(change)) }));
   const section = useRef<HTMLElement>(null);
+  useEffect(() => fetchWhatIfs(changes));
   useEffect(() => {
     if (!isLedToWhatIf.peek() || section.current === null) return;
     isLedToWhatIf.value = false;
     section.current.scrollIntoView({ block: "start" });
   }, []);
-  const state: WhatIfState = whatIf.value !== null && whatIf.value.key === key ? whatIf.value.state : { kind: "none" };
   if (capture.mode === "unannotated" && capture.loader !== undefined) return <Unpredicted />;
   if (capture.mode !== "train" || capture.loader === undefined) return null;
-  if (!isLive && state.kind !== "ready") return <NeedsTrace file={capture.file || capture.name} />;
+  if (!isLive && asked[0]?.state?.kind !== "ready") return <NeedsTrace file={capture.file || capture.name} />;
   return (
     <section data-testid="what-if" ref={section}>
       <h2>What if</h2>
@@ -50,17 +37,55 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       {capture.selection !== undefined && (
         <p data-testid="what-if-whole">Predictions are of all steps of the capture, not of the chosen ones.</p>
       )}
-      {isLive ? (
-        <ChangeForm capture={capture} change={change ?? ""}>
-          <Answer state={state} />
-        </ChangeForm>
-      ) : (
-        <>
-          <Answer state={state} />
-          <Command file={capture.file || capture.name} />
-        </>
-      )}
+      {isLive && <ChangeForm key={captureId.value} capture={capture} changes={changes} />}
+      {isLive && <AskedChanges asked={asked} />}
+      <Predictions answers={asked.flatMap(answerOf)} />
+      {!isLive && <Command file={capture.file || capture.name} />}
     </section>
+  );
+}
+
+type AskedChange = { readonly change: string; readonly state: WhatIfState | undefined };
+
+function answerOf({ change, state }: AskedChange): Answer[] {
+  return state?.kind === "ready" ? [{ name: nameOfChange(change), ...state.value }] : [];
+}
+
+/** What the table below is of, each with the way to take it away. */
+function AskedChanges({ asked }: { asked: readonly AskedChange[] }) {
+  if (asked.length === 0) return null;
+  return (
+    <ul class="what-if-asked" data-testid="what-if-asked" aria-label="Predictions asked for">
+      {asked.map(({ change, state }) => (
+        <li key={change}>
+          {nameOfChange(change)}{" "}
+          <button
+            type="button"
+            class="link"
+            aria-label={`Remove ${nameOfChange(change)}`}
+            onClick={() => removeWhatIf(change)}>
+            Remove
+          </button>
+          {state !== undefined && <Unready state={state} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Unready({ state }: { state: WhatIfState }) {
+  if (state.kind === "ready") return null;
+  if (state.kind === "loading") {
+    return (
+      <p class="muted" role="status">
+        Predicting; the first time the trace is read once more.
+      </p>
+    );
+  }
+  return (
+    <p class="error-line" role="alert" data-testid="what-if-error">
+      <Prose text={state.message} />
+    </p>
   );
 }
 
@@ -88,11 +113,6 @@ function Unpredicted() {
   );
 }
 
-function isKnown(key: string): boolean {
-  const known = whatIf.peek();
-  return known !== null && known.key === key && known.state.kind !== "failed";
-}
-
 /** Where nothing can be asked for. */
 function Command({ file }: { file: string }) {
   return (
@@ -107,24 +127,17 @@ function commandFor(file: string): string {
   return `tb-dataplugin whatif ${file} --workers 0..8 --stage NAME=0.5x`;
 }
 
-async function ask(id: string, change: string, signal: AbortSignal): Promise<WhatIfState> {
-  try {
-    const answer = await source().whatIf(id, change, signal);
-    if (answer.kind === "ready") return { kind: "ready", value: answer.value };
-    return { kind: "failed", message: answer.kind === "failed" ? answer.message : "This capture is not analysed yet." };
-  } catch {
-    return { kind: "none" }; // given up: something else was asked for
-  }
-}
+type FormProps = { readonly capture: Capture; readonly changes: readonly string[] };
 
-type FormProps = { readonly capture: Capture; readonly change: string; readonly children: ComponentChildren };
-
-/** `children`: the answer, which is of no change that is typed wrong. */
-function ChangeForm({ capture, change, children }: FormProps) {
-  const wanted = useSignal(askedIn(change));
+/** Has the newest change, also one that an address brings; what is typed stays where one is removed. */
+function ChangeForm({ capture, changes }: FormProps) {
+  const newest = changes[0] ?? "";
+  const wanted = useSignal(askedIn(newest));
+  const before = useRef(changes);
   useEffect(() => {
-    wanted.value = askedIn(change);
-  }, [change]);
+    if (changes.length > 0 && !before.current.includes(newest)) wanted.value = askedIn(newest);
+    before.current = changes;
+  }, [changes]);
   const { num_workers: workers, prefetch_factor: prefetch, batch_size: batch } = capture.loader ?? {};
   const names = [...new Set(capture.stages.flatMap(({ path }) => path.slice(-1)))].filter(
     (name) => !name.startsWith("wait::"),
@@ -136,88 +149,81 @@ function ChangeForm({ capture, change, children }: FormProps) {
   };
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (problem === null) whatIfChange.value = writtenChange(wanted.value);
+    if (problem === null) askWhatIf(writtenChange(wanted.value));
   };
   return (
-    <>
-      <form class="step-fields what-if-fields" data-testid="what-if-form" onSubmit={submit}>
-        <NumberField
-          label="DataLoader workers"
-          now={workers}
-          several="0..8"
-          text={wanted.value.workers}
-          set={(text) => set({ workers: text })}
-        />
-        <NumberField
-          label="prefetch_factor"
-          now={prefetch}
-          text={wanted.value.prefetch}
-          set={(text) => set({ prefetch: text })}
-        />
+    <form class="step-fields what-if-fields" data-testid="what-if-form" onSubmit={submit}>
+      <NumberField
+        label="DataLoader workers"
+        now={workers}
+        several="0..8"
+        text={wanted.value.workers}
+        set={(text) => set({ workers: text })}
+      />
+      <NumberField
+        label="prefetch_factor"
+        now={prefetch}
+        text={wanted.value.prefetch}
+        set={(text) => set({ prefetch: text })}
+      />
+      <label>
+        in_order{" "}
+        <select value={wanted.value.order} onChange={(event) => set({ order: orderOf(event.currentTarget.value) })}>
+          <option value="">as captured</option>
+          <option value="on">True</option>
+          <option value="off">False</option>
+        </select>
+      </label>
+      <NumberField
+        label="Samples per batch"
+        now={batch}
+        text={wanted.value.batch}
+        set={(text) => set({ batch: text })}
+      />
+      <Tick label="pin_memory" testId="what-if-pin" on={wanted.value.pinned} set={(pinned) => set({ pinned })} />
+      <label>
+        Stage{" "}
+        <select
+          data-testid="what-if-stage"
+          value={wanted.value.stage}
+          onChange={(event) => set({ stage: event.currentTarget.value })}>
+          <option value="">none</option>
+          {[...names, "transfer"].map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      {wanted.value.stage !== "" && (
+        <Tick label="on the device" testId="what-if-move" on={wanted.value.moved} set={(moved) => set({ moved })} />
+      )}
+      {wanted.value.stage !== "" && !wanted.value.moved && (
         <label>
-          in_order{" "}
-          <select value={wanted.value.order} onChange={(event) => set({ order: orderOf(event.currentTarget.value) })}>
-            <option value="">as captured</option>
-            <option value="on">True</option>
-            <option value="off">False</option>
-          </select>
+          takes{" "}
+          <input
+            type="range"
+            min="0"
+            max="2"
+            step="0.05"
+            value={wanted.value.factor}
+            onInput={(event) => set({ factor: event.currentTarget.value })}
+          />{" "}
+          <span class="tabular">{formatPercent(Number(wanted.value.factor))}</span> of its time
         </label>
-        <NumberField
-          label="Samples per batch"
-          now={batch}
-          text={wanted.value.batch}
-          set={(text) => set({ batch: text })}
-        />
-        <Tick label="pin_memory" testId="what-if-pin" on={wanted.value.pinned} set={(pinned) => set({ pinned })} />
-        <label>
-          Stage{" "}
-          <select
-            data-testid="what-if-stage"
-            value={wanted.value.stage}
-            onChange={(event) => set({ stage: event.currentTarget.value })}>
-            <option value="">none</option>
-            {[...names, "transfer"].map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        {wanted.value.stage !== "" && (
-          <Tick label="on the device" testId="what-if-move" on={wanted.value.moved} set={(moved) => set({ moved })} />
-        )}
-        {wanted.value.stage !== "" && !wanted.value.moved && (
-          <label>
-            takes{" "}
-            <input
-              type="range"
-              min="0"
-              max="2"
-              step="0.05"
-              value={wanted.value.factor}
-              onInput={(event) => set({ factor: event.currentTarget.value })}
-            />{" "}
-            <span class="tabular">{formatPercent(Number(wanted.value.factor))}</span> of its time
-          </label>
-        )}
-        <button type="submit" disabled={problem !== null}>
-          Predict
+      )}
+      <button type="submit" disabled={problem !== null}>
+        Predict
+      </button>
+      {changes.length > 0 && !changes.includes("") && (
+        <button type="button" onClick={() => askWhatIf("")}>
+          The usual changes
         </button>
-        {whatIfChange.value !== null && writtenChange(NOTHING_ASKED) !== whatIfChange.value && (
-          <button
-            type="button"
-            onClick={() => {
-              whatIfChange.value = "";
-            }}>
-            The usual changes
-          </button>
-        )}
-        <span class={problem === null ? "muted" : "error-line"} role="status">
-          {problem ?? (isNothing ? "Nothing chosen: Predict shows the usual changes." : "")}
-        </span>
-      </form>
-      {problem === null && children}
-    </>
+      )}
+      <span class={problem === null ? "muted" : "error-line"} role="status">
+        {problem ?? (isNothing ? "Nothing chosen: Predict shows the usual changes." : "")}
+      </span>
+    </form>
   );
 }
 
@@ -267,23 +273,4 @@ function Tick({ label, testId, on, set }: TickProps) {
       {label}
     </label>
   );
-}
-
-function Answer({ state }: { state: WhatIfState }) {
-  if (state.kind === "none") return null;
-  if (state.kind === "loading") {
-    return (
-      <p class="muted" role="status">
-        Predicting; the first time the trace is read once more.
-      </p>
-    );
-  }
-  if (state.kind === "failed") {
-    return (
-      <p class="error-line" role="alert" data-testid="what-if-error">
-        <Prose text={state.message} />
-      </p>
-    );
-  }
-  return <Predictions answer={state.value} />;
 }

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
+from annotate.trace_format import METADATA_KEY
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.step_work import step_sentence
 from tb_dataplugin.report.report_pb2 import Finding
-from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of, signals_of
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of, signals_of
 from tests.tb_dataplugin.findings.step_cases import (
     CALLS,
     FORWARD,
@@ -41,6 +42,20 @@ def test_a_slow_line_of_the_step_is_named_with_its_share() -> None:
     sentence = capture_of(builder).verdict.sentence
     assert "is not the bottleneck. " in sentence
     assert "of the step goes to `rec[name] = [v.item() for v in values]` in log_stats at train.py:40" in sentence
+
+
+def test_of_a_gain_it_is_said_how_much_may_be_the_profilers_own_time() -> None:
+    """300 operators of 10 us in each step of 10 ms: 3 ms of it, of which the lines may have all or nothing."""
+    builder = run([(LOGGING, 60), (MODEL, 40)])
+    assert "profiler" not in " ".join(evidence_of(finding_in(builder, "slow_step_line")))
+    builder.top_level[METADATA_KEY]["overhead"] = {"operator_us": 10.0}
+    for step in range(10):
+        for number in range(300):
+            builder.operator(10_000 * step + 500 + 30 * number, 1, "aten::item")
+    finding = finding_in(builder, "slow_step_line")
+    own = "up to 3.00 ms per step of this gain is torch's profiler's own time, which runs without it do not have"
+    assert evidence_of(finding)[-1] == own
+    assert finding.gain_us_per_step == pytest.approx(6000, rel=0.05), "the bound stays: which line has it is unknown"
 
 
 def freeing(line: str) -> TraceBuilder:
