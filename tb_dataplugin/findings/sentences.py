@@ -18,7 +18,7 @@ from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import ApartSignals
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
-from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
+from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.recording import RecordingCost, recording_cost
 from tb_dataplugin.findings.rhythm import rhythm_sentence
 from tb_dataplugin.findings.rivals import Overlap
@@ -222,7 +222,7 @@ def _limit(row: StageRow, spent: Occupancy) -> str:
         return f"For {running}, for {percent(1 - spent.cpu_ns / row.self_ns)} it was not."
     delayed, blocked = percent(spent.run_delay_ns / row.self_ns), percent(spent.blocked_ns / row.self_ns)
     return (
-        f"For {running}, for {delayed} waiting for a CPU ({DELAY_SHARED_OUT}), for {blocked} blocked by "
+        f"For {running}, for {delayed} waiting for a CPU ({DELAY_ESTIMATED}), for {blocked} blocked by "
         "storage, a lock or another process."
     )
 

@@ -18,7 +18,7 @@ from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
 from tb_dataplugin.findings.in_memory import code_for, is_in_memory
-from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
+from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.line_texts import line_text
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import containers, sequences
@@ -383,6 +383,6 @@ def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:
         return ()
     words = [f"{LIMIT_WORDS[limit]} for {percent(part)}" for limit, part in parts.items() if part >= LIMIT_WORTH_A_WORD]
     words[0] += " of its self time"
-    text = f"{', '.join(words)}{f' ({DELAY_SHARED_OUT})' if parts.get('no_cpu', 0.0) >= LIMIT_WORTH_A_WORD else ''}"
+    text = f"{', '.join(words)}{f' ({DELAY_ESTIMATED})' if parts.get('no_cpu', 0.0) >= LIMIT_WORTH_A_WORD else ''}"
     limit = next(iter(parts)) if use.limited_by is None else use.limited_by
     return (share(f"limited_by_{limit}", parts[limit], "self time", text, row.stage.name),)

@@ -84,7 +84,7 @@ def test_how_self_time_divides_is_said() -> None:
     stages = capture_of(input_bound(run_delay=0.0)).stages
     (slow,) = (stage for stage in stages if stage.label == "Slow")
     assert slow.limited_by_text.startswith("For 100% of its self time it was running on a CPU")
-    estimate = "an estimate: what its threads waited for a CPU, divided among their stages by CPU time"
+    estimate = "an estimate, from what its threads were seen to wait for"
     assert f"0% waiting for a CPU ({estimate})" in slow.limited_by_text
 
 
