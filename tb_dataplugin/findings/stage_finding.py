@@ -21,7 +21,7 @@ from tb_dataplugin.findings.in_memory import code_for, is_in_memory
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.line_texts import line_text
 from tb_dataplugin.findings.saving import Saving, saved_without
-from tb_dataplugin.findings.sequence import containers, sequences
+from tb_dataplugin.findings.sequence import Step, containers, sequences, shrunk_after
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
@@ -131,13 +131,15 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
     calls, most = AllCalls.of(rows), _most_known(rows)
     hint = "" if signals.lock_limits_wait or most is None else _hint(signals, most)
     outlier = calls is not None and calls.are_few(signals)
-    saving = saved_without(signals, rows, place.cost_us)
+    later = shrunk_after(signals.stages, stage)
+    goes = 1.0 if later is None or later.ratio is None else 1 - later.ratio
+    saving = saved_without(signals, rows, place.cost_us, goes)
     gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
     return Finding(
         severity=_severity(signals, outlier)
         if leads
         else severity(signals, _per_step(signals, gain, saving), otherwise_us=0.0),
-        title=_title(signals, place, calls if outlier else None, _frees_us(saving, place)),
+        title=_title(signals, place, calls if outlier else None, _takes_us(saving, place, goes)),
         advice=OUTLIER_ADVICE if outlier else _with_hint(signals, stage, most, hint),
         stage=place.name,
         gain_us_per_step=gain,
@@ -148,6 +150,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
             *_parents(stage, rows),
             *_same_file(signals, stage),
             *(_use_of_time(most) if most is not None else ()),
+            *_order(later, gain),
             *(() if gain is None else saving.why),
             *_lock_alone(signals, stage, gain),
         ),
@@ -238,18 +241,15 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if any(path[-1] == stage for path in containers(signals.stages)):
         return f"This is time in {stage.label} itself, outside the transforms inside it{_where(signals, stage)}"
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
-    advice = _line_advice(signals, stage) or advice
     own = next((step for step in steps if step.calls.stage == stage), None)
-    if own is None:
-        return advice
-    if own.shrinks and has_pictures(signals):
+    if own is not None and own.shrinks and has_pictures(signals):
         return (
             f"It keeps {percent(own.ratio)} of its input: decode only that part, with a decoder that crops or scales "
             "while it decodes, or use a faster implementation."
         )
-    later = next((step for step in steps if step.shrinks and own.calls in step.before), None)
+    later = shrunk_after(signals.stages, stage)
     if later is None:
-        return advice
+        return _line_advice(signals, stage) or advice
     return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input."
 
 
@@ -305,13 +305,23 @@ def _severity(signals: Signals, outlier: bool) -> Severity:
     return "high" if signals.is_input_bound(HIGHLY_INPUT_BOUND) and signals.mode != "replay" else "medium"
 
 
-def _frees_us(saving: Saving, place: StageWait) -> float:
-    """0 where the data wait that it caused says what there is to gain."""
-    return saving.frees_us if saving.of_wait_us >= MORE_THAN_CAUSED * place.cost_us else 0.0
+def _takes_us(saving: Saving, place: StageWait, goes: float) -> float:
+    """Of each DataLoader worker; 0 where the data wait that it caused says what there is to gain. `goes`: the part of
+    the stage that the saving is without.
+    """
+    return saving.frees_us / goes if saving.of_wait_us >= MORE_THAN_CAUSED * goes * place.cost_us else 0.0
 
 
-def _title(signals: Signals, place: StageWait, outlier: AllCalls | None, frees_us: float) -> str:
-    """`frees_us`: of each DataLoader worker, where that makes its gain."""
+def _order(later: Step | None, gain_us: float | None) -> Iterator[Evidence]:
+    """What a gain is of that another order brings."""
+    if later is not None and later.ratio is not None and gain_us is not None:
+        kept, name = percent(later.ratio), later.calls.stage.name
+        text = f"after {later.calls.stage.label} {kept} of its work is left: the bound is without the other part alone"
+        yield share("bytes_kept", later.ratio, "bytes", text, name)
+
+
+def _title(signals: Signals, place: StageWait, outlier: AllCalls | None, takes_us: float) -> str:
+    """`takes_us`: of each DataLoader worker, where that makes its gain."""
     part = f"{percent(place.share)} of the {_whole(signals)}"
     if outlier is not None:
         how_many = "One call" if outlier.is_one else "A few calls"
@@ -319,7 +329,7 @@ def _title(signals: Signals, place: StageWait, outlier: AllCalls | None, frees_u
         return f"{how_many} of {place.name} took {up_to}{duration(outlier.longest_us)}; the stage caused {part}"
     if signals.mode == "replay":
         return f"{place.name} takes {part}"
-    taken = signals.per_step(frees_us) or 0.0
+    taken = signals.per_step(takes_us) or 0.0
     if taken:
         return f"{place.name} takes {duration(taken)} per step of each DataLoader worker, and caused {part}"
     return f"{place.name} caused {part}"
