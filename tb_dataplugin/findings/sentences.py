@@ -51,6 +51,7 @@ class Sentences:
     selection: str = ""
     headspace: str = ""
     gains: str = ""
+    gains_of: str = ""
     quiet_workers: str = ""
     recording: RecordingCost | None = None
     apart: str = ""
@@ -68,6 +69,7 @@ def say(
     return Sentences(
         findings=_findings(results, verdict, findings),
         gains=_gains(overlap),
+        gains_of=next((named.gain.long_step for named in findings if named.gain.long_step), ""),
         wait=_wait(results),
         steady=steady_sentence(results.steady) if results.steady else "",
         stages=_stages(results),
