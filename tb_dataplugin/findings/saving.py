@@ -163,13 +163,18 @@ def _in_the_long_run(signals: Signals) -> float:
     return max(1.0, signals.workers.taken_per_built) if signals.workers else 1.0
 
 
+def workers_have_its_cpus(signals: Signals) -> bool:
+    """The training step waits for CPUs, and DataLoader workers use some: less of that makes it shorter."""
+    return signals.taken is not None and signals.taken.delayed >= INPUT_BOUND and signals.taken.workers_us > 0
+
+
 def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     """By how much the training step itself would be shorter, at most, had it the CPU time of these calls in DataLoader
     workers: by no more than that time. Other programs would take their part of what is set free. 0 where too little of
     the step waits for a CPU to be sure of it.
     """
     taken = signals.taken
-    if taken is None or taken.delayed < INPUT_BOUND or not taken.workers_us:
+    if taken is None or not workers_have_its_cpus(signals):
         return 0.0
     used = sum(row.self_us if row.cpu_use is None else row.cpu_use.cpu_us for row in rows)
     return min(taken.saved_us(used / taken.workers_us), used * taken.by_workers)

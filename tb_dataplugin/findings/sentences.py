@@ -63,8 +63,10 @@ def say(
     findings: Sequence[NamedFinding],
     overlap: Overlap | None = None,
     apart: ApartSignals | None = None,
+    *,
+    gives_cpus: bool = False,
 ) -> Sentences:
-    """`overlap`: of findings that save the same."""
+    """`overlap`: of findings that save the same. `gives_cpus`: as of `worker_sentence`."""
     devices = zip(results.devices, results.attribution.devices, strict=True)
     return Sentences(
         findings=_findings(results, verdict, findings),
@@ -84,6 +86,7 @@ def say(
                 _built_share(results),
                 _which(results, summary),
                 _of_loop(results, summary, apart),
+                gives_cpus=gives_cpus,
             )
             for summary in results.worker_summaries
         ),
