@@ -34,7 +34,7 @@ LEAST_SAMPLES: Final = 10
 LEAST_SEEN: Final = 0.5
 """Share of a stage's time between samples of its thread, from which these stand for all of it."""
 
-OPEN: Final = 1 / 3
+OPEN: Final = 0.25
 """Share of a stage's self time that may be either waiting for a CPU or blocked, from which neither is known."""
 
 
