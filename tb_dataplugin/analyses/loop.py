@@ -67,7 +67,7 @@ def find_loop(
         stages=stages,
         costs=costs,
         limits=None if isinstance(limits, Unavailable) else limits,
-        occupancy=find_occupancies(trace, tree, stages, costs),
+        occupancy=find_occupancies(trace, window, tree, stages, costs),
         apart_by_stage_ns=_taken_away(whole.attribution.by_stage, apart.waits),
         apart_idle_ns=_idle(whole.attribution, apart.waits),
     )

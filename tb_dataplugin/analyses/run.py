@@ -108,7 +108,7 @@ def _find_whole(trace: Trace, window: Window, options: AnalysisOptions, reasons:
     stages = with_wrappers(stages, trace, window, attribution.wrapped)
     costs = reasons.known("costs", find_worker_costs(trace, tree, window))
     limits = reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs))
-    occupancy = find_occupancies(trace, tree, stages, costs)
+    occupancy = find_occupancies(trace, window, tree, stages, costs)
     loop = Loop(NOTHING, window.duration_ns, loader, attribution, stages, costs, limits, occupancy)
     return _Whole(tree, steps, devices, workers, loop)
 

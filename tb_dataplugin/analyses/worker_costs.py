@@ -57,11 +57,6 @@ class WorkerCosts:
         return max(0.0, 1.0 - self.cpu - self.run_delay)
 
     @property
-    def delay_per_cpu(self) -> float | None:
-        """Time waiting for a CPU for each of running."""
-        return self.run_delay / self.cpu if self.run_delay is not None and self.cpu else None
-
-    @property
     def threads(self) -> float | None:
         """CPU time of the whole process over that of its main thread, without what sending batches may have taken: 1
         means no hidden threads.

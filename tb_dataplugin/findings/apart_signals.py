@@ -100,6 +100,11 @@ class ApartSignals:
         return 2 * self.wait_us > self.whole_us
 
     @property
+    def has_repeated_starts(self) -> bool:
+        """Of epochs after the first, which are a part of each step in the long run."""
+        return self.starts is not None and self.starts.repeated > 0
+
+    @property
     def worth_a_word(self) -> ApartSignals:
         """Without those parts that have next to nothing of the window."""
         least = WORTH_A_WORD * self.window_us

@@ -40,6 +40,8 @@ class _Step:
 
     us: float
     loop: Loop
+    without_starts: bool
+    """The loop's step is not that of the window, which has its part of epochs' starts."""
 
     @property
     def now_us(self) -> float:
@@ -51,7 +53,8 @@ class _Step:
 
     def text(self, how: str, change: Change) -> str:
         steps = f"{how} {duration(self.us)} per step {_words(change)}"
-        return f"{steps}, and it takes {duration(self.now_us)} now"
+        both = ", both without starts of epochs" if self.without_starts else ""
+        return f"{steps}, and it takes {duration(self.now_us)} now{both}"
 
     def evidence(self, how: str, change: Change) -> Evidence:
         return time(GAIN_BOUND, self.us, f"`tb-dataplugin whatif` predicts {self.text(how, change)}")
@@ -60,8 +63,9 @@ class _Step:
 class Foresight:
     """The model is fitted when it is first asked: many captures have no finding that it knows of."""
 
-    def __init__(self, results: Results) -> None:
-        self._results = results
+    def __init__(self, results: Results, *, has_starts: bool = False) -> None:
+        """`has_starts`: of epochs after the first, in the window."""
+        self._results, self._has_starts = results, has_starts
 
     @cached_property
     def _loop(self) -> Loop | None:
@@ -97,7 +101,7 @@ class Foresight:
         if self._loop is None or change == Change():
             return None
         with suppress(BadRequest):
-            return _Step(soonest_us(self._loop, change).value, self._loop)
+            return self._step(soonest_us(self._loop, change).value, self._loop)
         return None
 
     def _least(self, change: Change, allowed_us: float) -> _Step | None:
@@ -107,11 +111,14 @@ class Foresight:
         if self._loop is None:
             return None
         with suppress(BadRequest):
-            if _Step(soonest_us(self._loop, change).low, self._loop).saved_us >= allowed_us:
+            if self._step(soonest_us(self._loop, change).low, self._loop).saved_us >= allowed_us:
                 return None  # the interval reaches further still
-            least = _Step(least_us(self._loop, change), self._loop)
+            least = self._step(least_us(self._loop, change), self._loop)
             return None if least.saved_us >= allowed_us else least
         return None
+
+    def _step(self, us: float, loop: Loop) -> _Step:
+        return _Step(us, loop, self._has_starts)
 
     def _known(self, change: Change) -> Change:
         """Without stages that no batch of the loop spent time in."""

@@ -43,6 +43,8 @@ class Gain:
     """ "36.7% of a step of 131 ms"; "" without a share."""
     of_wait: bool = False
     """What it saves is data wait of steps."""
+    long_step: str = ""
+    """That step, with how it differs from the mean step of the window; "" where it is that."""
 
 
 NO_GAIN: Final = Gain(None, None, None, None, None, None, "nothing to gain")
@@ -78,10 +80,10 @@ def gain_of(
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    it = "it" if _is_mean_step(signals, long_us) else name
-    text = f"saves up to {bound} ({percent(step_share)} of {it}{faster})"
-    of_step = f"{percent(step_share)} of {name}"
-    return Gain(us_per_step, high, step_share, speedup, whole, signals.loop_share(whole), text, of_step, of_wait)
+    long_step = "" if _is_mean_step(signals, long_us) else name
+    text = f"saves up to {bound} ({percent(step_share)} of {long_step or 'it'}{faster})"
+    of_step, share = f"{percent(step_share)} of {name}", signals.loop_share(whole)
+    return Gain(us_per_step, high, step_share, speedup, whole, share, text, of_step, of_wait, long_step)
 
 
 def _long_step(signals: Signals, step_us: float) -> tuple[float, str]:

@@ -20,7 +20,7 @@ NAMES: Final = {
     "running": "running",
 }
 
-DELAY_SHARED_OUT: Final = "an estimate: what its threads waited for a CPU, divided among their stages by CPU time"
+DELAY_ESTIMATED: Final = "an estimate, from what its threads were seen to wait for"
 """Where a stage's waiting for a CPU comes from: `occupancy`."""
 
 

@@ -103,7 +103,7 @@ def read_signals(results: Results) -> Signals:
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
         kept_loads=find_kept_loads(results),
-        foresight=Foresight(results),
+        foresight=Foresight(results, has_starts=apart is not None and apart.has_repeated_starts),
         restarts=read_restarts(results),
         looks=read_looks(results),
         uneven=_uneven(results.uneven),

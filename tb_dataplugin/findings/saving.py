@@ -59,7 +59,7 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
         return Saving(caused)
     if rows and all(row.stage.kind in IN_TRAINING_THREAD for row in rows):
         saving = _with_way(signals, until_workers_limit(signals, caused))
-        foreseen = _foreseen(signals, _shorter(rows, 1 - part), saving.us, most_saved_us(signals))
+        foreseen = _foreseen(signals, _shorter(rows, 1 - part), saving.us, signals.wait_cost_us)
         return Saving(foreseen.ratio * saving.us, (*saving.why, *foreseen.why))
     building = part * sum(row.self_us for row in rows) / signals.num_workers * _in_the_long_run(signals)
     saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
@@ -68,13 +68,24 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     given_back = given_back if given_back >= WORTH_SAYING * signals.loop_us else 0.0
     saved = min(saved, most)
     foreseen = _foreseen(signals, _shorter(rows, 1 - part), saved + given_back, most_saved_us(signals))
-    saved, given_back = (foreseen.ratio * us for us in (saved, given_back))
+    saved, given_back = _divided(signals, foreseen.ratio, saved, given_back)
     if duration(saved + given_back) == duration(caused):
         return Saving(caused)
     given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
-    frees = building if duration(saved) != duration(caused) else 0.0
+    frees = building if duration(saved) != duration(caused) and saved <= max(caused, building) else 0.0
     why = (_derivation(signals, saved, building, frees, given_back), *foreseen.why)
     return Saving(saved + given_back, why, given_back)
+
+
+def _divided(signals: Signals, ratio: float, saved_us: float, given_back_us: float) -> tuple[float, float]:
+    """Of a gain that `whatif` knows better, the data wait and what the step itself gets. What it expects beyond the
+    capture's own is the step's, as far as that may get so much, and only then more data wait.
+    """
+    whole = ratio * (saved_us + given_back_us)
+    if ratio <= 1:
+        return ratio * saved_us, ratio * given_back_us
+    of_step = min(whole - saved_us, _most_of_step_us(signals))
+    return whole - of_step, of_step
 
 
 def _shorter(rows: Iterable[StageCalls], left: float) -> Change:
@@ -150,13 +161,18 @@ def _in_the_long_run(signals: Signals) -> float:
     return max(1.0, signals.workers.taken_per_built) if signals.workers else 1.0
 
 
+def workers_have_its_cpus(signals: Signals) -> bool:
+    """The training step waits for CPUs, and DataLoader workers use some: less of that makes it shorter."""
+    return signals.taken is not None and signals.taken.delayed >= INPUT_BOUND and signals.taken.workers_us > 0
+
+
 def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     """By how much the training step itself would be shorter, at most, had it the CPU time of these calls in DataLoader
     workers: by no more than that time. Other programs would take their part of what is set free. 0 where too little of
     the step waits for a CPU to be sure of it.
     """
     taken = signals.taken
-    if taken is None or taken.delayed < INPUT_BOUND or not taken.workers_us:
+    if taken is None or not workers_have_its_cpus(signals):
         return 0.0
     used = sum(row.self_us if row.cpu_use is None else row.cpu_use.cpu_us for row in rows)
     return min(taken.saved_us(used / taken.workers_us), used * taken.by_workers)
@@ -173,8 +189,11 @@ def most_saved_us(signals: Signals) -> float:
     """What all changes together save of the window, at most: the data wait, and what the step itself would get of the
     DataLoader workers' CPU time.
     """
-    of_step = 0.0 if signals.taken is None else signals.taken.saved_us(1.0)
-    return (signals.wait_cost_us or 0.0) + of_step
+    return (signals.wait_cost_us or 0.0) + _most_of_step_us(signals)
+
+
+def _most_of_step_us(signals: Signals) -> float:
+    return 0.0 if signals.taken is None else signals.taken.saved_us(1.0)
 
 
 def _derivation(signals: Signals, saved: float, building: float, frees: float, given_back: float) -> Evidence:
@@ -204,7 +223,7 @@ def saved_on_the_way(signals: Signals, transfer: StageWait, remains_us: float) -
     most = min(cost, transfer.cost_us) if is_own else most
     saved = max(0.0, most - remains_us)
     left = 1 - saved / most if most else 1.0
-    foreseen = _foreseen(signals, Change(stages=((TRANSFER, left),)), saved, most_saved_us(signals))
+    foreseen = _foreseen(signals, Change(stages=((TRANSFER, left),)), saved, cost)
     saved *= foreseen.ratio
     if workers is None or is_own:
         return Saving(saved, foreseen.why)

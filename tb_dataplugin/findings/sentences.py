@@ -18,7 +18,7 @@ from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import ApartSignals
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
-from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
+from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.recording import RecordingCost, recording_cost
 from tb_dataplugin.findings.rhythm import rhythm_sentence
 from tb_dataplugin.findings.rivals import Overlap
@@ -51,6 +51,7 @@ class Sentences:
     selection: str = ""
     headspace: str = ""
     gains: str = ""
+    gains_of: str = ""
     quiet_workers: str = ""
     recording: RecordingCost | None = None
     apart: str = ""
@@ -62,12 +63,15 @@ def say(
     findings: Sequence[NamedFinding],
     overlap: Overlap | None = None,
     apart: ApartSignals | None = None,
+    *,
+    gives_cpus: bool = False,
 ) -> Sentences:
-    """`overlap`: of findings that save the same."""
+    """`overlap`: of findings that save the same. `gives_cpus`: as of `worker_sentence`."""
     devices = zip(results.devices, results.attribution.devices, strict=True)
     return Sentences(
         findings=_findings(results, verdict, findings),
         gains=_gains(overlap),
+        gains_of=next((named.gain.long_step for named in findings if named.gain.long_step), ""),
         wait=_wait(results),
         steady=steady_sentence(results.steady) if results.steady else "",
         stages=_stages(results),
@@ -82,6 +86,7 @@ def say(
                 _built_share(results),
                 _which(results, summary),
                 _of_loop(results, summary, apart),
+                gives_cpus=gives_cpus,
             )
             for summary in results.worker_summaries
         ),
@@ -222,7 +227,7 @@ def _limit(row: StageRow, spent: Occupancy) -> str:
         return f"For {running}, for {percent(1 - spent.cpu_ns / row.self_ns)} it was not."
     delayed, blocked = percent(spent.run_delay_ns / row.self_ns), percent(spent.blocked_ns / row.self_ns)
     return (
-        f"For {running}, for {delayed} waiting for a CPU ({DELAY_SHARED_OUT}), for {blocked} blocked by "
+        f"For {running}, for {delayed} waiting for a CPU ({DELAY_ESTIMATED}), for {blocked} blocked by "
         "storage, a lock or another process."
     )
 

@@ -18,10 +18,10 @@ from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
 from tb_dataplugin.findings.in_memory import code_for, is_in_memory
-from tb_dataplugin.findings.limit_texts import DELAY_SHARED_OUT
+from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.line_texts import line_text
 from tb_dataplugin.findings.saving import Saving, saved_without
-from tb_dataplugin.findings.sequence import containers, sequences
+from tb_dataplugin.findings.sequence import Step, containers, sequences, shrunk_after
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
@@ -129,7 +129,9 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
     calls, most = AllCalls.of(rows), _most_known(rows)
     hint = "" if signals.lock_limits_wait or most is None else _hint(signals, most)
     outlier = calls is not None and calls.are_few(signals)
-    saving = saved_without(signals, rows, place.cost_us)
+    later = shrunk_after(signals.stages, stage)
+    goes = 1.0 if later is None or later.ratio is None else 1 - later.ratio
+    saving = saved_without(signals, rows, place.cost_us, goes)
     gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
     return Finding(
         severity=_severity(signals, outlier)
@@ -146,6 +148,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
             *_parents(stage, rows),
             *_same_file(signals, stage),
             *(_use_of_time(most) if most is not None else ()),
+            *_order(later, gain),
             *(() if gain is None else saving.why),
             *_lock_alone(signals, stage, gain),
         ),
@@ -236,18 +239,15 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if any(path[-1] == stage for path in containers(signals.stages)):
         return f"This is time in {stage.label} itself, outside the transforms inside it{_where(signals, stage)}"
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
-    advice = _line_advice(signals, stage) or advice
     own = next((step for step in steps if step.calls.stage == stage), None)
-    if own is None:
-        return advice
-    if own.shrinks and has_pictures(signals):
+    if own is not None and own.shrinks and has_pictures(signals):
         return (
             f"It keeps {percent(own.ratio)} of its input: decode only that part, with a decoder that crops or scales "
             "while it decodes, or use a faster implementation."
         )
-    later = next((step for step in steps if step.shrinks and own.calls in step.before), None)
+    later = shrunk_after(signals.stages, stage)
     if later is None:
-        return advice
+        return _line_advice(signals, stage) or advice
     return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input."
 
 
@@ -301,6 +301,14 @@ def _severity(signals: Signals, outlier: bool) -> Severity:
     if outlier:
         return "low"
     return "high" if signals.is_input_bound(HIGHLY_INPUT_BOUND) and signals.mode != "replay" else "medium"
+
+
+def _order(later: Step | None, gain_us: float | None) -> Iterator[Evidence]:
+    """What a gain is of that another order brings."""
+    if later is not None and later.ratio is not None and gain_us is not None:
+        kept, name = percent(later.ratio), later.calls.stage.name
+        text = f"after {later.calls.stage.label} {kept} of its work is left: the bound is without the other part alone"
+        yield share("bytes_kept", later.ratio, "bytes", text, name)
 
 
 def _title(signals: Signals, place: StageWait, outlier: AllCalls | None) -> str:
@@ -372,6 +380,6 @@ def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:
         return ()
     words = [f"{LIMIT_WORDS[limit]} for {percent(part)}" for limit, part in parts.items() if part >= LIMIT_WORTH_A_WORD]
     words[0] += " of its self time"
-    text = f"{', '.join(words)}{f' ({DELAY_SHARED_OUT})' if parts.get('no_cpu', 0.0) >= LIMIT_WORTH_A_WORD else ''}"
+    text = f"{', '.join(words)}{f' ({DELAY_ESTIMATED})' if parts.get('no_cpu', 0.0) >= LIMIT_WORTH_A_WORD else ''}"
     limit = next(iter(parts)) if use.limited_by is None else use.limited_by
     return (share(f"limited_by_{limit}", parts[limit], "self time", text, row.stage.name),)

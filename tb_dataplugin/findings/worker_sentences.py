@@ -40,9 +40,12 @@ def worker_sentence(
     built_share: float | None = None,
     loader: LoaderInfo | None = None,
     loop: LoopShare | None = None,
+    *,
+    gives_cpus: bool = False,
 ) -> str:
     """`built_share`: of the data wait, what the stages that build batches caused; None where that is not known.
     `loader`: whose workers they are, where there are several DataLoaders. `loop`: where something is told apart.
+    `gives_cpus`: the step waits for CPUs that they have.
     """
     busy = summary.busy_ns / summary.alive_ns if summary.alive_ns else 0.0
     wait = None if summary.wait_ns is None else summary.wait_ns / window.duration_ns
@@ -53,7 +56,8 @@ def worker_sentence(
     whole = "the window" if lived_through else "its lifetime" if summary.workers == 1 else "their lifetimes"
     are = "is" if summary.workers == 1 else "are"
     span = "the rest of the window" if loop is not None else "it" if lived_through else "the window"
-    balance = _balance(summary, busy, wait, span if loader is None else f"{span} for its batches", built_share)
+    span = span if loader is None else f"{span} for its batches"
+    balance = _balance(summary, busy, wait, span, built_share, gives_cpus)
     without = f"Without {loop.left_out}, " if loop is not None else ""
     return f"{without}{who} {are} busy {percent(busy)} of {whole}{balance}.{_uneven(summary)}"
 
@@ -76,7 +80,9 @@ def quiet_sentence(summaries: Sequence[WorkerSummary]) -> str:
     return f"Not listed: {who} of {whose} without batches in this window."
 
 
-def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str, built_share: float | None) -> str:
+def _balance(
+    summary: WorkerSummary, busy: float, wait: float | None, whole: str, built_share: float | None, gives_cpus: bool
+) -> str:
     """How busy they are against how long the training thread waits: the four corners, and what lies between."""
     if wait is None:
         return ""
@@ -95,14 +101,15 @@ def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str
         return f" and the training thread {waits}, but {ready}"
     if busy >= WORKERS_BUSY:
         still = "still " if wait >= HIGHLY_INPUT_BOUND else ""
-        return f" and the training thread {still}{waits}: {cannot_keep_up(they, wait)}"
+        return f" and the training thread {still}{waits}: {cannot_keep_up(they, wait, gives_cpus=gives_cpus)}"
     if busy < WORKERS_SPARE:
         return f", yet the training thread {waits}: more DataLoader workers would not shorten the data wait"
     return f" and the training thread {waits}"
 
 
-def cannot_keep_up(they: str, wait: float) -> str:
-    """In proportion to the data wait, a share of the time: faster workers save no more than it.
+def cannot_keep_up(they: str, wait: float, *, gives_cpus: bool = False) -> str:
+    """In proportion to the data wait, a share of the time: faster workers save no more than it, and what they give the
+    step of CPUs that it waits for.
 
     Args:
         they: "it" or "they".
@@ -110,7 +117,8 @@ def cannot_keep_up(they: str, wait: float) -> str:
     if wait >= HIGHLY_INPUT_BOUND:
         return f"{they} cannot keep up"
     keep = "keeps" if they == "it" else "keep"
-    return f"{they} nearly {keep} up, and faster batches save at most that"
+    besides = " plus the CPU time that the step gets back (see Findings)" if gives_cpus else ""
+    return f"{they} nearly {keep} up, and faster batches save at most that{besides}"
 
 
 def _uneven(summary: WorkerSummary) -> str:

@@ -56,6 +56,37 @@ class SampledThread:
         share: npt.NDArray[np.float64] = waited / np.maximum(around, 1)
         return share
 
+    @property
+    def counts(self) -> bool:
+        """False: a kernel that counts neither."""
+        return bool(self.cpu_ns.any() or self.delay_ns.any())
+
+    @property
+    def blocked_between_ns(self) -> Int64Array:
+        """Between each sample and the next, what the thread neither ran nor waited for a CPU, at most."""
+        length, carried = np.diff(self.time_ns), self._carried_ns
+        return length - (self.cpu_ns + self.delay_ns)[1:] - carried[1:] + carried[:-1] if self.counts else length
+
+    @property
+    def delay_between_ns(self) -> Int64Array:
+        """The same, what it waited for a CPU at most: of a wait that began there all that fits."""
+        length, later = np.diff(self.time_ns), self._carried_ns[1:]
+        if not self.counts:
+            return length
+        room = length - self.cpu_ns[1:]
+        crossing = np.where(later > 0, later + np.append(room[1:], 0), 0)
+        return np.clip(self.delay_ns[1:] + crossing, 0, np.maximum(0, room))
+
+    @property
+    def _carried_ns(self) -> Int64Array:
+        """What is counted at each sample, or later, and was before it. A wait for a CPU is counted when it is over, and
+        may then be longer than the time since the sample before.
+        """
+        more = (self.cpu_ns + self.delay_ns)[1:] - np.diff(self.time_ns)
+        later = np.cumsum(np.concatenate(([0], more[::-1])))
+        carried: Int64Array = (later - np.minimum.accumulate(later))[::-1]
+        return carried
+
 
 @dataclass(frozen=True, slots=True)
 class ThreadSamples:

@@ -163,10 +163,6 @@ class ThreadCosts:
     gc_ns: int | None = None
     process_cpu_ns: int | None = None
 
-    @property
-    def delay_per_cpu(self) -> float | None:
-        return self.run_delay_ns / self.cpu_ns if self.cpu_ns else None
-
 
 @dataclass(frozen=True, slots=True)
 class Replayed:

@@ -101,6 +101,7 @@ def _steps(table: StepTable, sawtooth: Sawtooth | None, sentences: Sentences) ->
         p95_us=us(table.p95_ns),
         items=_step_items(table),
         sawtooth=_sawtooth(sawtooth, sentences) if sawtooth else None,
+        gains_of=sentences.gains_of,
     )
 
 

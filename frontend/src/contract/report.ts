@@ -256,7 +256,11 @@ export interface Steps {
   p95_us: number;
   items: Step[];
   /** absent when no such pattern stands out */
-  sawtooth: Sawtooth | undefined;
+  sawtooth:
+    | Sawtooth
+    | undefined;
+  /** "a step of 119 ms, its part of an epoch's start included": what gains are shares of; "" where that is the mean step */
+  gains_of: string;
 }
 
 /**
@@ -1818,6 +1822,8 @@ export interface CaptureRow {
   gain_step_share?:
     | number
     | undefined;
+  /** "78.4% of a step of 34.1 ms"; what that step has and lacks is in gain_text */
+  gain_share_text: string;
   /** as in Capture */
   rank?: number | undefined;
 }
@@ -2547,6 +2553,11 @@ export const Steps: MessageFns<Steps> = {
         ? object.items.map((e: any) => Step.fromJSON(e))
         : [],
       sawtooth: isSet(object.sawtooth) ? Sawtooth.fromJSON(object.sawtooth) : undefined,
+      gains_of: isSet(object.gainsOf)
+        ? globalThis.String(object.gainsOf)
+        : isSet(object.gains_of)
+        ? globalThis.String(object.gains_of)
+        : "",
     };
   },
 };
@@ -4735,6 +4746,11 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         : isSet(object.gain_step_share)
         ? globalThis.Number(object.gain_step_share)
         : undefined,
+      gain_share_text: isSet(object.gainShareText)
+        ? globalThis.String(object.gainShareText)
+        : isSet(object.gain_share_text)
+        ? globalThis.String(object.gain_share_text)
+        : "",
       rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
     };
   },

@@ -21,6 +21,12 @@ it("writes an en dash with its reason for what is unknown, in short below", () =
   expect(number.nextElementSibling?.textContent).toBe(title);
 });
 
+it("says of which step gains are shares, where that is not the mean step", () => {
+  open({ steps: { ...steps, gains_of: "a step of 20 µs, without the other DataLoader" } }, "overview");
+  const note = plain(find("number-step-mean").nextElementSibling?.textContent);
+  expect(note).toMatch(/p95 25.0 µs; gains are of a step of 20 µs, without the other DataLoader$/);
+});
+
 it("relates the three numbers of data wait in the report's own line", () => {
   open({ loader: { wait_us: 12, wait_sentence: "Of 12 ms of data wait 9 ms are exposed." } }, "overview");
   expect(find("wait-sentence").textContent).toBe("Of 12 ms of data wait 9 ms are exposed.");

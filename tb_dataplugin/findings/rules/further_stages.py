@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.registry import rule
-from tb_dataplugin.findings.rules import small_reads
+from tb_dataplugin.findings.rules import shrink_first, small_reads
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_finding import has_advice, stage_finding
 from tb_dataplugin.findings.thresholds import HEAVY_PART
@@ -20,4 +20,5 @@ def check(signals: Signals) -> tuple[Finding, ...]:
         for wait in signals.waits_by_stage or ()
         if wait.share >= HEAVY_PART and wait != leader and has_advice(signals, wait)
         if wait.stage is not None and not (wait.stage.kind == "read" and covers_reads)
+        if not shrink_first.covers(signals, wait.stage)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.registry import rule
-from tb_dataplugin.findings.rules import small_reads
+from tb_dataplugin.findings.rules import shrink_first, small_reads
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_finding import has_advice, stage_finding
 
@@ -16,5 +16,7 @@ def check(signals: Signals) -> Finding | None:
     if leader is None or leader.stage is None or not has_advice(signals, leader):
         return None
     if leader.stage.kind == "read" and isinstance(small_reads.check(signals), Finding):
+        return None
+    if shrink_first.covers(signals, leader.stage):
         return None
     return stage_finding(signals, leader, leads=True)

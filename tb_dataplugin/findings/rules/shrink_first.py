@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
+from annotate.trace_format import Stage
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.hot import definition, stage_line
 from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import Saving, saved_without
-from tb_dataplugin.findings.sequence import Step, sequences
+from tb_dataplugin.findings.sequence import Step, sequences, shrunk_after
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
@@ -30,10 +32,10 @@ def check(signals: Signals) -> Finding | Abstention | None:
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
     if len(steps) > 1 and all(step.ratio is None for step in steps):
         return Abstention("The sizes of what transforms return were not recorded.")
-    candidates = [(saved, step) for step in steps if (saved := _saved(signals, step)) is not None]
-    if not candidates:
+    largest = _largest(signals, steps)
+    if largest is None:
         return None
-    saving, step = max(candidates, key=lambda candidate: candidate[0].us)
+    saving, step = largest
     label, kept = step.calls.stage.label, percent(step.ratio)
     before = ", ".join(calls.stage.label for calls in step.before if calls.stage.kind == "transform")
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
@@ -45,7 +47,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
         title_stage=step.calls.stage.name,
         evidence=(
-            *_evidence(step, _with_inner(signals.stages, step.before)),
+            *_evidence(signals, step, _with_inner(signals.stages, step.before)),
             *_lines(signals, step),
             *(saving.why if gain else ()),
         ),
@@ -58,6 +60,21 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
+def covers(signals: Signals, stage: Stage) -> bool:
+    """This finding says of the stage what its own would say: to come after the same one."""
+    later = shrunk_after(signals.stages, stage)
+    if later is None or not signals.waits_by_stage:
+        return False
+    largest = _largest(signals, [step for sequence in sequences(signals.stages) for step in sequence])
+    return largest is not None and largest[1].calls.path == later.calls.path
+
+
+def _largest(signals: Signals, steps: Iterable[Step]) -> tuple[Saving, Step] | None:
+    """The step before which most is done for nothing."""
+    candidates = [(saved, step) for step in steps if (saved := _saved(signals, step)) is not None]
+    return max(candidates, key=lambda candidate: candidate[0].us, default=None)
+
+
 def _lines(signals: Signals, step: Step) -> tuple[Evidence, ...]:
     """Where the order of transforms is to be changed, or else what decodes."""
     name = step.calls.stage.name
@@ -65,9 +82,10 @@ def _lines(signals: Signals, step: Step) -> tuple[Evidence, ...]:
     return (*definition(signals, name), _LISTED) if has_order else stage_line(signals, name)
 
 
-def _evidence(step: Step, counted: list[StageCalls]) -> tuple[Evidence, ...]:
+def _evidence(signals: Signals, step: Step, counted: list[StageCalls]) -> tuple[Evidence, ...]:
     """`counted`: what the bound is made of."""
     label, kept = step.calls.stage.label, step.ratio or 1.0
+    caused = {wait.name: f", {percent(wait.share)} of the data wait" for wait in signals.waits_by_stage or ()}
     median = f", the median of {step.measured} samples whose sizes were measured" if step.measured > 1 else ""
     text = f"{label} returns {percent(kept)} of the bytes it gets{median}"
     return (
@@ -76,7 +94,7 @@ def _evidence(step: Step, counted: list[StageCalls]) -> tuple[Evidence, ...]:
             time(
                 "self_time",
                 calls.self_us,
-                f"{calls.stage.name} before it: {duration(calls.self_us)} self time",
+                f"{calls.stage.name} before it: {duration(calls.self_us)} self time{caused.get(calls.stage.name, '')}",
                 stage=calls.stage.name,
             )
             for calls in counted

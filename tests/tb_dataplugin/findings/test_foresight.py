@@ -152,6 +152,16 @@ def test_a_part_of_a_stage_saves_less_than_all_of_it() -> None:
     assert "with 80.0% of transform::Blur" in said
 
 
+def test_the_steps_of_what_if_say_that_they_have_no_start_of_an_epoch() -> None:
+    results = blurred()
+    loop = fit_loop(results)
+    assert not isinstance(loop, Unavailable)
+    (plain,), (without,) = (
+        Foresight(results, has_starts=starts).held(without_blur(loop), 9999.0).why for starts in (False, True)
+    )
+    assert without.text == f"{plain.text}, both without starts of epochs"
+
+
 def test_the_quick_answer_is_that_of_what_if() -> None:
     loop = fit_loop(blurred())
     assert not isinstance(loop, Unavailable)

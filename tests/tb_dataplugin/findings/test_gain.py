@@ -66,9 +66,10 @@ def test_nothing_is_claimed_of_an_unknown_gain(signals: Signals) -> None:
     assert replayed.text == "gain unknown: a replay has no training loop that could become faster"
 
 
-def test_gains_of_the_loop_and_of_epochs_starts_are_shares_of_one_step() -> None:
+def with_a_start(**settings: int) -> TraceBuilder:
     """Steps of 1 ms, of which each waits 0.4 ms for its batch, and the start of an epoch that takes 2 ms more."""
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1, "persistent_workers": False}])
+    loader = {"num_workers": 1, "batch_size": 1, "persistent_workers": False, **settings}
+    builder = TraceBuilder().annotated(loaders=[loader])
     builder.worker(0)
     for number in range(10):
         start = 1000 * number + (2000 if number > 4 else 0)
@@ -78,9 +79,26 @@ def test_gains_of_the_loop_and_of_epochs_starts_are_shares_of_one_step() -> None
             builder.next_epoch()
         stages = {"transform::Slow": (start + 10, 380)}
         builder.batch(number % 5, 0, start - extra, start + 5, start + 395, start + 399, stages)
-    findings = [finding for finding in capture_of(builder).findings if finding.gain_step_share]
+    return builder
+
+
+def test_gains_of_the_loop_and_of_epochs_starts_are_shares_of_one_step() -> None:
+    findings = [finding for finding in capture_of(with_a_start()).findings if finding.gain_step_share]
     assert {"slow_first_batch", "leading_stage"} <= {finding.rule for finding in findings}
     steps = {round(finding.gain_us_per_step / finding.gain_step_share) for finding in findings}
     assert len(steps) == 1 and steps.pop() > 1000
     names = {finding.gain_share_text.partition(" of ")[2] for finding in findings}
     assert len(names) == 1, names
+
+
+def test_the_step_that_gains_are_shares_of_is_named_beside_a_mean_step_that_it_is_not() -> None:
+    """In an epoch of 100 steps its start has less of each step than in the ten of the window."""
+    window, epoch = capture_of(with_a_start()), capture_of(with_a_start(sampler_length=100))
+    assert window.steps.gains_of == ""
+    assert epoch.steps.gains_of == "a step of 984 µs, its part of an epoch's start included"
+    assert all(epoch.steps.gains_of in finding.gain_text for finding in epoch.findings if finding.gain_step_share)
+
+
+def test_a_step_that_gains_are_shares_of_is_named_only_where_it_is_not_the_mean_step(signals: Signals) -> None:
+    assert gain_of(2000.0, signals).long_step == ""
+    assert gain_of(2000.0, signals).text.startswith("saves up to 2.00 ms per step (20.0% of it")

@@ -8,10 +8,14 @@ import pytest
 
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
+from tb_dataplugin.findings.evidence import time
+from tb_dataplugin.findings.foresight import Foresight, Promise
 from tb_dataplugin.findings.saving import saved_without, until_workers_limit
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.worker_signals import WorkerSignals
+from tb_dataplugin.whatif import Change
+from tb_dataplugin.words import GAIN_BOUND
 from tests.tb_dataplugin.findings.cases import input_bound, signals_of
 
 STEPS = 4
@@ -92,6 +96,34 @@ def test_the_loop_gets_no_shorter_than_what_a_worker_still_needs(signals: Signal
     most = replace(busy(signals, 0.9), taken=TakenCpus(6e6, 0.5, 2.0, 1e3, 1.0))
     assert saved_without(most, transform).us == pytest.approx(0.6 * LOOP)
     assert saved_without(replace(heavy, taken=most.taken), transform).us > 0.6 * LOOP
+
+
+class Expects(Foresight):
+    """That a step saves so much, whatever is changed."""
+
+    def __init__(self, us_per_step: float) -> None:
+        self._us_per_step = us_per_step
+
+    def held(self, change: Change, by_itself_us: float) -> Promise:
+        return Promise(self._us_per_step, (time(GAIN_BOUND, 0.0, "as whatif predicts"),))
+
+
+def test_what_whatif_expects_beyond_the_data_wait_is_what_the_step_gets_besides(signals: Signals) -> None:
+    crowded = replace(busy(signals, 0.9, run_delay=0.5), taken=TakenCpus(10e6, 0.5, 2.0, 1e7, 1.0))
+    assert crowded.taken is not None
+    wait, transform = crowded.wait_cost_us or 0.0, [calls("transform", 1.5 * LOOP, 0.75 * LOOP)]
+    by_itself = saved_without(crowded, transform)
+    more = (by_itself.us + 500.0) / STEPS
+    saving = saved_without(replace(crowded, foresight=Expects(more)), transform)
+    assert saving.us == pytest.approx(by_itself.us + 500.0)
+    assert saving.of_wait_us == pytest.approx(by_itself.of_wait_us) and saving.of_wait_us <= wait
+    assert saving.of_step_us == pytest.approx(by_itself.of_step_us + 500.0)
+
+
+def test_a_sampler_saves_no_more_than_the_data_wait_whatever_whatif_expects(signals: Signals) -> None:
+    wait = signals.wait_cost_us or 0.0
+    crowded = replace(busy(signals, 0.1), taken=TakenCpus(10e6, 0.5, 2.0, 1e7, 1.0), foresight=Expects(LOOP / STEPS))
+    assert saved_without(crowded, [calls("sampler", 0.75 * wait, 0.0)], 0.75 * wait).us == pytest.approx(wait)
 
 
 def on_stock(signals: Signals, taken_per_built: float) -> Signals:

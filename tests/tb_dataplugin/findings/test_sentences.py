@@ -57,6 +57,11 @@ def test_building_is_the_bottleneck_where_its_stages_caused_the_data_wait_though
     assert "building them is not the bottleneck" in worker_sentence(summary, Window(0, 100), 0.05)
 
 
+def test_faster_batches_save_more_than_the_data_wait_where_the_step_waits_for_cpus_that_workers_have() -> None:
+    said = worker_sentence(workers(90, 19), Window(0, 100), gives_cpus=True)
+    assert "save at most that plus the CPU time that the step gets back (see Findings)." in said
+
+
 def test_few_batches_are_not_uneven_work() -> None:
     assert "mean work" not in worker_sentence(workers(90, 40, skew=1.8, batches=3), Window(0, 100))
 
@@ -84,7 +89,7 @@ def test_how_self_time_divides_is_said() -> None:
     stages = capture_of(input_bound(run_delay=0.0)).stages
     (slow,) = (stage for stage in stages if stage.label == "Slow")
     assert slow.limited_by_text.startswith("For 100% of its self time it was running on a CPU")
-    estimate = "an estimate: what its threads waited for a CPU, divided among their stages by CPU time"
+    estimate = "an estimate, from what its threads were seen to wait for"
     assert f"0% waiting for a CPU ({estimate})" in slow.limited_by_text
 
 

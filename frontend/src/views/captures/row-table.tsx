@@ -146,9 +146,9 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
 }
 
 /** In one line: captures are compared by it. The rest is on hover. */
-function gainWords({ gain_us_per_step: us, gain_step_share: ofStep, gain_text: text }: CaptureRow): string {
+function gainWords({ gain_us_per_step: us, gain_share_text: ofStep, gain_text: text }: CaptureRow): string {
   if (us === undefined) return text;
-  return `up to ${formatDuration(us)} per step${ofStep === undefined ? "" : ` (${formatPercent(ofStep)})`}`;
+  return `up to ${formatDuration(us)} per step${ofStep === "" ? "" : ` (${ofStep})`}`;
 }
 
 function Share({ value, name, why }: { value: number | undefined; name: string; why: string }) {

@@ -148,13 +148,14 @@ function HeadspaceNumber({ headspace, capture }: { headspace: Headspace; capture
 }
 
 function StepNumber({ capture }: { capture: Capture }) {
-  const { count = 0, mean_us: meanUs, p50_us: p50 = 0, p95_us: p95 = 0 } = capture.steps ?? {};
+  const { count = 0, mean_us: meanUs, p50_us: p50 = 0, p95_us: p95 = 0, gains_of: gainsOf = "" } = capture.steps ?? {};
+  const gains = gainsOf === "" ? "" : `; gains are of ${gainsOf}`;
   return (
     <BigNumber
       label="Mean step"
       testId="number-step-mean"
       {...asDuration(meanUs)}
-      note={`${plural(count, "step")}; p50 ${formatDuration(p50)}, p95 ${formatDuration(p95)}`}
+      note={`${plural(count, "step")}; p50 ${formatDuration(p50)}, p95 ${formatDuration(p95)}${gains}`}
       reason={reasonFor(capture, "steps")}
     />
   );

@@ -146,6 +146,13 @@ def test_the_gain_of_a_stage_contains_the_cpu_time_that_the_step_gets_back() -> 
     assert finding_of(crowded(wait=4000), "taken_cpus") is None  # it is said once
 
 
+def test_the_sentence_about_the_workers_leaves_room_for_the_cpu_time_that_the_step_gets_back() -> None:
+    for delayed, is_said in ((0.5, True), (0.0, False)):
+        (summary,) = capture_of(crowded(wait=1500, delayed=delayed)).worker_summaries
+        assert "faster batches save at most that" in summary.sentence
+        assert ("plus the CPU time that the step gets back (see Findings)" in summary.sentence) is is_said
+
+
 def test_what_threads_of_a_step_get_back_is_not_cut_to_what_the_model_knows_of_one() -> None:
     for threads, is_cut in ((1.0, True), (2.0, False)):
         builder = crowded(wait=4000, threads=threads)
