@@ -25,7 +25,6 @@ from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
 from tb_dataplugin.words import training_part
 
-
 PIPELINE: Final = "the stages of the pipeline, all threads together"
 TRAINING_THREAD: Final = "the training thread outside the data wait"
 
