@@ -270,7 +270,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
 
 def _share_of_wait(capture: pb.Capture) -> str:
     share = "share of the data wait that this stage caused, without the stages inside it"
-    apart = "; with what the verdict has apart (starts of epochs, other DataLoaders, garbage collection)"
+    apart = "; includes starts of epochs, other DataLoaders and garbage collection, which the verdict leaves out"
     return share + (apart if capture.loader.HasField("apart") else "")
 
 

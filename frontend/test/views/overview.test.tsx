@@ -175,5 +175,5 @@ it("says that the data wait by stage has what the verdict has apart", () => {
   open({ loader }, "overview");
   expect(find("wait-by-stage").textContent).not.toContain("starts of epochs");
   open({ loader: { ...loader, apart: { wait_us: 2 } } }, "overview");
-  expect(find("wait-by-stage").textContent).toContain("starts of epochs, other DataLoaders");
+  expect(find("wait-by-stage").textContent).toContain("Includes starts of epochs, other DataLoaders");
 });

@@ -52,7 +52,9 @@ def test_the_ending_of_the_file_is_the_format(
 
 def test_a_format_that_was_asked_for_is_the_format_whatever_the_ending(tmp_path: Path) -> None:
     output = tmp_path / "a.html"
-    assert main(["report", str(training_run().write(tmp_path / "run.json")), "--format", "json", "-o", str(output)]) == 0
+    assert (
+        main(["report", str(training_run().write(tmp_path / "run.json")), "--format", "json", "-o", str(output)]) == 0
+    )
     assert output.read_text().startswith("{")
 
 
