@@ -80,8 +80,9 @@ it("draws one bar per step, and the teeth that the report found", () => {
   const sawtooth = { period: 2, steps: [6], sentence: "1 step in 2 has 90.0% of the data wait." };
   const root = open({ steps: { ...steps, items, sawtooth }, loader: { wait_us: 20 } }, "overview");
   expect(all("step-bar").map((bar) => bar.dataset.valueUs)).toEqual(["181565", "100"]);
-  expect(find("sawtooth").textContent).toBe(sawtooth.sentence);
-  expect(root.querySelectorAll(".wait-point.tooth").length).toBe(1);
+  expect(find("sawtooth").textContent?.trim()).toBe(sawtooth.sentence);
+  expect(find("sawtooth").querySelectorAll("svg .tooth").length).toBe(1);
+  expect(root.querySelectorAll('[data-testid="step-chart"] .tooth').length).toBe(1);
 });
 
 it("shows the window as one bar: busy and every cause, with exact numbers", () => {

@@ -46,7 +46,6 @@ function NoDevice({ capture, id }: { capture: Capture; id: string }) {
         <p class="muted reason">
           <Prose text={asSentence(reasonFor(capture, "device").message)} />
         </p>
-        <p class="muted">The timeline still shows steps, data waits and stages.</p>
       </section>
       <TimelinePanel id={id} label={LABEL} />
     </>
