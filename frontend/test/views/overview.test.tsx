@@ -178,3 +178,11 @@ it("says that the data wait by stage has what the verdict has apart", () => {
   open({ loader: { ...loader, apart: { wait_us: 2 } } }, "overview");
   expect(find("wait-by-stage").textContent).toContain("Includes starts of epochs, other DataLoaders");
 });
+
+it("names the whole of what limits the training thread, also where its data wait is unknown", () => {
+  const thread_samples = { host_limited_by_us: { text: "blocked" } };
+  open({ thread_samples, loader: { wait_us: 8 } }, "overview");
+  expect(find("thread-limits").textContent).toBe("Outside data waitblocked");
+  open({ thread_samples }, "overview");
+  expect(find("thread-limits").textContent).toBe("Training thread, whole windowblocked");
+});

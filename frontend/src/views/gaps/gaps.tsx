@@ -42,7 +42,7 @@ function NoDevice({ capture, id }: { capture: Capture; id: string }) {
   return (
     <>
       <section data-testid="unavailable-state">
-        <p class="sentence">Idle time is unknown: this capture has no device activity.</p>
+        <p class="sentence">Idle time is unknown.</p>
         <p class="muted reason">
           <Prose text={asSentence(reasonFor(capture, "device").message)} />
         </p>
