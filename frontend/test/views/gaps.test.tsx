@@ -205,6 +205,7 @@ it("frames the span that a search goes to, says which it is, and lets go once th
   expect(find("timeline-panel").contains(field), "beside the heading, not below the lanes").toBe(true);
   write("VOLTA");
   expect(plain(find("span-count").textContent)).toBe("2 spans");
+  expect(find("timeline-canvas").dataset.searched, "others are faint").toBe("volta");
   enter();
   expect(find("timeline-canvas").dataset.marked).toBe("main");
   expect(find("span-count").textContent).toBe("2 of 2: volta");

@@ -93,6 +93,7 @@ function Panel({
   const link = useMemo(() => linkOf?.(finest.lanes) ?? null, [linkOf, finest]);
   const folded = useMemo(() => foldedLanes(whole.lanes, turned), [whole, turned]);
   const hit = useSignal<Place | null>(null);
+  const searched = useSignal<readonly string[]>([]);
   const forgetHit = (): void => {
     hit.value = null;
   };
@@ -104,6 +105,7 @@ function Panel({
         {...rest}
         {...{ whole, detail, selected, only, link, folded }}
         marked={hit.value ?? marked}
+        searched={searched.value}
         range={shown}
         palette={paletteOf(theme.value)}
         error={timeline.value.error}
@@ -124,6 +126,10 @@ function Panel({
         search={
           <SpanSearch
             {...spans}
+            words={searched.value}
+            search={(words) => {
+              searched.value = words;
+            }}
             hit={hit.value}
             setHit={(next) => {
               hit.value = next;
