@@ -4,6 +4,7 @@ import { share } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { ShareCell, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { fillClass, fillStyle } from "../../ui/swatch";
 
@@ -20,6 +21,8 @@ const ABSENT: Readonly<Record<Column, string>> = {
   longest_build_us: "It finished no batch in the window.",
 };
 
+const LIFE =
+  "Its lifetime in the window as a bar: busy, then starved and startup; blank before an epoch's first index and after its last.";
 const STARVED = "Part of idle: it had no index in its queue, while its DataLoader had more to give";
 const OVER = "Part of idle: before an epoch's first index, or after its last";
 
@@ -36,7 +39,7 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
             <tr>
               <Th column="worker" label="DataLoader worker" numeric={false} />
               <th scope="col" class="bar-head">
-                <span class="offscreen">Its lifetime as a bar: busy, starved, startup</span>
+                <Explained text={LIFE}>Lifetime</Explained>
               </th>
               <Th column="pid" label="Process" />
               <Th column="batches" label="Batches" title="Batches it finished in the window" />
