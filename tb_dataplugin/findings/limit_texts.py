@@ -23,6 +23,9 @@ NAMES: Final = {
 DELAY_ESTIMATED: Final = "an estimate, from what its threads were seen to wait for"
 """Where a stage's waiting for a CPU comes from: `occupancy`."""
 
+RUNNING_WORTH_A_WORD: Final = 0.01
+"""Little of it is said, too: with it the shares are the whole."""
+
 
 def limit_text(limits: Limits) -> str:
     """Who was held up by what in a part of the time, the largest limit first, what of it ran, and what the shares are
@@ -36,13 +39,15 @@ def limit_text(limits: Limits) -> str:
     waited = limits.awaited_ns >= LIMIT_WORTH_A_WORD * limits.whole_ns
     if waited:
         share = percent(limits.awaited_ns / max(1, limits.whole_ns))
-        mine.append(f"waiting for DataLoader workers to build its batch for {share}" + ("" if mine else " of it"))
+        mine.append(f"waiting for DataLoader workers to build its batch for {share}")
+    mine[0] = _of_it(mine[0])
     theirs = _words(limits, limits.workers) if waited and limits.workers is not None else []
-    samples = f"from {plural(limits.training.samples, 'sample')} of its state"
-    if theirs and limits.workers is not None:
-        mine[-1] += f"; the DataLoader workers were meanwhile {', '.join(theirs)}"
-        samples += f" and {limits.workers.samples:,} of theirs"
-    return f"the training thread was {', '.join(mine)}, {samples}{_of_stages(limits)}"
+    said = f"the training thread was {', '.join(mine)}"
+    if not theirs or limits.workers is None:
+        return f"{said}, from {plural(limits.training.samples, 'sample')} of its state{_of_stages(limits)}"
+    samples = f"from {plural(limits.training.samples, 'sample')} of the training thread"
+    theirs_too = f"{samples} and {limits.workers.samples:,} of theirs"
+    return f"{said}: these were {', '.join(theirs)}, {theirs_too}{_of_stages(limits)}"
 
 
 def _of_stages(limits: Limits) -> str:
@@ -50,6 +55,12 @@ def _of_stages(limits: Limits) -> str:
     if limits.arriving_ns < LIMIT_WORTH_A_WORD * limits.whole_ns:
         return ""
     return "; stages have their parts of the data wait by what made batches late, not by what went on meanwhile"
+
+
+def _of_it(words: str) -> str:
+    """The first share says what all of them are of."""
+    share, interval, rest = words.partition(" (95%")
+    return f"{share} of it{interval}{rest}"
 
 
 def _worth_a_word(limits: Limits, side: Side) -> list[tuple[str, int]]:
@@ -63,11 +74,9 @@ def _worth_a_word(limits: Limits, side: Side) -> list[tuple[str, int]]:
 
 def _words(limits: Limits, side: Side) -> list[str]:
     parts, whole = _worth_a_word(limits, side), max(1, limits.whole_ns)
-    if side.running_ns >= LIMIT_WORTH_A_WORD * whole:
+    if side.running_ns >= RUNNING_WORTH_A_WORD * whole:
         parts.append(("running", side.running_ns))
     words = [f"{NAMES[name]} for {percent(time / whole)}" for name, time in parts]
-    if words:
-        words[0] += " of it"
     is_measured = [name == "gc" and side is limits.training for name, _ in parts]
     if False in is_measured:
         place = is_measured.index(False)

@@ -70,6 +70,15 @@ it("says why idle gaps are unknown without a device", () => {
   expect(find("unavailable-state").textContent).toContain("No device activity");
 });
 
+it("draws no axis where nothing lies on it", () => {
+  withTimeline([]);
+  open({}, "gaps");
+  expect(all("unavailable-state").map((state) => state.textContent)).toEqual([
+    expect.stringContaining("No device activity"),
+    "There is no timeline.No step, data wait, stage or operator lies in the window.",
+  ]);
+});
+
 it("lets several devices be told apart", () => {
   open({ devices: [device({ id: 0, idle_us: 40 }), device({ id: 1, idle_us: 70 })] }, "gaps");
   const select = find("device-select") as HTMLSelectElement;
@@ -196,6 +205,7 @@ it("frames the span that a search goes to, says which it is, and lets go once th
   expect(find("timeline-panel").contains(field), "beside the heading, not below the lanes").toBe(true);
   write("VOLTA");
   expect(plain(find("span-count").textContent)).toBe("2 spans");
+  expect(find("timeline-canvas").dataset.searched, "others are faint").toBe("volta");
   enter();
   expect(find("timeline-canvas").dataset.marked).toBe("main");
   expect(find("span-count").textContent).toBe("2 of 2: volta");

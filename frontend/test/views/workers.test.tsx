@@ -110,6 +110,19 @@ it("leads from a slow sample's stage to the stage, and not to the sample", () =>
   expect(selectedSample.value).toBeNull();
 });
 
+it("says how fast each worker builds, also where all are equally busy", () => {
+  const build = [
+    { mean_build_us: 7e5, longest_build_us: 1.2e6 },
+    { mean_build_us: 5e5, longest_build_us: 6e5 },
+    {},
+  ].map((times, number) => worker({ worker: number, pid: number, ...times }));
+  open({ ...known, workers: build });
+  const cells = (column: string): string[] =>
+    all("worker-row").map((row) => row.querySelector(`[data-column="${column}"]`)?.textContent ?? "");
+  expect(cells("mean_build_us")).toEqual(["700", "500", "–"]);
+  expect(cells("longest_build_us")).toEqual(["1,200", "600", "–"]);
+});
+
 it("writes an en dash with its reason for what no worker tells", () => {
   open({ workers: [worker({})], worker_summaries: [{ workers: 1 }] });
   expect(find("number-workers-starved").textContent).toBe("–");

@@ -85,6 +85,15 @@ def test_a_device_has_its_largest_cause_in_words() -> None:
     assert device.sentence.startswith("Device 0") and "The largest cause is data wait" in device.sentence
 
 
+def test_what_was_launched_in_time_and_what_late_are_parts_of_the_cause_launch() -> None:
+    builder = TraceBuilder().annotated().step(0, 100).operator(0, 20)
+    builder.call("cudaLaunchKernel", 2, 6, 1).call("cudaLaunchKernel", 12, 5, 2)
+    (device,) = capture_of(builder.kernel(10, 40, correlation=1).kernel(70, 30, correlation=2)).devices
+    assert device.sentence.endswith(
+        "The largest cause is launch: 30.0% of the window (10.0% launched late, 20.0% launched but not started)."
+    )
+
+
 def test_how_self_time_divides_is_said() -> None:
     stages = capture_of(input_bound(run_delay=0.0)).stages
     (slow,) = (stage for stage in stages if stage.label == "Slow")

@@ -13,6 +13,9 @@ type Props = {
   readonly model: TimelineModel;
   readonly whole: TimelineModel;
   readonly shown: TimeRange;
+  /** What is searched: names that have each of these. */
+  readonly words: readonly string[];
+  readonly search: (words: readonly string[]) => void;
   /** The span that was gone to; null once another one was chosen. */
   readonly hit: Place | null;
   readonly setHit: (hit: Place | null) => void;
@@ -27,9 +30,8 @@ function spansIn(model: TimelineModel, whole: TimelineModel, asked: Asked): read
   return [...fine, ...around].sort((a, b) => a.startUs - b.startUs);
 }
 
-export function SpanSearch({ model, whole, shown, hit, setHit }: Props) {
+export function SpanSearch({ model, whole, shown, words, search, hit, setHit }: Props) {
   const text = useSignal("");
-  const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
   const spans = words.length === 0 ? [] : spansIn(model, whole, named(words));
   const go = (turn: 1 | -1): void => {
     const next = nextSpan(spans, hit ?? shown, turn) ?? (turn > 0 ? spans[0] : spans.at(-1));
@@ -39,6 +41,7 @@ export function SpanSearch({ model, whole, shown, hit, setHit }: Props) {
   };
   const write = (written: string): void => {
     text.value = written;
+    search(written.toLowerCase().split(/\s+/).filter(Boolean));
     setHit(null);
   };
   return (

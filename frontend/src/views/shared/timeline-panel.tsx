@@ -50,15 +50,21 @@ export function TimelinePanel(props: Props) {
   const { keep = ALL } = props;
   const shownWhole = useMemo(() => (whole === null ? null : keepLanes(whole, keep)), [whole, keep]);
   const shownDetail = useMemo(() => (detail === null ? null : keepLanes(detail, keep)), [detail, keep]);
-  if (shownWhole !== null && lengthUs(shownWhole.window) > 0)
-    return <Panel {...props} whole={shownWhole} detail={shownDetail} />;
-  return <Missing id={props.id} error={error} known={shownWhole !== null} />;
+  const why = shownWhole === null ? null : whyEmpty(shownWhole);
+  if (shownWhole !== null && why === null) return <Panel {...props} whole={shownWhole} detail={shownDetail} />;
+  return <Missing id={props.id} error={error} why={why} />;
+}
+
+/** Why there is nothing to draw; null where there is. */
+function whyEmpty({ window, lanes }: TimelineModel): string | null {
+  if (lengthUs(window) <= 0) return "The capture's window is empty.";
+  return lanes.length === 0 ? "No step, data wait, stage or operator lies in the window." : null;
 }
 
 /** Asks for the timeline, and says what there is instead of one. */
-function Missing({ id, error, known }: { id: string; error: string | null; known: boolean }) {
+function Missing({ id, error, why }: { id: string; error: string | null; why: string | null }) {
   useLoader(id, 1000);
-  if (known) return <UnavailableState title="There is no timeline." reason="The capture's window is empty." />;
+  if (why !== null) return <UnavailableState title="There is no timeline." reason={why} />;
   if (error !== null) return <ErrorState title="The timeline cannot be shown." message={error} />;
   return <LoadingState title="Drawing the timeline" />;
 }
@@ -87,6 +93,7 @@ function Panel({
   const link = useMemo(() => linkOf?.(finest.lanes) ?? null, [linkOf, finest]);
   const folded = useMemo(() => foldedLanes(whole.lanes, turned), [whole, turned]);
   const hit = useSignal<Place | null>(null);
+  const searched = useSignal<readonly string[]>([]);
   const forgetHit = (): void => {
     hit.value = null;
   };
@@ -98,6 +105,7 @@ function Panel({
         {...rest}
         {...{ whole, detail, selected, only, link, folded }}
         marked={hit.value ?? marked}
+        searched={searched.value}
         range={shown}
         palette={paletteOf(theme.value)}
         error={timeline.value.error}
@@ -118,6 +126,10 @@ function Panel({
         search={
           <SpanSearch
             {...spans}
+            words={searched.value}
+            search={(words) => {
+              searched.value = words;
+            }}
             hit={hit.value}
             setHit={(next) => {
               hit.value = next;

@@ -58,6 +58,22 @@ def test_of_a_gain_it_is_said_how_much_may_be_the_profilers_own_time() -> None:
     assert finding.gain_us_per_step == pytest.approx(6000, rel=0.05), "the bound stays: which line has it is unknown"
 
 
+def test_what_the_loop_would_wait_for_next_is_computed_and_the_line_itself_is_by_samples() -> None:
+    """Its confidence speaks of no data wait, which this finding is not about."""
+    builder = run([(LOGGING, 60), (MODEL, 30), (STEPPING, 10)]).worker(0)
+    builder.top_level[METADATA_KEY]["loaders"] = [{"num_workers": 1}]
+    for number in range(10):
+        at = 10_000 * number
+        builder.batch(number, 0, at, at, at + 9000, at + 9001)
+    finding = finding_in(builder, "slow_step_line")
+    assert "beyond that the loop waits for its DataLoader workers" in finding.evidence[-1].text
+    assert finding.confidence == "likely"
+    assert finding.confidence_reason == (
+        "Its part of the step is by samples of stacks; how much of it would go is computed from when DataLoader "
+        "workers were busy."
+    )
+
+
 def freeing(line: str) -> TraceBuilder:
     """Of 10 samples of a step one waits for data in that line, four are at it, and five in the model."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}])
