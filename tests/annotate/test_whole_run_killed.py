@@ -22,7 +22,7 @@ from tests.support import warm
 
 BATCH, WORKERS = 4, 2
 PROGRAM = """
-import itertools, os, sys, time, traceback
+import itertools, os, signal, sys, time, traceback
 from pathlib import Path
 import annotate
 from torch.utils.data import DataLoader
@@ -42,6 +42,10 @@ while number < batches:
             if number >= batches:
                 break
     except (RuntimeError, OSError) as error:  # of torch: its queue may be the first to notice, or a handler of signals
+        try:  # the other one may come here, as a second exception
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        except RuntimeError:
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         functions = [frame.f_code.co_name for frame, _ in traceback.walk_tb(error.__traceback__)]
         os.write(taken, b"!" if "__next__" in functions else b"?")
         loader._iterator = None
