@@ -111,7 +111,7 @@ function QueueLegend({ leftPx, isLate }: { leftPx: number; isLate: boolean }) {
         </li>
       </ul>
       {isLate && (
-        <p class="muted" data-testid="queue-late">
+        <p class="legend" data-testid="queue-late">
           Blank at the left: unknown until the window's first batch is handed out.
         </p>
       )}
