@@ -183,7 +183,7 @@ def _beside(happening: Happening) -> Iterator[str]:
     yield from map(_time_text, happening.also)
     if happening.wait is not None:
         wait = happening.wait
-        yield f"data wait {duration(wait.mean_us)}, usually {duration(wait.usual_us)} (means of intervals)"
+        yield f"data wait {duration(wait.mean_us)}, usually {duration(wait.usual_us)} by the means of intervals"
 
 
 def _time_text(event: EventLine) -> str:

@@ -49,7 +49,7 @@ class Happening:
     by_intervals: bool = False
     """No event: the recorded intervals show it. Which epoch and batch it began with is unknown."""
     wait: Wait | None = None
-    """Meanwhile, by the recorded intervals, where the step time alone was an event."""
+    """Meanwhile, by the recorded intervals, where no event was about the data wait."""
 
     @property
     def lasted_s(self) -> float | None:
@@ -231,16 +231,12 @@ def _meet(found: SlowTime, one: Happening) -> bool:
 
 
 def _unnoticed(found: SlowTime, part: Part, begin: float) -> Happening:
-    loader = main_loader(part)
-    step, wait = (
-        EventLine(t=found.begin, number=0, change="slow", what=what, loader=loader, took_us=took, usual_us=usual)
-        for what, took, usual in (
-            ("step time", found.step_us, found.usual_step_us),
-            ("data wait", found.wait_us, found.usual_wait_us),
-        )
+    took, usual = found.step_us, found.usual_step_us
+    event = EventLine(
+        t=found.begin, number=0, change="slow", what="step time", loader=main_loader(part), took_us=took, usual_us=usual
     )
-    after = max(0.0, found.begin - begin)
-    return Happening(found.begin, after, step, found.end, None, also=(wait,), by_intervals=True)
+    after, wait = max(0.0, found.begin - begin), Wait(found.wait_us, found.usual_wait_us)
+    return Happening(found.begin, after, event, found.end, None, by_intervals=True, wait=wait)
 
 
 def happenings(part: Part, begin: float) -> list[Happening]:

@@ -249,7 +249,7 @@ def test_a_slow_step_time_says_what_the_data_wait_came_to_meanwhile(tmp_path: Pa
     lines = [interval(number) for number in range(9)]
     lines[7]["loaders"][0] |= {"wait_us": 6e6}
     (slow,) = summary(write(tmp_path / "a.watch.jsonl", RUN, *lines, *steps)).happenings
-    assert event_note(slow) == "Data wait 60.0 ms, usually 25.0 ms (means of intervals)."
+    assert event_note(slow) == "Data wait 60.0 ms, usually 25.0 ms by the means of intervals."
     assert "slow after 71.0 s, for 8.00 s: step time 25.0 s, usually 20.0 ms; data wait 60.0 ms" in event_sentence(slow)
 
 

@@ -110,6 +110,16 @@ it("leads from a slow sample's stage to the stage, and not to the sample", () =>
   expect(selectedSample.value).toBeNull();
 });
 
+it("has no column of indices where the dataset is iterable", () => {
+  const columns = (): (string | undefined)[] =>
+    [...find("slow-sample-row").querySelectorAll("td")].map((cell) => cell.dataset.column);
+  const sample = { duration_us: 9, worker: 0, batch: 1 };
+  open({ ...known, slow_samples: [{ ...sample, index: -1 }] });
+  expect(columns()).not.toContain("index");
+  open({ ...known, slow_samples: [{ ...sample, index: 3 }] });
+  expect(columns()).toContain("index");
+});
+
 it("says how fast each worker builds, also where all are equally busy", () => {
   const build = [
     { mean_build_us: 7e5, longest_build_us: 1.2e6 },

@@ -202,7 +202,7 @@ def test_a_shared_machine_is_said_and_widens_the_wall_times() -> None:
     shared, alone = compare(two(quiet, 1), two(busy, 2)), compare(two(quiet, 1), two(quiet, 2))
     assert "waited_for_cpu" in {one.code for one in shared.diagnostics}
     assert not shared.time.HasField("detectable") and alone.time.detectable < 1
-    assert shared.sentence.startswith("Not certain: ") and "stages waited for a CPU" in shared.sentence
+    assert shared.sentence.startswith("Not certain: ") and "waiting for a CPU" in shared.sentence
     assert "few_runs" not in {one.code for one in shared.diagnostics}, "one doubt has one reason"
     assert not any(word in compare_text(shared).split("Missing data")[0] for word in ("chance", "too short"))
     assert not any(one.outcome in SIGNIFICANT for one in shared.stages if one.calls.measure == "cpu")

@@ -38,7 +38,7 @@ def workers(busy: int, wait: int | None, **other: float | int | None) -> WorkerS
         (workers(60, 1), "they keep up."),
         (
             workers(90, 40, ready_wait_share=0.8),
-            "mostly while finished batches lie ready: building them is not the bottleneck",
+            "mostly while finished batches are in the queue: building them is not the bottleneck",
         ),
         (workers(90, None), "2 DataLoader workers are busy 90.0% of the window."),
         (workers(90, 40, skew=1.8), "DataLoader worker 1 has 1.8x the mean work."),
