@@ -7,7 +7,7 @@ import { readTable } from "../../src/ui/table-reader";
 import { all, choose, click, find, open, plain } from "../page";
 
 const listing = CaptureRows.fromJSON({
-  sentence: "Device idle in 3 captures: worst a/x, 80.0% of the window, best b/z, 10.0%.",
+  sentence: "Device idle in 3 captures: most a/x, 80.0% of the window, least b/z, 10.0%.",
   waiting: 1,
   rows: [
     {
@@ -73,7 +73,7 @@ it("says in a few words why a capture is doubtful", () => {
   const [row] = listing.rows;
   captureRows.value = CaptureRows.fromJSON({ rows: [{ ...row, doubtful: true, doubt_text: "few steps" }] });
   open({}, "captures");
-  expect(find("capture-row").textContent).toContain("Doubtful: few steps. Disk.");
+  expect(find("capture-row").textContent).toContain("Disk.Doubtful: few steps");
 });
 
 it("has the leading finding's gain in one line, and all of it on hover", () => {
@@ -85,9 +85,24 @@ it("has the leading finding's gain in one line, and all of it on hover", () => {
   };
   captureRows.value = CaptureRows.fromJSON({ rows: [{ ...row, ...gain }, row] });
   const root = open({}, "captures");
-  const lines = [...root.querySelectorAll(".gain-brief")];
+  const lines = [...root.querySelectorAll(".row-note")];
   expect(lines.map((line) => plain(line.textContent))).toEqual(["up to 26.7 ms per step (78.4%)", "saves `x`"]);
   expect(lines[0]?.closest("td")?.title).toContain(gain.gain_text);
+});
+
+it("says where there is a trend when the run in view has none, and leads there", () => {
+  captureRows.value = CaptureRows.fromJSON({
+    rows: listing.rows.map((row) => ({ ...(row as object), modified: 10 * row.modified })),
+  });
+  captureId.value = "b/z";
+  chosenRun.value = "b";
+  open({}, "captures");
+  expect(all("trend")).toEqual([]);
+  expect(plain(find("no-trend").textContent)).toContain("No trend of b: ");
+  click(find("no-trend").querySelector("button"));
+  expect(chosenRun.value).toBe("a");
+  expect(all("trend").length).toBe(1);
+  expect(all("no-trend")).toEqual([]);
 });
 
 it("sorts by any column, what is unknown last, and goes back to the worst first", () => {

@@ -131,15 +131,19 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
       </td>
       <td class="words" title={row.verdict}>
         <p>
-          {row.doubtful && <strong>Doubtful{row.doubt_text === "" ? "" : `: ${row.doubt_text}`}. </strong>}
           <Prose text={row.verdict} />
         </p>
+        {row.doubtful && (
+          <p class="muted row-note" data-testid="row-doubt">
+            Doubtful{row.doubt_text === "" ? "" : `: ${row.doubt_text}`}
+          </p>
+        )}
       </td>
       <td class="words" title={row.finding === "" ? "" : `${row.finding}\n${row.gain_text}`}>
         <p>
           <Prose text={row.finding} />
         </p>
-        {row.finding !== "" && <p class="muted gain-brief">{gainWords(row)}</p>}
+        {row.finding !== "" && <p class="muted row-note">{gainWords(row)}</p>}
       </td>
     </>
   );
