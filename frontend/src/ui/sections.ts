@@ -4,7 +4,7 @@ import { isElsewhere } from "./elsewhere";
 
 const TURNS: Readonly<Record<string, 1 | -1>> = { j: 1, k: -1 };
 /** Tables beside each other have a caption in place of a heading. */
-const SECTIONS = "h2:not(.offscreen), .columns caption";
+const SECTIONS = "h2:not(.offscreen), .parts-box caption";
 /** Of a view below the tabs that stay at the top. */
 const TABS_PX = 64;
 

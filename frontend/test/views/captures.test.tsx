@@ -2,6 +2,7 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CaptureRows } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
+import { formatDuration } from "../../src/model/format";
 import { captureId, captureRows, chosenRun, view } from "../../src/state/atoms";
 import { readTable } from "../../src/ui/table-reader";
 import { all, choose, click, find, open, plain } from "../page";
@@ -147,6 +148,24 @@ it("draws the trend of a run with two captures or more", () => {
     chosenRun.value = "b";
   });
   expect(all("trend")).toEqual([]);
+});
+
+it("draws the mean step as well: a share may stay where all becomes faster", () => {
+  const [row] = listing.rows;
+  const rows = [650_000, 450_000].map((step_us, at) => ({ ...row, id: `a/${at}`, step_us, modified: 10 * at + 10 }));
+  captureRows.value = CaptureRows.fromJSON({ rows });
+  chosenRun.value = "a";
+  open({}, "captures");
+  const figure = find("trend").closest("figure");
+  const choices = [...(figure?.querySelectorAll<HTMLElement>(".toggle button") ?? [])];
+  expect(choices.map((choice) => choice.textContent)).toEqual(["share of the window", "mean step"]);
+  click(choices[1]);
+  expect([...find("trend").querySelectorAll("text")].map((label) => plain(label.textContent))).toEqual([
+    plain(formatDuration(0)),
+    "500 ms",
+    "1.00 s",
+  ]);
+  expect(find("trend").getAttribute("aria-label")).toContain("Mean step");
 });
 
 it("draws no trend of captures of which nobody knows when they were taken", () => {

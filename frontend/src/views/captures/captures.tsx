@@ -71,11 +71,12 @@ function NoTrend({ rows, run }: { rows: readonly CaptureRow[]; run: string }) {
   return (
     <p class="muted" data-testid="no-trend">
       No trend of {runLabel(run)}: that takes two captures of one program, one after the other. Of another run:{" "}
-      {others.slice(0, OFFERED).map((name) => (
+      {others.slice(0, OFFERED).map((name, at) => (
         <Fragment key={name}>
+          {at > 0 && ", "}
           <button type="button" class="link" onClick={() => (chosenRun.value = name)}>
             {runLabel(name)}
-          </button>{" "}
+          </button>
         </Fragment>
       ))}
     </p>
