@@ -16,16 +16,15 @@ type Props = {
   /** The lanes on screen; the same value until they change. */
   readonly scope: LaneScope;
   readonly shown: TimeRange;
+  /** What is searched: names that have each of these; the same value until others are written. */
+  readonly words: readonly string[];
+  readonly search: (words: readonly string[]) => void;
   /** The span that was gone to; null once another one was chosen. */
   readonly hit: Place | null;
   readonly setHit: (hit: Place | null) => void;
 };
 
-function wordsOf(text: string): readonly string[] {
-  return text.split(/\s+/).filter(Boolean);
-}
-
-export function SpanSearch({ id, steps, scope, shown, hit, setHit }: Props) {
+export function SpanSearch({ id, steps, scope, shown, words, search, hit, setHit }: Props) {
   const text = useSignal("");
   const found = useSignal<FoundSpans | null>(null);
   const failure = useSignal("");
@@ -34,7 +33,7 @@ export function SpanSearch({ id, steps, scope, shown, hit, setHit }: Props) {
   const ask = async (place: SpanPlace | null): Promise<void> => {
     pending.current?.abort();
     pending.current = new AbortController();
-    const query = { id, steps, scope, words: wordsOf(text.peek()), place };
+    const query = { id, steps, scope, words, place };
     const answer = await source().spans(query, pending.current.signal).catch(forgottenIfAborted);
     if (answer === null) return;
     failure.value = answer.kind === "failed" ? answer.message : "";
@@ -46,7 +45,7 @@ export function SpanSearch({ id, steps, scope, shown, hit, setHit }: Props) {
   };
   const at = hit !== null && hit === found.value?.span ? found.value.span.number : null;
   const go = (turn: 1 | -1): void => {
-    if (isGoing.current || wordsOf(text.peek()).length === 0) return;
+    if (isGoing.current || words.length === 0) return;
     const fromScreen = turn > 0 ? { fromUs: shown.startUs } : { beforeUs: shown.endUs };
     isGoing.current = true;
     void ask(at === null ? fromScreen : { number: at + turn }).finally(() => {
@@ -55,13 +54,14 @@ export function SpanSearch({ id, steps, scope, shown, hit, setHit }: Props) {
   };
   const write = (written: string): void => {
     text.value = written;
+    search(written.toLowerCase().split(/\s+/).filter(Boolean));
     setHit(null);
   };
   useEffect(() => {
     found.value = null;
-    if (wordsOf(text.value).length > 0) void ask(null);
+    if (words.length > 0) void ask(null);
     return () => pending.current?.abort();
-  }, [text.value, id, steps, scope]);
+  }, [words, id, steps, scope]);
   return (
     <div class="search span-search">
       <input

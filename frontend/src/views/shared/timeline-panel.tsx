@@ -93,6 +93,7 @@ function Panel({
   const link = useMemo(() => linkOf?.(finest.lanes) ?? null, [linkOf, finest]);
   const folded = useMemo(() => foldedLanes(whole.lanes, turned), [whole, turned]);
   const hit = useSignal<Place | null>(null);
+  const searched = useSignal<readonly string[]>([]);
   const forgetHit = (): void => {
     hit.value = null;
   };
@@ -126,6 +127,10 @@ function Panel({
             {...{ id, scope }}
             steps={chosenSteps.value}
             shown={seen}
+            words={searched.value}
+            search={(words) => {
+              searched.value = words;
+            }}
             hit={hit.value}
             setHit={(next) => {
               hit.value = next;
