@@ -1,4 +1,4 @@
-"""Spans by the words of their name: how many there are, and any one of them. Knows all spans, not only what is drawn."""
+"""Spans by the words of their name: how many there are, and any one of them; all of them, not only what is drawn."""
 
 from __future__ import annotations
 

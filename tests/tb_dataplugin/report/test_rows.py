@@ -55,7 +55,7 @@ def test_a_single_row_that_does_not_count_is_named() -> None:
 
 
 def test_the_sentence_is_about_all_rows_where_each_has_a_number() -> None:
-    assert as_rows([row("b", 0.2), row("a", 0.9)]).sentence.startswith("Device idle in 2 captures: worst a,")
+    assert as_rows([row("b", 0.2), row("a", 0.9)]).sentence.startswith("Device idle in 2 captures: most a,")
 
 
 def test_replays_come_after_what_trains() -> None:

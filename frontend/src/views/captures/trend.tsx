@@ -75,7 +75,7 @@ export function Trend({ run, course }: Props) {
     <figure class="step-chart trend" ref={ref} style={{ maxWidth: `${mostPx}px` }}>
       <figcaption>
         <h2>Trend: {run === "." ? "log directory" : run}</h2>
-        <LineNames lines={lines} />
+        {measure !== STEP && <LineNames lines={lines} />}
         {measures.length > 1 && (
           <MeasureChoice measures={measures} shown={measure} choose={(next) => (chosen.value = next)} />
         )}
