@@ -74,7 +74,8 @@ it("says in a few words why a capture is doubtful", () => {
   const [row] = listing.rows;
   captureRows.value = CaptureRows.fromJSON({ rows: [{ ...row, doubtful: true, doubt_text: "few steps" }] });
   open({}, "captures");
-  expect(find("capture-row").textContent).toContain("Disk.Doubtful: few steps");
+  expect(find("row-doubt").textContent).toBe("doubtful: few steps");
+  expect(find("row-doubt").closest("th"), "it is the capture that is, and no sentence").not.toBeNull();
 });
 
 it("has the leading finding's gain in one line, and all of it on hover", () => {
@@ -86,7 +87,7 @@ it("has the leading finding's gain in one line, and all of it on hover", () => {
   };
   captureRows.value = CaptureRows.fromJSON({ rows: [{ ...row, ...gain }, row] });
   const root = open({}, "captures");
-  const lines = [...root.querySelectorAll(".row-note")];
+  const lines = [...root.querySelectorAll(".gain-brief")];
   expect(lines.map((line) => plain(line.textContent))).toEqual(["up to 26.7 ms per step (78.4%)", "saves `x`"]);
   expect(lines[0]?.closest("td")?.title).toContain(gain.gain_text);
 });
