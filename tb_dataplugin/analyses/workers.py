@@ -44,6 +44,8 @@ class WorkerTimes:
     starved: Intervals
     startup: Intervals
     epoch_over: Intervals
+    build_ns: Int64Array
+    """Of each batch that it finished in the window, where its start is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,20 @@ class WorkerRow:
     @property
     def epoch_over_ns(self) -> int:
         return sum(times.epoch_over.total_ns for times in self.processes)
+
+    @property
+    def mean_build_ns(self) -> float | None:
+        """Of the batches that it finished in the window; None of none."""
+        build_ns = self._build_ns
+        return float(build_ns.mean()) if len(build_ns) else None
+
+    @property
+    def longest_build_ns(self) -> int | None:
+        return int(max(self._build_ns, default=0)) or None
+
+    @property
+    def _build_ns(self) -> Int64Array:
+        return np.concatenate([times.build_ns for times in self.processes])
 
     @property
     def dropped_spans(self) -> int:
@@ -284,9 +300,11 @@ def _one_worker(
     idle = alive.minus(busy)
     startup = idle.intersect(Intervals.union([life.start_ns], [process.started_ns]))
     without_index = idle.minus(outstanding).minus(startup)
+    ended = known(finished) & (finished >= window.start_ns) & (finished < window.end_ns)
+    measured = ended & begun
     return WorkerTimes(
         process=process,
-        batches=int((known(finished) & (finished >= window.start_ns) & (finished < window.end_ns)).sum()),
+        batches=int(ended.sum()),
         alive=alive,
         busy=busy,
         idle=idle,
@@ -294,6 +312,7 @@ def _one_worker(
         starved=without_index.intersect(given),
         startup=startup,
         epoch_over=without_index.minus(given),
+        build_ns=finished[measured] - started[measured],
     )
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar, Final
 
 from tb_dataplugin.cache import Store
 from tb_dataplugin.cli.analysing import analyse_all
+from tb_dataplugin.cli.formats import add_format_argument
 from tb_dataplugin.cli.inputs import (
     add_cache_argument,
     add_links_argument,
@@ -54,8 +55,7 @@ class CompareCommand:
         for side in ("before", "after"):
             help_side = "a trace file, or a folder with the traces of one or more runs"
             parser.add_argument(side, type=place, metavar=side.upper(), help=help_side)
-        help_format = "default: text; markdown is for a CI job's summary"
-        parser.add_argument("--format", choices=("text", "json", "markdown"), default="text", help=help_format)
+        add_format_argument(parser, "json", "markdown", note="markdown is for a CI job's summary")
         help_anyway = "show the numbers of sides that are not comparable (a replay beside a run, different programs)"
         parser.add_argument("--anyway", action="store_true", help=help_anyway)
         add_cache_argument(parser)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import ClassVar, Final, NoReturn, Protocol
 
+from tb_dataplugin.cli.formats import settle_format
 from tb_dataplugin.cli.terminal import complain, forget_output
 from tb_dataplugin.errors import DataPipelineError, InternalError
 from tb_dataplugin.shown import shown
@@ -65,6 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _answer(arguments: argparse.Namespace) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):  # do not stop for a name that the terminal cannot show
         sys.stdout.reconfigure(errors="replace")
+    settle_format(arguments)
     try:
         status: int = arguments.run(arguments)
         sys.stdout.flush()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar, Final
 
+from tb_dataplugin.cli.formats import add_format_argument
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
 from tb_dataplugin.cli.tune import INTERRUPTED, in_place, progress
 from tb_dataplugin.errors import BadRequest, NothingToReport
@@ -53,7 +54,7 @@ class ProbeStorageCommand:
         )
         help_need = "samples/s that the loop needs (default: what a capture's device could take)"
         add("--need", type=float, metavar="X", help=help_need)
-        add("--format", choices=("text", "json"), default="text", help="default: text")
+        add_format_argument(parser, "json")
         add_links_argument(parser)
         add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
 

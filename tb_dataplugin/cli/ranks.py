@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from tb_dataplugin.cli.analysing import add_engine_arguments, each, engine_of, row_at
+from tb_dataplugin.cli.formats import add_format_argument
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, found, write_text
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.errors import DataPipelineError, InternalError, NothingToReport, UnreadableTrace
@@ -42,7 +43,7 @@ class RanksCommand:
             metavar="RUN",
             help="the folder with the captures of all ranks, or the traces; also URLs",
         )
-        add("--format", choices=("text", "json"), default="text", help="default: text")
+        add_format_argument(parser, "json")
         add_engine_arguments(parser)
         add_links_argument(parser)
         add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from tb_dataplugin.cli.analysing import Opened, add_engine_arguments, open_paths
+from tb_dataplugin.cli.formats import add_format_argument
 from tb_dataplugin.cli.inputs import (
     add_output_arguments,
     add_path_arguments,
@@ -59,10 +60,8 @@ class ReportCommand:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_path_arguments(parser, "folders to search, or trace files")
-        help_format = (
-            "default: text; html is the tab's page as one self-contained file; markdown for a CI job's summary"
-        )
-        parser.add_argument("--format", choices=("text", "json", "html", "markdown"), default="text", help=help_format)
+        note = "html is the tab's page as one self-contained file; markdown for a CI job's summary"
+        add_format_argument(parser, "json", "html", "markdown", note=note)
         add_steps_argument(parser)
         add_engine_arguments(parser)
         help_summary = "a row for each capture, worst first, and nothing else (text)"

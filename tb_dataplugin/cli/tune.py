@@ -11,6 +11,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import ClassVar
 
+from tb_dataplugin.cli.formats import add_format_argument
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.drive.program import find_program
@@ -122,7 +123,7 @@ def add_window_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--seconds", type=float, default=2.0, metavar="S", help="that a window is timed (default: 2)")
     add("--python", default=sys.executable, metavar="PATH", help="the interpreter that has torch (default: this one)")
-    add("--format", choices=("text", "json"), default="text", help="default: text")
+    add_format_argument(parser, "json")
     add_links_argument(parser)
     add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
     add("--arguments", nargs=argparse.REMAINDER, default=[], help="all that follows goes to MODULE, in sys.argv")

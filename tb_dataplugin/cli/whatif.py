@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
+from tb_dataplugin.cli.formats import add_format_argument
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.errors import BadRequest
@@ -43,7 +44,7 @@ class WhatIfCommand:
         add("--pin", choices=("on",), help="pinned batches, where copies from pageable memory were recorded")
         help_move = "a stage that the device does, at best for nothing; may be repeated"
         add("--move", action="append", default=[], metavar="NAME=device", help=help_move)
-        add("--format", choices=("text", "json"), default="text", help="default: text")
+        add_format_argument(parser, "json")
         add_links_argument(parser)
         add("-o", "--output", type=Path, metavar="FILE", help="write to FILE instead of the terminal")
 

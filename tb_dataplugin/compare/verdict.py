@@ -222,7 +222,8 @@ def _setting_words(settings: Sequence[SettingChange]) -> str:
 def _too_short(compared: Compared, total: Quantity) -> str:
     times = f"{_times(total, compared.unit)}{_known(total)}"
     if compared.sharing:
-        return f"Not certain: {times}; {_waited(compared.sharing, total)}. For certainty {_for_certainty(compared)}."
+        waited = _waited(compared.sharing, total)
+        return f"Not certain: {times}{waited}. For certainty {_for_certainty(compared)}."
     advice = f"Record more steps (at least four for each DataLoader worker), or {_more_runs(compared)}"
     return f"Too short to compare: {times}. {advice}."
 
@@ -250,12 +251,16 @@ def _likely(compared: Compared, total: Quantity) -> str:
     alike = alike or _of_lines(_beyond_waiting(compared), slower)
     if not alike or abs(changed) <= waited:
         return ""
-    part = f", of which {ratio(exp(waited))} is {'more' if slower else 'less'} waiting for a CPU"
     return (
         f"Likely {'slower' if slower else 'faster'}, not certain: {_times(total, compared.unit)} "
-        f"({ratio(exp(abs(changed)))}){part if _is_told(waited) else ''}. Significant: {listed(alike)}. "
+        f"({ratio(exp(abs(changed)))}){_by_waiting(waited, slower) if _is_told(waited) else ''}. "
+        f"Significant: {listed(alike)}. "
         f"Waiting for a CPU differs from run to run: for certainty {_for_certainty(compared)}."
     )
+
+
+def _by_waiting(waited: float, slower: bool) -> str:
+    return f", of which {ratio(exp(waited))} is {'more' if slower else 'less'} waiting for a CPU"
 
 
 def _is_told(waited: float) -> bool:
@@ -274,11 +279,11 @@ def _waited(sharing: tuple[float, float], total: Quantity) -> str:
     changed = log(total.after_us / total.before_us) if total.before_us and total.after_us else 0.0
     waited = (after - before) * (1 if changed > 0 else -1)
     if abs(changed) <= waited:
-        return f"{WAITED}, so two captures of the same program may differ by as much"
-    told = f"{WAITED} and took {ratio(exp(before))} as long for it before, {ratio(exp(after))} after"
+        return f"; {WAITED}, so two captures of the same program may differ by as much"
     if not _is_told(waited):
-        return f"{told}, which is none of the change but makes it uncertain"
-    return f"{told}, which is {ratio(exp(waited))} of the {ratio(exp(abs(changed)))}"
+        told = f"{WAITED} and took {ratio(exp(before))} as long for it before, {ratio(exp(after))} after"
+        return f"; {told}, which is none of the change but makes it uncertain"
+    return f", {ratio(exp(abs(changed)))} as {'slow' if changed > 0 else 'fast'}{_by_waiting(waited, changed > 0)}"
 
 
 def _certain(compared: Compared) -> str:

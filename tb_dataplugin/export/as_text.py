@@ -14,6 +14,7 @@ from tb_dataplugin.export.samples_text import replayed_lines, slow_sample_lines
 from tb_dataplugin.export.summary_text import rank_words, summary_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns, missing_columns
+from tb_dataplugin.export.workers_text import worker_lines
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import with_folder
 from tb_dataplugin.report.rows import worst_first
@@ -58,7 +59,17 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield ""
     yield from _numbers(capture)
-    for section in (_replayed, _idle_causes, _steps, _stages, _lines, _workers, _slow_samples, _gaps, finding_lines):
+    for section in (
+        _replayed,
+        _idle_causes,
+        _steps,
+        _stages,
+        _lines,
+        worker_lines,
+        _slow_samples,
+        _gaps,
+        finding_lines,
+    ):
         yield from section(capture, style)
     yield from _diagnostics(capture, style)
 
@@ -259,7 +270,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
 
 def _share_of_wait(capture: pb.Capture) -> str:
     share = "share of the data wait that this stage caused, without the stages inside it"
-    apart = "; with what the verdict has apart (starts of epochs, other DataLoaders, garbage collection)"
+    apart = "; includes starts of epochs, other DataLoaders and garbage collection, which the verdict leaves out"
     return share + (apart if capture.loader.HasField("apart") else "")
 
 
@@ -275,33 +286,6 @@ def _lines(capture: pb.Capture, style: Style) -> Iterator[str]:
     if capture.lines.samples:
         yield from heading("Hottest lines   share of the time inside the stage", style)
         yield from line_lines(capture)
-
-
-def _workers(capture: pb.Capture, style: Style) -> Iterator[str]:
-    if not capture.workers:
-        return
-    quiet = {summary.loader for summary in capture.worker_summaries if summary.quiet}
-    listed = [worker for worker in capture.workers if worker.loader not in quiet]
-    several = len({worker.loader for worker in listed}) > 1
-    yield from heading("DataLoader workers   shares of their lifetime in the window", style)
-    yield f"  {'':<10}{'pid':>9}{'batches':>9}{'busy':>9}{'starved':>9}{'epoch over':>12}{'startup':>9}{'skew':>7}"
-    for worker in listed:
-        name = f"{worker.loader}.{worker.worker}" if several else str(worker.worker)
-        shares = (worker.busy_us, worker.starved_us, worker.epoch_over_us, worker.startup_us)
-        busy, starved, over, startup = (percent(_share(time, worker.alive_us)) for time in shares)
-        skew = ratio(worker.skew) if worker.HasField("skew") else UNKNOWN
-        bar = _bar([(worker.busy_us, style.full)], worker.alive_us, columns() - 81)
-        process = str(worker.pid) if len(worker.pids) == 1 else f"{len(worker.pids)} pids"
-        yield f"  {name:<10}{process:>9}{worker.batches:>9}{busy:>9}{starved:>9}{over:>12}{startup:>9}{skew:>7}  {bar}"
-    if quiet:
-        yield from wrap(capture.quiet_workers_sentence, "  ")
-    for summary in capture.worker_summaries:
-        if summary.quiet:
-            continue
-        yield from wrap(summary.sentence, "  ")
-        if summary.head_of_line_us:
-            held_back = duration(summary.head_of_line_us)
-            yield f"  head-of-line wait: earlier batches held back finished ones for {held_back}"
 
 
 def _slow_samples(capture: pb.Capture, style: Style) -> Iterator[str]:

@@ -31,9 +31,10 @@ def slow_sample_lines(capture: pb.Capture, width: int) -> Iterator[str]:
     yield f"Slowest samples ({unit.name})"
     built = [sample.worker >= 0 for sample in samples]
     where = f"{'DataLoader worker':>19}{'batch':>7}" if any(built) else ""
-    yield f"  {'index':>12}{'duration':>10}{where}  highest self time"
+    has_index = any(sample.index >= 0 for sample in samples)
+    yield f"  {'index' if has_index else '':>12}{'duration':>10}{where}  highest self time"
     for sample in samples:
-        index = str(sample.index) if sample.index >= 0 else UNKNOWN
+        index = str(sample.index) if sample.index >= 0 else UNKNOWN * has_index
         most = f"{sample.stage} {in_unit(sample.stage_us, unit)}"
         where = f"{sample.worker:>19}{sample.batch:>7}" if any(built) else ""
         yield f"  {index:>12}{in_unit(sample.duration_us, unit):>10}{where}  {most}"

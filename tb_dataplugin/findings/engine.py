@@ -51,7 +51,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
             abstained.append(NamedAbstention(rule.name, rule.title, answer.reason))
             continue
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
-            known = _doubted(_no_higher(_estimated(found)), signals)
+            known = _doubted(_no_higher(_estimated(found, rule)), signals)
             known = _of_one_rank(known, signals) if rule.is_about_wait else known
             gain = (
                 gain_of(
@@ -68,16 +68,16 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
 
 
-def _estimated(finding: Finding) -> Finding:
+def _estimated(finding: Finding, rule: Rule) -> Finding:
     """A gain is not measured where it is not just the data wait that was caused."""
     kinds = {fact.kind for fact in finding.evidence}
     if finding.confidence != "measured" or kinds.isdisjoint((GAIN_BOUND, OF_STEP)):
         return finding
-    reason = (
-        "The data wait is measured; what the step itself would gain is an estimate."
-        if OF_STEP in kinds
-        else "The data wait is measured; how much of it would go is computed from when DataLoader workers were busy."
-    )
+    if OF_STEP in kinds:
+        reason = "The data wait is measured; what the step itself would gain is an estimate."
+    else:
+        known = "The data wait is measured" if rule.about != "host" else "Its part of the step is by samples of stacks"
+        reason = f"{known}; how much of it would go is computed from when DataLoader workers were busy."
     return replace(finding, confidence="likely", confidence_reason=reason)
 
 

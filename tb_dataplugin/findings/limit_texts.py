@@ -22,6 +22,9 @@ NAMES: Final = {
 DELAY_SHARED_OUT: Final = "an estimate: what its threads waited for a CPU, divided among their stages by CPU time"
 """Where a stage's waiting for a CPU comes from: `occupancy`."""
 
+RUNNING_WORTH_A_WORD: Final = 0.01
+"""Little of it is said, too: with it the shares are the whole."""
+
 
 def limit_text(limits: Limits) -> str:
     """Who was held up by what in a part of the time, the largest limit first, what of it ran, and what the shares are
@@ -35,15 +38,20 @@ def limit_text(limits: Limits) -> str:
     waited = limits.awaited_ns >= LIMIT_WORTH_A_WORD * limits.whole_ns
     if waited:
         share = percent(limits.awaited_ns / max(1, limits.whole_ns))
-        mine.append(f"waiting for DataLoader workers to build its batch for {share}" + ("" if mine else " of it"))
+        mine.append(f"waiting for DataLoader workers to build its batch for {share}")
+    mine[0] = _of_it(mine[0])
     theirs = _words(limits, limits.workers) if waited and limits.workers is not None else []
-    samples = f"from {plural(limits.training.samples, 'sample')} of its state"
+    said = f"the training thread was {', '.join(mine)}"
     if not theirs or limits.workers is None:
-        return f"the training thread was {', '.join(mine)}, {samples}"
-    return (
-        f"the training thread was {', '.join(mine)}; the DataLoader workers were meanwhile {', '.join(theirs)}, "
-        f"{samples} and {limits.workers.samples:,} of theirs"
-    )
+        return f"{said}, from {plural(limits.training.samples, 'sample')} of its state"
+    samples = f"from {plural(limits.training.samples, 'sample')} of the training thread"
+    return f"{said}: these were {', '.join(theirs)}, {samples} and {limits.workers.samples:,} of theirs"
+
+
+def _of_it(words: str) -> str:
+    """The first share says what all of them are of."""
+    share, interval, rest = words.partition(" (95%")
+    return f"{share} of it{interval}{rest}"
 
 
 def _worth_a_word(limits: Limits, side: Side) -> list[tuple[str, int]]:
@@ -55,11 +63,9 @@ def _worth_a_word(limits: Limits, side: Side) -> list[tuple[str, int]]:
 
 def _words(limits: Limits, side: Side) -> list[str]:
     parts, whole = _worth_a_word(limits, side), max(1, limits.whole_ns)
-    if side.running_ns >= LIMIT_WORTH_A_WORD * whole:
+    if side.running_ns >= RUNNING_WORTH_A_WORD * whole:
         parts.append(("running", side.running_ns))
     words = [f"{NAMES[name]} for {percent(time / whole)}" for name, time in parts]
-    if words:
-        words[0] += " of it"
     is_measured = [name == "gc" and side is limits.training for name, _ in parts]
     if False in is_measured:
         place = is_measured.index(False)

@@ -234,13 +234,16 @@ def _device(device: DeviceIdle, attributed: DeviceAttribution, window: Window) -
     idle = device.gaps.total_ns
     whole = f" of the {_us(window.duration_ns)} window ({percent(idle / window.duration_ns)})"
     cause, time = max(attributed.by_cause_ns.items(), key=lambda part: part[1])
-    share = f"{percent(time / window.duration_ns)} of the window"
+
+    def share(part_ns: float) -> str:
+        return percent(part_ns / window.duration_ns)
+
     early = attributed.queued_ns if cause == "launch" else 0
-    known = f", {percent(early / window.duration_ns)} of it launched before the gap began" if early else ""
+    parts = f" ({share(time - early)} launched late, {share(early)} launched but not started)" if early else ""
     main = (
-        f"For {share} the cause is unknown."
+        f"For {share(time)} of the window the cause is unknown."
         if cause == "unknown"
-        else f"The largest cause is {cause_label(cause)}: {share}{known}."
+        else f"The largest cause is {cause_label(cause)}: {share(time)} of the window{parts}."
     )
     return f"{name} is idle for {_us(idle)}{whole}, in {plural(len(device.gaps), 'gap')}. {main}"
 

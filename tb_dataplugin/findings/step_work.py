@@ -60,6 +60,11 @@ def line_cost_us(signals: Signals, line: StepLineSignal) -> float:
     return line.part.share * signals.window_us
 
 
+def outside_wait(signals: Signals) -> str:
+    """What shares of the step are without; "" where the data wait is not known: it may be in them."""
+    return "" if signals.data_wait_us is None else ", outside the data wait"
+
+
 def with_lock(signals: Signals, line: StepLineSignal) -> str:
     """Behind the share of these lines, where their cost has the waiting for the lock."""
     return ", with the waiting for Python's lock (GIL) that it causes" if line is feeding_line(signals) else ""

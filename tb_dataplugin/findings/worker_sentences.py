@@ -91,7 +91,7 @@ def _balance(summary: WorkerSummary, busy: float, wait: float | None, whole: str
     if (summary.ready_wait_share or 0.0) > MOSTLY_READY and (built_share or 0.0) < MOSTLY_BUILT:
         built = built_share or 0.0
         building = "not the bottleneck" if built < HARDLY_BUILT else f"{percent(built)} of that"
-        ready = f"mostly while finished batches lie ready: building them is {building}"
+        ready = f"mostly while finished batches are in the queue: building them is {building}"
         return f" and the training thread {waits}, but {ready}"
     if busy >= WORKERS_BUSY:
         still = "still " if wait >= HIGHLY_INPUT_BOUND else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -62,14 +63,17 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         operators=results.operators,
         doubts=map(_doubt, results.doubts),
         thread_samples=thread_samples_report(results.limits) if results.limits else None,
-        lines=lines_report(results.lines, len(results.steps.rows) if results.steps else None, results.window)
-        if results.lines
-        else None,
+        lines=_lines(results.lines, results) if results.lines else None,
         replayed_samples=(replayed_report(sample, no_cpu_share(results)) for sample in results.replayed_samples),
         stage_details=detail_reports(results.stage_details),
         selection=_selection(results.selection, sentences) if results.selection else None,
         headspace=headspace_report(results.headspace, sentences.headspace) if results.headspace else None,
     )
+
+
+def _lines(lines: HotLines, results: Results) -> pb.Lines:
+    steps = len(results.steps.rows) if results.steps else None
+    return lines_report(lines, steps, results.window, has_device=bool(results.devices))
 
 
 def diagnostic_report(note: Diagnostic) -> pb.Diagnostic:

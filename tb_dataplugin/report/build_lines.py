@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from tb_dataplugin.analyses.code_places import Place, library_name, place_of, symbol
 from tb_dataplugin.analyses.hot_lines import HotLines, PartLines, ShareCheck
@@ -22,13 +23,21 @@ from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.line_samples import Frame
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
+from tb_dataplugin.words import training_part
+
+PIPELINE: Final = "the stages of the pipeline, all threads together"
+TRAINING_THREAD: Final = "the training thread outside the data wait"
 
 
-def lines_report(lines: HotLines, steps: int | None, window: Window) -> pb.Lines:
+def lines_report(lines: HotLines, steps: int | None, window: Window, *, has_device: bool) -> pb.Lines:
     """`steps`: in the window."""
+
+    def of_cause(cause: str, part: PartLines) -> pb.PartLines:
+        return _part(cause, part, f"the {training_part(cause, has_device)}", spread_in_step)
+
     return pb.Lines(
-        stages=(_part(stage.name, part) for stage, part in lines.stages.items()),
-        training=(_part(cause, part, spread_in_step) for cause, part in lines.training.items()),
+        stages=(_part(stage.name, part, stage.name) for stage, part in lines.stages.items()),
+        training=(of_cause(cause, part) for cause, part in lines.training.items()),
         step=_step(lines.step) if lines.step else None,
         check=_check(lines.check) if lines.check else None,
         samples=lines.samples,
@@ -40,8 +49,8 @@ def lines_report(lines: HotLines, steps: int | None, window: Window) -> pb.Lines
         unread=lines.unread,
         unseen=lines.unseen,
         sentence=lines_sentence(lines, window, steps),
-        pipeline=_part("pipeline", lines.pipeline) if lines.pipeline else None,
-        training_thread=_part("training thread", lines.training_thread, spread_in_step)
+        pipeline=_part("pipeline", lines.pipeline, PIPELINE) if lines.pipeline else None,
+        training_thread=_part("training thread", lines.training_thread, TRAINING_THREAD, spread_in_step)
         if lines.training_thread
         else None,
     )
@@ -83,8 +92,10 @@ def _step_line(line: StepLine) -> pb.StepLine:
 def _part(
     name: str,
     part: PartLines,
+    whole: str,
     joined: Callable[[Iterable[LineRow]], tuple[Together, ...]] = spread,
 ) -> pb.PartLines:
+    """`whole`: what its shares are of, in words."""
     hottest = joined(part.rows)
     return pb.PartLines(
         name=name,
@@ -94,7 +105,7 @@ def _part(
         others=part.others,
         text=part_text(part),
         recorder_us=us(part.recorder_ns),
-        sentence=part_sentence(hottest),
+        sentence=part_sentence(hottest, whole, us(part.time_ns)),
         hottest=map(hot_place, hottest),
         tree=_tree(part.tree) if part.tree else None,
         in_order=_tree(part.in_order) if part.in_order else None,

@@ -15,7 +15,7 @@ from tb_dataplugin.findings import Sentences
 from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import UNKNOWN_NS
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.build_units import us
+from tb_dataplugin.report.build_units import maybe_us, us
 from tb_dataplugin.words import counter_term
 
 MAX_BATCHES = 5000
@@ -65,6 +65,8 @@ def _worker(row: WorkerRow) -> pb.Worker:
         startup_us=us(row.startup_ns),
         skew=row.skew,
         dropped_spans=row.dropped_spans,
+        mean_build_us=maybe_us(row.mean_build_ns),
+        longest_build_us=maybe_us(row.longest_build_ns),
     )
 
 

@@ -1886,6 +1886,8 @@ class Worker(_message.Message):
     ALIVE_US_FIELD_NUMBER: _builtins.int
     PIDS_FIELD_NUMBER: _builtins.int
     EPOCH_OVER_US_FIELD_NUMBER: _builtins.int
+    MEAN_BUILD_US_FIELD_NUMBER: _builtins.int
+    LONGEST_BUILD_US_FIELD_NUMBER: _builtins.int
     worker: _builtins.int
     """worker id within its loader"""
     pid: _builtins.int
@@ -1910,6 +1912,10 @@ class Worker(_message.Message):
     """in the window, from the first index drawn for a process to its end"""
     epoch_over_us: _builtins.float
     """part of idle: its loader had no index to give, before an epoch's first and after its last"""
+    mean_build_us: _builtins.float
+    """build time of the batches it finished in the window; absent where it finished none"""
+    longest_build_us: _builtins.float
+    """of the slowest of them"""
     @_builtins.property
     def pids(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """its processes, oldest first: several where each epoch starts new ones"""
@@ -1930,15 +1936,21 @@ class Worker(_message.Message):
         alive_us: _builtins.float = ...,
         pids: _abc.Iterable[_builtins.int] | None = ...,
         epoch_over_us: _builtins.float | None = ...,
+        mean_build_us: _builtins.float | None = ...,
+        longest_build_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_epoch_over_us", b"_epoch_over_us", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "dropped_spans", b"dropped_spans", "epoch_over_us", b"epoch_over_us", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_epoch_over_us", b"_epoch_over_us", "_longest_build_us", b"_longest_build_us", "_mean_build_us", b"_mean_build_us", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "dropped_spans", b"dropped_spans", "epoch_over_us", b"epoch_over_us", "longest_build_us", b"longest_build_us", "mean_build_us", b"mean_build_us", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_epoch_over_us", b"_epoch_over_us", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "dropped_spans", b"dropped_spans", "epoch_over_us", b"epoch_over_us", "idle_us", b"idle_us", "loader", b"loader", "pid", b"pid", "pids", b"pids", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans", "_epoch_over_us", b"_epoch_over_us", "_longest_build_us", b"_longest_build_us", "_mean_build_us", b"_mean_build_us", "_skew", b"_skew", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "dropped_spans", b"dropped_spans", "epoch_over_us", b"epoch_over_us", "idle_us", b"idle_us", "loader", b"loader", "longest_build_us", b"longest_build_us", "mean_build_us", b"mean_build_us", "pid", b"pid", "pids", b"pids", "skew", b"skew", "startup_us", b"startup_us", "starved_us", b"starved_us", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__dropped_spans: _TypeAlias = _typing.Literal["dropped_spans"]  # noqa: Y015
     _WhichOneofArgType__dropped_spans: _TypeAlias = _typing.Literal["_dropped_spans", b"_dropped_spans"]  # noqa: Y015
     _WhichOneofReturnType__epoch_over_us: _TypeAlias = _typing.Literal["epoch_over_us"]  # noqa: Y015
     _WhichOneofArgType__epoch_over_us: _TypeAlias = _typing.Literal["_epoch_over_us", b"_epoch_over_us"]  # noqa: Y015
+    _WhichOneofReturnType__longest_build_us: _TypeAlias = _typing.Literal["longest_build_us"]  # noqa: Y015
+    _WhichOneofArgType__longest_build_us: _TypeAlias = _typing.Literal["_longest_build_us", b"_longest_build_us"]  # noqa: Y015
+    _WhichOneofReturnType__mean_build_us: _TypeAlias = _typing.Literal["mean_build_us"]  # noqa: Y015
+    _WhichOneofArgType__mean_build_us: _TypeAlias = _typing.Literal["_mean_build_us", b"_mean_build_us"]  # noqa: Y015
     _WhichOneofReturnType__skew: _TypeAlias = _typing.Literal["skew"]  # noqa: Y015
     _WhichOneofArgType__skew: _TypeAlias = _typing.Literal["_skew", b"_skew"]  # noqa: Y015
     _WhichOneofReturnType__startup_us: _TypeAlias = _typing.Literal["startup_us"]  # noqa: Y015
@@ -1949,6 +1961,10 @@ class Worker(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__dropped_spans) -> _WhichOneofReturnType__dropped_spans | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__epoch_over_us) -> _WhichOneofReturnType__epoch_over_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__longest_build_us) -> _WhichOneofReturnType__longest_build_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__mean_build_us) -> _WhichOneofReturnType__mean_build_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__skew) -> _WhichOneofReturnType__skew | None: ...
     @_typing.overload
@@ -4030,7 +4046,7 @@ class PartLines(_message.Message):
     recorder_us: _builtins.float
     """time in the recorder's own code, not in time_us"""
     sentence: _builtins.str
-    """its hottest line and that line's share; "" where there are too few samples"""
+    """what its shares are of, its hottest line and that line's share; "" where there are too few samples"""
     @_builtins.property
     def lines(self) -> _containers.RepeatedCompositeFieldContainer[Global___Line]:
         """most time first; empty where there are too few samples for a guess"""

@@ -179,10 +179,11 @@ def times_text(happening: Happening) -> str:
 
 
 def _beside(happening: Happening) -> Iterator[str]:
-    """What else was slow, or that the data wait was not."""
+    """What else was slow; where the step time alone was an event, what the data wait came to."""
     yield from map(_time_text, happening.also)
-    if happening.event.change == "slow" and all(one.what == "step time" for one in (happening.event, *happening.also)):
-        yield "the data wait is as usual"
+    if happening.wait is not None:
+        wait = happening.wait
+        yield f"data wait {duration(wait.mean_us)}, usually {duration(wait.usual_us)} by the means of intervals"
 
 
 def _time_text(event: EventLine) -> str:

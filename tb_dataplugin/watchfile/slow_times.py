@@ -13,6 +13,7 @@ from tb_dataplugin.watchfile.reading import Part
 
 _FEWEST: Final = 6
 """Intervals, with fewer of which none is unusual."""
+_MOSTLY: Final = 0.5
 _SIGMA: Final = 1.4826
 _SIGMAS, _SHARE, _US = 4, 0.5, 2_000.0
 """By how much a turn of steps is above the usual for annotate's `usual` to call it slow; here of an interval."""
@@ -28,6 +29,33 @@ class SlowTime:
     usual_step_us: float
     wait_us: float
     usual_wait_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Data wait per step of some intervals, in microseconds: of their steps, and the median of the other intervals."""
+
+    mean_us: float
+    usual_us: float
+
+
+def wait_meanwhile(part: Part, begin: float, until: float | None) -> Wait | None:
+    """In the intervals that most of a time lies in, or that lie in it; None where there are too few to compare."""
+    intervals = main_intervals(part)
+    within = [each for each in intervals if _share_within(each, begin, until) >= _MOSTLY]
+    others = [each.wait_us for each in intervals if _share_within(each, begin, until) == 0.0]
+    steps = sum(each.numbers.steps for each in within)
+    if not steps or len(others) < _FEWEST:
+        return None
+    return Wait(sum(each.numbers.wait_us for each in within) / steps, median(others))
+
+
+def _share_within(interval: Interval, begin: float, until: float | None) -> float:
+    """Of the shorter of both."""
+    end = max(interval.end, begin) if until is None else until
+    common = min(interval.end, end) - max(interval.begin, begin)
+    shorter = min(interval.end - interval.begin, end - begin)
+    return max(0.0, common) / shorter if shorter > 0 else 0.0
 
 
 def slow_times(part: Part) -> list[SlowTime]:

@@ -16,7 +16,7 @@ from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, 
 from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
 from tb_dataplugin.watchfile.outside import Outside, find_outside
 from tb_dataplugin.watchfile.reading import Part, Run
-from tb_dataplugin.watchfile.slow_times import SlowTime, slow_times
+from tb_dataplugin.watchfile.slow_times import SlowTime, Wait, slow_times, wait_meanwhile
 from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
 
 _PER_OCTAVE: Final = 4
@@ -48,6 +48,8 @@ class Happening:
     """Other numbers of the same loader that left their usual range while this one was out of it."""
     by_intervals: bool = False
     """No event: the recorded intervals show it. Which epoch and batch it began with is unknown."""
+    wait: Wait | None = None
+    """Meanwhile, by the recorded intervals, where no event was about the data wait."""
 
     @property
     def lasted_s(self) -> float | None:
@@ -204,7 +206,7 @@ def percentile(histogram: dict[int, int], share: float) -> float:
 
 def _happenings(part: Part, begin: float, drift: Drift | None) -> list[Happening]:
     """Events, and slow times that were none; where the step time drifts, intervals differ for that."""
-    events = happenings(part, begin)
+    events = [_with_wait(one, part) for one in happenings(part, begin)]
     if drift is not None:
         return events
     slow = [one for one in events if one.event.change == "slow"]
@@ -214,21 +216,27 @@ def _happenings(part: Part, begin: float, drift: Drift | None) -> list[Happening
     return sorted((*events, *others), key=lambda one: one.time)
 
 
+def _with_wait(one: Happening, part: Part) -> Happening:
+    """A slow step time whose data wait was no event."""
+    events = (one.event, *one.also)
+    if one.event.change != "slow" or any(event.what != "step time" for event in events):
+        return one
+    return replace(
+        one, wait=wait_meanwhile(part, one.time, one.until) if one.event.loader == main_loader(part) else None
+    )
+
+
 def _meet(found: SlowTime, one: Happening) -> bool:
     return found.end > one.time and (one.until is None or found.begin < one.until)
 
 
 def _unnoticed(found: SlowTime, part: Part, begin: float) -> Happening:
-    loader = main_loader(part)
-    step, wait = (
-        EventLine(t=found.begin, number=0, change="slow", what=what, loader=loader, took_us=took, usual_us=usual)
-        for what, took, usual in (
-            ("step time", found.step_us, found.usual_step_us),
-            ("data wait", found.wait_us, found.usual_wait_us),
-        )
+    took, usual = found.step_us, found.usual_step_us
+    event = EventLine(
+        t=found.begin, number=0, change="slow", what="step time", loader=main_loader(part), took_us=took, usual_us=usual
     )
-    after = max(0.0, found.begin - begin)
-    return Happening(found.begin, after, step, found.end, None, also=(wait,), by_intervals=True)
+    after, wait = max(0.0, found.begin - begin), Wait(found.wait_us, found.usual_wait_us)
+    return Happening(found.begin, after, event, found.end, None, by_intervals=True, wait=wait)
 
 
 def happenings(part: Part, begin: float) -> list[Happening]:

@@ -122,6 +122,7 @@ def test_a_long_line_of_code_is_never_cut_off(tab: Tab, host: Host) -> None:
     body = first_finding(tab, host)
     code = "persistent_workers=True, " * 19
     body.evaluate(APPEND, f"<div class=code><pre><code>{code}</code></pre></div>")
+    body.evaluate(APPEND, f"<p>Look at <code>{'.resize((32,32))' * 9}</code> first.</p>")
     for width in (390, 820, 1440):
         tab.page.set_viewport_size({"width": width, "height": 900})
         assert body.locator("pre").last.evaluate("pre => pre.scrollWidth <= pre.clientWidth"), f"at {width} px"

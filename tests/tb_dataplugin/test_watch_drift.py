@@ -98,7 +98,8 @@ def test_slow_intervals_without_an_event_are_one_slow_time(tmp_path: Path) -> No
     (mark,) = report.marks
     assert (mark.at_s, mark.change, mark.by_intervals, mark.capture) == (80, "slow", True, "")
     assert mark.sentence == (
-        "Slow after 80.0 s, for 30.0 s: step time 48.2 ms, usually 16.2 ms; data wait 47.2 ms, usually 15.2 ms; seen "
+        "Slow after 80.0 s, for 30.0 s: step time 48.2 ms, usually 16.2 ms; data wait 47.2 ms, usually 15.2 ms "
+        "by the means of intervals; seen "
         "afterwards, in the recorded intervals."
     )
     assert [(phase.from_s, phase.to_s) for phase in report.phases if phase.kind == "slow"] == [(80, 110)]

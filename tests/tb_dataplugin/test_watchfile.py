@@ -216,7 +216,7 @@ def test_a_slow_time_is_said_with_when_how_long_and_what_grew(tmp_path: Path) ->
     )
     wait, step = found.happenings
     assert event_sentence(wait).endswith("slow after 4.00 s, for 26.0 s: data wait 60.0 ms, usually 20.0 ms.")
-    assert event_sentence(step).endswith("step time 25.0 s, usually 20.0 ms; the data wait is as usual.")
+    assert event_sentence(step).endswith("step time 25.0 s, usually 20.0 ms.")  # too few intervals for its data wait
 
 
 def test_what_is_usual_says_how_few_steps_it_is_of_and_what_a_first_batch_is_held_against(tmp_path: Path) -> None:
@@ -240,10 +240,17 @@ def test_a_note_says_what_no_column_has(tmp_path: Path) -> None:
     ends = event(1, "usual", 30), event(2, "usual", 34, "step time")
     alone = event(3, "slow", 60, "step time")
     found = summary(write(tmp_path / "a.watch.jsonl", RUN, interval(0), *both, *ends, alone))
-    assert [event_note(one) for one in found.happenings] == [
-        "Step time 25.0 s, usually 20.0 ms.",
-        "The data wait is as usual.",
-    ]
+    assert [event_note(one) for one in found.happenings] == ["Step time 25.0 s, usually 20.0 ms.", ""]
+
+
+def test_a_slow_step_time_says_what_the_data_wait_came_to_meanwhile(tmp_path: Path) -> None:
+    """Its rise may be too small an event of its own, and yet half of what the step became longer."""
+    steps = event(1, "slow", 71, "step time"), event(2, "usual", 79, "step time")
+    lines = [interval(number) for number in range(9)]
+    lines[7]["loaders"][0] |= {"wait_us": 6e6}
+    (slow,) = summary(write(tmp_path / "a.watch.jsonl", RUN, *lines, *steps)).happenings
+    assert event_note(slow) == "Data wait 60.0 ms, usually 25.0 ms by the means of intervals."
+    assert "slow after 71.0 s, for 8.00 s: step time 25.0 s, usually 20.0 ms; data wait 60.0 ms" in event_sentence(slow)
 
 
 def test_memory_that_grows_is_named_and_memory_that_does_not_is_not(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import { hatch } from "./hatch";
 import { fitLastWords, fitText } from "./text";
 
 const MIN_LABEL_PX = 20;
-/** Of gaps that are filtered out. */
+/** Of gaps that are filtered out, and of spans beside those that are searched. */
 const FAINT = 0.15;
 
 export function paintBoxes(
@@ -24,22 +24,25 @@ export function paintBoxes(
   const [first, end] = visible(row, frame.scale.range);
   let drawnPx = -Infinity;
   let drawnColor = -1;
+  let drawnFaint = false;
   for (let i = first; i < end; i += 1) {
     const { left, right } = extentOf(frame, row, i);
     const color = row.color[i] ?? -1;
+    const isFaint = frame.found !== null && !frame.found.has(row.name[i] ?? -1);
     // Spans that end inside a pixel already painted in their colour add nothing to see.
-    if (right <= drawnPx && color === drawnColor) continue;
+    if (right <= drawnPx && color === drawnColor && isFaint === drawnFaint) continue;
     const token = model.names[color] ?? "";
     const fill = colorOf(palette, token);
     const width = Math.max(1, right - left > 3 ? right - left - 1 : right - left);
     context.fillStyle = isHatched(token) ? hatch(context, fill, palette.paper) : fill;
-    context.globalAlpha = inkShare(row, i);
+    context.globalAlpha = isFaint ? FAINT : inkShare(row, i);
     context.fillRect(left, topPx, width, BOX_PX);
     context.globalAlpha = 1;
     drawnPx = Math.max(drawnPx, Math.ceil(left + width));
     drawnColor = color;
+    drawnFaint = isFaint;
     const single = (row.merged[i] ?? 1) === 1;
-    if (single && width >= MIN_LABEL_PX)
+    if (single && width >= MIN_LABEL_PX && !isFaint)
       paintLabel(context, frame, row, i, { left, right: left + width }, topPx, token);
     if (kind === "steps" && width >= 3) paintStepEdge(context, palette, left, topPx);
   }

@@ -5,12 +5,15 @@ import type { PlacedLane } from "../model/lane-layout";
 import type { Chart, CounterLine, LaneRows } from "../model/lanes";
 import { type TimeRange, usToPx } from "../model/time-scale";
 import type { Frame } from "./frame";
+import { fitText } from "./text";
 
 const PAD_PX = 3;
 /** The words stand above the lines. */
 const WORDS_PX = 16;
 const KEY_PX = 28;
 const BETWEEN_PX = 12;
+/** A name that is cut to less says nothing. */
+const LEAST_NAME_PX = 48;
 /** Labels of one lane: a host may have a line per disk. */
 const MOST_LABELS = 3;
 /** Lines of one counter differ by their dashes. */
@@ -73,11 +76,15 @@ function paintLabels(
   }
 }
 
-/** With means; where those have no room, the names of the lines alone, so that each dash has one. */
+/** With means; where those have no room, the names of the lines alone, cut so that each dash has one. */
 function labelsFor(context: CanvasRenderingContext2D, chart: Chart, range: TimeRange, roomPx: number): string[] {
   const full = lineLabels(chart, range);
   const widthPx = full.reduce((sum, words) => sum + KEY_PX + context.measureText(words).width + BETWEEN_PX, 0);
-  return full.length < 2 || widthPx <= roomPx ? full : chart.lines.map(({ name }) => name);
+  if (full.length < 2 || widthPx <= roomPx) return full;
+  const eachPx = roomPx / Math.min(MOST_LABELS, full.length) - KEY_PX - BETWEEN_PX;
+  const names = chart.lines.map(({ name }) => name);
+  const namesPx = names.reduce((sum, name) => sum + KEY_PX + context.measureText(name).width + BETWEEN_PX, 0);
+  return namesPx <= roomPx || eachPx < LEAST_NAME_PX ? names : names.map((name) => fitText(context, name, eachPx));
 }
 
 function paintKey(

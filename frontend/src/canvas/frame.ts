@@ -20,6 +20,8 @@ export type Frame = {
   readonly selected: TimeRange | null;
   readonly marked: Place | null;
   readonly only: string | null;
+  /** Numbers of the names that are searched; null = nothing is. */
+  readonly found: ReadonlySet<number> | null;
   readonly link: Link | null;
   readonly hover: BoxAddress | null;
   /** What is being selected on the ruler. */

@@ -3,7 +3,7 @@
 import { formatDuration, formatTick } from "../model/format";
 import { AXIS_PX, type PlacedLane, ROW_PX } from "../model/lane-layout";
 import type { LaneRows } from "../model/lanes";
-import { lengthUs, niceStep, type TimeRange, ticks, usToPx } from "../model/time-scale";
+import { lengthUs, rulerStep, type TimeRange, ticks, usToPx } from "../model/time-scale";
 import { paintBoxes, paintGaps, paintHover } from "./box-painter";
 import { paintCounter } from "./counter-painter";
 import type { Frame } from "./frame";
@@ -54,7 +54,7 @@ function paintSelecting(context: CanvasRenderingContext2D, frame: Frame, range: 
 
 function paintGrid(context: CanvasRenderingContext2D, frame: Frame): void {
   const { scale, palette } = frame;
-  const step = niceStep(lengthUs(scale.range), (scale.rightPx - scale.leftPx) / TICK_SPACING_PX);
+  const step = rulerStep(scale.range, (scale.rightPx - scale.leftPx) / TICK_SPACING_PX);
   context.strokeStyle = palette.rule;
   context.lineWidth = 1;
   context.beginPath();

@@ -5,6 +5,7 @@ import type { Place } from "../model/chain";
 import { addressAt, type BoxAddress, type BoxInfo, boxAt, buildHover, type HoverInfo } from "../model/hover";
 import { AXIS_PX, gutterPx, type Layout, placeLanes, rowAt } from "../model/lane-layout";
 import type { TimelineModel } from "../model/lanes";
+import { namesWith } from "../model/spans";
 import {
   clampRange,
   covers,
@@ -33,6 +34,8 @@ export type TimelineInput = {
   readonly marked: Place | null;
   /** Theme token of the only gaps that are drawn in full; null = all. */
   readonly only: string | null;
+  /** Words of which the names of spans drawn in full have each; none = all. */
+  readonly searched: readonly string[];
   readonly link: Link | null;
   /** Ids of the lanes that show their first row only. */
   readonly folded: ReadonlySet<string>;
@@ -149,9 +152,11 @@ export class TimelineView extends CanvasView {
   private frame(widthPx: number, heightPx: number): Frame | null {
     const { input, layout, hover, selecting } = this;
     if (input === null) return null;
-    const { palette, selected, marked, only, link } = input;
+    const { palette, selected, marked, only, searched, link } = input;
+    const model = this.modelFor(input);
     return {
-      model: this.modelFor(input),
+      model,
+      found: namesWith(model, searched),
       layout,
       scale: this.scale(input),
       palette,

@@ -754,7 +754,15 @@ export interface Worker {
   /** its processes, oldest first: several where each epoch starts new ones */
   pids: number[];
   /** part of idle: its loader had no index to give, before an epoch's first and after its last */
-  epoch_over_us?: number | undefined;
+  epoch_over_us?:
+    | number
+    | undefined;
+  /** build time of the batches it finished in the window; absent where it finished none */
+  mean_build_us?:
+    | number
+    | undefined;
+  /** of the slowest of them */
+  longest_build_us?: number | undefined;
 }
 
 /** The DataLoader workers of one loader together. */
@@ -1560,7 +1568,7 @@ export interface PartLines {
   text: string;
   /** time in the recorder's own code, not in time_us */
   recorder_us: number;
-  /** its hottest line and that line's share; "" where there are too few samples */
+  /** what its shares are of, its hottest line and that line's share; "" where there are too few samples */
   sentence: string;
   /** lines, and functions whose time is spread over lines; most time first */
   hottest: HotPlace[];
@@ -3370,6 +3378,16 @@ export const Worker: MessageFns<Worker> = {
         ? globalThis.Number(object.epochOverUs)
         : isSet(object.epoch_over_us)
         ? globalThis.Number(object.epoch_over_us)
+        : undefined,
+      mean_build_us: isSet(object.meanBuildUs)
+        ? globalThis.Number(object.meanBuildUs)
+        : isSet(object.mean_build_us)
+        ? globalThis.Number(object.mean_build_us)
+        : undefined,
+      longest_build_us: isSet(object.longestBuildUs)
+        ? globalThis.Number(object.longestBuildUs)
+        : isSet(object.longest_build_us)
+        ? globalThis.Number(object.longest_build_us)
         : undefined,
     };
   },

@@ -29,6 +29,17 @@ export function spansOf(model: TimelineModel, asked: Asked): Place[] {
   }
   return found.sort((a, b) => a.startUs - b.startUs);
 }
+
+/** Numbers of the model's names that have each word; null without words. */
+export function namesWith({ names }: TimelineModel, words: readonly string[]): ReadonlySet<number> | null {
+  if (words.length === 0) return null;
+  return new Set(names.flatMap((name, number) => (hasWords(name, words) ? [number] : [])));
+}
+
+function hasWords(name: string, words: readonly string[]): boolean {
+  return name !== "" && words.every((word) => name.toLowerCase().includes(word));
+}
+
 /** The span after (before) what is in the middle of the screen; null at the end. */
 export function nextSpan<Span extends TimeRange>(spans: readonly Span[], shown: TimeRange, turn: 1 | -1): Span | null {
   const middleUs = (shown.startUs + shown.endUs) / 2;

@@ -62,6 +62,12 @@ export function niceStep(length: number, maxCount: number): number {
   return 10 * power;
 }
 
+/** A step for at most `maxCount` ticks, but at least two of them: one alone is no scale. */
+export function rulerStep({ startUs, endUs }: TimeRange, maxCount: number): number {
+  const finer = [1, 2, 4].map((times) => niceStep(endUs - startUs, times * maxCount));
+  return finer.find((step) => ticks(startUs, endUs, step).length >= 2) ?? finer[0] ?? 0;
+}
+
 /** Multiples of `step` inside the range. Counted, not accumulated, so that rounding cannot creep in. */
 export function ticks(start: number, end: number, step: number): number[] {
   // A window without length has no step to count by.

@@ -45,7 +45,7 @@ function deviceRows({ limited_by_us }: Device): readonly Row[] {
 function hostRows({ loader, thread_samples }: Capture): readonly Row[] {
   const parts: readonly (readonly [string, LimitedBy | undefined])[] = [
     ["Data wait", loader?.limited_by_us],
-    ["Outside data wait", thread_samples?.host_limited_by_us],
+    [loader === undefined ? "Training thread, whole window" : "Outside data wait", thread_samples?.host_limited_by_us],
   ];
   return parts.flatMap(([name, limits]) => (limits === undefined ? [] : [{ name, limits }]));
 }

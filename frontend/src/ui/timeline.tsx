@@ -40,7 +40,7 @@ type Props = TimelineInput & {
 type Hover = { readonly info: HoverInfo; readonly x: number; readonly y: number };
 
 export function Timeline(props: Props) {
-  const { whole, detail, range, selected, marked, only, link, folded, palette } = props;
+  const { whole, detail, range, selected, marked, only, searched, link, folded, palette } = props;
   const hasGaps = whole.lanes.some(({ kind }) => kind === "gaps");
   const canvasRef = useRef<HTMLCanvasElement>(null);
   const viewRef = useRef<TimelineView | null>(null);
@@ -71,8 +71,8 @@ export function Timeline(props: Props) {
     return () => view.dispose();
   }, []);
   useLayoutEffect(() => {
-    viewRef.current?.update({ whole, detail, range, selected, marked, only, link, folded, palette });
-  }, [whole, detail, range, selected, marked, only, link, folded, palette]);
+    viewRef.current?.update({ whole, detail, range, selected, marked, only, searched, link, folded, palette });
+  }, [whole, detail, range, selected, marked, only, searched, link, folded, palette]);
   useEffect(() => watchTimelineKeys((action) => viewRef.current?.act(action)), []);
   useEffect(() => {
     if (marked !== null) viewRef.current?.revealLane(marked.laneId);
@@ -102,6 +102,7 @@ export function Timeline(props: Props) {
           aria-roledescription="timeline"
           data-testid="timeline-canvas"
           data-marked={marked?.laneId}
+          data-searched={searched.join(" ")}
           data-link={link === null ? undefined : `${link.from.laneId} ${link.to.laneId}`}
           aria-label={`${props.label} Keys: w and s zoom, a and d move, 0 shows the whole window, ${hasGaps ? "g and n go to the next idle gap and data wait" : "n goes to the next data wait"}.`}
         />

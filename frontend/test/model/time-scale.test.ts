@@ -8,6 +8,7 @@ import {
   niceStep,
   panBy,
   pxToUs,
+  rulerStep,
   ticks,
   usToPx,
   zoomAround,
@@ -73,6 +74,11 @@ describe("grid", () => {
   ])("divides %d into at most %d steps of %d", (length, count, step) =>
     expect(niceStep(length, count)).toBeCloseTo(step, 9),
   );
+  it("gives a narrow ruler two ticks, so that it has a scale", () => {
+    expect(rulerStep({ startUs: 1.2, endUs: 5.88 }, 2)).toBe(2);
+    expect(rulerStep({ startUs: 0, endUs: 10 }, 2)).toBe(5);
+    expect(rulerStep({ startUs: 5, endUs: 5 }, 2)).toBe(0);
+  });
   it("ends for a window without length", () => expect(ticks(5, 5, niceStep(0, 10))).toEqual([]));
   it("puts ticks on multiples of the step, without negative zero", () => {
     expect(ticks(-0.2, 10, 5)).toEqual([0, 5, 10]);

@@ -36,7 +36,7 @@ it("copies any table with exact values", async () => {
   open(known, "workers");
   const lines = await csvOf("DataLoader workers");
   expect(lines[0]).toContain("Busy (µs)");
-  expect(lines.join("\n")).toContain("DataLoader worker 0,30,5,2000");
+  expect(lines.join("\n")).toContain("DataLoader worker 0,30,5,,,2000");
   vi.unstubAllGlobals();
 });
 

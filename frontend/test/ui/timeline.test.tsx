@@ -15,7 +15,16 @@ const builder = { ...lane([[0, 10, 0]]), kind: "worker", title: "DataLoader work
 const whole = buildTimeline(timeline([builder]));
 
 function draw(foldAll: (folded: boolean) => void, onRange: (range: TimeRange | null) => void = nothing): void {
-  const content = { whole, detail: null, range: null, selected: null, marked: null, only: null, link: null };
+  const content = {
+    whole,
+    detail: null,
+    range: null,
+    selected: null,
+    marked: null,
+    only: null,
+    link: null,
+    searched: [],
+  };
   const events = { onRange, onResize: nothing, onPick: nothing, turnLane: nothing, foldAll };
   act(() =>
     render(

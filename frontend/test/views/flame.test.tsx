@@ -34,7 +34,7 @@ const PART: Part<PartLines> = {
   samples: 1000,
   time_us: 100,
   tree: TREE,
-  sentence: "The hottest line, 50.0% of the time: dilate at train.py:41.",
+  sentence: "Of the stages (100 µs by stack samples), the hottest line has 50.0%: dilate at train.py:41.",
   lines: [{ place: "train.py:41", text: "dilate at train.py:41", share: 0.5, error: 0.1, samples: 500, time_us: 50 }],
 };
 const FEW: Part<PartLines> = { name: "read::open", samples: 9, text: "too few samples, 9 of 100" };
@@ -172,6 +172,13 @@ it("says where there are too few samples, and which parts have a picture", () =>
   expect(all("icicle")).toHaveLength(0);
 });
 
+it("says why it is not of the whole pipeline, where nobody chose another part", () => {
+  open({ lines: { ...LINES, pipeline: { ...FEW, name: "pipeline" } } }, "flame");
+  expect(find("flame-why").textContent).toBe("Whole pipeline: too few samples, 9 of 100.");
+  choose(find("flame-part"), "transform::Mask");
+  expect(all("flame-why")).toHaveLength(0);
+});
+
 it("says why there is no flame graph", () => {
   const why = { topic: "lines", code: "lines_unknown", count: 1, message: "Lines were not sampled: no permission." };
   open({ diagnostics: [why] }, "flame");
@@ -238,7 +245,7 @@ it("says of a stage's frame what the table of stages has, and why the two differ
   ];
   open({ lines: { ...LINES, pipeline: { ...PART, recorder_us: 12 } }, stages }, "flame");
   expect(plain(find("flame-spans").textContent)).toContain(
-    "Shares are of the 100 µs of stack samples in this graph. Stages has times by spans, 25.0 µs, and the frame of a stage shows both. Left out: 12.0 µs, 10.7% of the sampled time, that met the recorder's own code",
+    "Shares are of the 100 µs of stack samples in this graph. Stages has times by spans, 25.0 µs, and the frame of a stage shows both. Left out: 12.0 µs that met the recorder's own code, mostly while its thread had no CPU: it is of no line of yours, and 10.7% of all 112 µs of stack samples.",
   );
   act(() => frame("Whole pipeline").focus());
   for (const key of ["ArrowDown", "ArrowDown"]) press(key);

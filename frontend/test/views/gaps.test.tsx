@@ -70,6 +70,15 @@ it("says why idle gaps are unknown without a device", () => {
   expect(find("unavailable-state").textContent).toContain("No device activity");
 });
 
+it("draws no axis where nothing lies on it", () => {
+  withTimeline([]);
+  open({}, "gaps");
+  expect(all("unavailable-state").map((state) => state.textContent)).toEqual([
+    expect.stringContaining("No device activity"),
+    "There is no timeline.No step, data wait, stage or operator lies in the window.",
+  ]);
+});
+
 it("lets several devices be told apart", () => {
   open({ devices: [device({ id: 0, idle_us: 40 }), device({ id: 1, idle_us: 70 })] }, "gaps");
   const select = find("device-select") as HTMLSelectElement;

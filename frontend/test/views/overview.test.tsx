@@ -91,8 +91,9 @@ it("draws one bar per step, and the teeth that the report found", () => {
   const sawtooth = { period: 2, steps: [6], sentence: "1 step in 2 has 90.0% of the data wait." };
   const root = open({ steps: { ...steps, items, sawtooth }, loader: { wait_us: 20 } }, "overview");
   expect(all("step-bar").map((bar) => bar.dataset.valueUs)).toEqual(["181565", "100"]);
-  expect(find("sawtooth").textContent).toBe(sawtooth.sentence);
-  expect(root.querySelectorAll(".wait-point.tooth").length).toBe(1);
+  expect(find("sawtooth").textContent?.trim()).toBe(sawtooth.sentence);
+  expect(find("sawtooth").querySelectorAll("svg .tooth").length).toBe(1);
+  expect(root.querySelectorAll('[data-testid="step-chart"] .tooth').length).toBe(1);
 });
 
 it("shows the window as one bar: busy and every cause, with exact numbers", () => {
@@ -186,5 +187,13 @@ it("says that the data wait by stage has what the verdict has apart", () => {
   open({ loader }, "overview");
   expect(find("wait-by-stage").textContent).not.toContain("starts of epochs");
   open({ loader: { ...loader, apart: { wait_us: 2 } } }, "overview");
-  expect(find("wait-by-stage").textContent).toContain("starts of epochs, other DataLoaders");
+  expect(find("wait-by-stage").textContent).toContain("Includes starts of epochs, other DataLoaders");
+});
+
+it("names the whole of what limits the training thread, also where its data wait is unknown", () => {
+  const thread_samples = { host_limited_by_us: { text: "blocked" } };
+  open({ thread_samples, loader: { wait_us: 8 } }, "overview");
+  expect(find("thread-limits").textContent).toBe("Outside data waitblocked");
+  open({ thread_samples }, "overview");
+  expect(find("thread-limits").textContent).toBe("Training thread, whole windowblocked");
 });

@@ -307,6 +307,15 @@ it("offers the ranks of another run, and shows them only to those who ask", () =
   expect(all("ranks-sentence")).toHaveLength(1);
 });
 
+it("explains each sign of the chart by itself", () => {
+  open({}, "run");
+  expect([...find("run-legend").querySelectorAll("li")].map((item) => plain(item.textContent))).toEqual([
+    "4 points",
+    "ticks below: epochs begin",
+    "triangles: stalls and slow times, filled where a capture opens",
+  ]);
+});
+
 it("says why a line is broken", () => {
   const words = (): string => plain(find("run-chart").closest("figure")?.textContent);
   open({}, "run");

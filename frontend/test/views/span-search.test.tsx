@@ -57,6 +57,7 @@ it("frames the span that a search goes to, says which it is, and lets go once th
   expect(find("timeline-panel").contains(field), "beside the heading, not below the lanes").toBe(true);
   await write(field, "VOLTA");
   expect(said()).toBe("2 spans");
+  expect(find("timeline-canvas").dataset.searched, "others are faint").toBe("volta");
   expect(asked.at(-1)).toMatchObject({ words: ["volta"], scope: { device: 0 }, place: null });
   await enter(field);
   expect(find("timeline-canvas").dataset.marked).toBe("main");

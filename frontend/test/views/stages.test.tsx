@@ -168,3 +168,8 @@ it("shows the table of all when its tab is clicked, wherever the page of a stage
   expect(all("stage-page")).toEqual([]);
   expect(find("stage-table")).toBeDefined();
 });
+
+it("says what the bars are", () => {
+  open({ stages: [stage(["decode::PIL"], {})] }, "stages");
+  expect(find("stage-table").querySelector(".bar-head")?.textContent).toContain("Total, self");
+});

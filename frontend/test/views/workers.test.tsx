@@ -110,6 +110,29 @@ it("leads from a slow sample's stage to the stage, and not to the sample", () =>
   expect(selectedSample.value).toBeNull();
 });
 
+it("has no column of indices where the dataset is iterable", () => {
+  const columns = (): (string | undefined)[] =>
+    [...find("slow-sample-row").querySelectorAll("td")].map((cell) => cell.dataset.column);
+  const sample = { duration_us: 9, worker: 0, batch: 1 };
+  open({ ...known, slow_samples: [{ ...sample, index: -1 }] });
+  expect(columns()).not.toContain("index");
+  open({ ...known, slow_samples: [{ ...sample, index: 3 }] });
+  expect(columns()).toContain("index");
+});
+
+it("says how fast each worker builds, also where all are equally busy", () => {
+  const build = [
+    { mean_build_us: 7e5, longest_build_us: 1.2e6 },
+    { mean_build_us: 5e5, longest_build_us: 6e5 },
+    {},
+  ].map((times, number) => worker({ worker: number, pid: number, ...times }));
+  open({ ...known, workers: build });
+  const cells = (column: string): string[] =>
+    all("worker-row").map((row) => row.querySelector(`[data-column="${column}"]`)?.textContent ?? "");
+  expect(cells("mean_build_us")).toEqual(["700", "500", "–"]);
+  expect(cells("longest_build_us")).toEqual(["1,200", "600", "–"]);
+});
+
 it("writes an en dash with its reason for what no worker tells", () => {
   open({ workers: [worker({})], worker_summaries: [{ workers: 1 }] });
   expect(find("number-workers-starved").textContent).toBe("–");

@@ -10,6 +10,7 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.step_work import outside_wait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import duration, percent, plural
 
@@ -35,8 +36,8 @@ def check(signals: Signals) -> Finding | None:
     known = f", in {plural(full.count, 'full collection')}" if full.count else ""
     return Finding(
         severity=severity(signals, gain, otherwise_us=spent),
-        title=f"Python's garbage collector takes {percent(part)} of the window ({duration(spent)}), "
-        "outside the data wait",
+        title=f"Python's garbage collector takes {percent(part)} of the window ({duration(spent)})"
+        + outside_wait(signals),
         advice=ADVICE,
         evidence=(share("collecting", part, "window", f"{duration(spent)} in the training thread{known}"),),
         gain_us_per_step=gain,

@@ -24,6 +24,7 @@ from tb_dataplugin.findings.step_work import (
     line_cost_us,
     line_with_lock,
     of_step,
+    outside_wait,
     slow_lines,
     with_lock,
 )
@@ -85,7 +86,7 @@ def check(signals: Signals) -> Finding | None:
 def _title(signals: Signals, lines: Sequence[StepLineSignal], costs: Sequence[float]) -> str:
     first = lines[0]
     name = f"{first.call} ({first.place})" if first.lines > 1 and first.call else first.place
-    more = with_lock(signals, first) or ", outside the data wait"
+    more = with_lock(signals, first) or outside_wait(signals)
     further = (
         "" if len(lines) == 1 else f"; with {plural(len(lines) - 1, 'further line')} {_share(signals, sum(costs))}"
     )

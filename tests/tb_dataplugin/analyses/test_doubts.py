@@ -71,6 +71,8 @@ def test_a_file_that_is_cut_off_may_have_lost_its_device() -> None:
     capture = analyse(trace_from_json(text[: text.index(b'"cat": "kernel"') - 40], Path("cut.json"))).capture
     assert codes(capture)[0] == "cut_off"
     assert not capture.devices and "there may have been a device" in capture.doubts[0].sentence
+    (missing,) = (note for note in capture.diagnostics if note.code == "no_device_activity")
+    assert missing.title == "Device activity may be in the part of the file that is missing"
     assert all(finding.confidence != "measured" for finding in capture.findings)
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -130,6 +131,17 @@ def called(line: str, *calls: tuple[Frame, int]) -> Any:
     stacks = [(*INSIDE, WARM[-1], frame) for frame, count in calls for _ in range(2 * count)]
     builder = step().stacks(every(40, 200), stacks, sources={(CROP[1], CROP[2]): line})
     return capture_of(builder).lines.stages[0].lines[0]
+
+
+def test_a_part_says_what_its_shares_are_of() -> None:
+    lines = capture_of(step().stacks(every(40, 200), [HOT] * 200)).lines
+    (mask,) = (part for part in lines.stages if part.name == MASKING.name)
+    assert re.match(
+        rf"Of {re.escape(MASKING.name)} \(.* by stack samples\), the hottest line has 100% \(.*\): ", mask.sentence
+    )
+    assert lines.pipeline.sentence.startswith("Of the stages of the pipeline, all threads together (")
+    outside = capture_of(step().stacks(every(10, 100, 8000), [(MAIN,)] * 100)).lines
+    assert outside.training_thread.sentence.startswith("Of the training thread outside the data wait (")
 
 
 PERCENTILE: Frame = ("percentile", "/lib/site-packages/numpy/lib/_function_base_impl.py", 4000)

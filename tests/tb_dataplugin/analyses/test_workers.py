@@ -134,6 +134,16 @@ def test_uneven_workers_show_their_skew() -> None:
     assert [worker["skew"] for worker in capture_of(builder)["workers"]] == [1.5, 0.5]
 
 
+def test_a_worker_has_the_build_times_of_the_batches_that_it_finished_in_the_window() -> None:
+    """Equally busy, one may build faster: skew does not say so."""
+    loaders = [{"num_workers": 3}]
+    builder = TraceBuilder().annotated(loaders=loaders).step(0, 100).wait(0, 1).worker(0).worker(1).worker(2)
+    builder.batch(0, 0, 0, 0, 70, 70).batch(1, 1, 0, 0, 20, 20).batch(2, 0, 0, 70, 100, 120)
+    capture = capture_of(builder.batch(3, 1, 0, 20, 60, 60).batch(4, 1, 0, 60, 90, 90))
+    times = [(worker.get("mean_build_us"), worker.get("longest_build_us")) for worker in capture["workers"]]
+    assert times == [(70, 70), (30, 40), (None, None)]
+
+
 def test_a_batch_behind_a_slow_one_is_held_back_while_the_training_thread_waits() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).step(0, 100).wait(10, 50, "wait::DataLoader")
     builder.wait(70, 1, "wait::DataLoader").worker(0).worker(1)

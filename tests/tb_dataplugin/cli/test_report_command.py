@@ -40,6 +40,31 @@ def test_output_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out == ""
 
 
+@pytest.mark.parametrize(("name", "begins"), [("a.json", "{"), ("a.HTML", "<!"), ("a.md", "#"), ("a.txt", "test_")])
+def test_the_ending_of_the_file_is_the_format(
+    tmp_path: Path, name: str, begins: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / name
+    assert main(["report", str(training_run().write(tmp_path / "run.json")), "-o", str(output)]) == 0
+    assert output.read_text().lstrip().startswith(begins)
+    assert "will be text" not in capsys.readouterr().err
+
+
+def test_a_format_that_was_asked_for_is_the_format_whatever_the_ending(tmp_path: Path) -> None:
+    output = tmp_path / "a.html"
+    assert (
+        main(["report", str(training_run().write(tmp_path / "run.json")), "--format", "json", "-o", str(output)]) == 0
+    )
+    assert output.read_text().startswith("{")
+
+
+def test_an_ending_that_a_command_has_no_format_for_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs, output = str(training_run().write(tmp_path / "run.json")), str(tmp_path / "a.html")
+    assert main(["compare", runs, runs, "-o", output, "--no-cache"]) in (0, 2)
+    said = f"{output} will be text: `compare` writes no html (--format json or markdown)"
+    assert said in capsys.readouterr().err
+
+
 def test_an_output_that_cannot_be_written_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = training_run().write(tmp_path / "run.json")
     assert main(["report", str(path), "-o", str(tmp_path / "none" / "out.txt")]) == 2

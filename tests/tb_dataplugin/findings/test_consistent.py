@@ -201,5 +201,5 @@ def test_the_verdicts_numbers_are_the_tables(judged: tuple[Results, Signals, Jud
 def test_the_workers_sentence_agrees_with_the_verdict(judged: tuple[Results, Signals, Judgement]) -> None:
     _, signals, judgement = judged
     for sentence in judgement.sentences.workers:
-        if "mostly while finished batches lie ready" in sentence and signals.is_input_bound(INPUT_BOUND):
+        if "mostly while finished batches are in the queue" in sentence and signals.is_input_bound(INPUT_BOUND):
             assert judgement.verdict.bound == "transfer", sentence

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tb_dataplugin.analyses.thread_limits import Limits, Side
@@ -43,8 +44,8 @@ def test_it_is_said_for_how_long_it_waits_for_workers_and_what_these_did() -> No
     both = limits(side(0, 2_000_000), side(6_000_000, 2_000_000, samples=300), awaited_ns=8_000_000)
     assert limit_text(both) == (
         "the training thread was running for 20.0% of it (95% interval 13.3% to 28.9%), waiting for DataLoader workers "
-        "to build its batch for 80.0%; the DataLoader workers were meanwhile waiting for a CPU for 60.0% of it (95% "
-        "interval 50.2% to 69.1%), running for 20.0%, from 100 samples of its state and 300 of theirs"
+        "to build its batch for 80.0%: these were waiting for a CPU for 60.0% (95% interval 50.2% to 69.1%), "
+        "running for 20.0%, from 100 samples of the training thread and 300 of theirs"
     )
 
 
@@ -61,10 +62,15 @@ def test_whose_collector_it_is_is_said_and_what_is_measured_has_no_interval() ->
     workers = side(1_000_000, 4_000_000, gc_ns=1_500_000)
     assert limit_text(limits(side(gc_ns=3_500_000), workers, awaited_ns=6_500_000)) == (
         "the training thread was in Python's garbage collector for 35.0% of it, waiting for DataLoader workers to "
-        "build its batch for 65.0%; the DataLoader workers were meanwhile in Python's garbage collector for 15.0% of "
-        "it (95% interval 9.31% to 23.3%), waiting for a CPU for 10.0%, running for 40.0%, from 100 samples of its "
-        "state and 100 of theirs"
+        "build its batch for 65.0%: these were in Python's garbage collector for 15.0% (95% interval 9.31% to "
+        "23.3%), waiting for a CPU for 10.0%, running for 40.0%, from 100 samples of the training thread and 100 of "
+        "theirs"
     )
+
+
+def test_shares_add_up_to_the_whole_however_little_of_it_ran() -> None:
+    both = limits(side(3_100_000, 400_000), side(4_300_000, 2_200_000), awaited_ns=6_500_000)
+    assert [float(share) for share in re.findall(r"for ([\d.]+)%", limit_text(both))] == [31.0, 4.0, 65.0, 43.0, 22.0]
 
 
 def test_it_is_said_who_waits_for_pythons_lock() -> None:
@@ -72,8 +78,8 @@ def test_it_is_said_who_waits_for_pythons_lock() -> None:
     assert both.gil_ns == 6_000_000
     assert limit_text(both) == (
         "the training thread was waiting for Python's lock (GIL) for 50.0% of it (95% interval 40.4% to 59.6%), "
-        "waiting for DataLoader workers to build its batch for 50.0%; the DataLoader workers were meanwhile waiting "
-        "for Python's lock (GIL) for 10.0% of it (95% interval 5.52% to 17.4%), running for 40.0%, from 100 samples of "
-        "its state and 100 of theirs"
+        "waiting for DataLoader workers to build its batch for 50.0%: these were waiting for Python's lock (GIL) for "
+        "10.0% (95% interval 5.52% to 17.4%), running for 40.0%, from 100 samples of the training thread and 100 of "
+        "theirs"
     )
     assert replace(both, training=side(gil_ns=None)).gil_ns is None

@@ -38,7 +38,7 @@ def workers(busy: int, wait: int | None, **other: float | int | None) -> WorkerS
         (workers(60, 1), "they keep up."),
         (
             workers(90, 40, ready_wait_share=0.8),
-            "mostly while finished batches lie ready: building them is not the bottleneck",
+            "mostly while finished batches are in the queue: building them is not the bottleneck",
         ),
         (workers(90, None), "2 DataLoader workers are busy 90.0% of the window."),
         (workers(90, 40, skew=1.8), "DataLoader worker 1 has 1.8x the mean work."),
@@ -78,6 +78,15 @@ def test_the_stage_with_the_highest_self_time_is_named_with_its_whole() -> None:
 def test_a_device_has_its_largest_cause_in_words() -> None:
     (device,) = capture_of(training_run()).devices
     assert device.sentence.startswith("Device 0") and "The largest cause is data wait" in device.sentence
+
+
+def test_what_was_launched_in_time_and_what_late_are_parts_of_the_cause_launch() -> None:
+    builder = TraceBuilder().annotated().step(0, 100).operator(0, 20)
+    builder.call("cudaLaunchKernel", 2, 6, 1).call("cudaLaunchKernel", 12, 5, 2)
+    (device,) = capture_of(builder.kernel(10, 40, correlation=1).kernel(70, 30, correlation=2)).devices
+    assert device.sentence.endswith(
+        "The largest cause is launch: 30.0% of the window (10.0% launched late, 20.0% launched but not started)."
+    )
 
 
 def test_how_self_time_divides_is_said() -> None:

@@ -42,12 +42,24 @@ export function FlameGraph({ capture }: { capture: Capture }) {
           </button>
         )}
       </div>
+      <WhyNotFirst parts={parts} part={part} />
       <FlamePanel part={part} />
       <HotLines lines={lines} measure={measure} />
       <p class="muted">
         <Prose text={capture.lines.sentence} />
       </p>
     </>
+  );
+}
+
+/** Where nobody chose a part, and the first one has too few samples: that this is another one. */
+function WhyNotFirst({ parts, part }: { parts: readonly FlamePart[]; part: FlamePart }) {
+  const [first] = parts;
+  if (first === undefined || first === part || flameScope.value === part.key) return null;
+  return (
+    <p class="muted" data-testid="flame-why">
+      {`${first.label}: ${first.lines.text}.`}
+    </p>
   );
 }
 

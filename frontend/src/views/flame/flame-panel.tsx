@@ -211,7 +211,7 @@ function Notes({ part, measure, order, wholeUs }: NotesProps) {
           Shares are of the {formatDuration(wholeUs)} {WHOLE_WORDS[measure]}.{" "}
           {measure === "all" && `Stages has times by spans${ofSpans(part)}, and the frame of a stage shows both.`}
           {recorderUs > 0 &&
-            ` Left out: ${formatDuration(recorderUs)}, ${shareWords(recorderUs, timeUs + recorderUs)} of the sampled time, that met the recorder's own code, mostly while its thread had no CPU: it is of no line of yours. Below its hottest lines, Flame graph says how well the shares of what is left agree with spans.`}
+            ` Left out: ${formatDuration(recorderUs)} that met the recorder's own code, mostly while its thread had no CPU: it is of no line of yours, and ${shareWords(recorderUs, timeUs + recorderUs)} of all ${formatDuration(timeUs + recorderUs)} of stack samples.`}
         </p>
       )}
       {order === "time" && (

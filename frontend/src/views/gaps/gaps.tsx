@@ -41,11 +41,10 @@ function NoDevice({ capture, id }: { capture: Capture; id: string }) {
   return (
     <>
       <section data-testid="unavailable-state">
-        <p class="sentence">Idle time is unknown: this capture has no device activity.</p>
+        <p class="sentence">Idle time is unknown.</p>
         <p class="muted reason">
           <Prose text={asSentence(reasonFor(capture, "device").message)} />
         </p>
-        <p class="muted">The timeline still shows steps, data waits and stages.</p>
       </section>
       <TimelinePanel id={id} label={LABEL} />
     </>

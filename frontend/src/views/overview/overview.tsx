@@ -134,7 +134,7 @@ function Verdict({ capture }: { capture: Capture }) {
   );
 }
 
-const WITH_APART = "With what the verdict has apart: starts of epochs, other DataLoaders, garbage collection.";
+const WITH_APART = "Includes starts of epochs, other DataLoaders and garbage collection, which the verdict leaves out.";
 
 /** Where the data wait goes, and what each part could sustain alone. */
 function Divisions({ capture }: { capture: Capture }) {

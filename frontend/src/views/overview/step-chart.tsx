@@ -51,7 +51,7 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
         <PictureMenu name="Steps" />
         {sawtooth !== undefined && (
           <p class="sawtooth" data-testid="sawtooth" data-period={sawtooth.period}>
-            {sawtooth.sentence}
+            <ToothKey /> {sawtooth.sentence}
           </p>
         )}
       </figcaption>
@@ -105,6 +105,15 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
       )}
       <StepTable steps={steps} waitKnown={waitKnown} />
     </figure>
+  );
+}
+
+/** How the points of steps look that the sentence beside it is about. */
+function ToothKey() {
+  return (
+    <svg class="tooth-key" width="8" height="8" aria-hidden="true">
+      <circle class="wait-point tooth" cx={4} cy={4} r={4} />
+    </svg>
   );
 }
 

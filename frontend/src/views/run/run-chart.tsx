@@ -65,7 +65,11 @@ export function RunChart({ run }: { run: WholeRun }) {
     <figure class="chart run-chart" ref={ref}>
       <figcaption>
         <h2>The run</h2>
-        <span class="muted">{legendWords(run)}</span>
+        <ul class="legend" data-testid="run-legend">
+          {legendOf(run).map((words) => (
+            <li key={words}>{words}</li>
+          ))}
+        </ul>
         <PictureMenu name={`Run ${runName(run)}`} />
       </figcaption>
       <div
@@ -131,9 +135,9 @@ function Drawing({ run, places, scale, widthPx, point }: DrawingProps) {
 /** With fewer a line is a step or two. */
 const FEW_POINTS = 4;
 
-function legendWords({ points, marks, phases }: WholeRun): string {
+function legendOf({ points, marks, phases }: WholeRun): readonly string[] {
   const epochs = points.reduce((sum, point) => sum + point.epochs, 0);
-  const parts = [
+  return [
     points.length < FEW_POINTS
       ? `${plural(points.length, "interval")}: too few to show how it went`
       : plural(points.length, "point"),
@@ -146,7 +150,6 @@ function legendWords({ points, marks, phases }: WholeRun): string {
     ...(phases.some(({ kind }) => kind === "process") ? ["frames: processes"] : []),
     ...(marks.length > 0 ? ["triangles: stalls and slow times, filled where a capture opens"] : []),
   ];
-  return parts.join("; ");
 }
 
 function afterKey(key: string, at: number | null, count: number): number | null {

@@ -51,15 +51,22 @@ export function TimelinePanel(props: Props) {
   const { scope = ALL } = props;
   const shownWhole = useMemo(() => (whole === null ? null : keepLanes(whole, scope)), [whole, scope]);
   const shownDetail = useMemo(() => (detail === null ? null : keepLanes(detail, scope)), [detail, scope]);
-  if (shownWhole !== null && lengthUs(shownWhole.window) > 0)
+  const why = shownWhole === null ? null : whyEmpty(shownWhole);
+  if (shownWhole !== null && why === null)
     return <Panel {...props} scope={scope} whole={shownWhole} detail={shownDetail} />;
-  return <Missing id={props.id} error={error} known={shownWhole !== null} />;
+  return <Missing id={props.id} error={error} why={why} />;
+}
+
+/** Why there is nothing to draw; null where there is. */
+function whyEmpty({ window, lanes }: TimelineModel): string | null {
+  if (lengthUs(window) <= 0) return "The capture's window is empty.";
+  return lanes.length === 0 ? "No step, data wait, stage or operator lies in the window." : null;
 }
 
 /** Asks for the timeline, and says what there is instead of one. */
-function Missing({ id, error, known }: { id: string; error: string | null; known: boolean }) {
+function Missing({ id, error, why }: { id: string; error: string | null; why: string | null }) {
   useLoader(id, 1000);
-  if (known) return <UnavailableState title="There is no timeline." reason="The capture's window is empty." />;
+  if (why !== null) return <UnavailableState title="There is no timeline." reason={why} />;
   if (error !== null) return <ErrorState title="The timeline cannot be shown." message={error} />;
   return <LoadingState title="Drawing the timeline" />;
 }
@@ -105,6 +112,7 @@ function Panel({
         {...rest}
         {...{ whole, detail, selected, only, link, folded }}
         marked={hit.value ?? marked}
+        searched={searched.value}
         range={shown}
         palette={paletteOf(theme.value)}
         error={timeline.value.error}

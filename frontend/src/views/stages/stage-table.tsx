@@ -122,6 +122,7 @@ function tableClass({ replay, limits, bytes }: Known): string {
   return ["stages", replay ? "replayed" : "", limits || bytes ? "evident" : ""].filter(Boolean).join(" ");
 }
 
+const BAR_TITLE = "Total time as the pale bar, self time as the full one in it; the largest total fills the column.";
 type HeadProps = {
   readonly column: StageColumn | "name";
   readonly label: string;
@@ -153,7 +154,7 @@ function StageHead({ units, known, waitTitle: title, replay }: StageHeadProps) {
       <tr>
         <Head column="name" label="Stage" />
         <th scope="col" class="bar-head">
-          <span class="offscreen">Self and total time as a bar</span>
+          <Explained text={BAR_TITLE}>Total, self</Explained>
         </th>
         <Head column="blame_us" label="Data wait" unit={units.wait} title={title} />
         <th scope="col" class="num wrap">

@@ -99,17 +99,23 @@ function closing(corners: readonly Corner[], bottom: number): string {
 /** `isLate`: what is on screen begins before the queue is known. */
 function QueueLegend({ leftPx, isLate }: { leftPx: number; isLate: boolean }) {
   return (
-    <ul class="legend" style={{ paddingLeft: `${leftPx}px` }}>
-      <li>
-        <Key name="queue-ready" />
-        ready: finished, not yet received
-      </li>
-      <li>
-        <Key name="queue-flight" />
-        in flight: handed to a DataLoader worker, not finished
-      </li>
-      {isLate && <li>unknown until the window's first batch is handed out</li>}
-    </ul>
+    <div style={{ paddingLeft: `${leftPx}px` }}>
+      <ul class="legend">
+        <li>
+          <Key name="queue-ready" />
+          ready: finished, not yet received
+        </li>
+        <li>
+          <Key name="queue-flight" />
+          in flight: handed to a DataLoader worker, not finished
+        </li>
+      </ul>
+      {isLate && (
+        <p class="legend" data-testid="queue-late">
+          Blank at the left: unknown until the window's first batch is handed out.
+        </p>
+      )}
+    </div>
   );
 }
 

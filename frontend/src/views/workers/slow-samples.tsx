@@ -24,6 +24,7 @@ type Props = { readonly part: Part; readonly replayCommand: string; readonly rep
 export function SlowSamples({ part, replayCommand, replayCode }: Props) {
   const samples = part.slowSamples;
   if (samples.length === 0) return null;
+  const withIndex = samples.some(({ index }) => index >= 0);
   const withFiles = samples.some(({ files }) => files.length > 0);
   const withBatch = samples.some(({ worker }) => worker >= 0);
   const unit = chooseTimeUnit(samples.map((sample) => sample.duration_us));
@@ -34,7 +35,13 @@ export function SlowSamples({ part, replayCommand, replayCode }: Props) {
         <DataTable name="Slowest samples" class="slow-samples" testId="slow-samples">
           <thead>
             <tr>
-              <Th column="index" label="Dataset index" title="Index in the dataset: dataset[index] gives the sample" />
+              {withIndex && (
+                <Th
+                  column="index"
+                  label="Dataset index"
+                  title="Index in the dataset: dataset[index] gives the sample"
+                />
+              )}
               <Th column="duration" label="Duration" unit={unit} />
               {withBatch && <Th column="worker" label="DataLoader worker" />}
               {withBatch && <Th column="batch" label="Batch" />}
@@ -58,6 +65,7 @@ export function SlowSamples({ part, replayCommand, replayCode }: Props) {
                   sample={sample}
                   unit={unit}
                   part={part}
+                  withIndex={withIndex}
                   withBatch={withBatch}
                   withFiles={withFiles}
                 />
@@ -88,12 +96,14 @@ type LineProps = {
   readonly sample: SlowSample;
   readonly unit: TimeUnit;
   readonly part: Part;
+  /** Where no sample has one, an iterable dataset is loaded. */
+  readonly withIndex: boolean;
   /** Whether it is known which DataLoader worker made them, for which batch. */
   readonly withBatch: boolean;
   readonly withFiles: boolean;
 };
 
-function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
+function SampleLine({ sample, unit, part, withIndex, withBatch, withFiles }: LineProps) {
   const { index, batch: number, epoch, worker, stage } = sample;
   const batch = part.batches.find((item) => item.number === number && item.epoch === epoch && item.worker === worker);
   return (
@@ -104,9 +114,11 @@ function SampleLine({ sample, unit, part, withBatch, withFiles }: LineProps) {
       data-start-us={sample.start_us}
       aria-current={selectedSample.value === sampleKey(sample) ? "true" : undefined}
       onClick={() => showSample(sample, batch)}>
-      <td class="num" data-column="index" data-value={index < 0 ? undefined : index}>
-        {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
-      </td>
+      {withIndex && (
+        <td class="num" data-column="index" data-value={index < 0 ? undefined : index}>
+          {index < 0 ? <Unknown reason="An iterable dataset has no index." /> : index}
+        </td>
+      )}
       <td class="num" data-column="duration_us" data-value-us={sample.duration_us} title={exactUs(sample.duration_us)}>
         <button
           type="button"

@@ -4,10 +4,12 @@ import { share } from "../../model/shares";
 import type { LoaderPart } from "../../model/workers";
 import { ShareCell, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { fillClass, fillStyle } from "../../ui/swatch";
 
-type Column = "busy_us" | "idle_us" | "starved_us" | "epoch_over_us" | "startup_us";
+type Column = "busy_us" | "idle_us" | "starved_us" | "epoch_over_us" | "startup_us" | Build;
+type Build = "mean_build_us" | "longest_build_us";
 
 const ABSENT: Readonly<Record<Column, string>> = {
   busy_us: "",
@@ -15,14 +17,19 @@ const ABSENT: Readonly<Record<Column, string>> = {
   starved_us: "Whether it had an index in its queue was not recorded.",
   epoch_over_us: "Whether its DataLoader had indices left was not recorded.",
   startup_us: "It was not started in the window.",
+  mean_build_us: "It finished no batch in the window.",
+  longest_build_us: "It finished no batch in the window.",
 };
 
+const LIFE =
+  "Its lifetime in the window as a bar: busy, then starved and startup; blank before an epoch's first index and after its last.";
 const STARVED = "Part of idle: it had no index in its queue, while its DataLoader had more to give";
 const OVER = "Part of idle: before an epoch's first index, or after its last";
 
 export function WorkerTable({ part }: { part: LoaderPart }) {
   const { workers } = part;
   const unit = chooseTimeUnit(workers.flatMap((worker) => [worker.busy_us, worker.idle_us]));
+  const perBatch = chooseTimeUnit(workers.map((worker) => worker.longest_build_us ?? 0));
   return (
     <section>
       <h2>DataLoader workers</h2>
@@ -32,10 +39,17 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
             <tr>
               <Th column="worker" label="DataLoader worker" numeric={false} />
               <th scope="col" class="bar-head">
-                <span class="offscreen">Its lifetime as a bar: busy, starved, startup</span>
+                <Explained text={LIFE}>Lifetime</Explained>
               </th>
               <Th column="pid" label="Process" />
               <Th column="batches" label="Batches" title="Batches it finished in the window" />
+              <Th
+                column="build"
+                label="Mean build time"
+                unit={perBatch}
+                title="Of the batches it finished in the window"
+              />
+              <Th column="slowest" label="Slowest batch" unit={perBatch} title="The longest of these build times" />
               <Th column="busy" label="Busy" unit={unit} title="From a batch's start to its finish" />
               <Th column="lifetime" label="of lifetime" title="Busy, as a share of its lifetime in the window" />
               <Th column="idle" label="Idle" unit={unit} title="The rest of its lifetime in the window" />
@@ -45,7 +59,7 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
               <Th
                 column="skew"
                 label="Skew"
-                title="Its busy share over that of all of this DataLoader's workers; 1.0x is even"
+                title="Its busy share over that of all of this DataLoader's workers; 1.0x: as busy as the others, however long its batches take"
               />
               <Th
                 column="dropped"
@@ -57,7 +71,7 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
           <tbody>
             <Rows>
               {workers.map((worker) => (
-                <WorkerLine key={`${worker.worker} ${worker.pid}`} worker={worker} unit={unit} />
+                <WorkerLine key={`${worker.worker} ${worker.pid}`} worker={worker} unit={unit} perBatch={perBatch} />
               ))}
             </Rows>
           </tbody>
@@ -67,8 +81,12 @@ export function WorkerTable({ part }: { part: LoaderPart }) {
   );
 }
 
-function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
-  const time = (column: Column) => <TimeCell column={column} us={worker[column]} unit={unit} reason={ABSENT[column]} />;
+type LineProps = { readonly worker: Worker; readonly unit: TimeUnit; readonly perBatch: TimeUnit };
+
+function WorkerLine({ worker, unit, perBatch }: LineProps) {
+  const time = (column: Column, of = unit) => (
+    <TimeCell column={column} us={worker[column]} unit={of} reason={ABSENT[column]} />
+  );
   const { skew, dropped_spans: dropped } = worker;
   return (
     <tr data-testid="worker-row" data-worker={worker.worker} data-pid={worker.pid}>
@@ -82,6 +100,8 @@ function WorkerLine({ worker, unit }: { worker: Worker; unit: TimeUnit }) {
       <td class="num" data-column="batches" data-value={worker.batches}>
         {formatCount(worker.batches)}
       </td>
+      {time("mean_build_us", perBatch)}
+      {time("longest_build_us", perBatch)}
       {time("busy_us")}
       <ShareCell share={share(worker.busy_us, worker.busy_us + worker.idle_us)} />
       {time("idle_us")}

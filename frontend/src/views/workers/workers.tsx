@@ -85,7 +85,7 @@ function NoWorkers({ capture }: { capture: Capture }) {
       <BuiltByTrainingThread
         hasStages={capture.stages.length > 0}
         why="A replay runs without DataLoader workers"
-        note="It runs the loader alone, so its stage times are free of contention."
+        note="It runs the loader alone, so its stage times are without contention by DataLoader workers and the training step."
       />
     );
   if (loader.num_workers === 0)

@@ -23,6 +23,12 @@ def test_a_collector_that_has_the_step_again_and_again_is_a_finding_with_its_gai
     assert found.evidence[0].text == "23.0 ms in the training thread, in 12 full collections"
 
 
+def test_where_the_data_wait_is_unknown_nothing_is_said_to_be_outside_of_it() -> None:
+    found = check(replace(collecting(23_000.0, 12, are_few=False), data_wait_us=None))
+    assert isinstance(found, Finding)
+    assert found.title == "Python's garbage collector takes 23.0% of the window (23.0 ms)"
+
+
 @pytest.mark.parametrize(("count", "are_few"), [(1, True), (0, False)])
 def test_of_few_or_unknown_collections_no_gain_per_step_follows(count: int, are_few: bool) -> None:
     found = check(collecting(23_000.0, count, are_few=are_few))

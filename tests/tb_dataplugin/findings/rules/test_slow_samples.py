@@ -112,6 +112,9 @@ def test_slow_samples_of_the_training_thread_are_named_too() -> None:
     assert said.title == "1 of 10 samples takes 18x the median" and "handed over" not in said.advice
     text = as_text(as_report([capture]))
     assert "Slowest samples" in text and "DataLoader worker  batch" not in text
+    capture.slow_samples[0].index = -1
+    del capture.slow_samples[1:]
+    assert "index" not in as_text(as_report([capture])).partition("Slowest samples")[2].splitlines()[1]
 
 
 def filling(*, slow: int | None = None) -> TraceBuilder:

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from annotate.trace_format import METADATA_KEY
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.step_work import step_sentence
 from tb_dataplugin.report.report_pb2 import Finding
@@ -41,6 +42,22 @@ def test_a_slow_line_of_the_step_is_named_with_its_share() -> None:
     sentence = capture_of(builder).verdict.sentence
     assert "is not the bottleneck. " in sentence
     assert "of the step goes to `rec[name] = [v.item() for v in values]` in log_stats at train.py:40" in sentence
+
+
+def test_what_the_loop_would_wait_for_next_is_computed_and_the_line_itself_is_by_samples() -> None:
+    """Its confidence speaks of no data wait, which this finding is not about."""
+    builder = run([(LOGGING, 60), (MODEL, 30), (STEPPING, 10)]).worker(0)
+    builder.top_level[METADATA_KEY]["loaders"] = [{"num_workers": 1}]
+    for number in range(10):
+        at = 10_000 * number
+        builder.batch(number, 0, at, at, at + 9000, at + 9001)
+    finding = finding_in(builder, "slow_step_line")
+    assert "beyond that the loop waits for its DataLoader workers" in finding.evidence[-1].text
+    assert finding.confidence == "likely"
+    assert finding.confidence_reason == (
+        "Its part of the step is by samples of stacks; how much of it would go is computed from when DataLoader "
+        "workers were busy."
+    )
 
 
 def freeing(line: str) -> TraceBuilder:
