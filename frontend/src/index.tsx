@@ -13,6 +13,7 @@ import { loadRanks, loadWholeRuns } from "./state/run-views";
 import { loadAhead } from "./state/timeline-loader";
 import { applyTheme, watchTheme } from "./theme/theme";
 import { App } from "./views/app";
+import { takeFocus } from "./views/shared/first-focus";
 import { watchPrinting } from "./views/shared/printing";
 
 const IDLE_POLL_MS = 5000;
@@ -63,6 +64,7 @@ export async function render(): Promise<void> {
     const root = document.createElement("div");
     document.body.append(root);
     draw(<App />, root);
+    takeFocus();
     if (source().live) poll(() => (isOnScreen() ? refreshRuns() : Promise.resolve()), pollDelay, browserTimers);
     else {
       // All of it is at hand, and printed too.

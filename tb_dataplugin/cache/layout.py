@@ -91,7 +91,7 @@ class Header(msgspec.Struct, array_like=True, frozen=True):
     capture: Part
     columns: Part
     window: tuple[Time, Time]
-    labels: list[tuple[str, str]]
+    labels: list[tuple[str, str, Size]]  # with how many spans of it no lane has
     lanes: list[LaneLayout]
 
 
@@ -143,7 +143,7 @@ def pack(capture: Capture, timeline: TimelineSource) -> list[bytes | memoryview]
             Part(len(message), isal_zlib.crc32(message)),
             Part(columns.size, columns.crc),
             (timeline.window.start_ns, timeline.window.end_ns),
-            [(label.text, label.token) for label in timeline.labels],
+            [(label.text, label.token, count) for label, count in zip(timeline.labels, timeline.undrawn, strict=True)],
             lanes,
         )
     )
@@ -187,8 +187,8 @@ def unpack_timeline(header: Header, content: Content) -> TimelineSource:
     """The timeline, whose columns are views of `content`."""
     _check(header.columns, content)
     lanes = tuple(_Reader(content, len(header.labels)).lane(lane) for lane in header.lanes)
-    labels = tuple(Label(text, token) for text, token in header.labels)
-    return TimelineSource(Window(*header.window), lanes, labels)
+    labels = tuple(Label(text, token) for text, token, _ in header.labels)
+    return TimelineSource(Window(*header.window), lanes, labels, tuple(count for _, _, count in header.labels))
 
 
 def _check(part: Part, content: Content) -> None:

@@ -4643,7 +4643,7 @@ class CaptureRows(_message.Message):
     waiting: _builtins.int
     """captures that are not analysed yet"""
     sentence: _builtins.str
-    """"Device idle in 12 captures: worst runs/a, 83.1% of the window, best ..."; "" below two"""
+    """"Device idle in 12 captures: most runs/a, 83.1% of the window, least ..."; "" below two"""
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___CaptureRow]:
         """the worst first (largest `lost_share`), then those that are not analysed, newest first"""

@@ -117,9 +117,9 @@ def _left_out(rows: list[pb.CaptureRow], names: Mapping[int, str]) -> str:
 
 
 def _ends(rows: list[pb.CaptureRow], names: dict[int, str]) -> str:
-    """``worst a, 83.1% of the window, best b, 1.2%``"""
-    worst, best = (f"{names[id(row)]}, {percent(row.lost_share)}" for row in (rows[0], rows[-1]))
-    return f"{worst} of the window" if len(rows) == 1 else f"worst {worst} of the window, best {best}"
+    """``most a, 83.1% of the window, least b, 1.2%``: a rank that others wait for has little, and is not the best"""
+    most, least = (f"{names[id(row)]}, {percent(row.lost_share)}" for row in (rows[0], rows[-1]))
+    return f"{most} of the window" if len(rows) == 1 else f"most {most} of the window, least {least}"
 
 
 def _has_device(row: pb.CaptureRow) -> bool:

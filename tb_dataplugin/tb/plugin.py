@@ -27,6 +27,7 @@ ROUTES: dict[str, Route] = {
     "/whole_runs": whole_runs_route,
     "/ranks": ranks_route,
     "/timeline": routes.timeline_route,
+    "/spans": routes.spans_route,
     "/trace": routes.trace_route,
     "/index.js": routes.bundle_route,
     "/index.css": routes.bundle_route,

@@ -28,9 +28,12 @@ from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.logs import log_failure
 from tb_dataplugin.tb.runs import CaptureLibrary, Entry
 from tb_dataplugin.tb.suggesting import suggest
+from tb_dataplugin.timeline.searching import FoundSpan, Place, Scope, search_spans
 
 MIN_WIDTH, MAX_WIDTH = 100, 8000
 MAX_RUNS = 32
+MAX_WORDS = 16
+"""Of a search for spans: each is looked for in every name."""
 CHUNK_BYTES = 1 << 18
 CACHE_S = 3600
 """Perfetto's files never change under one version; they are 40 MB."""
@@ -169,6 +172,36 @@ def timeline_route(request: Request, library: CaptureLibrary) -> Response:
     return respond(request, as_compact_json(slice_timeline(timeline, start, end, int(width))), JSON)
 
 
+def spans_route(request: Request, library: CaptureLibrary) -> Response:
+    words = request.args.get("words", "").split()
+    if not 1 <= len(words) <= MAX_WORDS:
+        raise BadRequest(f"words has {len(words)} words to search for; name 1 to {MAX_WORDS}")
+    scope = Scope(_whole_number(request, "loader"), _whole_number(request, "device"))
+    place = _place(request)
+    timeline = library.timeline(capture_id(request), _steps(request))
+    if isinstance(timeline, Entry):
+        return not_ready(request, timeline)
+    found = search_spans(timeline, words, scope, place)
+    return _json(request, {"count": found.count, "undrawn": found.undrawn, "span": found.span and _span(found.span)})
+
+
+def _place(request: Request) -> Place | None:
+    number, start, end = _whole_number(request, "number"), _number(request, "from_us"), _number(request, "before_us")
+    if number is None and start is None and end is None:
+        return None
+    return Place(number, None if start is None else round(start * 1e3), None if end is None else round(end * 1e3))
+
+
+def _span(span: FoundSpan) -> dict[str, Any]:
+    return {
+        "number": span.number,
+        "lane": span.lane,
+        "name": span.name,
+        "start_us": span.start_ns / 1e3,
+        "duration_us": span.duration_ns / 1e3,
+    }
+
+
 def trace_route(request: Request, library: CaptureLibrary) -> Response:
     entry = library.entry(capture_id(request))
     if entry.state != "ready":
@@ -246,6 +279,11 @@ def _number(request: Request, name: str) -> float | None:
     if not math.isfinite(value) or abs(value) > 1e15:
         raise BadRequest(f"{name} is {text!r}, not a number of a usable size")
     return value
+
+
+def _whole_number(request: Request, name: str) -> int | None:
+    value = _number(request, name)
+    return None if value is None else int(value)
 
 
 def not_ready(request: Request, entry: Entry) -> Response:

@@ -40,15 +40,19 @@ def call_lane_id(track: int) -> str:
 def calls_by_thread(results: Results) -> Iterator[ThreadCalls]:
     """Of the training thread, and of every other thread that launched what ended a gap (autograd has its own)."""
     trace, events = results.trace, results.trace.events
-    operators = _operators(trace)
-    runtime = np.flatnonzero(events.category == Category.RUNTIME)
+    operators, runtime = operators_of(trace), runtime_calls_of(trace)
     for track in _tracks(results):
         mine, calls = operators[events.track[operators] == track], runtime[events.track[runtime] == track]
         if len(mine) or len(calls):
             yield ThreadCalls(track, _title(trace, track), outermost_rows(trace, mine), calls)
 
 
-def _operators(trace: Trace) -> Rows:
+def runtime_calls_of(trace: Trace) -> Rows:
+    return np.flatnonzero(trace.events.category == Category.RUNTIME)
+
+
+def operators_of(trace: Trace) -> Rows:
+    """Of all threads, also those inside others; without markers."""
     rows = np.flatnonzero(trace.events.category == Category.CPU_OP)
     names, which = np.unique(trace.events.name[rows], return_inverse=True)
     is_marker = np.array([_MARKER.fullmatch(trace.names[name]) is not None for name in names.tolist()], dtype=np.bool_)

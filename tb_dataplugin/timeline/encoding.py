@@ -13,7 +13,7 @@ from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.timeline.counters import Points
 from tb_dataplugin.timeline.lanes import Label, LaneSource, TimelineSource
 from tb_dataplugin.timeline.pyramid import Boxes
-from tb_dataplugin.timeline.slicing import MAX_NAME, picture_of
+from tb_dataplugin.timeline.slicing import cut_name, picture_of
 
 WHOLE: Final = 100
 """Percent of a box that one span covers."""
@@ -73,7 +73,7 @@ def encode_slice(source: TimelineSource, start_us: float, end_us: float, width: 
     lanes = tuple(
         LaneColumns(
             source=lane,
-            title=_cut(lane.title),
+            title=cut_name(lane.title),
             boxes=_boxes(rows, number, window.start_ns),
             lines=tuple(_line(line.name, at, window.start_ns) for line, at in zip(lane.lines, points, strict=True)),
         )
@@ -82,12 +82,8 @@ def encode_slice(source: TimelineSource, start_us: float, end_us: float, width: 
     return Slice(window, lanes, tuple(_cut_label(source.labels[used]) for used in picture.used))
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
-
-
 def _cut_label(label: Label) -> Label:
-    return Label(_cut(label.text), label.token)
+    return Label(cut_name(label.text), label.token)
 
 
 def _boxes(rows: Sequence[Boxes], number: Int64Array, start_ns: int) -> BoxColumns:

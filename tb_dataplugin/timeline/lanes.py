@@ -24,7 +24,15 @@ from tb_dataplugin.limits import MOST_ROWS
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import BatchTable, Trace, WorkerProcess
-from tb_dataplugin.timeline.calls import OPERATOR_TOKEN, RUNTIME_TOKEN, ThreadCalls, call_lane_id, calls_by_thread
+from tb_dataplugin.timeline.calls import (
+    OPERATOR_TOKEN,
+    RUNTIME_TOKEN,
+    ThreadCalls,
+    call_lane_id,
+    calls_by_thread,
+    operators_of,
+    runtime_calls_of,
+)
 from tb_dataplugin.timeline.counters import CounterChart, CounterLine, counter_charts
 from tb_dataplugin.timeline.pyramid import Int32Array, Row, build_row
 from tb_dataplugin.words import cause_label
@@ -73,11 +81,15 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class TimelineSource:
-    """All lanes of a capture, top to bottom. The boxes' labels index `labels`."""
+    """All lanes of a capture, top to bottom. The boxes' labels index `labels`.
+
+    `undrawn`: per label, the stages and calls of that name that begin in the window and stand in no lane.
+    """
 
     window: Window
     lanes: tuple[LaneSource, ...]
     labels: tuple[Label, ...]
+    undrawn: tuple[int, ...]
 
     @property
     def nbytes(self) -> int:
@@ -97,6 +109,10 @@ class _Labels:
 
     def column(self, texts: Sequence[str], token: str) -> Int32Array:
         return np.array([self.number(text, token) for text in texts], dtype=np.int32)
+
+    def of_events(self, trace: Trace, rows: npt.NDArray[np.intp], token: str) -> Int32Array:
+        names, which = np.unique(trace.events.name[rows], return_inverse=True)
+        return self.column([trace.names[name] for name in names.tolist()], token)[which]
 
     def of_stages(self, stages: Sequence[Stage], number: npt.NDArray[np.int64]) -> Int32Array:
         """Per span, the label of its stage: `stages[number]`."""
@@ -139,7 +155,28 @@ def build_timeline_source(results: Results) -> TimelineSource:
     lanes += map(_counter_lane, counter_charts(trace.counters))
     for device, attributed in zip(results.devices, results.attribution.devices, strict=True):
         lanes += [_device_lane(trace, device, labels), _gap_lane(device, attributed.gap_causes_ns, labels)]
-    return TimelineSource(window, tuple(lanes), tuple(labels.numbers))
+    missing = _undrawn(_label_of_each(results, labels), lanes, window, len(labels.numbers))
+    return TimelineSource(window, tuple(lanes), tuple(labels.numbers), missing)
+
+
+def _label_of_each(results: Results, labels: _Labels) -> Int32Array:
+    """Of every stage and call that begins in the window, of all threads and depths."""
+    trace, tree, window = results.trace, results.tree, results.window
+    inside = np.flatnonzero(tree.starts_in(window))
+    columns = [labels.of_stages([path[-1] for path in tree.paths], tree.node[inside])]
+    for rows, token in ((operators_of(trace), OPERATOR_TOKEN), (runtime_calls_of(trace), RUNTIME_TOKEN)):
+        start = trace.events.start_ns[rows]
+        here = rows[(start >= window.start_ns) & (start < window.end_ns)]
+        columns.append(labels.of_events(trace, here, token))
+    return np.concatenate(columns)
+
+
+def _undrawn(label: Int32Array, lanes: Sequence[LaneSource], window: Window, labels: int) -> tuple[int, ...]:
+    """Per label, how many of these no lane has: operators inside others, or stages of very many threads."""
+    spans = [row.spans for lane in lanes for row in lane.rows]
+    drawn = np.concatenate([NOTHING, *(some.label[some.within(window)] for some in spans)])
+    missing = np.bincount(label, minlength=labels) - np.bincount(drawn, minlength=labels)
+    return tuple(np.maximum(missing, 0).tolist())
 
 
 def _rows(
@@ -193,9 +230,7 @@ def _call_lane(trace: Trace, calls: ThreadCalls, labels: _Labels) -> LaneSource:
     events = trace.events
     rows = []
     for here, token in ((calls.operators, OPERATOR_TOKEN), (calls.runtime, RUNTIME_TOKEN)):
-        names, which = np.unique(events.name[here], return_inverse=True)
-        table = np.array([labels.number(trace.names[name], token) for name in names.tolist()], dtype=np.int32)
-        rows.append(build_row(events.start_ns[here], events.end_ns[here], table[which]))
+        rows.append(build_row(events.start_ns[here], events.end_ns[here], labels.of_events(trace, here, token)))
     owner = LaneOwner(training_thread=calls.track == trace.training_track)
     return LaneSource(call_lane_id(calls.track), "calls", calls.title, tuple(rows), owner=owner)
 

@@ -64,6 +64,11 @@ class Spans:
     def __len__(self) -> int:
         return len(self.start_ns)
 
+    def within(self, window: Window) -> slice:
+        """Those that begin in `window`."""
+        first, last = np.searchsorted(self.start_ns, (window.start_ns, window.end_ns))
+        return slice(int(first), int(last))
+
     def boxes(self, rows: slice) -> Boxes:
         start, end = self.start_ns[rows], self.end_ns[rows]
         length = end - start

@@ -23,6 +23,10 @@ MAX_NAME = 160
 """Longer names (C++ templates) are cut: the trace has them whole."""
 
 
+def cut_name(name: str) -> str:
+    return name if len(name) <= MAX_NAME else name[: MAX_NAME - 1] + "…"
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """Per lane, its rows of boxes and its lines of points."""

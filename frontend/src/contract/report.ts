@@ -1776,7 +1776,7 @@ export interface CaptureRows {
   rows: CaptureRow[];
   /** captures that are not analysed yet */
   waiting: number;
-  /** "Device idle in 12 captures: worst runs/a, 83.1% of the window, best ..."; "" below two */
+  /** "Device idle in 12 captures: most runs/a, 83.1% of the window, least ..."; "" below two */
   sentence: string;
 }
 

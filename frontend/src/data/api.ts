@@ -3,6 +3,7 @@
 import type { Capture, CaptureRows, Comparison, RanksList, WholeRuns } from "../contract/report";
 import { readCaptures, readComparison, readRanks, readRows, readWholeRuns } from "./report";
 import { decodeRuns, type Runs, textIn } from "./runs";
+import { decodeSpans, type FoundSpans, type SpanQuery } from "./spans";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
 import { decodeWhatIf, type WhatIf } from "./what-if";
 
@@ -122,6 +123,17 @@ export function fetchTimeline(query: TimelineQuery, signal?: AbortSignal): Promi
   if (query.startUs !== undefined) params.start_us = query.startUs;
   if (query.endUs !== undefined) params.end_us = query.endUs;
   return get(routeUrl("timeline", params), decodeTimeline, signal);
+}
+
+/** Rejects with an AbortError when `signal` says so. */
+export function fetchSpans(query: SpanQuery, signal?: AbortSignal): Promise<Answer<FoundSpans>> {
+  const { id, steps, words, scope, place } = query;
+  const params: Record<string, string | number> = { id, words: words.join(" "), ...scope };
+  if (steps !== null) params.steps = steps;
+  if (place !== null && "number" in place) params.number = place.number;
+  if (place !== null && "fromUs" in place) params.from_us = place.fromUs;
+  if (place !== null && "beforeUs" in place) params.before_us = place.beforeUs;
+  return get(routeUrl("spans", params), decodeSpans, signal);
 }
 
 /** `change` as `writtenChange` has it; "" for the usual ones. */

@@ -5,6 +5,7 @@ import { type Answer, NO_SUGGESTION, type TimelineQuery } from "./api";
 import { readCaptures, readRanks, readRows, readWholeRuns } from "./report";
 import { type CaptureEntry, fieldsOf, listIn, modeOf, textIn } from "./runs";
 import type { DataSource } from "./source";
+import { spansInSlice } from "./spans";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
 import { decodeWhatIf, type WhatIf } from "./what-if";
 
@@ -35,6 +36,7 @@ export function embeddedSource(document: Document): DataSource | null {
 
 /** What this page was not given cannot be made from it. */
 const NO_RUN = "This page has no whole run: annotate.watch, or ANNOTATE_WATCH=FOLDER, records one for the next report.";
+const NO_TIMELINE = "The timeline of this capture was too large for this page; the TensorBoard tab has it.";
 const NO_RANKS = "This page has no folder with captures of several ranks of one run.";
 
 function read(value: unknown): Embedded {
@@ -84,9 +86,11 @@ export function sourceOf({
     },
     timeline: (query) => {
       const slice = finest(timelines[indexOf(query.id)] ?? [], query);
-      return slice === null
-        ? failed("The timeline of this capture was too large for this page; the TensorBoard tab has it.")
-        : ready(slice);
+      return slice === null ? failed(NO_TIMELINE) : ready(slice);
+    },
+    spans: (query) => {
+      const [whole] = timelines[indexOf(query.id)] ?? [];
+      return whole === undefined ? failed(NO_TIMELINE) : ready(spansInSlice(whole, query));
     },
     comparison: () => failed("Comparisons need the TensorBoard tab, or tb-dataplugin compare."),
     suggestion: () => ready(NO_SUGGESTION),

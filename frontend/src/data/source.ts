@@ -8,6 +8,7 @@ import {
   fetchRanks,
   fetchReport,
   fetchRuns,
+  fetchSpans,
   fetchSuggestion,
   fetchTimeline,
   fetchTrace,
@@ -17,6 +18,7 @@ import {
   type TimelineQuery,
 } from "./api";
 import type { Runs } from "./runs";
+import type { FoundSpans, SpanQuery } from "./spans";
 import type { TimelineSlice } from "./timeline";
 import type { WhatIf } from "./what-if";
 
@@ -34,6 +36,8 @@ export interface DataSource {
   report(id: string, steps: string | null): Promise<Answer<Capture>>;
   /** Rejects with an AbortError when `signal` says so. */
   timeline(query: TimelineQuery, signal?: AbortSignal): Promise<Answer<TimelineSlice>>;
+  /** Spans by their name. Rejects as `timeline` does. */
+  spans(query: SpanQuery, signal?: AbortSignal): Promise<Answer<FoundSpans>>;
   comparison(before: readonly string[], after: readonly string[]): Promise<Answer<Comparison>>;
   /** What to compare a capture with, of the same program. */
   suggestion(id: string): Promise<Answer<Suggestion>>;
@@ -50,6 +54,7 @@ export const httpSource: DataSource = {
   ranks: fetchRanks,
   report: fetchReport,
   timeline: fetchTimeline,
+  spans: fetchSpans,
   comparison: fetchComparison,
   suggestion: fetchSuggestion,
   whatIf: fetchWhatIf,

@@ -1,5 +1,6 @@
 // A slice of the timeline as typed columns: one row per lane and depth, sorted by start, ready to be culled and hit.
 
+import { isInScope, type LaneScope } from "../data/spans";
 import type { LaneColumns, CounterLine as Line, TimelineSlice } from "../data/timeline";
 import type { TimeRange } from "./time-scale";
 
@@ -149,9 +150,9 @@ export function rowCounts(models: readonly TimelineModel[]): Map<string, number>
   return counts;
 }
 
-/** The lanes that `keep` lets through; the model itself when that is all of them. */
-export function keepLanes(model: TimelineModel, keep: (lane: LaneRows) => boolean): TimelineModel {
-  const lanes = model.lanes.filter(keep);
+/** The lanes in the scope; the model itself when that is all of them. */
+export function keepLanes(model: TimelineModel, scope: LaneScope): TimelineModel {
+  const lanes = model.lanes.filter(({ owner, device }) => isInScope(scope, owner?.loader, device));
   return lanes.length === model.lanes.length ? model : { ...model, lanes: withLoaders(lanes) };
 }
 

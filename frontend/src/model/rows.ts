@@ -86,6 +86,11 @@ export function courseOf(rows: readonly CaptureRow[], run: string, inView: strin
   return { rows: found, left: all.length - own.length };
 }
 
+/** Runs that have a course, by name. */
+export function runsWithCourse(rows: readonly CaptureRow[]): string[] {
+  return runsOfRows(rows).filter((run) => courseOf(rows, run, null) !== null);
+}
+
 /** By the nanoseconds in the name that annotate gives, else when the file was changed. */
 function timeOf({ name, modified }: CaptureRow): number {
   const stamp = /\.(1\d{18})$/.exec(name)?.[1];

@@ -2,6 +2,7 @@
 
 import type { CaptureEntry } from "../data/runs";
 import { fullName, groupByRun, shortName, whenWords } from "./captures";
+import { formatCount } from "./format";
 
 /** `key` is stable as long as the log directory is; `ids` are the captures of the side. */
 export type Side = { readonly key: string; readonly label: string; readonly ids: readonly string[] };
@@ -18,6 +19,13 @@ export function sidesOf(captures: readonly CaptureEntry[]): Side[] {
     })),
     ...readable.map((item) => ({ key: `capture:${item.id}`, label: labelOf(item), ids: [item.id] })),
   ];
+}
+
+/** What there is where nothing can be compared, in words. */
+export function aloneText(captures: readonly CaptureEntry[]): string {
+  const broken = captures.filter((item) => item.state === "error").length;
+  const readable = captures.length - broken === 0 ? "no capture" : "a single capture";
+  return broken === 0 ? readable : `${readable} that can be read (${formatCount(broken)} cannot)`;
 }
 
 /** As the list of captures has it: its rank and its time tell captures of one run apart. */

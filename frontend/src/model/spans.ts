@@ -1,4 +1,4 @@
-// Spans of the timeline by what they are: to go from one to the next, and to find them by name.
+// Spans of the timeline by what they are: to go from one to the next.
 
 import type { Place } from "./chain";
 import type { LaneRows, TimelineModel } from "./lanes";
@@ -7,10 +7,10 @@ import type { TimeRange } from "./time-scale";
 /** Data waits of the training thread; idle gaps of the devices. */
 export type Kind = "wait" | "gap";
 
-export type Asked = (lane: LaneRows, name: string, token: string) => boolean;
+export type Asked = (lane: LaneRows, token: string) => boolean;
 
 export const isOfKind: Readonly<Record<Kind, Asked>> = {
-  wait: (lane, _name, token) => lane.isTrainingThread && token === "wait",
+  wait: (lane, token) => lane.isTrainingThread && token === "wait",
   gap: (lane) => lane.kind === "gaps",
 };
 
@@ -21,17 +21,13 @@ export function spansOf(model: TimelineModel, asked: Asked): Place[] {
     for (const row of lane.rows) {
       for (let i = 0; i < row.startUs.length; i += 1) {
         const name = model.names[row.name[i] ?? -1] ?? "";
-        if (!asked(lane, name, model.names[row.color[i] ?? -1] ?? "")) continue;
+        if (!asked(lane, model.names[row.color[i] ?? -1] ?? "")) continue;
         const startUs = row.startUs[i] ?? 0;
         found.push({ laneId: lane.id, name, startUs, endUs: startUs + (row.durationUs[i] ?? 0) });
       }
     }
   }
   return found.sort((a, b) => a.startUs - b.startUs);
-}
-
-export function named(words: readonly string[]): Asked {
-  return (_lane, name) => hasWords(name, words);
 }
 
 /** Numbers of the model's names that have each word; null without words. */

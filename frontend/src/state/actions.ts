@@ -66,17 +66,25 @@ import { showSorts, writtenSorts } from "./sorts";
 export function selectView(next: View): void {
   if (next === "stages" && shownStage.value !== null) showStage(null);
   view.value = next;
-  servedView.value = null;
-  unknownView.value = null;
+  leaveLink();
 }
 
-/** Goes to the page of one stage; null: to the table of all. */
+/** What was said of a link that led elsewhere is read once one goes on. */
+function leaveLink(): void {
+  servedView.value = null;
+  unknownView.value = null;
+  goneId.value = null;
+}
+
+/** Goes to the page of one stage, whose timeline shows the whole window; null: to the table of all. */
 export function showStage(name: string | null): void {
   batch(() => {
     shownStage.value = name;
     markedSpan.value = null;
+    range.value = null;
     leaveFrame();
     view.value = "stages";
+    leaveLink();
   });
 }
 

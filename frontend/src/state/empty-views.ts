@@ -4,6 +4,7 @@ import { computed } from "@preact/signals";
 import type { Capture } from "../contract/report";
 import { flameParts } from "../model/flame-parts";
 import { reasonFor, type Topic } from "../model/reasons";
+import { aloneText } from "../model/sides";
 import { listedLoaders } from "../model/workers";
 import { report, runs, type View } from "./atoms";
 import { sides } from "./comparing";
@@ -33,7 +34,7 @@ export const emptyViews = computed<ReadonlyMap<View, string>>(() => {
   if (known === null || known.scanning) return found;
   if (known.wholeRuns === 0) found.set("run", "annotate.watch, or ANNOTATE_WATCH=FOLDER, records whole runs");
   if (known.rankRuns === 0) found.set("ranks", "no folder here has captures of several ranks of one run");
-  if (sides.value.length < 2) found.set("compare", "there is a single capture");
+  if (sides.value.length < 2) found.set("compare", `there is ${aloneText(known.captures)}`);
   const state = report.value;
   for (const [view, why] of state?.kind === "ready" ? Object.entries(OF_CAPTURE) : []) {
     const text = state?.kind === "ready" ? why(state.capture) : null;

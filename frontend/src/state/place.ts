@@ -114,7 +114,9 @@ const SEEN_IN: Readonly<Partial<Record<keyof Place, readonly View[]>>> = {
 /** Without what was chosen in other views: a link need not carry it. */
 export function placeOfView(place: Place): Place {
   const elsewhere = Object.entries(SEEN_IN).filter(([, views]) => !views.includes(place.view));
-  return { ...place, ...Object.fromEntries(elsewhere.map(([key]) => [key, null])) };
+  // The table of all stages has no timeline.
+  const range = place.view === "stages" && place.stage === null ? null : place.range;
+  return { ...place, range, ...Object.fromEntries(elsewhere.map(([key]) => [key, null])) };
 }
 
 /** Nanoseconds are the finest that a trace knows. */

@@ -14,6 +14,8 @@ import { SearchField } from "./search-field";
 
 type Props = {
   readonly captures: readonly CaptureEntry[];
+  /** "newest first" */
+  readonly order: string;
   readonly current: CaptureEntry | null;
   /** On narrow screens the list is folded away. */
   readonly open: boolean;
@@ -41,8 +43,8 @@ function walk(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): v
 /** With more captures than this their list can be searched. */
 const SEARCHED = 8;
 
-/** The captures by run, newest first: a column beside the view, a fold above it on narrow screens. */
-export function CaptureList({ captures, current, open, turn, choose }: Props) {
+/** The captures by run, in the order given: a column beside the view, a fold above it on narrow screens. */
+export function CaptureList({ captures, order, current, open, turn, choose }: Props) {
   const focused = useSignal<string | null>(null);
   if (captures.length === 0) return null;
   const search = useSignal("");
@@ -58,7 +60,9 @@ export function CaptureList({ captures, current, open, turn, choose }: Props) {
       </button>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: keys come from the buttons inside */}
       <div class="captures-list" onKeyDown={walk}>
-        <h2>Captures</h2>
+        <h2>
+          Captures <span class="muted">{order}</span>
+        </h2>
         {captures.length > SEARCHED && (
           <p class="captures-search">
             <SearchField label="Search captures by name" text={search} shown={shown.length} all={captures.length} />

@@ -76,7 +76,8 @@ class Shower {
   private readonly onFocus = (event: FocusEvent): void => {
     const element = titledAround(event.target);
     if (element === null || !(event.target as Element).matches(":focus-visible")) return;
-    const { left, bottom } = element.getBoundingClientRect();
+    const { left } = element.getBoundingClientRect();
+    const { bottom } = (element.closest(".number") ?? element).getBoundingClientRect();
     this.open(element, left - 14, bottom - 8);
   };
 

@@ -30,7 +30,22 @@ function placeBeside(menu: HTMLElement | null, items: number): Record<string, st
   };
 }
 
-/** A few actions behind one word; Escape and a press elsewhere close it. Each action returns what it has done, in words. */
+const TURNS: Readonly<Record<string, (at: number, last: number) => number>> = {
+  ArrowDown: (at, last) => (at < last ? at + 1 : 0),
+  ArrowUp: (at, last) => (at > 0 ? at - 1 : last),
+  Home: () => 0,
+  End: (_, last) => last,
+};
+
+/** From item to item by keys: before the first is the word. Whether the key was for that. */
+function walk(menu: HTMLElement, key: string): boolean {
+  const items = [...menu.querySelectorAll<HTMLElement>("li button")];
+  const next = items[TURNS[key]?.(items.indexOf(document.activeElement as HTMLElement), items.length - 1) ?? -1];
+  next?.focus();
+  return next !== undefined;
+}
+
+/** A few actions behind one word, for arrows too; Escape and a press elsewhere close it. Each action returns what it has done, in words. */
 export function Menu({ label, of, items, testId }: Props) {
   const open = useSignal(false);
   const said = useSignal("");
@@ -55,6 +70,16 @@ export function Menu({ label, of, items, testId }: Props) {
     said.value = await item.run();
     window.setTimeout(() => (said.value = ""), SAID_MS);
   };
+  const onKey = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
+    if (event.key === "Escape" && open.value) {
+      event.stopPropagation();
+      open.value = false;
+      ref.current?.querySelector("summary")?.focus();
+    } else if (event.key === "ArrowDown" && !open.value) {
+      event.preventDefault();
+      open.value = true;
+    } else if (open.value && walk(event.currentTarget, event.key)) event.preventDefault();
+  };
   return (
     <details
       ref={ref}
@@ -64,12 +89,7 @@ export function Menu({ label, of, items, testId }: Props) {
       onToggle={(event) => {
         open.value = event.currentTarget.open;
       }}
-      onKeyDown={(event) => {
-        if (event.key !== "Escape" || !open.value) return;
-        event.stopPropagation();
-        open.value = false;
-        ref.current?.querySelector("summary")?.focus();
-      }}>
+      onKeyDown={onKey}>
       <summary aria-label={`${label}: ${of}`}>
         <span role="status">{said.value || label}</span>
       </summary>

@@ -3,6 +3,8 @@
 import { isElsewhere } from "./elsewhere";
 
 const TURNS: Readonly<Record<string, 1 | -1>> = { j: 1, k: -1 };
+/** Tables beside each other have a caption in place of a heading. */
+const SECTIONS = "h2:not(.offscreen), .parts-box caption";
 /** Of a view below the tabs that stay at the top. */
 const TABS_PX = 64;
 
@@ -19,7 +21,7 @@ export function watchSectionKeys(view: () => HTMLElement | null): () => void {
 }
 
 function turnSection(view: HTMLElement | null, turn: 1 | -1): void {
-  const heads = [...(view?.querySelectorAll<HTMLElement>("h2:not(.offscreen)") ?? [])];
+  const heads = [...(view?.querySelectorAll<HTMLElement>(SECTIONS) ?? [])];
   const focused = document.activeElement;
   const at = heads.indexOf(focused as HTMLElement);
   const isBehind = (head: HTMLElement): boolean =>

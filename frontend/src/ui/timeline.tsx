@@ -55,7 +55,10 @@ export function Timeline(props: Props) {
     const canvas = canvasRef.current;
     if (canvas === null) return undefined;
     const view = new TimelineView(canvas, {
-      onRange: (next) => newest.current.onRange(next),
+      onRange: (next) => {
+        hint.hide();
+        newest.current.onRange(next);
+      },
       onHover: (info, x, y) => {
         hover.value = info === null ? null : { info, x, y };
       },

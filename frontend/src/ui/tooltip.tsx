@@ -1,10 +1,24 @@
+import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 
 const OFFSET_PX = 14;
 const WIDTH_PX = 320;
 
-/** Follows the pointer, on the side where there is room. */
-export function Tooltip({ x, y, children }: { x: number; y: number; children: ComponentChildren }) {
+type Props = { readonly x: number; readonly y: number; readonly children: ComponentChildren };
+
+/** Follows the pointer, on the side where there is room. What it explains scrolls away under it: then it goes until the next move. */
+export function Tooltip({ x, y, children }: Props) {
+  const left = useSignal("");
+  const place = `${x} ${y}`;
+  useEffect(() => {
+    const leave = (): void => {
+      left.value = place;
+    };
+    window.addEventListener("scroll", leave, true);
+    return () => window.removeEventListener("scroll", leave, true);
+  }, [place]);
+  if (left.value === place) return null;
   const flip = x + OFFSET_PX + WIDTH_PX > window.innerWidth;
   const style = {
     left: flip ? "auto" : `${x + OFFSET_PX}px`,

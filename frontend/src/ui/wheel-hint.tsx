@@ -27,7 +27,7 @@ function remember(): void {
   }
 }
 
-type Hint = { readonly shown: boolean; readonly show: () => void };
+type Hint = { readonly shown: boolean; readonly show: () => void; readonly hide: () => void };
 
 export function useWheelHint(): Hint {
   const shown: Signal<boolean> = useSignal(false);
@@ -44,7 +44,13 @@ export function useWheelHint(): Hint {
     },
     [],
   );
-  return { shown: shown.value, show };
+  const hide = useMemo(
+    () => (): void => {
+      shown.value = false;
+    },
+    [],
+  );
+  return { shown: shown.value, show, hide };
 }
 
 export function WheelHint() {

@@ -54,6 +54,7 @@ import { Gaps } from "./gaps/gaps";
 import { Overview } from "./overview/overview";
 import { RanksView } from "./ranks/ranks";
 import { WholeRunView } from "./run/run";
+import { catchFocus } from "./shared/first-focus";
 import { isFramed, printPage } from "./shared/printing";
 import { AllSteps, Selection } from "./shared/selection";
 import { Stages } from "./stages/stages";
@@ -81,6 +82,7 @@ const OF_TABLES: ReadonlySet<View> = new Set<View>(["stages", "flame", "workers"
 
 export function App() {
   useEffect(() => watchSectionKeys(viewElement), []);
+  useEffect(() => catchFocus(viewElement), []);
   useTop(`${view.value} ${shownStage.value}`, () => isReturn.peek());
   const known = runs.value;
   const bare = known === null || (known.captures.length === 0 && known.wholeRuns === 0);
@@ -89,6 +91,7 @@ export function App() {
       {!bare && <Skips toTable={OF_TABLES.has(view.value)} />}
       <CaptureList
         captures={known?.captures ?? []}
+        order={source().live ? "newest first" : "worst first"}
         current={entry.value}
         open={capturesOpen.value}
         turn={() => {

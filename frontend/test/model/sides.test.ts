@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sidesOf } from "../../src/model/sides";
+import { aloneText, sidesOf } from "../../src/model/sides";
 import { entry } from "../build";
 
 const captures = [
@@ -9,6 +9,13 @@ const captures = [
   entry({ id: "old/a", run: "old", name: "a", modified: 2 }),
   entry({ id: "old/x", run: "old", name: "x", modified: 1, state: "error" }),
 ];
+
+it("says why there is nothing to compare, and what cannot be read", () => {
+  const [good, bad] = [entry({}), entry({ state: "error" })];
+  expect(aloneText([good])).toBe("a single capture");
+  expect(aloneText([good, bad, bad])).toBe("a single capture that can be read (2 cannot)");
+  expect(aloneText([bad])).toBe("no capture that can be read (1 cannot)");
+});
 
 it("tells the ranks and the windows of one run apart", () => {
   const labels = sidesOf([

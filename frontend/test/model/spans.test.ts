@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { buildTimeline } from "../../src/model/lanes";
-import { isOfKind, named, nextSpan, spansOf } from "../../src/model/spans";
+import { isOfKind, nextSpan, spansOf } from "../../src/model/spans";
 import { lane, timeline } from "../build";
 
 const waits = {
@@ -25,14 +25,12 @@ const gaps = {
 };
 const model = buildTimeline({ ...timeline([waits, gaps]), names: ["wait::DataLoader", "wait"] });
 
-it("finds data waits, gaps, and spans by their name", () => {
+it("finds data waits and gaps", () => {
   expect(spansOf(model, isOfKind.wait)).toEqual([
     { laneId: "t", name: "wait::DataLoader", startUs: 10, endUs: 15 },
     { laneId: "t", name: "wait::DataLoader", startUs: 40, endUs: 50 },
   ]);
   expect(spansOf(model, isOfKind.gap).map(({ startUs }) => startUs)).toEqual([0, 60]);
-  expect(spansOf(model, named(["dataloader"])).length).toBe(2);
-  expect(spansOf(model, named(["dataloader", "x"]))).toEqual([]);
 });
 
 it("goes on from the middle of the screen, and stops at either end", () => {

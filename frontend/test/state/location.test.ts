@@ -1,6 +1,6 @@
 import { batch } from "@preact/signals";
 import { beforeEach, expect, it, vi } from "vitest";
-import { refreshRuns, selectCapture, selectView } from "../../src/state/actions";
+import { refreshRuns, selectCapture, selectView, showStage } from "../../src/state/actions";
 import { type Address, fieldsOfHostHash, fieldsOfOwnHash, hostHash, isOurTab, ownHash } from "../../src/state/address";
 import {
   captureId,
@@ -250,6 +250,31 @@ it("says which capture is gone when another takes its place, until one is chosen
   selectCapture("exp1/b");
   expect(goneId.value).toBeNull();
   vi.unstubAllGlobals();
+});
+
+it("says no longer which capture is gone once one goes on to another view", async () => {
+  for (const goOn of [() => selectView("captures"), () => showStage("decode::PIL")]) {
+    for (const id of ["exp1/a", "exp1/b"]) {
+      serve(id, false);
+      await refreshRuns();
+    }
+    expect(goneId.value).toBe("exp1/a");
+    goOn();
+    expect(goneId.value).toBeNull();
+  }
+  vi.unstubAllGlobals();
+});
+
+it("leaves the zoom behind where one goes on to the page of a stage, and where there is no timeline", () => {
+  const { keeper } = browser({ view: "workers", capture: "b", from_us: "1", to_us: "2" });
+  const stop = keeper.start();
+  selectView("stages");
+  expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "stages", capture: "b" });
+  selectView("workers");
+  expect(fieldsOfOwnHash(keeper.link())).toMatchObject({ from_us: "1" });
+  showStage("decode::PIL");
+  expect(range.value).toBeNull();
+  stop();
 });
 
 it("names the compared sides in a link, also those that suggest themselves today", () => {

@@ -55,6 +55,17 @@ it("names in the legend what is drawn, and its keys for those who cannot see it"
   expect(root.querySelector("canvas")?.getAttribute("role")).toBe("application");
 });
 
+it("says how to zoom at the first plain turn of the wheel, until somebody zooms", () => {
+  draw(nothing);
+  const send = (event: Event): void => {
+    act(() => void root.querySelector("canvas")?.dispatchEvent(event));
+  };
+  send(new WheelEvent("wheel", { deltaY: 10 }));
+  expect(root.querySelector('[data-testid="wheel-hint"]')).not.toBeNull();
+  send(new KeyboardEvent("keydown", { key: "w" }));
+  expect(root.querySelector('[data-testid="wheel-hint"]')).toBeNull();
+});
+
 it("zooms by w and 0 wherever the focus is, once also on the canvas, and not where somebody types", () => {
   const onRange = vi.fn();
   draw(nothing, onRange);

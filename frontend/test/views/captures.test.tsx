@@ -2,12 +2,13 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CaptureRows } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
+import { formatDuration } from "../../src/model/format";
 import { captureId, captureRows, chosenRun, view } from "../../src/state/atoms";
 import { readTable } from "../../src/ui/table-reader";
 import { all, choose, click, find, open, plain } from "../page";
 
 const listing = CaptureRows.fromJSON({
-  sentence: "Device idle in 3 captures: worst a/x, 80.0% of the window, best b/z, 10.0%.",
+  sentence: "Device idle in 3 captures: most a/x, 80.0% of the window, least b/z, 10.0%.",
   waiting: 1,
   rows: [
     {
@@ -73,7 +74,8 @@ it("says in a few words why a capture is doubtful", () => {
   const [row] = listing.rows;
   captureRows.value = CaptureRows.fromJSON({ rows: [{ ...row, doubtful: true, doubt_text: "few steps" }] });
   open({}, "captures");
-  expect(find("capture-row").textContent).toContain("Doubtful: few steps. Disk.");
+  expect(find("row-doubt").textContent).toBe("doubtful: few steps");
+  expect(find("row-doubt").closest("th"), "it is the capture that is, and no sentence").not.toBeNull();
 });
 
 it("has the leading finding's gain in one line, and all of it on hover", () => {
@@ -92,6 +94,21 @@ it("has the leading finding's gain in one line, and all of it on hover", () => {
     "saves `x`",
   ]);
   expect(lines[0]?.closest("td")?.title).toContain(gain.gain_text);
+});
+
+it("says where there is a trend when the run in view has none, and leads there", () => {
+  captureRows.value = CaptureRows.fromJSON({
+    rows: listing.rows.map((row) => ({ ...(row as object), modified: 10 * row.modified })),
+  });
+  captureId.value = "b/z";
+  chosenRun.value = "b";
+  open({}, "captures");
+  expect(all("trend")).toEqual([]);
+  expect(plain(find("no-trend").textContent)).toContain("No trend of b: ");
+  click(find("no-trend").querySelector("button"));
+  expect(chosenRun.value).toBe("a");
+  expect(all("trend").length).toBe(1);
+  expect(all("no-trend")).toEqual([]);
 });
 
 it("sorts by any column, what is unknown last, and goes back to the worst first", () => {
@@ -136,6 +153,24 @@ it("draws the trend of a run with two captures or more", () => {
     chosenRun.value = "b";
   });
   expect(all("trend")).toEqual([]);
+});
+
+it("draws the mean step as well: a share may stay where all becomes faster", () => {
+  const [row] = listing.rows;
+  const rows = [650_000, 450_000].map((step_us, at) => ({ ...row, id: `a/${at}`, step_us, modified: 10 * at + 10 }));
+  captureRows.value = CaptureRows.fromJSON({ rows });
+  chosenRun.value = "a";
+  open({}, "captures");
+  const figure = find("trend").closest("figure");
+  const choices = [...(figure?.querySelectorAll<HTMLElement>(".toggle button") ?? [])];
+  expect(choices.map((choice) => choice.textContent)).toEqual(["share of the window", "mean step"]);
+  click(choices[1]);
+  expect([...find("trend").querySelectorAll("text")].map((label) => plain(label.textContent))).toEqual([
+    plain(formatDuration(0)),
+    "500 ms",
+    "1.00 s",
+  ]);
+  expect(find("trend").getAttribute("aria-label")).toContain("Mean step");
 });
 
 it("draws no trend of captures of which nobody knows when they were taken", () => {

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import type { Chain } from "../../src/contract/report";
 import { chainLink, range, selectedBatch, selectedGapUs, view } from "../../src/state/atoms";
 import { device, gap, lane, type Part } from "../build";
-import { all, choose, click, find, open, plain, withTimeline } from "../page";
+import { all, choose, click, find, open, withTimeline } from "../page";
 
 const link = (name: string, start_us: number, duration_us: number, laneId: string) => ({
   name,
@@ -183,36 +183,6 @@ it("goes to the next gap by g wherever the focus is, but where somebody types", 
   expect(selectedGapUs.value).toBeNull();
   pressOn(find("tab-gaps"));
   expect(selectedGapUs.value).toBe(10);
-});
-
-it("frames the span that a search goes to, says which it is, and lets go once the words change", () => {
-  const waits = lane([
-    [10, 20],
-    [60, 30],
-  ]);
-  withTimeline([{ ...waits, id: "main", kind: "thread" }]);
-  open({ devices: [idle] }, "gaps");
-  const field = find("span-search") as HTMLInputElement;
-  const write = (text: string): void => {
-    act(() => {
-      field.value = text;
-      field.dispatchEvent(new Event("input", { bubbles: true }));
-    });
-  };
-  const enter = (): void => {
-    act(() => void field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true })));
-  };
-  expect(find("timeline-panel").contains(field), "beside the heading, not below the lanes").toBe(true);
-  write("VOLTA");
-  expect(plain(find("span-count").textContent)).toBe("2 spans");
-  expect(find("timeline-canvas").dataset.searched, "others are faint").toBe("volta");
-  enter();
-  expect(find("timeline-canvas").dataset.marked).toBe("main");
-  expect(find("span-count").textContent).toBe("2 of 2: volta");
-  enter();
-  expect(find("span-count").textContent).toBe("1 of 2: volta");
-  write("vol");
-  expect(find("timeline-canvas").dataset.marked).not.toBe("main");
 });
 
 it("says why links of the chain are absent, each reason once", () => {

@@ -27,6 +27,17 @@ it("says of which step gains are shares, where that is not the mean step", () =>
   expect(note).toMatch(/p95 25.0 µs; gains are of a step of 20 µs, without the other DataLoader$/);
 });
 
+it("goes by j to the tables without a heading as well", () => {
+  const loader = { wait_us: 12, wait_by_stage_us: { "read::a": 12 } };
+  open({ loader, devices: [device({})], steps }, "overview");
+  find("wait-by-stage").closest("#view")?.querySelector<HTMLElement>(".explained")?.focus();
+  const seen = [...Array(9)].map(() => {
+    document.dispatchEvent(new KeyboardEvent("keydown", { key: "j" }));
+    return document.activeElement?.textContent ?? "";
+  });
+  expect(seen.some((text) => text.startsWith("Data wait by stage"))).toBe(true);
+});
+
 it("relates the three numbers of data wait in the report's own line", () => {
   open({ loader: { wait_us: 12, wait_sentence: "Of 12 ms of data wait 9 ms are exposed." } }, "overview");
   expect(find("wait-sentence").textContent).toBe("Of 12 ms of data wait 9 ms are exposed.");

@@ -40,7 +40,7 @@ def test_the_worst_is_first_and_what_is_not_analysed_last() -> None:
     assert [one.id for one in listed.rows] == ["a", "c", "b", "new", "bad"]
     assert listed.waiting == 1
     assert listed.sentence == (
-        "Device idle in 3 captures: worst a, 90.0% of the window, best b, 20.0% "
+        "Device idle in 3 captures: most a, 90.0% of the window, least b, 20.0% "
         "(2 not counted: replays, or without such a number)."
     )
 
@@ -55,7 +55,7 @@ def test_a_single_row_that_does_not_count_is_named() -> None:
 
 
 def test_the_sentence_is_about_all_rows_where_each_has_a_number() -> None:
-    assert as_rows([row("b", 0.2), row("a", 0.9)]).sentence.startswith("Device idle in 2 captures: worst a,")
+    assert as_rows([row("b", 0.2), row("a", 0.9)]).sentence.startswith("Device idle in 2 captures: most a,")
 
 
 def test_replays_come_after_what_trains() -> None:
@@ -67,7 +67,7 @@ def test_replays_come_after_what_trains() -> None:
 def test_a_time_of_capture_is_named_only_where_it_tells_captures_apart() -> None:
     stamps = [f"vm_7.{1_700_000_000_000_000_000 + number}" for number in range(2)]
     sentence = as_rows([row(stamps[0], 0.9), row("other.1700000000000000009", 0.2)]).sentence
-    assert "worst vm_7, 90.0%" in sentence and "best other, 20.0%" in sentence
+    assert "most vm_7, 90.0%" in sentence and "least other, 20.0%" in sentence
     assert stamps[0] in as_rows([row(stamps[0], 0.9), row(stamps[1], 0.2)]).sentence
 
 
@@ -76,7 +76,7 @@ def test_the_sentence_compares_what_is_of_one_kind() -> None:
     listed = as_rows([row("gpu", 0.44), waits, row("other", 0.276)])
     assert [one.id for one in listed.rows] == ["w", "gpu", "other"]
     assert listed.sentence == (
-        "Device idle in 2 captures: worst gpu, 44.0% of the window, best other, 27.6%; "
+        "Device idle in 2 captures: most gpu, 44.0% of the window, least other, 27.6%; "
         "data wait in 1 capture without a device: w, 95.7% of the window."
     )
 

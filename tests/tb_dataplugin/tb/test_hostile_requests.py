@@ -58,6 +58,7 @@ def every_route(capture_id: str) -> list[str]:
         f"trace?id={name}",
         f"report?id={name}",
         f"timeline?id={name}&width=500",
+        f"spans?id={name}&words=x",
         f"compare?before={name}&after={name}",
     ]
 
@@ -206,11 +207,25 @@ ODD = (
 
 
 def _queries(random: Random) -> list[str]:
-    keys = ("id", "name", "width", "start_us", "end_us", "before", "after", "ID", "id[]", "__proto__")
+    keys = (
+        "id",
+        "name",
+        "width",
+        "start_us",
+        "end_us",
+        "before",
+        "after",
+        "words",
+        "number",
+        "ID",
+        "id[]",
+        "__proto__",
+    )
     single = [f"{route}?{key}={value}" for route, key, value in itertools.product(
-        ("trace", "report", "timeline", "compare", "runs"), keys, ODD)]  # fmt: skip
+        ("trace", "report", "timeline", "spans", "compare", "runs"), keys, ODD)]  # fmt: skip
     mixed = [
-        "timeline?" + "&".join(f"{random.choice(keys)}={random.choice((*ODD, 'good', '500'))}" for _ in range(5))
+        f"{route}?" + "&".join(f"{random.choice(keys)}={random.choice((*ODD, 'good', '500'))}" for _ in range(5))
+        for route in ("timeline", "spans")
         for _ in range(500)
     ]
     return [*single, *mixed, *(f"perfetto/{value}" for value in ODD), *ODD]

@@ -158,7 +158,7 @@ def test_new_files_appear_and_vanished_ones_go(host: Host) -> None:
     assert host.get("report?id=a")[0] == 404
 
 
-@pytest.mark.parametrize("route", ["report?id=a", "timeline?id=a&width=500"])
+@pytest.mark.parametrize("route", ["report?id=a", "timeline?id=a&width=500", "spans?id=a&words=x"])
 def test_what_left_memory_is_read_from_the_cache_at_once(
     host: Host, route: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,7 +173,7 @@ def test_what_left_memory_is_read_from_the_cache_at_once(
     assert len(host.analyst.asked) == 2
 
 
-@pytest.mark.parametrize("route", ["report?id=a", "timeline?id=a&width=500"])
+@pytest.mark.parametrize("route", ["report?id=a", "timeline?id=a&width=500", "spans?id=a&words=x"])
 def test_what_left_the_cache_too_is_analysed_again(host: Host, route: str) -> None:
     training_run().write(host.logdir / "a.pt.trace.json")
     host.work()
@@ -302,6 +302,23 @@ def test_timeline_slices(host: Host) -> None:
     assert (whole.get("start_us", 0), whole["end_us"]) == (0, 400)
     part = host.get("timeline?id=a&width=1000&start_us=120&end_us=130")[1]
     assert [part["names"][name] for name in part["lanes"][0]["name"]] == ["step 2"]
+
+
+def test_spans_by_name(host: Host) -> None:
+    training_run().write(host.logdir / "a.pt.trace.json")
+    host.work()
+    assert host.get("spans?id=a&words=random%20CROP") == (200, {"count": 4, "undrawn": 0, "span": None})
+    span = {"number": 3, "lane": "thread:1", "name": "transform::RandomCrop", "start_us": 302, "duration_us": 36}
+    for place in ("number=-1", "from_us=300", "before_us=400"):
+        assert host.get(f"spans?id=a&words=RandomCrop&{place}")[1]["span"] == span
+
+
+@pytest.mark.parametrize("query", ["", "words=%20", "words=" + "a+" * 17, "words=a&number=x", "words=a&from_us=nan"])
+def test_a_search_without_words_or_with_bad_numbers_is_refused_in_one_line(host: Host, query: str) -> None:
+    training_run().write(host.logdir / "a.pt.trace.json")
+    host.work()
+    status, answer = host.get(f"spans?id=a&{query}")
+    assert status == 400 and "\n" not in answer["error"]
 
 
 @pytest.mark.parametrize("query", ["", "width=5", "width=x", "width=500&start_us=9&end_us=3", "width=500&end_us=nan"])

@@ -31,7 +31,8 @@ def dense_source(rows: int = 20, spans: int = 20_000, name: str = "kernel", ever
     lanes = tuple(
         LaneSource(f"device:{n}", "device", f"Device {n}", (build_row(start, start + 600, label),)) for n in range(rows)
     )
-    return TimelineSource(Window(0, spans * every_ns), lanes, tuple(Label(f"{name} {n}", "kernel") for n in range(50)))
+    labels = tuple(Label(f"{name} {n}", "kernel") for n in range(50))
+    return TimelineSource(Window(0, spans * every_ns), lanes, labels, (0,) * 50)
 
 
 def test_a_slice_tells_names_colours_and_exact_times() -> None:

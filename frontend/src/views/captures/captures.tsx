@@ -1,7 +1,8 @@
-import { useEffect } from "preact/hooks";
+import { Fragment } from "preact";
+import { useEffect, useMemo } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
 import { plural } from "../../model/format";
-import { courseOf, rowsShown, runsOfRows } from "../../model/rows";
+import { courseOf, rowsShown, runsOfRows, runsWithCourse } from "../../model/rows";
 import { captureRows, captureSearch, chosenRun, entry, rowsError } from "../../state/atoms";
 import { listingKey, loadRows } from "../../state/listing";
 import { Prose } from "../../ui/prose";
@@ -47,7 +48,7 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
   const course = courseOf(rows, trendRun, entry.value?.id ?? null);
   return (
     <>
-      {course !== null && <Trend run={trendRun} course={course} />}
+      {course === null ? <NoTrend rows={rows} run={trendRun} /> : <Trend run={trendRun} course={course} />}
       <section>
         <div class="table-head">
           <h2>Captures</h2>
@@ -58,6 +59,32 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
       </section>
     </>
   );
+}
+
+/** Runs that are offered by name; the choice below has all of them. */
+const OFFERED = 5;
+
+/** Where other runs have a trend, which ones. */
+function NoTrend({ rows, run }: { rows: readonly CaptureRow[]; run: string }) {
+  const others = useMemo(() => runsWithCourse(rows), [rows]);
+  if (others.length === 0) return null;
+  return (
+    <p class="muted" data-testid="no-trend">
+      No trend of {runLabel(run)}: that takes two captures of one program, one after the other. Of another run:{" "}
+      {others.slice(0, OFFERED).map((name, at) => (
+        <Fragment key={name}>
+          {at > 0 && ", "}
+          <button type="button" class="link" onClick={() => (chosenRun.value = name)}>
+            {runLabel(name)}
+          </button>
+        </Fragment>
+      ))}
+    </p>
+  );
+}
+
+function runLabel(name: string): string {
+  return name === "." ? "(log directory)" : name;
 }
 
 function RunChoice({ names, run }: { names: readonly string[]; run: string | null }) {
@@ -74,7 +101,7 @@ function RunChoice({ names, run }: { names: readonly string[]; run: string | nul
         <option value="">all</option>
         {names.map((name) => (
           <option key={name} value={name}>
-            {name === "." ? "(log directory)" : name}
+            {runLabel(name)}
           </option>
         ))}
       </select>

@@ -64,6 +64,7 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
               <SortHeader label="Samples/s" {...head("rate")} />
               <SortHeader label="Verdict" numeric={false} {...head("verdict")} />
               <SortHeader label="Leading finding" numeric={false} {...head("finding")} />
+              <ExportHead label="Doubtful" />
               <ExportHead label="Rank" />
             </tr>
           </thead>
@@ -89,6 +90,11 @@ function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current:
           {breakable(`${start}${end}`)}
         </button>
         {row.rank !== undefined && <span class="muted"> rank {row.rank}</span>}
+        {row.doubtful && (
+          <span class="row-doubt" data-testid="row-doubt">
+            doubtful{row.doubt_text === "" ? "" : `: ${row.doubt_text}`}
+          </span>
+        )}
         {unixMs !== null && (
           <span class="capture-note" aria-hidden="true">
             {whenWords(unixMs, isStamped)}
@@ -99,6 +105,7 @@ function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current:
         {unixMs === null ? <Unknown reason="The page does not know when." /> : whenWords(unixMs, isStamped)}
       </td>
       {row.state === "ready" ? <Known row={row} unit={unit} /> : <NotReady row={row} />}
+      <ExportCell text={row.doubtful ? row.doubt_text || "yes" : ""} />
       <ExportCell text={row.rank === undefined ? "" : String(row.rank)} />
     </tr>
   );
@@ -131,7 +138,6 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
       </td>
       <td class="words" title={row.verdict}>
         <p>
-          {row.doubtful && <strong>Doubtful{row.doubt_text === "" ? "" : `: ${row.doubt_text}`}. </strong>}
           <Prose text={row.verdict} />
         </p>
       </td>

@@ -1,7 +1,8 @@
 import { useSignal } from "@preact/signals";
 import type { CaptureRow } from "../../contract/report";
-import { formatCount, formatPercent, plural } from "../../model/format";
+import { formatCount, formatDuration, formatPercent, plural } from "../../model/format";
 import type { Course } from "../../model/rows";
+import { niceStep } from "../../model/time-scale";
 import { selectCapture, selectView } from "../../state/actions";
 import { LineKey, lineClass, type Stroke } from "../../ui/line-key";
 import { PictureMenu } from "../../ui/picture-menu";
@@ -23,34 +24,65 @@ type Line = {
   readonly of: (row: CaptureRow) => number | undefined;
 };
 
+type Measure = {
+  readonly label: string;
+  readonly lines: readonly Line[];
+  /** At the upper edge, given the largest value. */
+  readonly topOf: (largest: number) => number;
+  readonly text: (value: number) => string;
+  readonly axisText: (value: number) => string;
+};
+
 /** The data wait looks as it does above the steps of a capture. */
-const LINES: readonly Line[] = [
-  { label: "data wait", stroke: "main", of: (row) => row.data_wait_share },
-  { label: "device idle", stroke: "second", of: (row) => row.idle_share },
-];
+const SHARES: Measure = {
+  label: "share of the window",
+  lines: [
+    { label: "data wait", stroke: "main", of: (row) => row.data_wait_share },
+    { label: "device idle", stroke: "second", of: (row) => row.idle_share },
+  ],
+  topOf: () => 1,
+  text: formatPercent,
+  axisText: (share) => `${100 * share}%`,
+};
+/** A share may stay as it is where all became faster. */
+const STEP: Measure = {
+  label: "mean step",
+  lines: [{ label: "mean step", stroke: "main", of: (row) => row.step_us }],
+  topOf: (largest) => 2 * niceStep(largest, 2),
+  text: formatDuration,
+  axisText: formatDuration,
+};
 
 type Props = { readonly run: string; readonly course: Course };
 
-/** The shares of a run's captures, oldest first. */
+/** How a run went from capture to capture, oldest first. */
 export function Trend({ run, course }: Props) {
   const { rows, left } = course;
+  const chosen = useSignal(SHARES);
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<{ readonly row: CaptureRow; readonly x: number; readonly y: number } | null>(null);
-  const lines = LINES.filter((line) => rows.some((row) => line.of(row) !== undefined));
-  if (lines.length === 0) return null;
+  const measures = [SHARES, STEP].filter(({ lines }) => rows.some((row) => lines.some((line) => has(line, row))));
+  const measure = measures.includes(chosen.value) ? chosen.value : measures[0];
+  if (measure === undefined) return null;
+  const lines = measure.lines.filter((line) => rows.some((row) => has(line, row)));
+  const top = measure.topOf(Math.max(...rows.flatMap((row) => lines.map((line) => line.of(row) ?? 0)))) || 1;
   const plotPx = Math.max(100, widthPx - LEFT_PX - RIGHT_PX);
   const slotPx = plotPx / rows.length;
   const mostPx = Math.max(NARROWEST_PX, LEFT_PX + RIGHT_PX + WIDEST_PX * rows.length);
   const xOf = (index: number): number => LEFT_PX + (index + 0.5) * slotPx;
-  const yOf = (share: number): number => TOP_PX + PLOT_PX * (1 - share);
+  const yOf = (value: number): number => TOP_PX + PLOT_PX * (1 - value / top);
   return (
     <figure class="step-chart trend" ref={ref} style={{ maxWidth: `${mostPx}px` }}>
       <figcaption>
         <h2>Trend: {run === "." ? "log directory" : run}</h2>
-        <LineNames lines={lines} />
+        {measure !== STEP && <LineNames lines={lines} />}
+        {measures.length > 1 && (
+          <MeasureChoice measures={measures} shown={measure} choose={(next) => (chosen.value = next)} />
+        )}
         <span class="muted">
           {plural(rows.length, "capture")}
-          {rows[0]?.rank === undefined ? "" : ` of rank ${rows[0].rank}`}, oldest first; share of the window
+          {rows[0]?.rank === undefined ? "" : ` of rank ${rows[0].rank}`}, oldest first
+          {measures.length < 2 && `; ${measure.label}`}
           {left > 0 && `; ${formatCount(left)} of ${left === 1 ? "another program is" : "other programs are"} left out`}
         </span>
         <PictureMenu name={`Trend ${run}`} />
@@ -61,8 +93,8 @@ export function Trend({ run, course }: Props) {
         viewBox={`0 0 ${widthPx} ${TOP_PX + PLOT_PX + 12}`}
         role="img"
         data-testid="trend"
-        aria-label={`Device idle and data wait of ${plural(rows.length, "capture")}; the table below has the numbers`}>
-        <Axis endPx={LEFT_PX + plotPx} yOf={yOf} />
+        aria-label={`${measure === STEP ? "Mean step" : "Device idle and data wait"} of ${plural(rows.length, "capture")}; the table below has the numbers`}>
+        <Axis endPx={LEFT_PX + plotPx} yOf={yOf} values={[0, top / 2, top]} text={measure.axisText} />
         {lines.map((line) => (
           <LineOf key={line.label} line={line} rows={rows} xOf={xOf} yOf={yOf} dots={slotPx >= 6} />
         ))}
@@ -90,10 +122,32 @@ export function Trend({ run, course }: Props) {
       </svg>
       {hover.value !== null && (
         <Tooltip x={hover.value.x} y={hover.value.y}>
-          <Readout row={hover.value.row} />
+          <Readout row={hover.value.row} measure={measure} />
         </Tooltip>
       )}
     </figure>
+  );
+}
+
+function has(line: Line, row: CaptureRow): boolean {
+  return line.of(row) !== undefined;
+}
+
+type ChoiceProps = {
+  readonly measures: readonly Measure[];
+  readonly shown: Measure;
+  readonly choose: (measure: Measure) => void;
+};
+
+function MeasureChoice({ measures, shown, choose }: ChoiceProps) {
+  return (
+    <div class="toggle" role="group" aria-label="What the trend is of">
+      {measures.map((measure) => (
+        <button type="button" key={measure.label} aria-pressed={measure === shown} onClick={() => choose(measure)}>
+          {measure.label}
+        </button>
+      ))}
+    </div>
   );
 }
 
@@ -110,14 +164,21 @@ function LineNames({ lines }: { lines: readonly Line[] }) {
   );
 }
 
-function Axis({ endPx, yOf }: { endPx: number; yOf: (share: number) => number }) {
+type AxisProps = {
+  readonly endPx: number;
+  readonly yOf: (value: number) => number;
+  readonly values: readonly number[];
+  readonly text: (value: number) => string;
+};
+
+function Axis({ endPx, yOf, values, text }: AxisProps) {
   return (
     <g class="axis">
-      {[0, 0.5, 1].map((share) => (
-        <g key={share}>
-          <line x1={LEFT_PX} x2={endPx} y1={Math.round(yOf(share)) + 0.5} y2={Math.round(yOf(share)) + 0.5} />
-          <text x={LEFT_PX - 8} y={yOf(share) + 4} text-anchor="end">
-            {100 * share}%
+      {values.map((value) => (
+        <g key={value}>
+          <line x1={LEFT_PX} x2={endPx} y1={Math.round(yOf(value)) + 0.5} y2={Math.round(yOf(value)) + 0.5} />
+          <text x={LEFT_PX - 8} y={yOf(value) + 4} text-anchor="end">
+            {text(value)}
           </text>
         </g>
       ))}
@@ -129,47 +190,47 @@ type LineProps = {
   readonly line: Line;
   readonly rows: readonly CaptureRow[];
   readonly xOf: (index: number) => number;
-  readonly yOf: (share: number) => number;
+  readonly yOf: (value: number) => number;
   readonly dots: boolean;
 };
 
 /** Broken where a capture does not know the number. */
 function LineOf({ line, rows, xOf, yOf, dots }: LineProps) {
-  const points = rows.map((row, index) => ({ x: xOf(index), share: line.of(row) }));
+  const points = rows.map((row, index) => ({ x: xOf(index), value: line.of(row) }));
   const path = points
-    .map(({ x, share }, index) => {
-      if (share === undefined) return "";
-      const isStart = points[index - 1]?.share === undefined;
-      return `${isStart ? "M" : "L"}${x.toFixed(1)},${yOf(share).toFixed(1)}`;
+    .map(({ x, value }, index) => {
+      if (value === undefined) return "";
+      const isStart = points[index - 1]?.value === undefined;
+      return `${isStart ? "M" : "L"}${x.toFixed(1)},${yOf(value).toFixed(1)}`;
     })
     .join("");
   return (
     <g>
       <path class={lineClass(line.stroke)} d={path} />
-      {points.map(({ x, share }) =>
-        share === undefined || !(dots || rows.length < 3) ? null : (
-          <circle key={x} class={`dot-${line.stroke}`} cx={x} cy={yOf(share)} r={3} />
+      {points.map(({ x, value }) =>
+        value === undefined || !(dots || rows.length < 3) ? null : (
+          <circle key={x} class={`dot-${line.stroke}`} cx={x} cy={yOf(value)} r={3} />
         ),
       )}
     </g>
   );
 }
 
-function Readout({ row }: { row: CaptureRow }) {
+function Readout({ row, measure: { lines, text } }: { row: CaptureRow; measure: Measure }) {
   return (
     <>
       <p class="tooltip-title">{row.name}</p>
       <table>
         <tbody>
-          {LINES.map((line) => {
-            const share = line.of(row);
+          {lines.map((line) => {
+            const value = line.of(row);
             return (
               <tr key={line.label}>
                 <th scope="row">
                   <LineKey stroke={line.stroke} />
                   {line.label}
                 </th>
-                <td class="num">{share === undefined ? "–" : formatPercent(share)}</td>
+                <td class="num">{value === undefined ? "–" : text(value)}</td>
               </tr>
             );
           })}

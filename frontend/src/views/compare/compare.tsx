@@ -2,9 +2,18 @@ import { useEffect } from "preact/hooks";
 import type { Comparison, Quantity } from "../../contract/report";
 import { source } from "../../data/source";
 import { formatCount, plural } from "../../model/format";
-import type { Side } from "../../model/sides";
+import { aloneText, type Side } from "../../model/sides";
 import { chooseSide, forgetSides } from "../../state/actions";
-import { comparesAnyway, comparison, entry, sideAfter, sideBefore, suggestion, versionOf } from "../../state/atoms";
+import {
+  comparesAnyway,
+  comparison,
+  entry,
+  runs,
+  sideAfter,
+  sideBefore,
+  suggestion,
+  versionOf,
+} from "../../state/atoms";
 import { after, before, bothRuns, comparisonKey, sides, watchComparison, watchSuggestion } from "../../state/comparing";
 import { Code } from "../../ui/code";
 import { PictureOf } from "../../ui/picture-menu";
@@ -32,7 +41,7 @@ export function Compare() {
     return (
       <UnavailableState
         title="There is nothing to compare with yet."
-        reason="This log directory holds a single capture. Capture the run again after a change:">
+        reason={`This log directory holds ${aloneText(runs.value?.captures ?? [])}. Capture the run again after a change:`}>
         <Code text={"python train.py    # with annotate.profile around the loop"} testId="compare-command" />
       </UnavailableState>
     );

@@ -1,11 +1,10 @@
 import { batch, useSignal } from "@preact/signals";
-import { useCallback, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Capture, Device, Gap } from "../../contract/report";
 import { type Cause, causeToken } from "../../model/causes";
 import { chainRows, gapBeside, gapOfBox, gapsOfCause, type Place, whyNotChosen } from "../../model/chain";
 import { formatCount, formatDuration } from "../../model/format";
 import type { BoxInfo } from "../../model/hover";
-import type { LaneRows } from "../../model/lanes";
 import { deviceName } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
 import { asSentence } from "../../model/sentence";
@@ -69,7 +68,7 @@ function DeviceGaps({ capture, id, device }: DeviceProps) {
     () => (gap === null ? null : (chainRows(gap, laneId).find(({ key }) => key === link)?.place ?? null)),
     [gap, laneId, link],
   );
-  const isShown = useCallback((lane: LaneRows) => (lane.device ?? device.id) === device.id, [device.id]);
+  const scope = useMemo(() => ({ device: device.id }), [device.id]);
   const pick = (box: BoxInfo | null): void => {
     const gapBox = box !== null && box.lane.kind === "gaps" ? box : null;
     const found = gapBox === null ? null : gapOfBox(gaps, gapBox);
@@ -94,7 +93,7 @@ function DeviceGaps({ capture, id, device }: DeviceProps) {
       <TimelinePanel
         id={id}
         label={LABEL}
-        keep={isShown}
+        scope={scope}
         selected={selected}
         marked={marked}
         only={cause === null ? null : causeToken(cause)}

@@ -1,19 +1,22 @@
-// Spans of the timeline by their name: how many there are, and from one to the next.
+// Spans of the timeline by their name: how many there are, and from one to the next. All of them are asked for, not only
+// those that are wide enough to be drawn.
 
 import { useSignal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { source } from "../../data/source";
+import type { FoundSpans, LaneScope, SpanPlace } from "../../data/spans";
 import type { Place } from "../../model/chain";
 import { formatCount, plural } from "../../model/format";
-import type { TimelineModel } from "../../model/lanes";
-import { type Asked, named, nextSpan, spansOf } from "../../model/spans";
 import type { TimeRange } from "../../model/time-scale";
 import { goTo } from "./go-to";
 
 type Props = {
-  /** The finest slice at hand. */
-  readonly model: TimelineModel;
-  readonly whole: TimelineModel;
+  readonly id: string;
+  readonly steps: string | null;
+  /** The lanes on screen; the same value until they change. */
+  readonly scope: LaneScope;
   readonly shown: TimeRange;
-  /** What is searched: names that have each of these. */
+  /** What is searched: names that have each of these; the same value until others are written. */
   readonly words: readonly string[];
   readonly search: (words: readonly string[]) => void;
   /** The span that was gone to; null once another one was chosen. */
@@ -21,29 +24,44 @@ type Props = {
   readonly setHit: (hit: Place | null) => void;
 };
 
-/** As fine as they are at hand: those of the whole window stand in around the finer slice. */
-function spansIn(model: TimelineModel, whole: TimelineModel, asked: Asked): readonly Place[] {
-  const fine = spansOf(model, asked);
-  if (model === whole) return fine;
-  const { startUs, endUs } = model.slice;
-  const around = spansOf(whole, asked).filter((span) => span.endUs <= startUs || span.startUs >= endUs);
-  return [...fine, ...around].sort((a, b) => a.startUs - b.startUs);
-}
-
-export function SpanSearch({ model, whole, shown, words, search, hit, setHit }: Props) {
+export function SpanSearch({ id, steps, scope, shown, words, search, hit, setHit }: Props) {
   const text = useSignal("");
-  const spans = words.length === 0 ? [] : spansIn(model, whole, named(words));
+  const found = useSignal<FoundSpans | null>(null);
+  const failure = useSignal("");
+  const pending = useRef<AbortController | null>(null);
+  const isGoing = useRef(false);
+  const ask = async (place: SpanPlace | null): Promise<void> => {
+    pending.current?.abort();
+    pending.current = new AbortController();
+    const query = { id, steps, scope, words, place };
+    const answer = await source().spans(query, pending.current.signal).catch(forgottenIfAborted);
+    if (answer === null) return;
+    failure.value = answer.kind === "failed" ? answer.message : "";
+    found.value = answer.kind === "ready" ? answer.value : null;
+    const span = found.value?.span ?? null;
+    if (span === null) return;
+    setHit(span);
+    goTo(span.startUs, span.endUs);
+  };
+  const at = hit !== null && hit === found.value?.span ? found.value.span.number : null;
   const go = (turn: 1 | -1): void => {
-    const next = nextSpan(spans, hit ?? shown, turn) ?? (turn > 0 ? spans[0] : spans.at(-1));
-    if (next === undefined) return;
-    setHit(next);
-    goTo(next.startUs, next.endUs);
+    if (isGoing.current || words.length === 0) return;
+    const fromScreen = turn > 0 ? { fromUs: shown.startUs } : { beforeUs: shown.endUs };
+    isGoing.current = true;
+    void ask(at === null ? fromScreen : { number: at + turn }).finally(() => {
+      isGoing.current = false;
+    });
   };
   const write = (written: string): void => {
     text.value = written;
     search(written.toLowerCase().split(/\s+/).filter(Boolean));
     setHit(null);
   };
+  useEffect(() => {
+    found.value = null;
+    if (words.length > 0) void ask(null);
+    return () => pending.current?.abort();
+  }, [words, id, steps, scope]);
   return (
     <div class="search span-search">
       <input
@@ -61,26 +79,47 @@ export function SpanSearch({ model, whole, shown, words, search, hit, setHit }: 
           }
         }}
       />
-      {words.length > 0 && (
-        <>
-          <button type="button" class="link" disabled={spans.length === 0} onClick={() => go(-1)}>
-            Previous
-          </button>
-          <button type="button" class="link" disabled={spans.length === 0} onClick={() => go(1)}>
-            Next
-          </button>
-          <span class="muted" role="status" data-testid="span-count" title="Spans joined into one box count as one.">
-            {foundWords(spans, hit)}
-          </span>
-        </>
-      )}
+      {failure.value !== "" && <span class="muted">{failure.value}</span>}
+      {found.value !== null && <Found found={found.value} at={at} go={go} />}
     </div>
   );
 }
 
-/** "12 of 663: transform::RandomCrop". */
-function foundWords(spans: readonly Place[], hit: Place | null): string {
-  if (hit === null) return plural(spans.length, "span");
-  const at = spans.findIndex((span) => span.laneId === hit.laneId && span.startUs === hit.startUs);
-  return at < 0 ? hit.name : `${formatCount(at + 1)} of ${formatCount(spans.length)}: ${hit.name}`;
+function forgottenIfAborted(error: unknown): null {
+  if (error instanceof DOMException && error.name === "AbortError") return null;
+  throw error;
+}
+
+type FoundProps = { readonly found: FoundSpans; readonly at: number | null; readonly go: (turn: 1 | -1) => void };
+
+function Found({ found, at, go }: FoundProps) {
+  const name = found.span?.name ?? "";
+  const { count, undrawn } = found;
+  return (
+    <>
+      <button type="button" class="link" disabled={count === 0} onClick={() => go(-1)}>
+        Previous
+      </button>
+      <button type="button" class="link" disabled={count === 0} onClick={() => go(1)}>
+        Next
+      </button>
+      <span class="muted" role="status" data-testid="span-count" title={whatCounts(found)}>
+        {at === null ? countWords(found) : `${formatCount(at + 1)} of ${formatCount(count)}: ${name}`}
+        {undrawn > 0 && `; ${formatCount(undrawn)} more ${undrawn === 1 ? "is" : "are"} not drawn`}
+      </span>
+    </>
+  );
+}
+
+function countWords({ count, isDrawnOnly }: FoundSpans): string {
+  return plural(count, "span") + (isDrawnOnly ? " wide enough to be drawn" : "");
+}
+
+function whatCounts({ undrawn, isDrawnOnly }: FoundSpans): string {
+  if (isDrawnOnly)
+    return "This page has the picture of the window: where short spans are joined into one box, only the longest has its name.";
+  const counted = "Spans that begin in the window.";
+  return undrawn === 0
+    ? counted
+    : `${counted} Of operators only the outermost are drawn, of threads only those with a lane.`;
 }

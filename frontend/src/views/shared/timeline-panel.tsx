@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { LaneScope } from "../../data/spans";
 import type { Link } from "../../model/batches";
 import type { Place } from "../../model/chain";
 import type { BoxInfo } from "../../model/hover";
@@ -23,7 +24,7 @@ type Props = {
   /** What the canvas shows, for those who cannot see it. */
   readonly label: string;
   /** Which lanes are drawn; left out: all. */
-  readonly keep?: (lane: LaneRows) => boolean;
+  readonly scope?: LaneScope;
   /** A stretch of time to tint. */
   readonly selected?: TimeRange | null;
   /** A span to frame, in one lane. */
@@ -43,15 +44,16 @@ type Props = {
   readonly below?: ComponentChildren;
 };
 
-const ALL = (): boolean => true;
+const ALL: LaneScope = {};
 
 export function TimelinePanel(props: Props) {
   const { whole, detail, error } = timeline.value;
-  const { keep = ALL } = props;
-  const shownWhole = useMemo(() => (whole === null ? null : keepLanes(whole, keep)), [whole, keep]);
-  const shownDetail = useMemo(() => (detail === null ? null : keepLanes(detail, keep)), [detail, keep]);
+  const { scope = ALL } = props;
+  const shownWhole = useMemo(() => (whole === null ? null : keepLanes(whole, scope)), [whole, scope]);
+  const shownDetail = useMemo(() => (detail === null ? null : keepLanes(detail, scope)), [detail, scope]);
   const why = shownWhole === null ? null : whyEmpty(shownWhole);
-  if (shownWhole !== null && why === null) return <Panel {...props} whole={shownWhole} detail={shownDetail} />;
+  if (shownWhole !== null && why === null)
+    return <Panel {...props} scope={scope} whole={shownWhole} detail={shownDetail} />;
   return <Missing id={props.id} error={error} why={why} />;
 }
 
@@ -69,10 +71,15 @@ function Missing({ id, error, why }: { id: string; error: string | null; why: st
   return <LoadingState title="Drawing the timeline" />;
 }
 
-type PanelProps = Props & { readonly whole: TimelineModel; readonly detail: TimelineModel | null };
+type PanelProps = Props & {
+  readonly scope: LaneScope;
+  readonly whole: TimelineModel;
+  readonly detail: TimelineModel | null;
+};
 
 function Panel({
   id,
+  scope,
   whole,
   detail,
   linkOf,
@@ -98,7 +105,7 @@ function Panel({
     hit.value = null;
   };
   useEffect(forgetHit, [marked, selected]);
-  const spans = { model: finest, whole, shown: shown ?? whole.window };
+  const seen = shown ?? whole.window;
   return (
     <>
       <Timeline
@@ -125,7 +132,9 @@ function Panel({
         }}
         search={
           <SpanSearch
-            {...spans}
+            {...{ id, scope }}
+            steps={chosenSteps.value}
+            shown={seen}
             words={searched.value}
             search={(words) => {
               searched.value = words;
@@ -137,7 +146,7 @@ function Panel({
           />
         }
       />
-      <TimelineJumps {...spans} turnGap={turnGap} />
+      <TimelineJumps model={finest} whole={whole} shown={seen} turnGap={turnGap} />
       <WayUp />
     </>
   );

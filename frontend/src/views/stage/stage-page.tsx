@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Capture, Stage, StageDetail } from "../../contract/report";
 import { LIMITS } from "../../contract/words";
 import type { Place } from "../../model/chain";
@@ -214,13 +214,11 @@ function StageTimeline({ id, name, detail }: TimelineProps) {
   );
   const marked = markedSpan.value ?? first;
   const selected = useMemo(() => (marked === null ? null : { startUs: marked.startUs, endUs: marked.endUs }), [marked]);
-  const keep = useCallback(() => true, []);
   return (
     <section>
       <TimelinePanel
         id={id}
         label={`Timeline of the capture. The table of the slowest calls above leads to calls of ${name} in it.`}
-        keep={keep}
         selected={selected}
         marked={marked}
       />

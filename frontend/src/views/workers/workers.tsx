@@ -161,7 +161,7 @@ function Picture({ capture, id, part }: { capture: Capture; id: string; part: Lo
   const selected = findBatch(capture, selectedBatch.value);
   const marked = useMarked(slowSamples);
   useEscape(() => chooseBatch(null));
-  const isShown = useCallback(({ owner }: LaneRows) => owner === null || owner.loader === summary.loader, [summary]);
+  const scope = useMemo(() => ({ loader: summary.loader }), [summary]);
   const arrow = useCallback(
     (lanes: readonly LaneRows[]) => (selected === null ? null : linkOf(selected, lanes)),
     [selected],
@@ -173,7 +173,7 @@ function Picture({ capture, id, part }: { capture: Capture; id: string; part: Lo
     <TimelinePanel
       id={id}
       label={LABEL}
-      keep={isShown}
+      scope={scope}
       linkOf={arrow}
       marked={marked}
       describe={(box) => linesOf(part, box)}
