@@ -115,7 +115,10 @@ def _why_light(signals: Signals, no_cpu: bool | None) -> str:
 def _evidence(signals: Signals, wait: StageWait, size: float | None) -> tuple[Evidence, ...]:
     caused, whole = duration(wait.data_wait_us), duration(signals.data_wait_us)
     of = signals.own_wait
-    text = f"caused all of the {of}, {whole}" if caused == whole else f"caused {caused} of {whole} of {of}"
+    text = f"caused {caused} of {whole} of {of}"
+    if caused == whole:
+        part = "all" if percent(wait.share) == percent(1.0) else "nearly all"  # as the title has it
+        text = f"caused {part} of the {of}, {whole}"
     spent = time("wait_by_stage", wait.data_wait_us, text, stage=TRANSFER)
     if size is None:
         return (spent,)

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.rules.transfer_heavy import check
 from tb_dataplugin.findings.thresholds import HAND_OVER_US
-from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of, handed_over
+from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of, handed_over, signals_of
 from tests.trace_builder import TraceBuilder
 
 
@@ -9,6 +13,15 @@ def test_a_slow_way_to_the_training_thread_has_its_size() -> None:
     said = finding_in(handed_over(4000), "transfer_heavy")
     assert said.gain_us_per_step == 4000 - HAND_OVER_US, "what next() itself takes remains"
     assert "4.19 MB per batch" in evidence_of(said)
+
+
+def test_its_evidence_says_all_of_the_data_wait_only_where_the_title_does() -> None:
+    signals = signals_of(handed_over(4000))
+    (wait,) = (wait for wait in signals.waits_by_stage or () if wait.name == "transfer")
+    for share, said in ((1.0, "caused all of the"), (0.999, "caused nearly all of the")):
+        waits = (replace(wait, share=share),)
+        found = check(replace(signals, waits_by_stage=waits, data_wait_us=wait.data_wait_us))
+        assert isinstance(found, Finding) and found.evidence[0].text.startswith(said)
 
 
 def test_a_small_batch_on_a_slow_way_waits_for_something_else_than_its_bytes() -> None:
