@@ -18,7 +18,6 @@ from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.recorder_load import find_recorder_load
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.samples import SlowSample, held_up
 from tb_dataplugin.analyses.sawtooth import find_lone_wait
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
 from tb_dataplugin.analyses.stages import StageRow
@@ -38,7 +37,8 @@ from tb_dataplugin.findings.look_signals import read_looks
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.restart_signals import read_restarts
-from tb_dataplugin.findings.signals import FEEDER, Collections, GarbageSignals, Signals, SlowSampleSignal, UnevenSignals
+from tb_dataplugin.findings.sample_signals import read_slow_samples
+from tb_dataplugin.findings.signals import FEEDER, Collections, GarbageSignals, Signals, UnevenSignals
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
@@ -50,7 +50,6 @@ from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 def read_signals(results: Results) -> Signals:
     loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
     apart, cost, (steady, hidden) = read_apart(results), _wait_cost(results), _unsteady(results)
-    steady_cost = None if cost is None else max(0.0, cost + hidden)
     return Signals(
         mode=results.trace.info.mode,
         window_us=_us(results.window.duration_ns),
@@ -59,7 +58,7 @@ def read_signals(results: Results) -> Signals:
         idle=_idle(results),
         data_wait_us=_us(loader.waits.total_ns) if loader else None,
         exposed_wait_us=None if loader is None or loader.exposed_ns is None else _us(loader.exposed_ns),
-        wait_cost_us=steady_cost,
+        wait_cost_us=_steady_cost(cost, hidden),
         measured_cost_us=cost,
         loop_us=_us(loop.time_ns) + hidden,
         unsteady=steady if steady and steady.wait and not steady.is_as_measured else None,
@@ -68,9 +67,9 @@ def read_signals(results: Results) -> Signals:
         wait_count=0 if loader is None else len(loader.duration_ns),
         head_of_line_us=_flow_us(results, flow.workers.head_of_line if flow.workers else EMPTY),
         on_way_us=_flow_us(results, flow.workers.on_way if flow.workers else EMPTY),
-        waits_by_stage=_waits_by_stage(loop.attribution, steady_cost / cost if cost and steady_cost else 1.0),
+        waits_by_stage=_waits_by_stage(loop.attribution, (_steady_cost(cost, hidden) or 0.0) / (cost or 1.0) or 1.0),
         stages=tuple(_all_calls(results)),
-        slow_samples=tuple(_slow_sample(results, sample) for sample in results.slow_samples if not sample.apart),
+        slow_samples=read_slow_samples(results),
         loader=results.settings,
         ranks=read_ranks(results),
         has_several_loaders=count_loaders(results.trace) > 1,
@@ -97,8 +96,7 @@ def read_signals(results: Results) -> Signals:
         queue_wait=results.queue_wait,
         taken=find_taken_cpus(results),
         recorder=find_recorder_load(results),
-        rhythm=results.sawtooth,
-        lone_wait=find_lone_wait(results.steps) if results.steps else None,
+        rhythm=results.sawtooth or (find_lone_wait(results.steps) if results.steps else None),
         garbage=_garbage(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
@@ -128,6 +126,11 @@ def _wait_cost(results: Results) -> float | None:
     if results.attribution.devices:
         return _causes(loop.attribution.devices[0]).get("data_wait")
     return _us(loop.loader.waits.total_ns) if loop.loader else None
+
+
+def _steady_cost(cost: float | None, hidden: float) -> float | None:
+    """Had the window been steady."""
+    return None if cost is None else max(0.0, cost + hidden)
 
 
 def _unsteady(results: Results) -> tuple[SteadyState | None, float]:
@@ -276,24 +279,6 @@ def _calls(row: StageRow, spent: Occupancy | None, collected_ns: int) -> StageCa
 
 def _cpu_use(spent: Occupancy) -> CpuUse:
     return CpuUse(_us(spent.cpu_ns), _us(spent.run_delay_ns or 0), _us(spent.blocked_ns or 0), spent.limited_by)
-
-
-def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:
-    loader, workers, held_up_us = results.loop.loader, results.workers, None
-    if loader is not None and workers is not None and sample.batch >= 0:
-        held_up_us = _us(held_up(sample, workers.batches, loader.waits).total_ns)
-    return SlowSampleSignal(
-        index=sample.index,
-        duration_us=_us(sample.duration_ns - sample.collected_ns),
-        stage=sample.stage,
-        stage_us=_us(sample.stage_ns),
-        files=sample.files,
-        first=sample.first,
-        batch=sample.batch,
-        held_up_us=held_up_us,
-        waited_us=None if sample.waited_ns is None else _us(sample.waited_ns),
-        waited_at=sample.waited_at,
-    )
 
 
 def _uneven(uneven: UnevenBatches | None) -> UnevenSignals | None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from annotate.trace_format import StageKind
-from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.queue_wait import QueueWait
@@ -33,6 +32,7 @@ from tb_dataplugin.findings.look_signals import LookSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.restart_signals import RestartSignals
+from tb_dataplugin.findings.sample_signals import SlowSampleSignal
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.findings.waste import WasteSignals
@@ -84,32 +84,6 @@ class UnevenSignals:
     usual_bytes: float
     largest_bytes: float
     excess_us: float
-
-
-@dataclass(frozen=True, slots=True)
-class SlowSampleSignal:
-    """One of the slowest samples."""
-
-    index: int
-    """Dataset index, -1 for iterable datasets."""
-    duration_us: float
-    """From its start to its end, without full collections of Python's garbage."""
-    stage: str
-    """The stage with the highest self time in it."""
-    stage_us: float
-    """That self time."""
-    files: tuple[str, ...] = ()
-    """That it was read from, where they were seen."""
-    first: bool = False
-    """It is the first of an iterable dataset's iterator, which may fill buffers."""
-    batch: int = -1
-    """Number of its batch in the epoch, -1 where it is not known."""
-    held_up_us: float | None = None
-    """Data wait for its batch and the batches after it; None where batches are not known."""
-    waited_us: float | None = None
-    """Off the CPU; None where CPU time was not recorded."""
-    waited_at: Place | None = None
-    """The line that it was mostly blocked in, by stack samples; None where none was seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,10 +196,8 @@ class Signals:
     """Iterators that some steps make for a look at a few batches; None where they do not."""
     recorder: RecorderLoad | None = None
     """None where the load of the machine was not recorded."""
-    rhythm: Sawtooth | None = None
-    """Steps that wait at regular distances; None where none stand out, or that is not known."""
-    lone_wait: LoneWait | None = None
-    """One step that has much of the data wait; None where none has, or that is not known."""
+    rhythm: Sawtooth | LoneWait | None = None
+    """Steps that wait at regular distances, or one that waits by far the longest; None where none stand out."""
     uneven: UnevenSignals | None = None
     """None where steps do not take longer with larger batches, or that is not known."""
     remade: Remade | None = None

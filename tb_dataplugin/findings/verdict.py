@@ -8,6 +8,7 @@ from typing import Final
 
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.line_rows import Estimate
+from tb_dataplugin.analyses.sawtooth import LoneWait
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.wait_parts import COLLECTOR, TRANSFER, UNRECORDED
 from tb_dataplugin.findings.apart_sentence import apart_sentence
@@ -91,9 +92,9 @@ def _rhythm(signals: Signals) -> str:
     found, cost = signals.rhythm, signals.measured_share
     if cost is None or cost < INPUT_BOUND or signals.mode == "replay":
         return ""
-    if found is not None and not found.of_workers:
-        return f" {rhythm_clause(found)}"
-    return f" {lone_clause(signals.lone_wait)}" if signals.lone_wait else ""
+    if isinstance(found, LoneWait):
+        return f" {lone_clause(found)}"
+    return f" {rhythm_clause(found)}" if found and not found.of_workers else ""
 
 
 def _with_apart(signals: Signals, sentence: str) -> str:

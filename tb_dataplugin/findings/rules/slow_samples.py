@@ -16,8 +16,9 @@ from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.line_texts import place_text
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.sample_signals import SlowSampleSignal
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals, SlowSampleSignal
+from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import ALL_CACHED, NO_CPU, SLOW_SAMPLE, SLOW_SAMPLES_TOGETHER
 from tb_dataplugin.units import count, duration, percent

@@ -9,7 +9,7 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.rules.leading_stage import check
-from tb_dataplugin.findings.signals import SlowSampleSignal
+from tb_dataplugin.findings.sample_signals import SlowSampleSignal
 from tb_dataplugin.findings.stage_finding import ADVICE, ELSEWHERE, read_advice, stage_finding
 from tb_dataplugin.options import AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import analyse

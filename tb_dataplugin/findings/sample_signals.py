@@ -1,0 +1,58 @@
+"""The facts about the slowest samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tb_dataplugin.analyses.code_places import Place
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.samples import SlowSample, held_up
+
+
+@dataclass(frozen=True, slots=True)
+class SlowSampleSignal:
+    """One of the slowest samples."""
+
+    index: int
+    """Dataset index, -1 for iterable datasets."""
+    duration_us: float
+    """From its start to its end, without full collections of Python's garbage."""
+    stage: str
+    """The stage with the highest self time in it."""
+    stage_us: float
+    """That self time."""
+    files: tuple[str, ...] = ()
+    """That it was read from, where they were seen."""
+    first: bool = False
+    """It is the first of an iterable dataset's iterator, which may fill buffers."""
+    batch: int = -1
+    """Number of its batch in the epoch, -1 where it is not known."""
+    held_up_us: float | None = None
+    """Data wait for its batch and the batches after it; None where batches are not known."""
+    waited_us: float | None = None
+    """Off the CPU; None where CPU time was not recorded."""
+    waited_at: Place | None = None
+    """The line that it was mostly blocked in, by stack samples; None where none was seen."""
+
+
+def read_slow_samples(results: Results) -> tuple[SlowSampleSignal, ...]:
+    """Those of the training loop as it goes on, slowest first."""
+    return tuple(_slow_sample(results, sample) for sample in results.slow_samples if not sample.apart)
+
+
+def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:
+    loader, workers, held_up_us = results.loop.loader, results.workers, None
+    if loader is not None and workers is not None and sample.batch >= 0:
+        held_up_us = held_up(sample, workers.batches, loader.waits).total_ns / 1e3
+    return SlowSampleSignal(
+        index=sample.index,
+        duration_us=(sample.duration_ns - sample.collected_ns) / 1e3,
+        stage=sample.stage,
+        stage_us=sample.stage_ns / 1e3,
+        files=sample.files,
+        first=sample.first,
+        batch=sample.batch,
+        held_up_us=held_up_us,
+        waited_us=None if sample.waited_ns is None else sample.waited_ns / 1e3,
+        waited_at=sample.waited_at,
+    )
