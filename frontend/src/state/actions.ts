@@ -30,6 +30,7 @@ import {
   goneId,
   keptEntry,
   lanesTurned,
+  listSearch,
   loaderNumber,
   markedSpan,
   type ReportState,
@@ -46,6 +47,7 @@ import {
   shownStage,
   sideAfter,
   sideBefore,
+  spanSearch,
   stageSearch,
   stagesFlat,
   stagesFolded,
@@ -171,6 +173,9 @@ export function currentPlace(): Place {
     list: flameListed.value ? "on" : null,
     search: searchIn(view.value, shownStage.value).value || null,
     flat: stagesFlat.value ? "on" : null,
+    captures: listSearch.value || null,
+    spans: spanSearch.value || null,
+    lanes: [...lanesTurned.value].join(",") || null,
     sort: writtenSorts(),
     whatIf: whatIfChange.value === "" ? "usual" : whatIfChange.value,
   };
@@ -208,6 +213,9 @@ export function showPlace(place: Place): void {
     flameListed.value = place.list !== null;
     searchIn(place.view, place.stage).value = place.search ?? "";
     stagesFlat.value = place.flat !== null;
+    listSearch.value = place.captures ?? "";
+    spanSearch.value = place.spans ?? "";
+    lanesTurned.value = new Set(place.lanes?.split(","));
     showSorts(place.view, place.stage, place.sort);
     whatIfChange.value = place.whatIf === "usual" ? "" : place.whatIf;
   });
@@ -237,6 +245,7 @@ function forgetCaptureState(): void {
   loaderNumber.value = 0;
   batchRows.value = FIRST_BATCHES;
   lanesTurned.value = new Set();
+  spanSearch.value = "";
   if (comparison.value.kind === "ready" && comparison.value.value.outcome === "not_comparable") sideBefore.value = null;
   sideAfter.value = null;
   comparesAnyway.value = false;

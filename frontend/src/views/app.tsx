@@ -18,6 +18,7 @@ import {
   goneId,
   isGone,
   isReturn,
+  listSearch,
   printing,
   ranksList,
   report,
@@ -90,6 +91,7 @@ export function App() {
       <CaptureList
         captures={known?.captures ?? []}
         current={entry.value}
+        search={listSearch}
         open={capturesOpen.value}
         turn={() => {
           capturesOpen.value = !capturesOpen.value;

@@ -9,12 +9,15 @@ import {
   goneId,
   isGone,
   keptEntry,
+  lanesTurned,
+  listSearch,
   range,
   report,
   reports,
   runs,
   selectedGapUs,
   shownStage,
+  spanSearch,
   suggestion,
   unknownView,
   view,
@@ -50,6 +53,9 @@ const PLACE: Place = {
   list: "on",
   search: "train.py & more",
   flat: "on",
+  captures: "exp1 gpu",
+  spans: "Random Crop",
+  lanes: "worker:0.0,worker:0.1",
   sort: "stages.-self_us,slowest-calls.start",
   whatIf: "workers=4&stage=read::open=0.5x",
 };
@@ -69,6 +75,9 @@ beforeEach(() => {
     unknownView.value = null;
     whatIfChange.value = null;
     shownStage.value = null;
+    listSearch.value = "";
+    spanSearch.value = "";
+    lanesTurned.value = new Set();
   });
 });
 
@@ -274,6 +283,25 @@ it("leaves out of a link what belongs to other views, and what stays in the addr
   captureSearch.value = "images";
   expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "captures", capture: "b", search: "images" });
   expect(entries.at(-1)).toMatchObject({ stage, from_us: "1" });
+  stop();
+});
+
+it("carries the words that captures and spans are searched for, and the lanes that were turned", () => {
+  const found = { captures: "gpu", spans: "Random Crop", lanes: "worker:0.0,worker:0.1" };
+  const { entries, keeper, rest } = browser({ view: "gaps", capture: "b", ...found });
+  const stop = keeper.start();
+  expect([listSearch.value, spanSearch.value, [...lanesTurned.value]]).toEqual([
+    "gpu",
+    "Random Crop",
+    ["worker:0.0", "worker:0.1"],
+  ]);
+  listSearch.value = "";
+  spanSearch.value = "collate";
+  lanesTurned.value = new Set();
+  rest();
+  expect(entries).toEqual([{ view: "gaps", capture: "b", spans: "collate" }]);
+  selectView("findings");
+  expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "findings", capture: "b" });
   stop();
 });
 

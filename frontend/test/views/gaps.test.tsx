@@ -1,7 +1,7 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import type { Chain } from "../../src/contract/report";
-import { chainLink, range, selectedBatch, selectedGapUs, view } from "../../src/state/atoms";
+import { chainLink, range, selectedBatch, selectedGapUs, spanSearch, view } from "../../src/state/atoms";
 import { device, gap, lane, type Part } from "../build";
 import { all, choose, click, find, open, plain, withTimeline } from "../page";
 
@@ -196,6 +196,7 @@ it("frames the span that a search goes to, says which it is, and lets go once th
   expect(find("timeline-panel").contains(field), "beside the heading, not below the lanes").toBe(true);
   write("VOLTA");
   expect(plain(find("span-count").textContent)).toBe("2 spans");
+  expect(spanSearch.value, "a link carries it").toBe("VOLTA");
   enter();
   expect(find("timeline-canvas").dataset.marked).toBe("main");
   expect(find("span-count").textContent).toBe("2 of 2: volta");

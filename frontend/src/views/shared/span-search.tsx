@@ -1,11 +1,11 @@
 // Spans of the timeline by their name: how many there are, and from one to the next.
 
-import { useSignal } from "@preact/signals";
 import type { Place } from "../../model/chain";
 import { formatCount, plural } from "../../model/format";
 import type { TimelineModel } from "../../model/lanes";
 import { type Asked, named, nextSpan, spansOf } from "../../model/spans";
 import type { TimeRange } from "../../model/time-scale";
+import { spanSearch } from "../../state/atoms";
 import { goTo } from "./go-to";
 
 type Props = {
@@ -28,7 +28,7 @@ function spansIn(model: TimelineModel, whole: TimelineModel, asked: Asked): read
 }
 
 export function SpanSearch({ model, whole, shown, hit, setHit }: Props) {
-  const text = useSignal("");
+  const text = spanSearch;
   const words = text.value.toLowerCase().split(/\s+/).filter(Boolean);
   const spans = words.length === 0 ? [] : spansIn(model, whole, named(words));
   const go = (turn: 1 | -1): void => {
