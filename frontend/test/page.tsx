@@ -48,6 +48,8 @@ function reset(): void {
   atoms.batchRows.value = atoms.FIRST_BATCHES;
   atoms.batchSort.value = { column: "wait_us", descending: true };
   atoms.lanesTurned.value = new Set();
+  atoms.listSearch.value = "";
+  atoms.spanSearch.value = "";
   atoms.capturesOpen.value = false;
   atoms.shownStage.value = null;
   atoms.stageSort.value = { column: "total_us", descending: true };

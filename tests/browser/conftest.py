@@ -22,6 +22,7 @@ import pytest
 from tests.browser.tab import Tab, in_stand_in
 from tests.conftest import GOLDEN
 from tests.gpu_run import sawtooth_run
+from tests.lines_run import lines_run
 from tests.support import tensorboard, warm
 
 ROOT = Path(__file__).parent.parent.parent
@@ -32,6 +33,8 @@ FLAGS = [
 ]  # fmt: skip
 V100 = "gpu/v100_resnet50_workers0"
 SAWTOOTH = "sawtooth/built"
+BEFORE, AFTER = "before/run", "after/run"
+MASK = "transform::RandomMask"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -58,6 +61,10 @@ class Host:
     def is_ready(self) -> bool:
         captures = self.get("data/plugin/data_pipeline/runs")["captures"]
         return bool(captures) and all(capture["state"] == "ready" for capture in captures)
+
+    def link(self, **fields: str) -> str:
+        place = "&".join(f"p.data_pipeline.{name}={text}" for name, text in fields.items())
+        return in_stand_in(f"{self.url}/#data_pipeline&{place}")
 
 
 @pytest.fixture(scope="session")
@@ -141,6 +148,19 @@ def wait_until(condition: Any, what: str, seconds: float = 90) -> None:
 
 @pytest.fixture(scope="session")
 def host(logdir: Path) -> Iterator[Host]:
+    yield from _hosted(logdir)
+
+
+@pytest.fixture(scope="session")
+def lined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    """Two captures with sampled stacks; masking takes less time in the second."""
+    logdir: Path = tmp_path_factory.mktemp("lined")
+    lines_run(mask_ms=60).write(logdir / f"{BEFORE}.pt.trace.json.gz")
+    lines_run(mask_ms=12).write(logdir / f"{AFTER}.pt.trace.json.gz")
+    yield from _hosted(logdir)
+
+
+def _hosted(logdir: Path) -> Iterator[Host]:
     command = [str(Path(sys.executable).with_name("tb-dataplugin")), "report", str(logdir), "--format", "json"]
     captures = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["captures"]
     for url in serve(logdir):

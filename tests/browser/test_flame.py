@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Host, serve, wait_until
+from tests.browser.conftest import AFTER, BEFORE, MASK, Host, wait_until
 from tests.browser.tab import TIMEOUT_MS, Tab, in_stand_in, plain
-from tests.lines_run import lines_run
 
 pytestmark = pytest.mark.browser
-
-BEFORE, AFTER = "before/run", "after/run"
-MASK = "transform::RandomMask"
-
-
-@pytest.fixture(scope="module")
-def lined(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    """Two captures with sampled stacks; masking takes less time in the second."""
-    logdir: Path = tmp_path_factory.mktemp("lined")
-    lines_run(mask_ms=60).write(logdir / f"{BEFORE}.pt.trace.json.gz")
-    lines_run(mask_ms=24).write(logdir / f"{AFTER}.pt.trace.json.gz")
-    command = [str(Path(sys.executable).with_name("tb-dataplugin")), "report", str(logdir), "--format", "json"]
-    captures = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["captures"]
-    for url in serve(logdir):
-        host = Host(url, logdir, {capture["name"]: capture for capture in captures})
-        wait_until(host.is_ready, "all captures are analysed")
-        yield host
 
 
 @pytest.fixture
@@ -57,11 +35,6 @@ def tab_to(tab: Tab, test_id: str) -> None:
             return
         tab.page.keyboard.press("Tab")
     pytest.fail(f"no Tab leads to {test_id}")
-
-
-def link(host: Host, **fields: str) -> str:
-    place = "&".join(f"p.data_pipeline.{name}={text}" for name, text in fields.items())
-    return in_stand_in(f"{host.url}/#data_pipeline&{place}")
 
 
 def test_the_keyboard_alone_finds_the_hottest_line_of_the_leading_stage(page: Tab) -> None:
@@ -142,7 +115,7 @@ def test_a_slow_call_leads_to_the_timeline_and_back_leads_to_the_stages(page: Ta
 def test_nothing_is_wider_than_the_screen_in_light_and_dark(browser: Any, lined: Host) -> None:
     for fields in ({"view": "flame"}, {"view": "stages", "stage": MASK}):
         page = browser.new_page(viewport={"width": 390, "height": 900})
-        tab = Tab(page, link(lined, capture=BEFORE, **fields))
+        tab = Tab(page, lined.link(capture=BEFORE, **fields))
         for width, theme in ((390, "dark"), (1440, "light")):
             page.set_viewport_size({"width": width, "height": 900})
             page.evaluate("dark => document.body.classList.toggle('dark-mode', dark)", theme == "dark")
@@ -155,7 +128,7 @@ def test_nothing_is_wider_than_the_screen_in_light_and_dark(browser: Any, lined:
 
 
 def test_a_comparison_shows_which_function_takes_less_time(page: Tab, lined: Host) -> None:
-    page.page.goto(link(lined, view="compare", capture=AFTER, before=f"capture:{BEFORE}", after=f"capture:{AFTER}"))
+    page.page.goto(lined.link(view="compare", capture=AFTER, before=f"capture:{BEFORE}", after=f"capture:{AFTER}"))
     section = page.find("flame-difference", part="pipeline")
     section.wait_for(timeout=TIMEOUT_MS)
     tone = {

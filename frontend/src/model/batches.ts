@@ -6,7 +6,7 @@ import type { BoxInfo } from "./hover";
 import { hit, type LaneOwner, type LaneRows } from "./lanes";
 import type { TimeRange } from "./time-scale";
 
-export type BatchColumn = "number" | "build_us" | "wait_us" | "in_queue_us" | "head_of_line_us";
+export type BatchColumn = "number" | "epoch" | "worker" | "build_us" | "wait_us" | "in_queue_us" | "head_of_line_us";
 export type BatchSort = { readonly column: BatchColumn; readonly descending: boolean };
 
 /** A batch number may be unknown (-1) more than once; no two batches of a DataLoader worker begin together. */

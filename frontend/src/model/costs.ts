@@ -1,9 +1,10 @@
 // What a stage's self time and a batch's build time went to, as parts and facts.
 
 import type { Stage, WorkerCosts } from "../contract/report";
-import { COSTS } from "../contract/words";
+import { COSTS, LIMITS } from "../contract/words";
 import type { Part } from "./causes";
 import { formatBytes, formatCount, formatDuration, formatPercent, significant } from "./format";
+import { labelOf } from "./words";
 
 export function bytesPerCall({ bytes, count }: Stage): number | undefined {
   return bytes === undefined || count === 0 ? undefined : bytes / count;
@@ -27,6 +28,12 @@ function divided(
 /** How the self time divides; empty where the CPU time was not recorded. */
 export function selfParts({ self_us, cpu_self_us, run_delay_us, blocked_us }: Stage): Part[] {
   return cpu_self_us === undefined ? [] : divided(self_us, cpu_self_us, run_delay_us, blocked_us);
+}
+
+/** What limits the stage; undefined where that was not recorded. */
+export function limitWords(stage: Stage): string | undefined {
+  if (selfParts(stage).length === 0) return undefined;
+  return stage.limited_by === "" ? "mixed" : labelOf(LIMITS, stage.limited_by);
 }
 
 /** How the build time divides in the worker's main thread; empty where it was not measured. */

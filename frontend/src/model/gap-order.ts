@@ -7,6 +7,7 @@ import { type ColumnValue, sorted } from "./sorting";
 const COLUMNS = {
   start_us: (gap: Gap): ColumnValue => gap.start_us,
   duration_us: (gap: Gap): ColumnValue => gap.duration_us,
+  idle_share: (gap: Gap): ColumnValue => gap.duration_us,
   cause: (gap: Gap): ColumnValue => causeLabel(asCause(gap.cause)),
   stage: (gap: Gap): ColumnValue => gap.stage || undefined,
   step: (gap: Gap): ColumnValue => gap.step,
@@ -24,7 +25,9 @@ export function sortedGaps(gaps: readonly Gap[], { column, descending }: GapSort
   return sorted(sorted(gaps, COLUMNS.duration_us, true), COLUMNS[column], descending);
 }
 
+const LARGEST_FIRST: ReadonlySet<GapColumn> = new Set<GapColumn>(["duration_us", "idle_share"]);
+
 /** Durations begin with the largest, all others with the first. */
 export function turnedSort(sort: GapSort, column: GapColumn): GapSort {
-  return { column, descending: sort.column === column ? !sort.descending : column === "duration_us" };
+  return { column, descending: sort.column === column ? !sort.descending : LARGEST_FIRST.has(column) };
 }

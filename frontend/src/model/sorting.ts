@@ -15,7 +15,7 @@ export function sorted<Row>(
   return rows.toSorted((a, b) => compared(read(a), read(b), descending));
 }
 
-function compared(a: ColumnValue, b: ColumnValue, descending: boolean): number {
+export function compared(a: ColumnValue, b: ColumnValue, descending: boolean): number {
   if (a === undefined || b === undefined) return Number(a === undefined) - Number(b === undefined);
   const order = typeof a === "number" && typeof b === "number" ? a - b : WORDS.compare(String(a), String(b));
   return descending ? -order : order;

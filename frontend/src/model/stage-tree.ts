@@ -1,7 +1,8 @@
 // The stage table: rows nested by path, siblings sorted, branches folded.
 
 import type { Stage } from "../contract/report";
-import { bytesPerCall } from "./costs";
+import { bytesPerCall, limitWords } from "./costs";
+import { type ColumnValue, compared } from "./sorting";
 
 export type StageColumn =
   | "count"
@@ -14,8 +15,17 @@ export type StageColumn =
   | "cpu_us"
   | "replay_mean_us"
   | "replay_ratio"
-  | "bytes_per_call";
-export type StageSort = { readonly column: StageColumn | "name"; readonly descending: boolean };
+  | "bytes_per_call"
+  | "wait_share"
+  | "limited_by"
+  | "name";
+export type StageSort = { readonly column: StageColumn; readonly descending: boolean };
+/** Numbers begin with the largest, words with a. */
+const WORDS: ReadonlySet<StageColumn> = new Set<StageColumn>(["name", "limited_by"]);
+
+export function isWords(column: StageColumn): boolean {
+  return WORDS.has(column);
+}
 
 export type StageNode = { readonly stage: Stage; readonly key: string; readonly children: StageNode[] };
 export type StageRow = {
@@ -48,21 +58,15 @@ export function buildTree(stages: readonly Stage[]): StageNode[] {
   return roots;
 }
 
-function columnValue(stage: Stage, column: StageColumn): number | undefined {
+function columnValue(stage: Stage, column: StageColumn): ColumnValue {
+  if (column === "name") return stageName(stage);
+  if (column === "wait_share") return stage.blame_us;
+  if (column === "limited_by") return limitWords(stage);
   return column === "bytes_per_call" ? bytesPerCall(stage) : stage[column];
 }
 
-function compareStages(sort: StageSort): (a: Stage, b: Stage) => number {
-  const direction = sort.descending ? -1 : 1;
-  const { column } = sort;
-  if (column === "name") return (a, b) => direction * stageName(a).localeCompare(stageName(b));
-  return (a, b) => {
-    const left = columnValue(a, column);
-    const right = columnValue(b, column);
-    // Unknown values stand last in both directions: they are neither large nor small.
-    if (left === undefined || right === undefined) return Number(left === undefined) - Number(right === undefined);
-    return direction * (left - right);
-  };
+function compareStages({ column, descending }: StageSort): (a: Stage, b: Stage) => number {
+  return (a, b) => compared(columnValue(a, column), columnValue(b, column), descending);
 }
 
 /** Of the stage and all inside it the one that comes first: a branch stands where its largest stage would. */

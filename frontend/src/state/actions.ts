@@ -31,6 +31,7 @@ import {
   goneId,
   keptEntry,
   lanesTurned,
+  listSearch,
   loaderNumber,
   markedSpan,
   type ReportState,
@@ -47,6 +48,7 @@ import {
   shownStage,
   sideAfter,
   sideBefore,
+  spanSearch,
   stageSearch,
   stagesFlat,
   stagesFolded,
@@ -181,6 +183,9 @@ export function currentPlace(): Place {
     list: flameListed.value ? "on" : null,
     search: searchIn(view.value, shownStage.value).value || null,
     flat: stagesFlat.value ? "on" : null,
+    captures: listSearch.value || null,
+    spans: spanSearch.value || null,
+    lanes: [...lanesTurned.value].join(",") || null,
     sort: writtenSorts(),
     whatIf: writtenChanges(whatIfChanges.value),
   };
@@ -218,6 +223,9 @@ export function showPlace(place: Place): void {
     flameListed.value = place.list !== null;
     searchIn(place.view, place.stage).value = place.search ?? "";
     stagesFlat.value = place.flat !== null;
+    listSearch.value = place.captures ?? "";
+    spanSearch.value = place.spans ?? "";
+    lanesTurned.value = new Set(place.lanes?.split(","));
     showSorts(place.view, place.stage, place.sort);
     whatIfChanges.value = changesIn(place.whatIf);
   });
@@ -247,6 +255,7 @@ function forgetCaptureState(): void {
   loaderNumber.value = 0;
   batchRows.value = FIRST_BATCHES;
   lanesTurned.value = new Set();
+  spanSearch.value = "";
   if (comparison.value.kind === "ready" && comparison.value.value.outcome === "not_comparable") sideBefore.value = null;
   sideAfter.value = null;
   comparesAnyway.value = false;

@@ -128,6 +128,8 @@ export const stagesFlat = signal(false);
 export const stageSearch = signal("");
 /** The words that the list of all captures is narrowed to. */
 export const captureSearch = signal("");
+/** The words that the list of captures beside every view is narrowed to. */
+export const listSearch = signal("");
 /** Name of the stage that the Stages view shows in depth; null = the table of all. */
 export const shownStage = signal<string | null>(null);
 /** Keys of the stages whose children are hidden. */
@@ -164,6 +166,8 @@ export const markedSpan = signal<Place | null>(null);
 export const batchSort = signal<BatchSort>({ column: "wait_us", descending: true });
 /** Rows of the batch list on screen. */
 export const batchRows = signal(FIRST_BATCHES);
+/** The words that spans of the timeline are searched for. */
+export const spanSearch = signal("");
 /** Ids of the timeline lanes that were opened or folded by hand, against what their number suggests. */
 export const lanesTurned = signal<ReadonlySet<string>>(new Set());
 

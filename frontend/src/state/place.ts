@@ -42,6 +42,11 @@ export type Place = {
   /** The words that stages or frames are searched for; "on" where the table of stages is flat. */
   readonly search: string | null;
   readonly flat: string | null;
+  /** The words that the list of captures is narrowed to, and those that spans of the timeline are searched for. */
+  readonly captures: string | null;
+  readonly spans: string | null;
+  /** Ids of the lanes that were opened or folded by hand: "worker:0,worker:1". */
+  readonly lanes: string | null;
   /** Tables of the view that somebody sorted. */
   readonly sort: string | null;
   /** The changes whose predictions are shown (model/what-if.ts). */
@@ -76,12 +81,16 @@ export const START: Place = {
   list: null,
   search: null,
   flat: null,
+  captures: null,
+  spans: null,
+  lanes: null,
   sort: null,
   whatIf: null,
 };
 
 const OF_CAPTURE = VIEWS.filter((name) => !["run", "ranks", "captures"].includes(name));
-const TIMELINES: readonly View[] = ["stages", "gaps", "workers", "trace"];
+const DRAWN_TIMELINES: readonly View[] = ["stages", "gaps", "workers"];
+const TIMELINES: readonly View[] = [...DRAWN_TIMELINES, "trace"];
 const FLAMES: readonly View[] = ["flame", "stages"];
 
 /** Where what was chosen is to be seen; what is not named here, everywhere. */
@@ -108,6 +117,8 @@ const SEEN_IN: Readonly<Partial<Record<keyof Place, readonly View[]>>> = {
   list: FLAMES,
   search: [...FLAMES, "captures"],
   flat: ["stages"],
+  spans: DRAWN_TIMELINES,
+  lanes: DRAWN_TIMELINES,
   whatIf: ["overview"],
 };
 
@@ -171,6 +182,9 @@ export function placeOfFields(fields: Fields): Place | null {
     list: onIn(fields.list),
     search: fields.search ?? null,
     flat: onIn(fields.flat),
+    captures: fields.captures ?? null,
+    spans: fields.spans ?? null,
+    lanes: fields.lanes ?? null,
     sort: fields.sort ?? null,
     whatIf: fields.what_if ?? null,
   };

@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import {
   type CaptureEntry,
@@ -17,6 +17,8 @@ type Props = {
   /** "newest first" */
   readonly order: string;
   readonly current: CaptureEntry | null;
+  /** The words that it is narrowed to. */
+  readonly search: Signal<string>;
   /** On narrow screens the list is folded away. */
   readonly open: boolean;
   readonly turn: () => void;
@@ -44,10 +46,9 @@ function walk(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): v
 const SEARCHED = 8;
 
 /** The captures by run, in the order given: a column beside the view, a fold above it on narrow screens. */
-export function CaptureList({ captures, order, current, open, turn, choose }: Props) {
+export function CaptureList({ captures, order, current, search, open, turn, choose }: Props) {
   const focused = useSignal<string | null>(null);
   if (captures.length === 0) return null;
-  const search = useSignal("");
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = captures.filter((item) => containsAll(`${fullName(item)} ${entryWords(item)}`.toLowerCase(), words));
   const stop = [focused.value, current?.id, shown[0]?.id].find((id) => shown.some((item) => item.id === id));
@@ -63,7 +64,7 @@ export function CaptureList({ captures, order, current, open, turn, choose }: Pr
         <h2>
           Captures <span class="muted">{order}</span>
         </h2>
-        {captures.length > SEARCHED && (
+        {(captures.length > SEARCHED || words.length > 0) && (
           <p class="captures-search">
             <SearchField label="Search captures by name" text={search} shown={shown.length} all={captures.length} />
           </p>

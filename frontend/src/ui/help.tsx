@@ -76,6 +76,7 @@ function Content({ close, print, urlOf }: HelpProps & { close: () => void }) {
         </button>
       </div>
       <Terms rows={KEYS} isKey />
+      {urlOf === null && <OfFile />}
       <h2>Paper</h2>
       <p>
         <button
@@ -88,8 +89,14 @@ function Content({ close, print, urlOf }: HelpProps & { close: () => void }) {
           Print all views
         </button>{" "}
         <span class="muted">
-          of this capture, one below the other. As one file to send:{" "}
-          <code>tb-dataplugin report TRACE --format html -o report.html</code>
+          of this capture, one below the other.
+          {urlOf !== null && (
+            <>
+              {" "}
+              As one file to send, without Compare and Trace:{" "}
+              <code>tb-dataplugin report TRACE --format html -o report.html</code>
+            </>
+          )}
         </span>
       </p>
       <h2>Terms</h2>
@@ -123,6 +130,20 @@ function Content({ close, print, urlOf }: HelpProps & { close: () => void }) {
           </div>
         ))}
       </dl>
+    </>
+  );
+}
+
+/** What an HTML report does without. */
+function OfFile() {
+  return (
+    <>
+      <h2>This file</h2>
+      <p data-testid="help-file">
+        It has no Compare and no Trace, no choice of steps, and no predictions but those on Overview: these need
+        TensorBoard, <code>tensorboard --logdir FOLDER</code>. <code>tb-dataplugin report --steps 20..40</code> writes a
+        file of some steps, <code>tb-dataplugin compare</code> compares in the terminal.
+      </p>
     </>
   );
 }

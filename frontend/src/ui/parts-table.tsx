@@ -31,9 +31,7 @@ export function PartsTable({ caption, parts, wholeUs, of, note, testId }: Props)
         </caption>
         <thead>
           <tr>
-            <th scope="col" class="parts-name">
-              What
-            </th>
+            <Th column="what" label="What" numeric={false} />
             <th scope="col">
               <span class="offscreen">Bar</span>
             </th>

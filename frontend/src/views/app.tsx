@@ -18,6 +18,7 @@ import {
   goneId,
   isGone,
   isReturn,
+  listSearch,
   printing,
   ranksList,
   report,
@@ -93,6 +94,7 @@ export function App() {
         captures={known?.captures ?? []}
         order={source().live ? "newest first" : "worst first"}
         current={entry.value}
+        search={listSearch}
         open={capturesOpen.value}
         turn={() => {
           capturesOpen.value = !capturesOpen.value;

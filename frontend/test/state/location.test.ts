@@ -9,12 +9,15 @@ import {
   goneId,
   isGone,
   keptEntry,
+  lanesTurned,
+  listSearch,
   range,
   report,
   reports,
   runs,
   selectedGapUs,
   shownStage,
+  spanSearch,
   suggestion,
   unknownView,
   view,
@@ -51,6 +54,9 @@ const PLACE: Place = {
   list: "on",
   search: "train.py & more",
   flat: "on",
+  captures: "exp1 gpu",
+  spans: "Random Crop",
+  lanes: "worker:0.0,worker:0.1",
   sort: "stages.-self_us,slowest-calls.start",
   whatIf: "workers=4&stage=read::open=0.5x;usual",
 };
@@ -70,6 +76,9 @@ beforeEach(() => {
     unknownView.value = null;
     whatIfChanges.value = [];
     shownStage.value = null;
+    listSearch.value = "";
+    spanSearch.value = "";
+    lanesTurned.value = new Set();
   });
 });
 
@@ -300,6 +309,25 @@ it("leaves out of a link what belongs to other views, and what stays in the addr
   captureSearch.value = "images";
   expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "captures", capture: "b", search: "images" });
   expect(entries.at(-1)).toMatchObject({ stage, from_us: "1" });
+  stop();
+});
+
+it("carries the words that captures and spans are searched for, and the lanes that were turned", () => {
+  const found = { captures: "gpu", spans: "Random Crop", lanes: "worker:0.0,worker:0.1" };
+  const { entries, keeper, rest } = browser({ view: "gaps", capture: "b", ...found });
+  const stop = keeper.start();
+  expect([listSearch.value, spanSearch.value, [...lanesTurned.value]]).toEqual([
+    "gpu",
+    "Random Crop",
+    ["worker:0.0", "worker:0.1"],
+  ]);
+  listSearch.value = "";
+  spanSearch.value = "collate";
+  lanesTurned.value = new Set();
+  rest();
+  expect(entries).toEqual([{ view: "gaps", capture: "b", spans: "collate" }]);
+  selectView("findings");
+  expect(fieldsOfOwnHash(keeper.link())).toEqual({ view: "findings", capture: "b" });
   stop();
 });
 

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
-import { STAGE_KINDS } from "../../src/contract/words";
+import { CAUSES, STAGE_KINDS } from "../../src/contract/words";
 import { contrast, inkFor } from "../../src/theme/contrast";
 import { dark } from "../../src/theme/dark";
+import frames from "../../src/theme/frames.css?raw";
 import index from "../../src/theme/index.css?raw";
 import { light } from "../../src/theme/light";
 import { colorOf, cssName, isHatched, MISSING_COLOR, TOKENS } from "../../src/theme/tokens";
@@ -46,3 +47,31 @@ it.each([
     }
   }
 });
+
+/** "selectors { ... background: ... var(--fill) 18%, var(--paper) ... }" */
+const TINTS = [...frames.matchAll(/^(.+) \{.* background: [^;]*var\(--fill\) (\d+)%, var\(--paper\)/gm)];
+const PARTS = [
+  ...STAGE_KINDS.map(({ id }) => id),
+  ...CAUSES.map(({ id }) => `idle:${id}` as const),
+  "operator",
+] as const;
+
+it.each([
+  ["light", light],
+  ["dark", dark],
+] as const)("can be read: labels on tinted frames in %s", (_name, palette) => {
+  expect(TINTS.length).toBeGreaterThan(5);
+  for (const [, selectors = "", percent] of TINTS) {
+    const fills = /more-|less-/.test(selectors) ? (["more", "less"] as const) : PARTS;
+    for (const token of fills) {
+      const tint = mixed(palette[token], palette.paper, Number(percent) / 100);
+      expect(contrast(palette.ink, tint), `${token} in ${selectors}`).toBeGreaterThan(4.5);
+    }
+  }
+});
+
+function mixed(fill: string, paper: string, share: number): string {
+  const channel = (hex: string, at: number): number => Number.parseInt(hex.slice(at, at + 2), 16);
+  const parts = [1, 3, 5].map((at) => Math.round(share * channel(fill, at) + (1 - share) * channel(paper, at)));
+  return `#${parts.map((part) => part.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,6 +1,7 @@
 import { act } from "preact/test-utils";
 import { expect, it, vi } from "vitest";
 import { TERMS } from "../../src/contract/words";
+import { httpSource, useSource } from "../../src/data/source";
 import { meaningOfTerm } from "../../src/model/terms";
 import { device } from "../build";
 import { all, click, find, open } from "../page";
@@ -41,6 +42,17 @@ it("links to the documents where there is a server that has them", () => {
   const links = all("document").map((link) => new URL((link as HTMLAnchorElement).href).pathname);
   expect(links.length).toBeGreaterThan(8);
   expect(links[0]).toMatch(/\/docs\/capture\.md$/);
+});
+
+it("says of a report in a file what that does without, and of the tab nothing", () => {
+  open({}, "overview");
+  click(find("help-button"));
+  expect(all("help-file")).toEqual([]);
+  useSource({ ...httpSource, live: false });
+  open({}, "findings");
+  for (const word of ["Compare", "Trace", "steps", "predictions"])
+    expect(find("help-file").textContent).toContain(word);
+  useSource(httpSource);
 });
 
 it("prints all views of this page alone, once the help is gone", () => {

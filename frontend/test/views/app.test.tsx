@@ -1,6 +1,6 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
-import { captureId, runs, runsError, view } from "../../src/state/atoms";
+import { captureId, listSearch, runs, runsError, view } from "../../src/state/atoms";
 import { entry, runsOf, stage } from "../build";
 import { all, click, draw, find, open, openAs } from "../page";
 
@@ -102,6 +102,14 @@ it("has one tab stop for all captures, and arrow keys go from one to the next", 
   press("Home");
   expect((document.activeElement as HTMLElement).dataset.id).toBe("a");
   expect(captureId.value).toBe("b");
+});
+
+it("shows the words that a link narrows the captures to, however few there are", () => {
+  runs.value = runsOf({ captures: ["a", "b", "c"].map((id) => entry({ id, run: "exp1", name: id })) });
+  listSearch.value = "b";
+  draw();
+  expect(all("capture-option").map((option) => option.dataset.id)).toEqual(["b"]);
+  expect((find("search") as HTMLInputElement).value).toBe("b");
 });
 
 it("lets the keyboard skip the captures and the tabs", () => {

@@ -23,6 +23,7 @@ import { useSort } from "../../ui/use-sort";
 
 const COLUMNS = {
   capture: (row: CaptureRow) => `${row.run}/${row.name}`,
+  rank: (row: CaptureRow) => row.rank,
   when: (row: CaptureRow) => shortName(row).unixMs ?? undefined,
   idle: (row: CaptureRow) => row.idle_share,
   wait: (row: CaptureRow) => row.data_wait_share,
@@ -41,10 +42,13 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
   const { rows, head, isChosen } = useSort("All captures", given, COLUMNS, orderOf(given));
   const order = orderWords(given);
   const [most, setMost] = useState(FIRST_ROWS);
+  const hasRanks = given.some(({ rank }) => rank !== undefined);
   const unit = chooseTimeUnit(given.flatMap((row) => row.step_us ?? []));
   if (given.length === 0) return null; // the search says so
   const kind = rows.length > FEW_ROWS ? "rows rows-cut" : "rows";
-  const line = (row: CaptureRow) => <Row key={row.id} row={row} unit={unit} current={row.id === current} />;
+  const line = (row: CaptureRow) => (
+    <Row key={row.id} row={row} unit={unit} {...{ hasRanks }} current={row.id === current} />
+  );
   return (
     <>
       {!isChosen && order !== "" && (
@@ -57,6 +61,7 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
           <thead>
             <tr>
               <SortHeader label="Capture" numeric={false} {...head("capture")} />
+              {hasRanks && <SortHeader label="Rank" {...head("rank")} />}
               <SortHeader label="When" numeric={false} {...head("when")} />
               <SortHeader label="Device idle" unit="% of window" {...head("idle")} />
               <SortHeader label="Data wait" unit="% of window" {...head("wait")} />
@@ -65,7 +70,6 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
               <SortHeader label="Verdict" numeric={false} {...head("verdict")} />
               <SortHeader label="Leading finding" numeric={false} {...head("finding")} />
               <ExportHead label="Doubtful" />
-              <ExportHead label="Rank" />
             </tr>
           </thead>
           <tbody>{rows.slice(0, most).map(line)}</tbody>
@@ -80,7 +84,14 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
   );
 }
 
-function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current: boolean }) {
+type RowProps = {
+  readonly row: CaptureRow;
+  readonly unit: TimeUnit;
+  readonly hasRanks: boolean;
+  readonly current: boolean;
+};
+
+function Row({ row, unit, hasRanks, current }: RowProps) {
   const { start, end, unixMs, isStamped } = shortName(row);
   return (
     <tr data-testid="capture-row" data-id={row.id} data-state={row.state} aria-current={current ? "true" : undefined}>
@@ -89,7 +100,6 @@ function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current:
         <button type="button" class="link" title={row.name} onClick={() => openCapture(row.id)}>
           {breakable(`${start}${end}`)}
         </button>
-        {row.rank !== undefined && <span class="muted"> rank {row.rank}</span>}
         {row.doubtful && (
           <span class="row-doubt" data-testid="row-doubt">
             doubtful{row.doubt_text === "" ? "" : `: ${row.doubt_text}`}
@@ -101,12 +111,12 @@ function Row({ row, unit, current }: { row: CaptureRow; unit: TimeUnit; current:
           </span>
         )}
       </th>
+      {hasRanks && <td class="num row-rank">{row.rank ?? <Unknown reason="It is of no rank." />}</td>}
       <td class="muted nowrap row-when" data-text={unixMs === null ? undefined : isoTime(unixMs)}>
         {unixMs === null ? <Unknown reason="The page does not know when." /> : whenWords(unixMs, isStamped)}
       </td>
       {row.state === "ready" ? <Known row={row} unit={unit} /> : <NotReady row={row} />}
       <ExportCell text={row.doubtful ? row.doubt_text || "yes" : ""} />
-      <ExportCell text={row.rank === undefined ? "" : String(row.rank)} />
     </tr>
   );
 }

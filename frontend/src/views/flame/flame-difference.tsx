@@ -8,8 +8,8 @@ import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Icicle, type Paint } from "../../ui/icicle";
 import { PictureMenu } from "../../ui/picture-menu";
-import { fillStyle, Legend } from "../../ui/swatch";
-import { textOfFrame } from "./frame-facts";
+import { Legend } from "../../ui/swatch";
+import { paintIn, textOfFrame } from "./frame-facts";
 
 const LABELS: Readonly<Record<string, string>> = { pipeline: "Whole pipeline", training: "Training thread" };
 const LEGEND = [
@@ -71,7 +71,7 @@ function Graph({ change, unit }: { change: FlameChange; unit: string }) {
     flameZoom.value = index === 0 || frame === undefined ? null : frameKey(frame);
   };
   return (
-    <figure class="flame difference">
+    <figure class="flame">
       <p class="muted">
         A frame is as wide as the mean of both sides, and coloured where the change is larger than the sampling error
         (95%, {plural(change.before_samples, "sample")} before, {plural(change.after_samples, "sample")} after). What
@@ -101,7 +101,7 @@ function Graph({ change, unit }: { change: FlameChange; unit: string }) {
 
 function paint(change: FlameChange, frame: Frame): Paint {
   const tone = toneOf(sidesOf(change, frame));
-  return { tone, style: fillStyle(tone === "same" ? "step" : (tone.split("-")[0] ?? tone)) };
+  return paintIn(tone, tone === "same" ? "step" : (tone.split("-")[0] ?? tone));
 }
 
 function changeTail(sides: Sides): string {

@@ -9,7 +9,11 @@ import { fillStyle } from "../../ui/swatch";
 
 /** Stages in their kind's colour; functions in tints of it, the user's own the stronger; native code is hatched. */
 export function paintFrame({ origin, token }: Frame): Paint {
-  return { tone: origin, style: { ...fillStyle(token), "--on": `var(${inkName(token)})` } };
+  return paintIn(origin, token);
+}
+
+export function paintIn(tone: string, token: string): Paint {
+  return { tone, style: { ...fillStyle(token), "--on": `var(${inkName(token)})` } };
 }
 
 export function textOfFrame({ name, place, origin }: Frame): string {

@@ -75,9 +75,7 @@ export function GapTable({ device, cause, chosen }: Props) {
               <Head column="start_us" label="Start" unit={units.start} />
               <Head column="duration_us" label="Duration" unit={units.duration} />
               <Head column="cause" label="Main cause" numeric={false} title={MAIN_CAUSE} />
-              <th scope="col" class="num">
-                of idle
-              </th>
+              <Head column="idle_share" label="of idle" />
               <th scope="col">
                 <span class="offscreen">Causes as a bar</span>
               </th>

@@ -28,13 +28,16 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
   return (
     <div class="parts-box">
       <DataTable name="What each part could sustain alone" class="parts rates" testId="rates">
-        <caption>What each part could sustain alone</caption>
+        <caption>
+          What each part could sustain alone
+          <p class="muted">Bars are logarithmic.</p>
+        </caption>
         <thead>
           <tr>
-            <th scope="col" class="parts-name">
-              Part
+            <Th column="part" label="Part" numeric={false} />
+            <th scope="col">
+              <span class="offscreen">Bar</span>
             </th>
-            <th scope="col">logarithmic</th>
             <Th column="rate" label="samples/s" />
           </tr>
         </thead>

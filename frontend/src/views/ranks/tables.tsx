@@ -29,6 +29,7 @@ const COLUMNS = {
   inherited: (row: RankRow) => row.inherited_us,
   owned: (row: RankRow) => row.owned_us,
   cause: (row: RankRow) => row.cause || undefined,
+  capture: (row: RankRow) => row.capture,
 };
 
 const MOST_ROWS = 512;
@@ -57,7 +58,7 @@ export function RankTable({ ranks }: { ranks: Ranks }) {
               <SortHeader label="Inherited" unit={lost} {...head("inherited")} />
               <SortHeader label="Owned" unit={lost} {...head("owned")} />
               <SortHeader label="Cause" numeric={false} {...head("cause")} />
-              <th scope="col">Capture</th>
+              <SortHeader label="Capture" numeric={false} {...head("capture")} />
             </tr>
           </thead>
           <tbody>

@@ -8,6 +8,7 @@ import type { FoundSpans, LaneScope, SpanPlace } from "../../data/spans";
 import type { Place } from "../../model/chain";
 import { formatCount, plural } from "../../model/format";
 import type { TimeRange } from "../../model/time-scale";
+import { spanSearch } from "../../state/atoms";
 import { goTo } from "./go-to";
 
 type Props = {
@@ -18,14 +19,13 @@ type Props = {
   readonly shown: TimeRange;
   /** What is searched: names that have each of these; the same value until others are written. */
   readonly words: readonly string[];
-  readonly search: (words: readonly string[]) => void;
   /** The span that was gone to; null once another one was chosen. */
   readonly hit: Place | null;
   readonly setHit: (hit: Place | null) => void;
 };
 
-export function SpanSearch({ id, steps, scope, shown, words, search, hit, setHit }: Props) {
-  const text = useSignal("");
+export function SpanSearch({ id, steps, scope, shown, words, hit, setHit }: Props) {
+  const text = spanSearch;
   const found = useSignal<FoundSpans | null>(null);
   const failure = useSignal("");
   const pending = useRef<AbortController | null>(null);
@@ -54,7 +54,6 @@ export function SpanSearch({ id, steps, scope, shown, words, search, hit, setHit
   };
   const write = (written: string): void => {
     text.value = written;
-    search(written.toLowerCase().split(/\s+/).filter(Boolean));
     setHit(null);
   };
   useEffect(() => {

@@ -9,7 +9,7 @@ import type { Place } from "../../model/chain";
 import type { BoxInfo } from "../../model/hover";
 import { foldedLanes, keepLanes, type LaneRows, type TimelineModel, turnedFor } from "../../model/lanes";
 import { clampRange, covers, lengthUs, type TimeRange } from "../../model/time-scale";
-import { chosenSteps, isLedAbove, lanesTurned, range, theme, timeline } from "../../state/atoms";
+import { chosenSteps, isLedAbove, lanesTurned, range, spanSearch, theme, timeline } from "../../state/atoms";
 import { TimelineLoader } from "../../state/timeline-loader";
 import { paletteOf } from "../../theme/theme";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
@@ -100,7 +100,7 @@ function Panel({
   const link = useMemo(() => linkOf?.(finest.lanes) ?? null, [linkOf, finest]);
   const folded = useMemo(() => foldedLanes(whole.lanes, turned), [whole, turned]);
   const hit = useSignal<Place | null>(null);
-  const searched = useSignal<readonly string[]>([]);
+  const searched = useMemo(() => spanSearch.value.toLowerCase().split(/\s+/).filter(Boolean), [spanSearch.value]);
   const forgetHit = (): void => {
     hit.value = null;
   };
@@ -112,7 +112,7 @@ function Panel({
         {...rest}
         {...{ whole, detail, selected, only, link, folded }}
         marked={hit.value ?? marked}
-        searched={searched.value}
+        searched={searched}
         range={shown}
         palette={paletteOf(theme.value)}
         error={timeline.value.error}
@@ -135,10 +135,7 @@ function Panel({
             {...{ id, scope }}
             steps={chosenSteps.value}
             shown={seen}
-            words={searched.value}
-            search={(words) => {
-              searched.value = words;
-            }}
+            words={searched}
             hit={hit.value}
             setHit={(next) => {
               hit.value = next;

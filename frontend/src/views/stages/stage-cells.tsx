@@ -1,6 +1,5 @@
 import type { Stage } from "../../contract/report";
-import { LIMITS } from "../../contract/words";
-import { bytesPerCall, selfParts } from "../../model/costs";
+import { bytesPerCall, limitWords, selfParts } from "../../model/costs";
 import {
   type ByteUnit,
   exactNumber,
@@ -11,7 +10,6 @@ import {
   type TimeUnit,
 } from "../../model/format";
 import type { StageRow } from "../../model/stage-tree";
-import { labelOf } from "../../model/words";
 import { TimeCell } from "../../ui/cells";
 import { Unknown } from "../../ui/numbers";
 import { fillClass, fillStyle } from "../../ui/swatch";
@@ -33,7 +31,7 @@ export function LimitCell({ stage }: { stage: Stage }) {
   if (limit === "")
     return (
       <td class="limit muted" data-column="limited_by" title={title}>
-        mixed
+        {limitWords(stage)}
       </td>
     );
   return (
@@ -43,7 +41,7 @@ export function LimitCell({ stage }: { stage: Stage }) {
           <span key={token} class={fillClass(token)} style={{ ...fillStyle(token), flexGrow: us }} />
         ))}
       </span>
-      {labelOf(LIMITS, limit)}
+      {limitWords(stage)}
     </td>
   );
 }

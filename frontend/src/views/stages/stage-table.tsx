@@ -6,7 +6,15 @@ import { partsWithoutRow } from "../../model/parts";
 import { reasonFor } from "../../model/reasons";
 import { containsAll } from "../../model/rows";
 import { share, shareWords } from "../../model/shares";
-import { buildTree, flatRows, nestedRows, type StageColumn, type StageRow, stageName } from "../../model/stage-tree";
+import {
+  buildTree,
+  flatRows,
+  isWords,
+  nestedRows,
+  type StageColumn,
+  type StageRow,
+  stageName,
+} from "../../model/stage-tree";
 import { showStage } from "../../state/actions";
 import { stageSearch, stageSort, stagesFlat, stagesFolded } from "../../state/atoms";
 import { ShareCell, TimeCell } from "../../ui/cells";
@@ -124,7 +132,7 @@ function tableClass({ replay, limits, bytes }: Known): string {
 
 const BAR_TITLE = "Total time as the pale bar, self time as the full one in it; the largest total fills the column.";
 type HeadProps = {
-  readonly column: StageColumn | "name";
+  readonly column: StageColumn;
   readonly label: string;
   readonly unit?: string;
   readonly title?: string;
@@ -133,11 +141,16 @@ type HeadProps = {
 function Head({ column, ...rest }: HeadProps) {
   const { column: active, descending } = stageSort.value;
   const onSort = (): void => {
-    stageSort.value = { column, descending: active === column ? !descending : column !== "name" };
+    stageSort.value = { column, descending: active === column ? !descending : !isWords(column) };
   };
-  const isNumeric = column !== "name";
   return (
-    <SortHeader {...rest} {...{ descending, onSort }} name={column} active={active === column} numeric={isNumeric} />
+    <SortHeader
+      {...rest}
+      {...{ descending, onSort }}
+      name={column}
+      active={active === column}
+      numeric={!isWords(column)}
+    />
   );
 }
 
@@ -157,17 +170,11 @@ function StageHead({ units, known, waitTitle: title, replay }: StageHeadProps) {
           <Explained text={BAR_TITLE}>Total, self</Explained>
         </th>
         <Head column="blame_us" label="Data wait" unit={units.wait} title={title} />
-        <th scope="col" class="num wrap">
-          <Explained text={`Share of the data wait. ${title}`}>of data wait</Explained>
-        </th>
+        <Head column="wait_share" label="of data wait" title={`Share of the data wait. ${title}`} />
         <Head column="count" label="Calls" title={CALLS_TITLE} />
         <Head column="total_us" label="Total" unit={units.sums} title="With the time of nested stages" />
         <Head column="self_us" label="Self" unit={units.sums} title="Without the time of nested stages" />
-        {known.limits && (
-          <th scope="col" data-head="limited_by">
-            <Explained text={LIMIT_TITLE}>Limited by</Explained>
-          </th>
-        )}
+        {known.limits && <Head column="limited_by" label="Limited by" title={LIMIT_TITLE} />}
         {known.bytes && <Head column="bytes_per_call" label="Size" unit={units.bytes.name} title={BYTES_TITLE} />}
         <Head column="p50_us" label="p50" unit={units.calls} title="Half of the calls are shorter" />
         <Head column="p95_us" label="p95" unit={units.calls} title="95 of 100 calls are shorter" />

@@ -10,7 +10,7 @@ import { showBatch } from "./show-batch";
 
 const MORE_ROWS = 200;
 
-type TimeColumn = Exclude<BatchColumn, "number">;
+type TimeColumn = Exclude<BatchColumn, "number" | "epoch" | "worker">;
 type Column = { readonly column: TimeColumn; readonly label: string; readonly title: string; readonly absent: string };
 
 const NOT_RECEIVED = "The training thread did not receive this batch in the window.";
@@ -62,12 +62,8 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
           <thead>
             <tr>
               <Head column="number" label="Batch" />
-              <th scope="col" class="num">
-                Epoch
-              </th>
-              <th scope="col" class="num">
-                DataLoader worker
-              </th>
+              <Head column="epoch" label="Epoch" />
+              <Head column="worker" label="DataLoader worker" />
               {TIMES.map(({ column, label, title }) => (
                 <Head key={column} column={column} label={label} title={title} unit={unit} />
               ))}
@@ -101,9 +97,12 @@ type HeadProps = {
 function Head({ column, ...rest }: HeadProps) {
   const { column: active, descending } = batchSort.value;
   const onSort = (): void => {
-    batchSort.value = { column, descending: active === column ? !descending : column !== "number" };
+    batchSort.value = {
+      column,
+      descending: active === column ? !descending : TIMES.some((time) => time.column === column),
+    };
   };
-  return <SortHeader {...rest} {...{ descending, onSort }} active={active === column} />;
+  return <SortHeader {...rest} {...{ descending, onSort }} name={column} active={active === column} />;
 }
 
 function BatchLine({ batch, unit }: { batch: Batch; unit: TimeUnit }) {
