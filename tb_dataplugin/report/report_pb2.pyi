@@ -4689,7 +4689,6 @@ class CaptureRow(_message.Message):
     PROGRAM_FIELD_NUMBER: _builtins.int
     GAIN_US_PER_STEP_FIELD_NUMBER: _builtins.int
     GAIN_STEP_SHARE_FIELD_NUMBER: _builtins.int
-    GAIN_SHARE_TEXT_FIELD_NUMBER: _builtins.int
     RANK_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """as the route `runs` has it"""
@@ -4730,8 +4729,6 @@ class CaptureRow(_message.Message):
     gain_us_per_step: _builtins.float
     """of that finding, as in Finding"""
     gain_step_share: _builtins.float
-    gain_share_text: _builtins.str
-    """"78.4% of a step of 34.1 ms"; what that step has and lacks is in gain_text"""
     rank: _builtins.int
     """as in Capture"""
     def __init__(
@@ -4759,12 +4756,11 @@ class CaptureRow(_message.Message):
         program: _builtins.int = ...,
         gain_us_per_step: _builtins.float | None = ...,
         gain_step_share: _builtins.float | None = ...,
-        gain_share_text: _builtins.str = ...,
         rank: _builtins.int | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "data_wait_share", b"data_wait_share", "gain_step_share", b"gain_step_share", "gain_us_per_step", b"gain_us_per_step", "idle_share", b"idle_share", "lost_share", b"lost_share", "rank", b"rank", "samples_per_s", b"samples_per_s", "step_us", b"step_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_share_text", b"gain_share_text", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us_per_step", b"gain_us_per_step", "id", b"id", "idle_share", b"idle_share", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us_per_step", b"gain_us_per_step", "id", b"id", "idle_share", b"idle_share", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
     _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015

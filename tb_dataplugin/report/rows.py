@@ -47,7 +47,6 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         gain_text=UNKNOWN if leading.gain_text == UNKNOWN_IN_REPLAY else leading.gain_text,
         gain_us_per_step=leading.gain_us_per_step if leading.HasField("gain_us_per_step") else None,
         gain_step_share=leading.gain_step_share if leading.HasField("gain_step_share") else None,
-        gain_share_text=leading.gain_share_text.partition(",")[0],
         doubtful=bool(capture.doubts),
         doubt_text=doubt_words(capture),
         rank=capture.rank if capture.HasField("rank") else None,

@@ -1830,8 +1830,6 @@ export interface CaptureRow {
   gain_step_share?:
     | number
     | undefined;
-  /** "78.4% of a step of 34.1 ms"; what that step has and lacks is in gain_text */
-  gain_share_text: string;
   /** as in Capture */
   rank?: number | undefined;
 }
@@ -4764,11 +4762,6 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         : isSet(object.gain_step_share)
         ? globalThis.Number(object.gain_step_share)
         : undefined,
-      gain_share_text: isSet(object.gainShareText)
-        ? globalThis.String(object.gainShareText)
-        : isSet(object.gain_share_text)
-        ? globalThis.String(object.gain_share_text)
-        : "",
       rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
     };
   },

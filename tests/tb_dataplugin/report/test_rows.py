@@ -87,11 +87,9 @@ def test_every_doubt_has_words_for_a_row() -> None:
 
 
 def test_a_row_has_the_gain_of_its_leading_finding_in_numbers() -> None:
-    share = "78.4% of a step of 34.1 ms, without the other DataLoader"
-    leading = pb.Finding(title="a", gain_us_per_step=26_700, gain_step_share=0.784, gain_share_text=share)
+    leading = pb.Finding(title="a", gain_us_per_step=26_700, gain_step_share=0.784)
     row = row_of(pb.Capture(findings=[leading, pb.Finding(gain_us_per_step=1)]))
     assert (row.gain_us_per_step, row.gain_step_share) == (26_700, 0.784)
-    assert row.gain_share_text == "78.4% of a step of 34.1 ms"
     assert not row_of(pb.Capture(findings=[pb.Finding(title="b")])).HasField("gain_us_per_step")
 
 

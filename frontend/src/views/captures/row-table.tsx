@@ -162,9 +162,11 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
 }
 
 /** In one line: captures are compared by it. The rest is on hover. */
-function gainWords({ gain_us_per_step: us, gain_share_text: ofStep, gain_text: text }: CaptureRow): string {
+function gainWords({ gain_us_per_step: us, gain_step_share: share, gain_text: text }: CaptureRow): string {
   if (us === undefined) return text;
-  return `up to ${formatDuration(us)} per step${ofStep === "" ? "" : ` (${ofStep})`}`;
+  if (!share) return `up to ${formatDuration(us)} per step`;
+  const [step, unit] = [us / share, chooseTimeUnit([us / share])];
+  return `up to ${inUnit(us, unit)} of ${inUnit(step, unit)} ${unit} per step (${formatPercent(share)})`;
 }
 
 function Share({ value, name, why }: { value: number | undefined; name: string; why: string }) {
