@@ -1,21 +1,29 @@
-"""Trees of functions of two sides: captures of one side added up, both sides joined by function and file."""
+"""Trees of functions of two sides: captures of one side added up, both sides joined by function and file, wherever the
+file lies: sides are often recorded in two checkouts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.report import report_pb2 as pb
 
 
 class Function(NamedTuple):
-    """What frames are joined by: a line moves when code above it is edited."""
-
     name: str
     file: str
     origin: str
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What frames are joined by: a line moves when code above it is edited, and a folder is another's."""
+        return self.name, Place(self.name, self.file, 0).short if self.file else "", self.origin
+
+
+ROOT: Final = Function("", "", "")
 
 
 @dataclass(slots=True)
@@ -30,10 +38,11 @@ class Amount:
 
 @dataclass(slots=True)
 class SideTree:
-    """A function and what it calls; the root has no function."""
+    """A function and what it calls, by key; the root has no function."""
 
+    function: Function = ROOT
     amount: Amount = field(default_factory=Amount)
-    below: dict[Function, SideTree] = field(default_factory=dict)
+    below: dict[tuple[str, str, str], SideTree] = field(default_factory=dict)
 
     def add(self, tree: pb.LineTree, units: float) -> None:
         """Adds a capture's tree, its times over `units`."""
@@ -41,7 +50,7 @@ class SideTree:
         for row, depth in enumerate(tree.depth):
             del above[depth + 1 :]
             function = Function(tree.names[tree.label[row]], tree.names[tree.file[row]], tree.origin[row])
-            node = above[-1].below.setdefault(function, SideTree())
+            node = above[-1].below.setdefault(function.key, SideTree(function))
             amount = node.amount
             amount.total += tree.total_us[row] / units
             amount.own += tree.self_us[row] / units
@@ -81,13 +90,14 @@ class JoinedNode:
 
 def join(before: SideTree, after: SideTree) -> JoinedNode:
     """Without recursion: stacks may be deeper than Python's own."""
-    root = JoinedNode(Function("", "", ""), before.amount, after.amount)
+    root = JoinedNode(ROOT, before.amount, after.amount)
     waiting = [(root, before, after)]
     while waiting:
         node, left, right = waiting.pop()
-        for function in dict.fromkeys((*left.below, *right.below)):
-            sides = left.below.get(function, SideTree()), right.below.get(function, SideTree())
-            child = JoinedNode(function, sides[0].amount, sides[1].amount)
+        for key in dict.fromkeys((*left.below, *right.below)):
+            known = right.below.get(key) or left.below[key]
+            sides = left.below.get(key, SideTree()), right.below.get(key, SideTree())
+            child = JoinedNode(known.function, sides[0].amount, sides[1].amount)
             node.below.append(child)
             waiting.append((child, *sides))
     return root

@@ -100,20 +100,21 @@ def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
 
 
 def _calls(stages: Sequence[Quantity], unit: Unit) -> Iterator[Evidence]:
-    """Where samples have stages, per sample that was built in the windows: the loop takes others, too, that were built
-    before.
+    """Where samples have stages, of these alone, per sample that was built in the windows: the loop takes others, too,
+    that were built before.
     """
     built = _pair_of_sums([stage.calls for stage in stages if stage.calls and stage.name.startswith("sample::")])
     per = "sample built" if built else f"{unit}"
     moved = []
     for stage in stages:
-        was, now = (stage.calls.before, stage.calls.after) if stage.calls else (None, None)
-        if was and now and built and not stage.name.startswith("sampler::"):
-            was, now = was / built[0], now / built[1]
-        if not stage.calls or not was or not now or abs(now / was - 1) < MOVED:
+        calls = stage.calls
+        if calls is None or not calls.before or not calls.after or (built and not calls.in_sample):
             continue
-        if abs(math.log(now / was)) >= SURE * stage.calls.error:
-            moved.append((abs(stage.calls.change_us or 0.0), stage.name, was, now))
+        was, now = (calls.before / built[0], calls.after / built[1]) if built else (calls.before, calls.after)
+        if abs(now / was - 1) < MOVED:
+            continue
+        if abs(math.log(now / was)) >= SURE * calls.error:
+            moved.append((abs(calls.change_us or 0.0), stage.name, was, now))
     for _, name, was, now in sorted(moved, reverse=True)[:SAID]:
         text = f"{name}: {significant(was)} → {significant(now)} calls per {per}"
         yield number("calls_change", now / was - 1, "ratio", text, stage=name)

@@ -49,7 +49,8 @@ class Interval:
 @dataclass(frozen=True, slots=True)
 class StageCalls:
     """Of a stage: calls per unit, change of its self time per unit (us), and what its change was measured by. `error`:
-    standard error of the logarithm of after / before calls, by how batches differ.
+    standard error of the logarithm of after / before calls, by how batches differ. `in_sample`: the stage runs
+    within samples.
     """
 
     before: float | None
@@ -58,6 +59,7 @@ class StageCalls:
     measure: Literal["cpu", "wall", ""]
     speed_adjusted: bool
     error: float = 0.0
+    in_sample: bool = True
 
 
 @dataclass(frozen=True, slots=True)

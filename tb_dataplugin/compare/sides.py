@@ -111,7 +111,8 @@ def step_blocks(
 @dataclass(frozen=True, slots=True)
 class StageFigures:
     """One stage in one run. `typical` has a figure per measure that the run has. `waited_us`: for a CPU; None where
-    that was not recorded. `counts`: calls in each block of batches.
+    that was not recorded. `counts`: calls in each block of batches. `in_sample`: it
+    runs within samples.
     """
 
     calls: int
@@ -119,6 +120,7 @@ class StageFigures:
     typical: dict[Measure, Figure]
     waited_us: float | None = None
     counts: tuple[int, ...] = ()
+    in_sample: bool = False
 
     @property
     def stretched(self) -> float | None:
@@ -159,7 +161,8 @@ def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
     waited = [row.run_delay_us for row in rows if row.HasField("run_delay_us")]
     waited_us = sum(waited) if len(waited) == len(rows) else None
     counts = tuple(count for row in rows for count in row.block_count)
-    return StageFigures(calls, sum(row.self_us for row in rows), typical, waited_us, counts)
+    in_sample = all(any(name.startswith("sample::") for name in row.path) for row in rows)
+    return StageFigures(calls, sum(row.self_us for row in rows), typical, waited_us, counts, in_sample)
 
 
 def computes(stage: StageFigures, shared: float) -> bool:

@@ -69,6 +69,7 @@ class Side:
     calls: float | None
     per_unit_us: float | None
     calls_error: float
+    in_sample: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,7 @@ def _quantity(
             measure=typical.measure if typical else "",
             speed_adjusted=typical is not None and typical.speed_adjusted,
             error=math.hypot(*(side.calls_error for side in (before, after) if side)),
+            in_sample=all(side.in_sample for side in (before, after) if side),
         ),
     )
 
@@ -195,12 +197,16 @@ def _side(runs: list[dict[str, StageFigures]], counts: list[float | None], name:
     spent = sum(figures.self_us for figures in known)
     units = sum(count for count in counts if count is not None) if None not in counts else None
     error = _relative_error([count for figures in known for count in figures.counts])
-    return Side(spent / calls, calls / units if units else None, spent / units if units else None, error)
+    in_sample = all(figures.in_sample for figures in known)
+    return Side(spent / calls, calls / units if units else None, spent / units if units else None, error, in_sample)
 
 
 def _relative_error(counts: Sequence[int]) -> float:
-    """Of their mean: one batch in which a stage runs a hundred times makes it nearly 1."""
-    return statistics.stdev(counts) / statistics.fmean(counts) / math.sqrt(len(counts)) if len(counts) > 1 else 0.0
+    """Of their mean: one batch in which a stage runs a hundred times makes it nearly 1. A window's edge cuts off a call."""
+    edge = 1 / sum(counts) if counts else 0.0
+    if len(counts) < 2:
+        return edge
+    return math.hypot(edge, statistics.stdev(counts) / statistics.fmean(counts) / math.sqrt(len(counts)))
 
 
 def _most_telling(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
+from pathlib import PurePosixPath
 from typing import Final
 
 from annotate.trace_format import SEPARATOR
+from tb_dataplugin.reader.discovery import STAMP
 from tb_dataplugin.report import report_pb2 as pb
 
 _WAIT = "wait" + SEPARATOR
@@ -21,15 +24,16 @@ def with_replay(capture: pb.Capture, others: Iterable[pb.Capture]) -> pb.Capture
     """`capture`, with `replay_name`, and `replay_mean_us` and `replay_ratio` on its stages, when `others` hold a replay
     of its dataset.
 
-    The last such replay counts. A capture without DataLoader workers is returned unchanged.
+    The nearest such replay counts. A capture without DataLoader workers is returned unchanged.
     """
     replays = [other for other in others if _is_replay_of(capture, other)]
     if capture.mode != "train" or not capture.workers or not replays:
         return capture
-    means = {_key(stage): stage.self_us / stage.count for stage in replays[-1].stages if stage.count}
+    replay = max(reversed(replays), key=lambda other: _nearness(capture.name, other.name))
+    means = {_key(stage): stage.self_us / stage.count for stage in replay.stages if stage.count}
     paired = pb.Capture()
     paired.CopyFrom(capture)
-    paired.replay_name = replays[-1].name
+    paired.replay_name = replay.name
     for stage in paired.stages:
         mean = means.get(_key(stage))
         if mean is not None and stage.count and stage.kind != "wait":
@@ -37,6 +41,18 @@ def with_replay(capture: pb.Capture, others: Iterable[pb.Capture]) -> pb.Capture
             if mean > 0:
                 stage.replay_ratio = stage.self_us / stage.count / mean
     return paired
+
+
+def _nearness(own: str, other: str) -> tuple[int, bool, int]:
+    """Folders in common, whether of one process, and how little time lies between: a program is often changed and
+    recorded anew below one log directory.
+    """
+    paths = PurePosixPath(own), PurePosixPath(other)
+    parts = zip(paths[0].parts, paths[1].parts, strict=False)
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))
+    stamps = [int(found[1]) if (found := STAMP.search(path.name)) else 0 for path in paths]
+    processes = [path.name.partition(".")[0] for path in paths]
+    return shared, processes[0] == processes[1], -abs(stamps[0] - stamps[1])
 
 
 def _is_replay_of(capture: pb.Capture, other: pb.Capture) -> bool:

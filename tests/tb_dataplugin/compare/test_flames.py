@@ -55,6 +55,16 @@ def test_functions_are_joined_where_their_lines_moved() -> None:
     assert flame.names[flame.place[mask]] == "train.py:48"
 
 
+def test_functions_are_joined_where_their_files_lie_in_another_checkout() -> None:
+    moved = pb.Capture()
+    moved.CopyFrom(SLOW)
+    tree = moved.lines.pipeline.tree
+    tree.names[:] = [f"/ci/checkout{name}" if name.endswith(".py") else name for name in tree.names]
+    flame = flames([SLOW], [moved])["pipeline"]
+    assert len(flame.depth) == len(tree.depth)
+    assert list(flame.before) == list(flame.after) and not any(flame.changed)
+
+
 def test_what_one_side_lacks_is_there_with_nothing_on_it() -> None:
     before = pb.Capture()
     before.CopyFrom(SLOW)

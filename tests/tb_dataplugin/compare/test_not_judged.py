@@ -43,6 +43,20 @@ def test_one_sample_with_many_calls_is_no_change_of_calls() -> None:
     assert said(stage(1.0, 2.29, error=0.1)) != []
 
 
+def test_a_stage_that_runs_once_per_batch_is_cut_by_windows_and_not_counted_per_sample() -> None:
+    """Nine whole batches of 156 samples, and one of 14: a copy per step, and a collate per batch."""
+    runs = []
+    for samples, batches in ((156, 9), (14, 1)):
+        rows = [("sample", "Pets", samples), ("collate", "default_collate", batches), ("h2d", "h2d", 10)]
+        stages = [
+            pb.Stage(kind=kind, label=label, path=[f"{kind}::{label}"], count=count, self_us=1)
+            for kind, label, count in rows
+        ]
+        runs.append([Run("run", (pb.Capture(stages=stages, throughput=pb.Throughput(samples=100)),))])
+    compared = compare_stages(runs[0], runs[1], "sample", 0.0)
+    assert not [fact for fact in not_judged(runs[0], runs[1], "sample", compared, ()) if fact.kind == "calls_change"]
+
+
 def test_batches_from_before_a_window_are_no_change_of_calls() -> None:
     """Three of ten batches had been built before the first window: that is its queue, not the program."""
     samples, decode = stage(0.7, 1.0, "sample::Pets"), stage(0.7, 1.0, "decode::PIL.Image")

@@ -32,6 +32,17 @@ def test_the_replay_beside_the_stages_is_named() -> None:
     assert as_report(captures).captures[0].replay_name == "pets-replay"
 
 
+def test_of_several_replays_that_of_the_same_folder_and_process_stands_beside() -> None:
+    replay = training_run().annotated(mode="replay", loaders=[{"dataset": "Pets"}])
+    names = ("one/train/vm_7.1795000000000000009", "one/replay/vm_7.1795000000000000001",
+             "one/replay/vm_8.1795000000000000005", "two/replay/vm_9.1795000000000000010")  # fmt: skip
+    captures = [analyse(built.trace()).capture for built in (live(), replay, replay, replay)]
+    for capture, name in zip(captures, names, strict=True):
+        capture.name = name
+    assert as_report(captures).captures[0].replay_name == names[1]
+    assert as_report([captures[0], *captures[2:]]).captures[0].replay_name == names[2]
+
+
 def test_a_replay_of_another_program_does_not_whose_dataset_is_called_the_same() -> None:
     replay = training_run().annotated(mode="replay", loaders=[{"dataset": "Pets"}])
     for number, name in enumerate(("transform::Mask", "transform::Blur", "read::open")):
