@@ -6,7 +6,6 @@ held but not called (a metric, a loss, a key function of a sampler) makes none.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import partial, wraps
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -21,6 +20,7 @@ from annotate.hooks.transforms import (
     home_of,
     is_proxy,
     is_transform,
+    is_users_own,
     time_attribute,
     time_held_as,
     time_transform,
@@ -68,7 +68,7 @@ class HeldFunction(TimedCallable):
 def time_functions(patches: Patches, ds: object) -> None:
     """Time what a dataset keeps under other names than those of transforms, and what its own methods look up."""
     for name, value in list(getattr(ds, "__dict__", {}).items()):
-        if isinstance(value, _FUNCTIONS) or is_transform(value) or _is_users_own(value, ds):
+        if isinstance(value, _FUNCTIONS) or is_transform(value) or is_users_own(value, ds):
             _time_one(patches, ds, name)
         elif isinstance(value, (list, tuple, dict)) and holds_transforms(value):
             time_held_as(patches, ds, name)
@@ -102,7 +102,7 @@ def _time_users_own(patches: Patches, value: object) -> None:
         for step in steps:
             if is_transform(step):
                 time_transform(patches, step)
-            elif _is_users_own(step, value):
+            elif is_users_own(step, value):
                 _time_users_own(patches, step)
 
 
@@ -115,17 +115,6 @@ def _stand_in(function: Method, kind: StageKind) -> HeldFunction:
 def _kind_of(name: str, function: Method) -> StageKind:
     words = f"{name} {callable_label(function)}".lower()
     return next((kind for word, kind in _KINDS.items() if word in words), "transform")
-
-
-def _is_users_own(value: object, ds: object) -> bool:
-    """A callable object whose class is of the dataset's own package, and is no module of torch."""
-    if not callable(value) or isinstance(value, type) or is_proxy(value):
-        return False
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(value, torch.nn.Module):
-        return False
-    call = own_method(type(value), "__call__")
-    return call is not None and call[0].__module__.partition(".")[0] == type(ds).__module__.partition(".")[0]
 
 
 def _used_in(ds: object) -> Iterator[object]:

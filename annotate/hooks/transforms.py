@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, MutableSequence
 from contextlib import suppress
 from functools import partial
@@ -140,7 +141,9 @@ def time_held(patches: Patches, holder: object) -> None:
 
 
 def _time_under_other_names(patches: Patches, transform: object) -> None:
-    """Time the transforms of known libraries that one of the user's own keeps under names of its own."""
+    """Time the transforms of known libraries that one of the user's own keeps under names of its own, and lists of the
+    user's own: the steps of a pipeline.
+    """
     if is_transform(transform) or "_modules" in getattr(transform, "__dict__", {}):
         return
     for name, value in list(getattr(transform, "__dict__", {}).items()):
@@ -151,6 +154,21 @@ def _time_under_other_names(patches: Patches, transform: object) -> None:
             patches.watch(transform, name, time_held_as)
         elif isinstance(value, (list, tuple, dict)) and holds_transforms(value):
             time_held_as(patches, transform, name)
+        elif isinstance(value, (list, tuple)) and len(value) <= MOST_IN_A_LIST and all(map(callable, value)):
+            for step in value:
+                if is_users_own(step, transform):
+                    time_transform(patches, step)
+
+
+def is_users_own(value: object, holder: object) -> bool:
+    """A callable object whose class is of the holder's own package, and is no module of torch."""
+    if not callable(value) or isinstance(value, type) or is_proxy(value):
+        return False
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.nn.Module):
+        return False
+    call = own_method(type(value), "__call__")
+    return call is not None and call[0].__module__.partition(".")[0] == type(holder).__module__.partition(".")[0]
 
 
 def holds_transforms(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> bool:

@@ -92,7 +92,8 @@ def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
     starts = any(apart.starts_us for side in sides for apart in side)
     pauses = any(apart.pauses for side in sides for apart in side)
     names = ["starts of epochs"] * starts + ["waits for another DataLoader"] * others + ["garbage collection"] * pauses
-    times = f"{duration(left[0])} of the windows before, {duration(left[1])} after"
+    sides_of = zip(left, ("before", "after"), strict=True)
+    times = listed([f"{duration(us)} of the windows {when}" for us, when in sides_of if us])
     share = max(part / wait for part, wait in zip(left, whole, strict=True) if wait)
     sampled = any(capture.lines.samples for runs in (before, after) for run in runs for capture in run.captures)
     begun = starts and any(loader.num_workers for side in loaders for loader in side)

@@ -154,7 +154,7 @@ def _reasons(compared: Compared, total: Quantity) -> list[str]:
     """What went the same way as the time; what came and went."""
     slower = total.outcome == "slower"
     alike = [one for one in _noteworthy(compared) if (one.outcome in MORE) == slower or one.outcome in COME_AND_GONE]
-    causes = [*map(clause, alike)] or _of_lines(compared.own_lines, slower)
+    causes = [*map(clause, alike)] or _of_lines(_beyond_waiting(compared), slower)
     if not causes:
         return ["no stage explains it" if compared.settings else "no stage and no setting explains it"]
     return causes
@@ -313,7 +313,7 @@ def _part_evidence(compared: Compared) -> list[Evidence]:
 
 def _line_evidence(compared: Compared) -> list[Evidence]:
     unit = compared.unit
-    return [time("own_line", line.change_us, line.text(unit), whole=unit) for line in compared.own_lines]
+    return [time("own_line", line.change_us, line.text(unit), whole=unit) for line in _beyond_waiting(compared)]
 
 
 def _setting_evidence(settings: Sequence[SettingChange]) -> list[Evidence]:

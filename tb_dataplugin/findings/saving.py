@@ -224,13 +224,14 @@ def saved_on_the_way(signals: Signals, transfer: StageWait, remains_us: float) -
     saved = max(0.0, most - remains_us)
     left = 1 - saved / most if most else 1.0
     foreseen = _foreseen(signals, Change(stages=((TRANSFER, left),)), saved, cost)
-    saved *= foreseen.ratio
     if workers is None or is_own:
-        return Saving(saved, foreseen.why)
+        return Saving(saved * foreseen.ratio, foreseen.why)
+    saved = min(saved * foreseen.ratio, most)
     steps = signals.step_count or 0
-    waited, goes = (duration(part / (steps or 1)) for part in (signals.on_way_us, saved))
+    waited, goes = (duration(part / (steps or 1)) for part in (max(on_way, saved), saved))
     text = (
         f"the training thread waits {waited}{' per step' if steps else ''} for finished batches on their way, of which "
-        f"{goes} can go: the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
+        f"{'all' if goes == waited else goes} can go: "
+        f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     )
     return Saving(saved, (time(GAIN_BOUND, saved, text), *foreseen.why))

@@ -67,6 +67,18 @@ class Pairs:
         return x
 
 
+class Steps:
+    """A Compose of the user's, which calls its list what it likes."""
+
+    def __init__(self, *steps: Any) -> None:
+        self.steps = list(steps)
+
+    def __call__(self, x: Any) -> Any:
+        for step in self.steps:
+            x = step(x)
+        return x
+
+
 class FlipBoth:
     def __call__(self, x: Any, target: Any) -> Any:
         return x.flip(-1), -target
@@ -174,6 +186,10 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     "steps of a user's object of any name": (
         lambda: Held(lambda self, x: self._both(x, 1), _both=Pairs([FlipBoth(), FlipBoth()])),
         [("transform::Pairs", ["transform::FlipBoth"] * 2)],
+    ),
+    "steps of a user's transform of any name": (
+        lambda: Held(lambda self, x: self.transform(x), transform=Steps(Brighten(), flip, Brighten())),
+        [("transform::Steps", ["transform::Brighten"] * 2)],
     ),
     "children of a user's module": (
         lambda: Held(lambda self, x: self.transform(x), transform=Pipeline()),

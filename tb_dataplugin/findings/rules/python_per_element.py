@@ -20,6 +20,7 @@ NUMBERS: Final = (
 _OVER_TOKENS: Final = re.compile(
     r"\b(?:\w*vocab\w*|\w*tok(?:en)?s?|words?|text|sentence|stoi)\b|\.(?:split|encode)\(|\bord\("
 )
+_OVER_PIXELS: Final = re.compile(r"\b\w*(?:pixel|pix|image|img|rgb|mask|width|height)\w*|\bpx\b", re.IGNORECASE)
 _OVER_NUMBERS: Final = re.compile(r"\b(?:float|int)\(")
 
 
@@ -28,21 +29,27 @@ def check(signals: Signals) -> Finding | None:
     found = costly(signals, "elements")
     if found is None:
         return None
-    is_list, loops = " for " in found.source, "a loop" if found.lines == 1 else "loops"
+    loops = "a loop" if found.lines == 1 else "loops"
     return finding_about(
         signals,
         found,
-        what=f"is {loops} in Python over {'the elements of a list' if is_list else 'pixels'}",
+        what=f"is {loops} in Python over {_elements(found.source)}",
         advice="Process all of them at once with numpy or torch, or prepare the result once and store it: one "
         "iteration of a Python loop takes as long as some hundred additions in an array.",
-        code=_example(found.source, is_list=is_list).format(place=found.place),
+        code=_example(found.source).format(place=found.place),
     )
 
 
-def _example(source: str, *, is_list: bool) -> str:
+def _elements(source: str) -> str:
+    if " for " in source:
+        return "the elements of a list"
+    return "pixels" if _OVER_PIXELS.search(source) else "single elements"
+
+
+def _example(source: str) -> str:
     """ "" where the line does not say what its elements are."""
-    if not is_list:
-        return PIXELS
+    if " for " not in source:
+        return PIXELS if _OVER_PIXELS.search(source) else ""
     if _OVER_TOKENS.search(source):
         return TOKENS
     return NUMBERS if _OVER_NUMBERS.search(source) else ""

@@ -77,7 +77,10 @@ def test_data_wait_that_no_time_has_is_said_below_the_sentence_where_it_is_much(
 
     assert not left_out([Run("run", (pb.Capture(),))], [Run("run", (pb.Capture(),))]).text
     left = left_out([of(1000)], [of(1000)])
-    assert left.in_graph == "Only this graph has starts of epochs, 300 µs of the windows before, 300 µs after."
+    assert (
+        left.in_graph
+        == "Only this graph has starts of epochs, 300 µs of the windows before and 300 µs of the windows after."
+    )
     assert left._replace(begun=True).in_graph.endswith(", with the imports of DataLoader workers that begin then.")
     assert not left_out([of(10_000)], [of(10_000)]).in_graph
     assert not left_out([Run("run", (pb.Capture(),))], [Run("run", (pb.Capture(),))]).in_graph

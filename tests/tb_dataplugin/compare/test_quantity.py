@@ -260,7 +260,9 @@ def test_a_line_that_is_gone_makes_a_change_likely_and_one_that_waiting_may_have
     gone, moved = OwnLine("`int(token)`", 242.0, 0.0, False), OwnLine("`loss.backward()`", 300.0, 200.0, False)
     said = judge(of_step((0.5, 0.5), total, lines=(moved, gone))).sentence
     assert said.startswith("Likely faster, not certain: ") and "`int(token)` takes 242 µs less" in said
-    assert judge(of_step((0.5, 0.5), total, lines=(moved,))).sentence.startswith("Not certain: ")
+    doubtful = judge(of_step((0.5, 0.5), total, lines=(moved,)))
+    assert doubtful.sentence.startswith("Not certain: ")
+    assert not [fact for fact in doubtful.evidence if fact.kind == "own_line"], "it stands below as if it were certain"
 
 
 def test_what_needs_repeated_runs_has_no_change() -> None:

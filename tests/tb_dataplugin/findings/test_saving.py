@@ -8,11 +8,12 @@ import pytest
 
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
+from tb_dataplugin.findings import saving
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.foresight import Foresight, Promise
 from tb_dataplugin.findings.saving import saved_without, until_workers_limit
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_signals import StageCalls
+from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.whatif import Change
 from tb_dataplugin.words import GAIN_BOUND
@@ -76,6 +77,16 @@ def test_workers_without_work_would_have_batches_there_before_they_are_asked_for
     assert saving.us == pytest.approx(0.95 * wait)
     assert "would be ahead" in saving.why[0].text
     assert saved_without(starved, sampler, 0.9 * wait).us == pytest.approx(wait)  # no more than all of it
+
+
+def test_no_more_than_the_time_on_the_way_can_go(signals: Signals, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`whatif` expects three times as much of it."""
+    wait = signals.wait_cost_us or 0.0
+    monkeypatch.setattr(saving, "_foreseen", lambda *_: saving._Foreseen(3.0))
+    spare = busy(replace(signals, on_way_us=0.5 * wait), 0.1)
+    found = saving.saved_on_the_way(spare, StageWait("transfer", None, 0.2 * wait, 0.2 * wait, 0.2), 0.1 * wait)
+    assert found.us == pytest.approx(0.5 * wait)
+    assert ", of which all can go" in found.why[0].text
 
 
 def test_a_window_that_lived_on_batches_from_before_says_what_each_step_needs_in_the_long_run(signals: Signals) -> None:
