@@ -35,6 +35,9 @@ GENERAL_KINDS: Final = frozenset({"wait", "sampler", "wrapper", "transfer", "h2d
 GENERAL_DATASETS: Final = ("TensorDataset", "ConcatDataset", "ChainDataset", "StackDataset", "Subset")
 """Classes of torch's own, which unlike programs have in common."""
 
+CONTAINERS: Final = frozenset({"transform::Compose", "transform::Sequential"})
+"""Stages that hold others, whatever these do."""
+
 Names = frozenset[str]
 
 
@@ -145,7 +148,8 @@ def _opinions(sides: Sequence[Sequence[pb.Capture]]) -> Iterator[str]:
 
 
 def _stages(capture: pb.Capture) -> Iterator[str]:
-    return (f"{stage.kind}::{stage.label}" for stage in capture.stages if stage.kind not in GENERAL_KINDS)
+    names = (f"{stage.kind}::{stage.label}" for stage in capture.stages if stage.kind not in GENERAL_KINDS)
+    return (name for name in names if name not in CONTAINERS)
 
 
 def _common(sides: Sequence[Names]) -> tuple[int, int]:

@@ -202,7 +202,7 @@ def _side(runs: list[dict[str, StageFigures]], counts: list[float | None], name:
 
 
 def _relative_error(counts: Sequence[int]) -> float:
-    """Of their mean: one batch in which a stage runs a hundred times makes it nearly 1. A window's edge cuts off a call."""
+    """Of their mean: one batch with a hundred calls makes it nearly 1. A window cuts off a call at its edge."""
     edge = 1 / sum(counts) if counts else 0.0
     if len(counts) < 2:
         return edge

@@ -59,6 +59,13 @@ def test_small_models_with_most_operators_in_common_are_told_apart_by_their_data
     assert not are_same_program(spectra, photos)
 
 
+def test_a_pipeline_of_transforms_in_both_makes_no_one_program() -> None:
+    clips = with_sample(program([*SMALL, "aten::flatten"], ["Compose", "MelBank"], "Clips"))
+    photos = with_sample(program([*SMALL, "aten::conv2d"], ["Compose", "Crop"], "Photos"))
+    assert why(clips, photos) == "different programs (datasets Clips and Photos, no stage in common)"
+    assert not are_same_program(clips, photos)
+
+
 def test_a_capture_without_a_dataloader_is_not_suggested_beside_one_with() -> None:
     assert are_same_program(program(MODEL), program(MODEL))
     assert not are_same_program(program(MODEL), program(MODEL, [], "Shards"))
