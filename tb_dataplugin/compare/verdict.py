@@ -312,8 +312,16 @@ def _part_evidence(compared: Compared) -> list[Evidence]:
 
 
 def _line_evidence(compared: Compared) -> list[Evidence]:
-    unit = compared.unit
-    return [time("own_line", line.change_us, line.text(unit), whole=unit) for line in _beyond_waiting(compared)]
+    unit, doubt, lines = compared.unit, _doubt_of_lines(compared.parts), _beyond_waiting(compared)
+    return [time("own_line", line.change_us, line.text(unit) + doubt, whole=unit) for line in lines]
+
+
+def _doubt_of_lines(parts: Sequence[Quantity]) -> str:
+    """A line is judged by its stack samples alone; how far runs differ only the whole shows that it is part of."""
+    rest = next((part for part in parts if part.name == "rest"), None)
+    if rest is None or rest.outcome != "not_significant":
+        return ""
+    return f", but the rest of the step as a whole did not change significantly ({with_interval(rest)})"
 
 
 def _setting_evidence(settings: Sequence[SettingChange]) -> list[Evidence]:

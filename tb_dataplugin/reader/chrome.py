@@ -24,7 +24,7 @@ _EVENTS = re.compile(rb'traceEvents"\s*:\s*\[')
 _ANOTHER_EVENT = re.compile(rb"\s*,\s*" + EVENT.pattern)
 
 WAIT_OR_RECAPTURE = "if a job is still writing it, wait; if the job was killed, capture again"
-NAME_A_TRACE = "name a trace written by torch.profiler or annotate"
+CHOOSE_A_TRACE = "choose a trace written by torch.profiler or annotate"
 
 _OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive",
@@ -63,10 +63,10 @@ class ChromeReader:
             raise UnreadableTrace(self._path, "it is empty", remedy)
         if start.startswith(tuple(_OTHER_FORMATS)):
             format_name = next(name for magic, name in _OTHER_FORMATS.items() if start.startswith(magic))
-            remedy = "save it as UTF-8" if "UTF" in format_name else "unpack it and name what was in it"
+            remedy = "save it as UTF-8" if "UTF" in format_name else "unpack it and choose what was in it"
             raise UnreadableTrace(self._path, f"it is {format_name}", remedy)
         if first not in (b"[", b"{"):
-            raise UnreadableTrace(self._path, "it is not JSON", NAME_A_TRACE)
+            raise UnreadableTrace(self._path, "it is not JSON", CHOOSE_A_TRACE)
         stream.at += 1
         try:
             yield from self._bare_list() if first == b"[" else self._object()
@@ -183,7 +183,7 @@ class ChromeReader:
     def _no_events(self) -> None:
         if self._diagnostics.has("truncated") and not self._diagnostics.has("bad_member"):
             raise UnreadableTrace(self._path, "it is truncated before its events", WAIT_OR_RECAPTURE)
-        raise UnreadableTrace(self._path, "it has no `traceEvents`", NAME_A_TRACE)
+        raise UnreadableTrace(self._path, "it has no `traceEvents`", CHOOSE_A_TRACE)
 
     def _elements(self) -> Iterator[Window]:
         """The list of events, from after its opening bracket to after its closing bracket."""

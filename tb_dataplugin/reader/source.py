@@ -76,7 +76,7 @@ def _unzipped(file: BinaryIO, head: bytes, path: Path, diagnostics: DiagnosticsC
         at += len(data) - len(rest)
         if given > BOMB_BYTES and given > BOMB_RATIO * at:
             reason = f"it unzips to more than {BOMB_RATIO} times its size, which no trace does"
-            raise UnreadableTrace(path, reason, "unzip it yourself if it really is one, and name the unzipped file")
+            raise UnreadableTrace(path, reason, "unzip it yourself if it really is one, and choose the unzipped file")
         if block:
             yield block
         data = rest or file.read(READ_BYTES)

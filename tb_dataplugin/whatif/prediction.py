@@ -253,8 +253,8 @@ def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
         return ()  # where the loop has all CPUs to itself, what it predicts counts
     return (
         f"*: no CPU is free: what runs already would keep {demand:.2g} CPUs busy ({others:.2g} of them for other "
-        f"threads and programs), and there are {loop.cpus:g}. More DataLoader workers gain only what that loses; do "
-        "not count on it.",
+        f"threads and programs), and there are {loop.cpus:g}. More DataLoader workers would mostly take CPU time "
+        "from what already runs.",
     )
 
 

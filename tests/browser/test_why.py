@@ -66,8 +66,10 @@ def test_causes_have_the_colours_of_their_tokens(tab: Tab, host: Host, theme: st
 def test_the_steps_show_every_cause_and_the_teeth_of_the_workers(tab: Tab, host: Host) -> None:
     report = host.reports[SAWTOOTH]
     tab.open(SAWTOOTH, "overview")
-    assert tab.find("sawtooth").inner_text(timeout=TIMEOUT_MS) == report["steps"]["sawtooth"]["sentence"]
+    assert tab.find("sawtooth").inner_text(timeout=TIMEOUT_MS).strip() == report["steps"]["sawtooth"]["sentence"]
     assert report["steps"]["sawtooth"]["period"] == 4
+    height = tab.find("sawtooth").evaluate("(line) => line.clientHeight")
+    assert height < 30, "its point stands in the line"
     assert tab.frame.locator(".wait-point.tooth:not(.tooth-key *)").count() == len(report["steps"]["sawtooth"]["steps"])
     tab.frame.get_by_text("Steps as a table").click()
     tab.find("step-row").nth(len(report["steps"]["items"]) - 1).wait_for(timeout=TIMEOUT_MS)

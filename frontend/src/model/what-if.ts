@@ -1,5 +1,7 @@
 // A change that is asked for, as a link and the route's query have it. Pure.
 
+import type { Stage } from "../contract/report";
+
 export type Asked = {
   readonly workers: string;
   readonly prefetch: string;
@@ -117,4 +119,22 @@ function areWorkers(text: string): boolean {
 function isWhole(text: string, least: number, most = 64): boolean {
   const number = Number(text);
   return text === "" || (/^\d+$/.test(text) && number >= least && number <= most);
+}
+
+/** Names of stages, first those that the data wait is of: what other stages are called by seldom has any of it. */
+export function stagesToChange(stages: readonly Stage[]): string[] {
+  const sums = new Map<string, { waitUs: number; selfUs: number }>();
+  for (const { path, blame_us = 0, self_us } of stages) {
+    const name = path.at(-1);
+    if (name === undefined || name.startsWith("wait::")) continue;
+    const { waitUs, selfUs } = sums.get(name) ?? { waitUs: 0, selfUs: 0 };
+    sums.set(name, { waitUs: waitUs + blame_us, selfUs: selfUs + self_us });
+  }
+  const sorted = [...sums].sort(([, a], [, b]) => b.waitUs - a.waitUs || b.selfUs - a.selfUs);
+  return sorted.map(([name]) => name);
+}
+
+/** Of a stage that calls all others only its own code is predicted to change (docs/whatif.md). */
+export function callsOthers(stage: string): boolean {
+  return ["sample::", "wrapper::"].some((kind) => stage.startsWith(kind));
 }

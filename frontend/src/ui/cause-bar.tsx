@@ -97,7 +97,7 @@ function CauseItem({ part, unit, wholeUs, device, pressed, choose }: ItemProps) 
 /** Launched in time, and yet the device was idle: not the host's fault. */
 function queuedWords({ cause }: CausePart, { idle_queued_us: queued }: Device): string {
   if (cause !== "launch" || queued === undefined || queued === 0) return "";
-  return ` ${formatDuration(queued)} of it is launched but not started: before the gap began; the rest was launched late.`;
+  return ` For ${formatDuration(queued)} of it what runs next had been launched before the gap began, and had not started; for the rest it was launched late.`;
 }
 
 type NumbersProps = {

@@ -15,7 +15,9 @@ export function Explained({ text, children }: { text: string; children: Componen
   );
 }
 
-type Shown = { readonly text: string; readonly x: number; readonly y: number };
+/** `aboveY`: see `Tooltip`. */
+type Place = { readonly x: number; readonly y: number; readonly aboveY?: number };
+type Shown = { readonly text: string; readonly place: Place };
 
 const HOVER_MS = 300;
 
@@ -30,7 +32,7 @@ export function Explanations() {
   }, []);
   if (shown.value === null) return null;
   return (
-    <Tooltip x={shown.value.x} y={shown.value.y}>
+    <Tooltip {...shown.value.place}>
       {shown.value.text.split("\n").map((line) => (
         <p key={line}>
           <Prose text={line} />
@@ -69,7 +71,7 @@ class Shower {
     if (event.pointerType !== "mouse" || this.isOpenAround(event.target, element)) return;
     this.hide();
     if (element === null) return;
-    this.timer = window.setTimeout(() => this.open(element, event.clientX, event.clientY), HOVER_MS);
+    this.timer = window.setTimeout(() => this.open(element, { x: event.clientX, y: event.clientY }), HOVER_MS);
   };
 
   /** Only where the keyboard led there: a click has shown it already. */
@@ -77,15 +79,15 @@ class Shower {
     const element = titledAround(event.target);
     if (element === null || !(event.target as Element).matches(":focus-visible")) return;
     const { left } = element.getBoundingClientRect();
-    const { bottom } = (element.closest(".number") ?? element).getBoundingClientRect();
-    this.open(element, left - 14, bottom - 8);
+    const { top, bottom } = (element.closest(".number") ?? element).getBoundingClientRect();
+    this.open(element, { x: left - 14, y: bottom - 8, aboveY: top + 8 });
   };
 
   private readonly onClick = (event: MouseEvent): void => {
     const element = titledAround(event.target);
     if (this.element?.contains(event.target as Node) === true) return;
     this.hide();
-    if (element !== null && isWordOnly(event.target)) this.open(element, event.clientX, event.clientY);
+    if (element !== null && isWordOnly(event.target)) this.open(element, { x: event.clientX, y: event.clientY });
   };
 
   private readonly onKey = (event: KeyboardEvent): void => {
@@ -98,14 +100,14 @@ class Shower {
     return open?.contains(target as Node) === true && (element === null || !open.contains(element));
   }
 
-  private open(element: HTMLElement, x: number, y: number): void {
+  private open(element: HTMLElement, place: Place): void {
     this.hide();
     if (!element.isConnected || element.title === "") return;
     this.element = element;
     this.title = element.title;
     element.setAttribute("aria-description", this.title);
     element.removeAttribute("title");
-    this.show({ text: this.title, x, y });
+    this.show({ text: this.title, place });
   }
 
   private readonly hide = (): void => {

@@ -5,10 +5,16 @@ import { useEffect } from "preact/hooks";
 const OFFSET_PX = 14;
 const WIDTH_PX = 320;
 
-type Props = { readonly x: number; readonly y: number; readonly children: ComponentChildren };
+type Props = {
+  readonly x: number;
+  readonly y: number;
+  /** In place of `y` where there is room above only: what is explained lies between the two. */
+  readonly aboveY?: number;
+  readonly children: ComponentChildren;
+};
 
 /** Follows the pointer, on the side where there is room. What it explains scrolls away under it: then it goes until the next move. */
-export function Tooltip({ x, y, children }: Props) {
+export function Tooltip({ x, y, aboveY = y, children }: Props) {
   const left = useSignal("");
   const place = `${x} ${y}`;
   useEffect(() => {
@@ -24,7 +30,7 @@ export function Tooltip({ x, y, children }: Props) {
     left: flip ? "auto" : `${x + OFFSET_PX}px`,
     right: flip ? `${window.innerWidth - x + OFFSET_PX}px` : "auto",
     ...(y > window.innerHeight - 140
-      ? { bottom: `${window.innerHeight - y + OFFSET_PX}px` }
+      ? { bottom: `${window.innerHeight - aboveY + OFFSET_PX}px` }
       : { top: `${y + OFFSET_PX}px` }),
   };
   return (

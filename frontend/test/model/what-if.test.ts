@@ -2,14 +2,30 @@ import { expect, it } from "vitest";
 import { decodeWhatIf } from "../../src/data/what-if";
 import {
   askedIn,
+  callsOthers,
   changesIn,
   NOTHING_ASKED,
   nameOfChange,
   problemOf,
+  stagesToChange,
   withChange,
   writtenChange,
   writtenChanges,
 } from "../../src/model/what-if";
+import { stage } from "../build";
+
+it("offers first the stages that the data wait is of, and says which ones change by their own code alone", () => {
+  const names = stagesToChange([
+    stage(["wait::DataLoader"], { blame_us: 9 }),
+    stage(["sample::Pets"], { blame_us: 1, self_us: 9 }),
+    stage(["sample::Pets", "transform::Flip"], { self_us: 2 }),
+    stage(["sample::Pets", "decode::JPEG"], { blame_us: 3 }),
+    stage(["sample::Pets", "transform::Flip", "transform::Crop"], { self_us: 4 }),
+    stage(["sample::Pets", "transform::Mix", "decode::JPEG"], { blame_us: 2 }),
+  ]);
+  expect(names).toEqual(["decode::JPEG", "sample::Pets", "transform::Crop", "transform::Flip"]);
+  expect(names.filter(callsOthers)).toEqual(["sample::Pets"]);
+});
 
 it("writes a change as the route takes it, and reads it back from a link", () => {
   const asked = { ...NOTHING_ASKED, workers: "4", order: "off", stage: "transform::A=B", factor: "0.25" } as const;

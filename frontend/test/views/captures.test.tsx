@@ -2,7 +2,6 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CaptureRows } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
-import { formatDuration } from "../../src/model/format";
 import { captureId, captureRows, chosenRun, view } from "../../src/state/atoms";
 import { readTable } from "../../src/ui/table-reader";
 import { all, choose, click, find, open, plain } from "../page";
@@ -162,9 +161,9 @@ it("draws the mean step as well: a share may stay where all becomes faster", () 
   expect(choices.map((choice) => choice.textContent)).toEqual(["share of the window", "mean step"]);
   click(choices[1]);
   expect([...find("trend").querySelectorAll("text")].map((label) => plain(label.textContent))).toEqual([
-    plain(formatDuration(0)),
+    "0 ms",
     "500 ms",
-    "1.00 s",
+    "1,000 ms",
   ]);
   expect(find("trend").getAttribute("aria-label")).toContain("Mean step");
 });

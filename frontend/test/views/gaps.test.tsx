@@ -36,7 +36,12 @@ const gaps = [
   }),
   gap({ start_us: 60, duration_us: 10, cause: "launch", idle_by_cause_us: { launch: 10 } }),
 ];
-const idle = device({ gaps, idle_by_cause_us: { data_wait: 25, launch: 15 }, sentence: "Device 0 was idle." });
+const idle = device({
+  gaps,
+  idle_by_cause_us: { data_wait: 25, launch: 15 },
+  idle_queued_us: 5,
+  sentence: "Device 0 was idle.",
+});
 
 it("says in the report's words how idle the device was, and lists the largest gaps with exact values", () => {
   open({ devices: [idle] }, "gaps");
@@ -133,6 +138,7 @@ it("opens the chain's batch among those of the DataLoader workers", () => {
 it("filters gaps by cause, and shows all again at a second click", () => {
   open({ devices: [idle] }, "gaps");
   const launch = () => all("cause-filter").find((button) => button.dataset.cause === "launch");
+  expect(launch()?.title).toContain("had been launched before the gap began, and had not started");
   click(launch());
   expect(all("gap-row").map((row) => row.dataset.cause)).toEqual(["launch"]);
   expect(find("gap-detail").dataset.startUs).toBe("60");

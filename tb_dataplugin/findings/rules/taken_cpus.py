@@ -20,6 +20,12 @@ from tb_dataplugin.units import duration, percent
 ALL_THEIRS: Final = 0.9
 """Share of that CPU time from which nothing is said of others: counters do not agree to a tenth."""
 
+LESS_WORK: Final = (
+    "Batches come in time, at the step's expense. Do less work per sample, keep its results, or move it to the device."
+)
+
+FEWER_WORKERS: Final = " Fewer DataLoader workers leave more CPU time to the step, but it may then wait for data."
+
 
 @rule(title="CPUs taken from the training step", about="host", workers=True)
 def check(signals: Signals) -> Finding | None:
@@ -37,8 +43,7 @@ def check(signals: Signals) -> Finding | None:
         severity=severity(signals, gain, otherwise_us=0.0) if signals.is_input_bound(HEALTHY) else "low",
         title=f"{who_holds(taken)} hold the CPUs that the training step waits for, "
         f"{percent(taken.delayed)} of its time",
-        advice="Batches come in time, at the step's expense. Do less work per sample, keep its results, or move it to "
-        "the device. Fewer DataLoader workers leave more CPU time to the step, but it may then wait for data.",
+        advice=LESS_WORK + (FEWER_WORKERS if (signals.num_workers or 0) > 1 else ""),
         stage=name,
         evidence=(
             share("step_waits_for_cpu", taken.delayed, "time outside the data wait", delayed_text(signals, taken)),

@@ -40,7 +40,7 @@ BUILDING: Final = 0.5
 
 CROWDED: Final = (
     "No CPU is free: the threads that send and receive a batch wait for one. "
-    "Leave them one ({}, a machine that is not shared), and measure again."
+    "Leave one free for them ({}), and measure again."
 )
 
 RECORDED: Final = (
@@ -105,11 +105,16 @@ def _why_light(signals: Signals, no_cpu: bool | None) -> str:
     if signals.recorder is not None and signals.recorder.crowds:
         return RECORDED.format(percent(signals.recorder.used))
     if no_cpu:
-        # without a device torch's threads are what makes the step
-        fewer = "fewer DataLoader workers or threads of torch" if signals.has_device else "fewer DataLoader workers"
-        return CROWDED.format(fewer)
+        return CROWDED.format(_ways_to_a_free_cpu(signals))
     workers = signals.workers
     return LOCKED if workers is None or workers.busy >= BUILDING else OBJECTS
+
+
+def _ways_to_a_free_cpu(signals: Signals) -> str:
+    """None is not fewer DataLoader workers, and without a device torch's threads are what makes the step."""
+    fewer = {"DataLoader workers": (signals.num_workers or 0) > 1, "threads of torch": signals.has_device}
+    named = " or ".join(name for name, may_be in fewer.items() if may_be)
+    return f"fewer {named}, a machine that is not shared" if named else "a machine that is not shared"
 
 
 def _evidence(signals: Signals, wait: StageWait, size: float | None) -> tuple[Evidence, ...]:

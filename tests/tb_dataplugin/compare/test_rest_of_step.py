@@ -69,6 +69,19 @@ def test_a_line_that_is_gone_is_said_beside_too_few_samples_too() -> None:
     assert back.outcome == "slower" and len(said(back, "own_line")) >= 1
 
 
+def test_a_line_that_runs_may_differ_by_as_much_is_doubted() -> None:
+    def run(step_us: int, logged: int, name: str) -> Capture:
+        stacks = [*[LOG] * logged, *[STEP] * (10 - logged)] * STEPS
+        return capture(step_us, stacks, [RUNNING] * len(stacks), name)
+
+    before = [run(step_us, 8, f"before_{step_us}.1") for step_us in (3000, 4000, 5000, 6000)]
+    after = [run(step_us, 3, f"after_{step_us}.1") for step_us in (2500, 3500, 4500, 5500)]
+    found = compare(before, after)
+    assert next(part for part in found.parts if part.name == "rest").outcome == "not_significant"
+    texts = said(found, "own_line")
+    assert texts and all(" per step, but the rest of the step as a whole did not change" in text for text in texts)
+
+
 def test_the_same_program_has_no_line_that_changed() -> None:
     again = images_are_logged()
     again.name = again.file = "run_2.1"

@@ -478,6 +478,7 @@ def test_what_is_no_trace_gets_one_line(read: Reads, tmp_path: Path, content: by
     message = str(caught.value)
     assert reason in message
     assert str(tmp_path) in message and "\n" not in message
+    assert " name " not in message, "on the page nobody names a file"
 
 
 def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:

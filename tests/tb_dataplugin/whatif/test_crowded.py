@@ -38,7 +38,8 @@ def loop(other_cpus: float) -> Loop:
 
 def test_more_workers_on_cpus_that_others_have_are_said_to_be_uncertain() -> None:
     more, fewer = (predict(loop(other_cpus=2.0), Change(workers=number)) for number in (4, 1))
-    assert "what runs already would keep" in more.notes[0] and more.crowded and not fewer.notes
+    assert more.notes[0].endswith("would mostly take CPU time from what already runs.")
+    assert more.crowded and not fewer.notes
     assert more.step_us.high >= 1.19 * more.step_us.value
 
 

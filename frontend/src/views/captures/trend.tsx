@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { CaptureRow } from "../../contract/report";
-import { formatCount, formatDuration, formatPercent, plural } from "../../model/format";
+import { chooseTimeUnit, formatCount, formatDuration, formatPercent, onAxis, plural } from "../../model/format";
 import type { Course } from "../../model/rows";
 import { niceStep } from "../../model/time-scale";
 import { selectCapture, selectView } from "../../state/actions";
@@ -10,7 +10,8 @@ import { Prose } from "../../ui/prose";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
 
-const LEFT_PX = 48;
+/** Room for "5,000 ms". */
+const LEFT_PX = 64;
 const RIGHT_PX = 8;
 const TOP_PX = 8;
 const PLOT_PX = 120;
@@ -30,7 +31,7 @@ type Measure = {
   /** At the upper edge, given the largest value. */
   readonly topOf: (largest: number) => number;
   readonly text: (value: number) => string;
-  readonly axisText: (value: number) => string;
+  readonly axisText: (value: number, top: number) => string;
 };
 
 /** The data wait looks as it does above the steps of a capture. */
@@ -50,7 +51,10 @@ const STEP: Measure = {
   lines: [{ label: "mean step", stroke: "main", of: (row) => row.step_us }],
   topOf: (largest) => 2 * niceStep(largest, 2),
   text: formatDuration,
-  axisText: formatDuration,
+  axisText: (us, top) => {
+    const unit = chooseTimeUnit([top]);
+    return `${onAxis(us, top / 2, unit)} ${unit}`;
+  },
 };
 
 type Props = { readonly run: string; readonly course: Course };
@@ -94,7 +98,12 @@ export function Trend({ run, course }: Props) {
         role="img"
         data-testid="trend"
         aria-label={`${measure === STEP ? "Mean step" : "Device idle and data wait"} of ${plural(rows.length, "capture")}; the table below has the numbers`}>
-        <Axis endPx={LEFT_PX + plotPx} yOf={yOf} values={[0, top / 2, top]} text={measure.axisText} />
+        <Axis
+          endPx={LEFT_PX + plotPx}
+          yOf={yOf}
+          values={[0, top / 2, top]}
+          text={(value) => measure.axisText(value, top)}
+        />
         {lines.map((line) => (
           <LineOf key={line.label} line={line} rows={rows} xOf={xOf} yOf={yOf} dots={slotPx >= 6} />
         ))}

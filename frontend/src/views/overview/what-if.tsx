@@ -3,7 +3,16 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Capture } from "../../contract/report";
 import { source } from "../../data/source";
 import { formatPercent } from "../../model/format";
-import { type Asked, askedIn, NOTHING_ASKED, nameOfChange, problemOf, writtenChange } from "../../model/what-if";
+import {
+  type Asked,
+  askedIn,
+  callsOthers,
+  NOTHING_ASKED,
+  nameOfChange,
+  problemOf,
+  stagesToChange,
+  writtenChange,
+} from "../../model/what-if";
 import { captureId, isLedToWhatIf, type WhatIfState, whatIfChanges, whatIfs } from "../../state/atoms";
 import { askWhatIf, fetchWhatIfs, removeWhatIf, whatIfKey } from "../../state/predicting";
 import { Code } from "../../ui/code";
@@ -139,9 +148,7 @@ function ChangeForm({ capture, changes }: FormProps) {
     before.current = changes;
   }, [changes]);
   const { num_workers: workers, prefetch_factor: prefetch, batch_size: batch } = capture.loader ?? {};
-  const names = [...new Set(capture.stages.flatMap(({ path }) => path.slice(-1)))].filter(
-    (name) => !name.startsWith("wait::"),
-  );
+  const names = stagesToChange(capture.stages);
   const problem = problemOf(wanted.value);
   const isNothing = writtenChange(wanted.value) === writtenChange(NOTHING_ASKED);
   const set = (part: Partial<Asked>): void => {
@@ -209,7 +216,8 @@ function ChangeForm({ capture, changes }: FormProps) {
             value={wanted.value.factor}
             onInput={(event) => set({ factor: event.currentTarget.value })}
           />{" "}
-          <span class="tabular">{formatPercent(Number(wanted.value.factor))}</span> of its time
+          <span class="tabular">{formatPercent(Number(wanted.value.factor))}</span> of its{" "}
+          {callsOthers(wanted.value.stage) && "self "}time
         </label>
       )}
       <button type="submit" disabled={problem !== null}>

@@ -11,7 +11,7 @@ const TOP_PX = 32;
 const PLOT_PX = 120;
 const BOTTOM_PX = 20;
 /** Room for the axis of durations, and that a point at the end is drawn whole. */
-const LEFT_PX = 56;
+const LEFT_PX = 64;
 const INSET_PX = 6;
 const LABEL_PX = 80;
 

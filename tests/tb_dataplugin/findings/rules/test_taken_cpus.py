@@ -196,3 +196,10 @@ def test_rates_that_were_measured_without_free_cpus_say_so() -> None:
     (note,) = notes(0.5)
     assert "DataLoader workers waited for a CPU for 50.0% of their build time, the training thread for 50.0% of" in note
     assert "the training thread" not in notes(0.0)[0]
+
+
+def test_a_single_worker_is_not_to_become_none() -> None:
+    builder = crowded()
+    assert "Fewer DataLoader workers leave" in finding_in(builder, "taken_cpus").advice
+    builder.top_level["dataPipeline"]["loaders"][0]["num_workers"] = 1
+    assert finding_in(builder, "taken_cpus").advice.endswith("move it to the device.")

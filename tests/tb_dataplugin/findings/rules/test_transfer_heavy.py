@@ -56,9 +56,17 @@ def test_it_is_not_the_lock_where_no_cpu_is_free_or_the_worker_has_time() -> Non
 
 def test_threads_that_make_the_step_are_not_to_become_fewer() -> None:
     crowded = handed_over(9000, size=256).counter("host::cpu", 10, **{f"core {core}": 99.0 for core in range(8)})
-    assert "(fewer DataLoader workers, a machine" in finding_in(crowded, "transfer_heavy").advice
+    crowded.top_level["dataPipeline"]["loaders"][0]["num_workers"] = 2
+    assert "for them (fewer DataLoader workers, a machine" in finding_in(crowded, "transfer_heavy").advice
     crowded.kernel(9_100, 800)
-    assert "(fewer DataLoader workers or threads of torch, a" in finding_in(crowded, "transfer_heavy").advice
+    assert "for them (fewer DataLoader workers or threads of torch, a" in finding_in(crowded, "transfer_heavy").advice
+
+
+def test_a_single_worker_is_not_to_become_none() -> None:
+    crowded = handed_over(9000, size=256).counter("host::cpu", 10, **{f"core {core}": 99.0 for core in range(8)})
+    assert "for them (a machine that is not shared)" in finding_in(crowded, "transfer_heavy").advice
+    crowded.kernel(9_100, 800)
+    assert "for them (fewer threads of torch, a machine" in finding_in(crowded, "transfer_heavy").advice
 
 
 def test_a_full_queue_is_no_trouble_that_workers_could_cure() -> None:
