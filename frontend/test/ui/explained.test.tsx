@@ -55,3 +55,12 @@ it("follows a mouse that rests, and goes at Escape", () => {
   send(document.body, new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
   expect(shown()).toBeUndefined();
 });
+
+it("leaves what the keyboard leads to in sight, at the lower edge of the window too", () => {
+  const [top, bottom] = [window.innerHeight - 120, window.innerHeight - 20];
+  vi.spyOn(word(), "matches").mockReturnValue(true);
+  vi.spyOn(word(), "getBoundingClientRect").mockReturnValue({ left: 40, top, bottom } as DOMRect);
+  send(word(), new FocusEvent("focusin", { bubbles: true }));
+  const tip = document.querySelector<HTMLElement>('[role="tooltip"]');
+  expect(Number.parseFloat(tip?.style.bottom ?? "")).toBeGreaterThan(window.innerHeight - top);
+});
