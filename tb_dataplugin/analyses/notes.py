@@ -72,7 +72,7 @@ def few_batches_sentence(batches: int) -> str:
 
 
 def _rate_notes(results: Results) -> Iterator[Diagnostic]:
-    """That rates were measured while CPUs were missing."""
+    """That rates were measured while CPUs were missing, or other ranks were waited for."""
     rates, costs, taken = results.throughput, results.worker_costs, find_taken_cpus(results)
     if rates is not None and rates.batches is not None:
         yield Diagnostic("throughput", "few_batches", 1, few_batches_sentence(rates.batches))
@@ -91,6 +91,12 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
         waits = ", ".join((first.replace(" for ", " waited for a CPU for ", 1), *more))
         message = f"The samples/s of each part are with waiting for a CPU: {waits}. Without it they would be higher"
         yield Diagnostic("throughput", "contended_rates", 1, message)
+    if rates is not None and rates.device and (results.trace.info.world_size or 1) > 1:
+        message = (
+            "The training step's samples/s are with waiting for other ranks in collectives: without that a rank that "
+            "waits for them would have more"
+        )
+        yield Diagnostic("throughput", "rates_with_ranks", 1, message)
 
 
 def _of_all(taken: TakenCpus | None) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.workers import BatchTimes, Workers
-from tb_dataplugin.model.intervals import Int64Array
+from tb_dataplugin.model.intervals import Int64Array, Intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,13 @@ def _summarise(workers: Workers, number: int, only: LoaderWait | None) -> Worker
         most_skewed=skewed.worker,
         skew=skewed.skew,
     )
+
+
+def ready_share(batches: BatchTimes, number: int, waits: Intervals) -> float | None:
+    """Of these waits of a loader, those for batches that were finished before."""
+    ready = (batches.table.loader == number) & known(batches.wait_start_ns) & (batches.in_queue_ns > 0)
+    mine = Intervals.union(batches.wait_start_ns[ready], batches.wait_end_ns[ready])
+    return mine.intersect(waits).total_ns / waits.total_ns if waits.total_ns else None
 
 
 def _of_loader(batches: BatchTimes, number: int, column: Int64Array) -> Int64Array:

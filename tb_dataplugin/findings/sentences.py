@@ -13,7 +13,7 @@ from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
-from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import ApartSignals
 from tb_dataplugin.findings.finding import NamedFinding
@@ -105,7 +105,8 @@ def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | Non
         return None
     if loop.time_ns <= 0:
         return None
-    return LoopShare(flow.busy, loop.waits.total_ns / loop.time_ns, apart.names)
+    ready = ready_share(results.workers.batches, summary.loader, loop.waits) if results.workers else None
+    return LoopShare(flow.busy, loop.waits.total_ns / loop.time_ns, ready, apart.names)
 
 
 def _which(results: Results, summary: WorkerSummary) -> LoaderInfo | None:

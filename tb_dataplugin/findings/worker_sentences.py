@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.thresholds import (
@@ -26,11 +26,12 @@ from tb_dataplugin.units import percent, plural, ratio
 @dataclass(frozen=True, slots=True)
 class LoopShare:
     """Of the training loop's DataLoader workers, without what is told apart: `busy` of their lifetimes, `wait` of the
-    window; `left_out` names that.
+    window, `ready` of that for batches that were finished before; `left_out` names what is told apart.
     """
 
     busy: float
     wait: float
+    ready: float | None
     left_out: str
 
 
@@ -50,7 +51,7 @@ def worker_sentence(
     busy = summary.busy_ns / summary.alive_ns if summary.alive_ns else 0.0
     wait = None if summary.wait_ns is None else summary.wait_ns / window.duration_ns
     if loop is not None:
-        busy, wait = loop.busy, loop.wait
+        busy, wait, summary = loop.busy, loop.wait, replace(summary, ready_wait_share=loop.ready)
     who = f"{plural(summary.workers, 'DataLoader worker')}{'' if loader is None else f' of {name_of(loader)}'}"
     lived_through = summary.alive_ns >= LIVED_THROUGH * window.duration_ns
     whole = "the window" if lived_through else "its lifetime" if summary.workers == 1 else "their lifetimes"
@@ -94,7 +95,8 @@ def _balance(
         if busy < WORKERS_SPARE:
             return f" and the training thread {waits}: more of them would not help"
         return f" and the training thread {waits}: {they} {keep} up"
-    if (summary.ready_wait_share or 0.0) > MOSTLY_READY and (built_share or 0.0) < MOSTLY_BUILT:
+    is_ready = (summary.ready_wait_share or 0.0) > MOSTLY_READY
+    if is_ready and (built_share or 0.0) < MOSTLY_BUILT:
         built = built_share or 0.0
         building = "not the bottleneck" if built < HARDLY_BUILT else f"{percent(built)} of that"
         ready = f"mostly while finished batches are in the queue: building them is {building}"
@@ -104,7 +106,8 @@ def _balance(
         return f" and the training thread {still}{waits}: {cannot_keep_up(they, wait, gives_cpus=gives_cpus)}"
     if busy < WORKERS_SPARE:
         return f", yet the training thread {waits}: more DataLoader workers would not shorten the data wait"
-    return f" and the training thread {waits}"
+    on_way = ", mostly for finished batches that are on their way while the next are built" if is_ready else ""
+    return f" and the training thread {waits}{on_way}"
 
 
 def cannot_keep_up(they: str, wait: float, *, gives_cpus: bool = False) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
 from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.model.intervals import Intervals
 from tb_dataplugin.pipeline import analyse, as_report
 from tb_dataplugin.timeline.lanes import build_timeline_source
 from tests.tb_dataplugin.findings.cases import results_of
@@ -56,6 +57,14 @@ def test_without_a_wait_the_data_wait_is_not_known() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).worker(0).step(0, 1000)
     [summary] = summaries(builder.batch(0, 0, 0, 0, 600, None))
     assert summary.wait_ns is None and summary.ready_wait_share is None
+
+
+def test_of_some_waits_alone_it_is_their_share() -> None:
+    """Without the wait that is told apart, the loop waited for a finished batch only."""
+    workers = results_of(two_workers()).workers
+    assert workers is not None
+    assert ready_share(workers.batches, 0, Intervals.union([700_000], [710_000])) == 1.0
+    assert ready_share(workers.batches, 0, Intervals.union([0], [600_000])) == 0.0
 
 
 def test_without_workers_there_is_no_summary() -> None:

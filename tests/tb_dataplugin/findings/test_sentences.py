@@ -57,6 +57,12 @@ def test_building_is_the_bottleneck_where_its_stages_caused_the_data_wait_though
     assert "building them is not the bottleneck" in worker_sentence(summary, Window(0, 100), 0.05)
 
 
+def test_batches_that_are_finished_when_asked_for_are_said_to_be_on_their_way_whatever_made_them_late() -> None:
+    said = worker_sentence(workers(57, 15, ready_wait_share=0.6), Window(0, 100), 0.6)
+    assert said.endswith("mostly for finished batches that are on their way while the next are built.")
+    assert "on their way" not in worker_sentence(workers(57, 15, ready_wait_share=0.4), Window(0, 100), 0.6)
+
+
 def test_faster_batches_save_more_than_the_data_wait_where_the_step_waits_for_cpus_that_workers_have() -> None:
     said = worker_sentence(workers(90, 19), Window(0, 100), gives_cpus=True)
     assert "save at most that plus the CPU time that the step gets back (see Findings)." in said

@@ -9,7 +9,8 @@ import { fillStyle } from "../../ui/swatch";
 type Rate = { readonly name: string; readonly perS: number | undefined; readonly token: string };
 
 const FEW = "few_batches";
-const CONTENDED = "contended_rates";
+/** What the rates have in them that a part alone would not have. */
+const WITH = ["contended_rates", "rates_with_ranks"];
 
 /** What each part could sustain alone: the shortest bar is the one to widen. */
 export function Rates({ capture: { throughput, diagnostics } }: { capture: Capture }) {
@@ -23,7 +24,7 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
   ];
   const known = rates.filter((rate) => rate.perS !== undefined);
   if (known.length < 2) return <NoRates message={diagnostics.find(({ code }) => code === FEW)?.message} />;
-  const contended = diagnostics.find(({ code }) => code === CONTENDED);
+  const notes = diagnostics.filter(({ code }) => WITH.includes(code));
   const width = logWidths(known.flatMap(({ perS }) => perS ?? []));
   return (
     <div class="parts-box">
@@ -59,11 +60,11 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
           </Rows>
         </tbody>
       </DataTable>
-      {contended !== undefined && (
-        <p class="muted" data-testid="rates-contended">
-          <Prose text={contended.message} />.
+      {notes.map(({ code, message }) => (
+        <p key={code} class="muted" data-testid={code}>
+          <Prose text={message} />.
         </p>
-      )}
+      ))}
       {isFromQueue(throughput) && (
         <p class="muted" data-testid="rates-note">
           This run used more samples than were prepared: the first batches were ready before the window began.

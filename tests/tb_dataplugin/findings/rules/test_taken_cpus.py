@@ -198,6 +198,15 @@ def test_rates_that_were_measured_without_free_cpus_say_so() -> None:
     assert "the training thread" not in notes(0.0)[0]
 
 
+def test_rates_of_one_of_several_ranks_say_what_the_training_steps_has_in_it() -> None:
+    def codes(world_size: int) -> list[str]:
+        builder = crowded()
+        builder.top_level["distributedInfo"] = {"rank": 0, "world_size": world_size, "backend": "gloo"}
+        return [note.code for note in capture_of(builder).diagnostics]
+
+    assert "rates_with_ranks" in codes(2) and "rates_with_ranks" not in codes(1)
+
+
 def test_a_single_worker_is_not_to_become_none() -> None:
     builder = crowded()
     assert "Fewer DataLoader workers leave" in finding_in(builder, "taken_cpus").advice
