@@ -174,6 +174,20 @@ def part_sentence(hottest: Sequence[Together], whole: str, time_us: float) -> st
     return f"Of {whole} ({sampled}), the hottest {has} {percent(share)}{between}: {lines_text(lines)}."
 
 
+COLLECTED_MUCH: Final = 0.1
+"""Of a part's time, from which garbage collection in it is said beside its lines."""
+
+
+def collected_sentence(collected_us: float, time_us: float) -> str:
+    """With a space before it; "" where that is little. Python's collector has no frame of its own."""
+    if collected_us < COLLECTED_MUCH * time_us:
+        return ""
+    return (
+        f" Python's garbage collector took {duration(collected_us)} of it: in stacks that time is the functions' that "
+        "it interrupted."
+    )
+
+
 def part_text(part: PartLines) -> str:
     """Why no line is named; "" where lines are."""
     enough = f"{count(part.samples)} of {LEAST_SAMPLES} needed"

@@ -73,7 +73,9 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
 
 def _lines(lines: HotLines, results: Results) -> pb.Lines:
     steps = len(results.steps.rows) if results.steps else None
-    return lines_report(lines, steps, results.window, has_device=bool(results.devices))
+    limits = results.loop.limits
+    collected_us = us(limits.outside.training.gc_ns) if limits and limits.outside else 0.0
+    return lines_report(lines, steps, results.window, has_device=bool(results.devices), collected_us=collected_us)
 
 
 def diagnostic_report(note: Diagnostic) -> pb.Diagnostic:

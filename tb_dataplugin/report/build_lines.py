@@ -12,6 +12,7 @@ from tb_dataplugin.analyses.line_trees import LineTree
 from tb_dataplugin.analyses.spread_lines import Together, error_of, share_of, spread, spread_in_step
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
 from tb_dataplugin.findings.line_texts import (
+    collected_sentence,
     line_text,
     lines_place,
     lines_sentence,
@@ -29,8 +30,10 @@ PIPELINE: Final = "the stages of the pipeline, all threads together"
 TRAINING_THREAD: Final = "the training thread outside the data wait"
 
 
-def lines_report(lines: HotLines, steps: int | None, window: Window, *, has_device: bool) -> pb.Lines:
-    """`steps`: in the window."""
+def lines_report(
+    lines: HotLines, steps: int | None, window: Window, *, has_device: bool, collected_us: float = 0.0
+) -> pb.Lines:
+    """`steps`: in the window. `collected_us`: Python's collector in the training thread, outside the data wait."""
 
     def of_cause(cause: str, part: PartLines) -> pb.PartLines:
         return _part(cause, part, f"the {training_part(cause, has_device)}", spread_in_step)
@@ -50,10 +53,15 @@ def lines_report(lines: HotLines, steps: int | None, window: Window, *, has_devi
         unseen=lines.unseen,
         sentence=lines_sentence(lines, window, steps),
         pipeline=_part("pipeline", lines.pipeline, PIPELINE) if lines.pipeline else None,
-        training_thread=_part("training thread", lines.training_thread, TRAINING_THREAD, spread_in_step)
-        if lines.training_thread
-        else None,
+        training_thread=_training_thread(lines.training_thread, collected_us) if lines.training_thread else None,
     )
+
+
+def _training_thread(part: PartLines, collected_us: float) -> pb.PartLines:
+    found = _part("training thread", part, TRAINING_THREAD, spread_in_step)
+    if found.sentence:
+        found.sentence += collected_sentence(collected_us, found.time_us)
+    return found
 
 
 def _step(step: StepLines) -> pb.StepTime:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.line_texts import collected_sentence
 from tb_dataplugin.findings.rules.collector_in_step import check
 from tb_dataplugin.findings.signals import Collections, GarbageSignals, Signals
 from tests.tb_dataplugin.findings.cases import finding_of, signals_of
@@ -44,3 +45,10 @@ def test_a_line_that_collects_is_named_by_its_own_finding() -> None:
     builder = run([(LOGGING, 60), (MODEL, 40)], sources={(TRAIN, 40): "gc.collect()"})
     assert finding_of(builder, "slow_step_line") is not None
     assert check(replace(signals_of(builder), garbage=GarbageSignals(step_us=60_000.0))) is None
+
+
+def test_stacks_have_no_frame_of_it_so_it_is_said_beside_the_lines() -> None:
+    """A tenth of the part's time or more."""
+    said = " Python's garbage collector took 20.0 ms of it: in stacks that time is the functions' that it interrupted."
+    assert collected_sentence(20_000, 200_000) == said
+    assert collected_sentence(19_000, 200_000) == ""
