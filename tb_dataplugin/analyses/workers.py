@@ -212,7 +212,7 @@ def workers_alive(times: Sequence[WorkerTimes]) -> float:
 def rows_touched(table: BatchTable, window: Window) -> Int64Array:
     """Rows of the batches that the window touches: from the drawing of its indices until the loop has it."""
     times = (table.drawn_ns, table.started_ns, table.finished_ns, table.arrived_ns, table.consumed_ns)
-    first = np.min([np.where(known(time), time, window.end_ns) for time in times], axis=0)
+    first = np.min([np.where(known(time), time, np.iinfo(np.int64).max) for time in times], axis=0)
     last = np.max(times, axis=0)
     is_gone = known(table.consumed_ns) & (last < window.start_ns)
     return np.flatnonzero((first <= window.end_ns) & ~is_gone)

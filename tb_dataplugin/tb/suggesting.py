@@ -13,6 +13,9 @@ from tb_dataplugin.tb.runs import CaptureLibrary, Entry
 MOST_READ: Final = 64
 """Reports looked into: one comes from memory, or in 20 ms from the cache."""
 
+MOST_RUNS: Final = 4
+"""Runs of the program among which one that is not doubtful is looked for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
@@ -28,6 +31,7 @@ class Suggestion:
 def suggest(library: CaptureLibrary, own: Entry, capture: Capture) -> Suggestion:
     """The newest older capture of another run, else of the same one, else the oldest newer one of another run, else of
     the same one; of several processes the one of the same rank. Other ranks of its own run are not before or after it.
+    A run with doubtful captures only where none of the next few is sound.
     """
     others = [entry for entry in library.listing().entries if entry.id != own.id]  # newest first
     older = [entry for entry in others if entry.trace.taken_ns < own.trace.taken_ns]
@@ -44,7 +48,8 @@ def _nearest(
 ) -> tuple[str | None, bool]:
     """Its id, None where there is none; and whether some are not analysed yet."""
     ordered = sorted(entries, key=lambda entry: entry.run == own.run)  # within each still nearest first
-    alike = list(_alike(library, ordered, own, capture))
+    runs = list(_alike(library, ordered, own, capture))
+    alike = next((run for run in runs if _is_sound(run)), runs[0] if runs else [])
     same_rank = [entry.id for entry, other in alike if other.rank == capture.rank]
     waiting = any(entry.state in ("queued", "loading") for entry in entries)
     return next(iter(same_rank), alike[0][0].id if alike else None), waiting
@@ -52,16 +57,27 @@ def _nearest(
 
 def _alike(
     library: CaptureLibrary, entries: Iterable[Entry], own: Entry, capture: Capture
-) -> Iterator[tuple[Entry, Capture]]:
-    """The captures of the same program, of one run only: the first that has any."""
-    run: str | None = None
+) -> Iterator[list[tuple[Entry, Capture]]]:
+    """The captures of the same program, run by run, up to the first run that is sound."""
+    found: list[tuple[Entry, Capture]] = []
+    runs = 0
     ready = [entry for entry in entries if entry.state == "ready"]
     for entry in ready[:MOST_READ]:
-        if run is not None and entry.run != run:
-            return
+        if found and entry.run != found[0][0].run:
+            yield found
+            runs += 1
+            if _is_sound(found) or runs == MOST_RUNS:
+                return
+            found = []
         other = library.capture(entry.id)
         if not isinstance(other, Capture) or (entry.run == own.run and other.rank != capture.rank):
             continue
         if are_same_program(other, capture):
-            run = entry.run
-            yield entry, other
+            found.append((entry, other))
+    if found:
+        yield found
+
+
+def _is_sound(run: Sequence[tuple[Entry, Capture]]) -> bool:
+    """Nothing is certain beside a capture that is doubtful."""
+    return not any(other.doubts for _, other in run)

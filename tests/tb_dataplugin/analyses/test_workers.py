@@ -267,6 +267,13 @@ def test_a_fetch_that_found_an_iterable_dataset_at_its_end_is_no_batch() -> None
     assert whole["batch_count"] == 6 and whole["workers"][0]["busy_us"] == 600
 
 
+def test_a_batch_that_is_drawn_behind_the_window_and_never_received_is_none_of_it() -> None:
+    """Of the next epoch, for which the profiler was still there."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).step(0, 1000).worker(0)
+    builder.batch(0, 0, 0, 0, 40, 50).batch(1, 0, 900, None, None, None).batch(2, 0, 1_200, 1_210, 1_300, None)
+    assert [batch["number"] for batch in capture_of(builder)["batches"]] == [0, 1]
+
+
 def test_a_batch_in_work_at_the_end_of_the_window_is_one_whatever_the_dataset() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1, "iterable": True}])
     builder.step(0, 1000).worker(0).batch(0, 0, 0, 0, 40, 50).batch(1, 0, 10, 100, None, None)

@@ -21,10 +21,19 @@ def host(tmp_path: Path) -> Host:
 
 
 def written(
-    host: Host, name: str, operators: tuple[str, ...], age_s: int, mode: str = "train", rank: int | None = None
+    host: Host,
+    name: str,
+    operators: tuple[str, ...],
+    age_s: int,
+    mode: str = "train",
+    rank: int | None = None,
+    *,
+    steps: int = 1,
 ) -> None:
     builder = TraceBuilder() if rank is None else TraceBuilder(distributedInfo={"rank": rank, "world_size": 2})
-    builder.annotated(mode).step(0, 100)
+    builder.annotated(mode)
+    for step in range(steps):
+        builder.step(100 * step, 100)
     for number, operator in enumerate(operators):
         builder.operator(10 * number, 5, operator).call("cudaLaunchKernel", 10 * number + 1, 1, number)
     path = host.logdir / f"{name}.pt.trace.json"
@@ -43,6 +52,15 @@ def test_the_newest_older_capture_of_the_same_program_in_another_run(host: Host)
     host.work()
     assert host.get("suggestion?id=now/a") == (200, {"before": "before/d", "after": None})
     assert host.get("suggestion?id=unlike/b") == (200, {"before": None, "after": None})
+
+
+def test_a_run_that_is_not_doubtful_comes_before_a_nearer_one_that_is(host: Host) -> None:
+    """Of one step nothing is certain."""
+    written(host, "now/a", MODEL, 0, steps=30)
+    written(host, "doubtful/b", MODEL, 10)
+    written(host, "sound/c", MODEL, 20, steps=30)
+    host.work()
+    assert host.get("suggestion?id=now/a") == (200, {"before": "sound/c", "after": None})
 
 
 def test_an_earlier_capture_of_the_same_run_where_no_other_run_has_one(host: Host) -> None:

@@ -83,7 +83,7 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
 
 function coverWords({ batches, batch_count = 0 }: Capture, part: LoaderPart): string {
   if (batches.length >= batch_count)
-    return `All ${plural(part.batches.length, "batch")} that the window touches: begun, finished or received in it.`;
+    return `All ${plural(part.batches.length, "batch")} that the window touches: drawn, begun, finished or received in it.`;
   return `${plural(part.batches.length, "batch")}; the report lists the first ${formatCount(batches.length)} of ${formatCount(batch_count)}.`;
 }
 
