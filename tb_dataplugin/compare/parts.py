@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
+from itertools import compress
+from operator import not_
 from typing import Final
 
 import numpy as np
@@ -28,6 +30,9 @@ from tb_dataplugin.words import cause_label
 
 ALARM: Final = 0.03
 """Probability that any part of the time is called more or less between equal sides; the same for data wait by stage."""
+
+LITTLE: Final = 0.01
+"""Part of the largest of its kind, below which a part comes last, however sure: it may have come or gone by chance."""
 
 OWN: Final = "rest:"
 """Begins the names of what the training thread waited for outside the data wait."""
@@ -68,7 +73,7 @@ class _Measured:
 
 
 def compare_parts(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> list[Quantity]:
-    """The parts of the time, then the data wait by stage; the surest first, among them the largest.
+    """The parts of the time, then the data wait by stage; the surest first, among them the largest; small ones last.
 
     Those that neither side has are left out.
     """
@@ -86,7 +91,10 @@ def _judge_kind(measured: Sequence[_Measured]) -> list[Quantity]:
     real = holm([one.ratio.probability for one in tested if one.ratio], [1.0] * len(tested), ALARM)
     significant = {one.part.name for one, is_real in zip(tested, real, strict=True) if is_real}
     known.sort(key=lambda one: -one.size_us)
-    return surest_first(_quantity(one, one.part.name in significant) for one in known)
+    largest = max((one.size_us for one in known), default=0.0)
+    large = [one.size_us >= LITTLE * largest for one in known]
+    quantities = [_quantity(one, one.part.name in significant) for one in known]
+    return [*surest_first(compress(quantities, large)), *surest_first(compress(quantities, map(not_, large)))]
 
 
 def _quantity(one: _Measured, significant: bool) -> Quantity:

@@ -3,6 +3,7 @@
 import { batch, type Signal } from "@preact/signals";
 import type { CaptureEntry } from "../data/runs";
 import { source } from "../data/source";
+import { sideOfCapture } from "../model/sides";
 import { changesIn, writtenChanges } from "../model/what-if";
 import {
   batchRows,
@@ -118,6 +119,7 @@ export function selectCapture(id: string): void {
     capturesOpen.value = false;
     goneId.value = null;
     if (captureId.value !== id) forgetCaptureState();
+    if (sideBefore.value === sideOfCapture(id)) sideBefore.value = null; // nobody compares a capture with itself
     captureId.value = id;
   });
   void loadReport();

@@ -201,6 +201,14 @@ it("forgets a side that is not comparable with the next capture", async () => {
   expect(sideBefore.value).toBeNull();
 });
 
+it("compares no capture with itself once the chosen one is on screen", async () => {
+  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
+  await drawAndWait();
+  choose(find("side-before"), "capture:old/a");
+  act(() => selectCapture("old/a"));
+  expect(sideBefore.value).toBeNull();
+});
+
 it("offers all captures of both runs in place of single ones", async () => {
   const more = ["new/b2", "old/a2"].map((id) => entry({ id, run: id.slice(0, 3), name: id.slice(4) }));
   runs.value = runsOf({ captures: [...(runs.value?.captures ?? []), ...more] });

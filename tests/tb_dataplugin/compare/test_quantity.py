@@ -265,6 +265,17 @@ def test_a_line_that_is_gone_makes_a_change_likely_and_one_that_waiting_may_have
     assert not [fact for fact in doubtful.evidence if fact.kind == "own_line"], "it stands below as if it were certain"
 
 
+def test_little_data_wait_that_is_gone_by_chance_stands_below_what_has_much() -> None:
+    def of(stages: dict[str, float]) -> list[Run]:
+        loader = pb.Loader(wait_us=5e4, wait_by_stage_us=stages)
+        capture = pb.Capture(mode="train", window_us=1e6, loader=loader, throughput=pb.Throughput(samples=100))
+        return [Run("a", (capture,))]
+
+    found = compare_parts(of({"read::a": 4e4, "transfer::index": 20.0}), of({"read::a": 900.0}), "sample", 0.0)
+    names = [part.name for part in found if part.kind == "data_wait_by_stage"]
+    assert names == ["data_wait:read::a", "data_wait:transfer::index"]
+
+
 def test_what_needs_repeated_runs_has_no_change() -> None:
     def of(us: float) -> list[Run]:
         loader = pb.Loader(wait_us=us, wait_by_stage_us={"read::a": us})
