@@ -82,12 +82,12 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     share = percent(loop.measured_wait_ns / loop.measured_step_ns)
     left = in_unit((loop.measured_step_ns - loop.measured_wait_ns) / 1e3, unit)
     back = ", or less with CPUs that the loader gives back" if loop.own_delayed >= INPUT_BOUND else ""
+    starts = " The report's numbers include starts of epochs; these do not." if loop.has_starts else ""
     settings = plural(loop.settings.workers, "DataLoader worker")
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
     return (
         f"Now, in the steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}. "
-        f"Without any data wait a step would take {left} {unit.name}{back}. "
-        "The report's numbers include starts of epochs; these do not."
+        f"Without any data wait a step would take {left} {unit.name}{back}.{starts}"
     )
 
 

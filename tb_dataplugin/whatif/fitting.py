@@ -203,6 +203,7 @@ def _loop(
         measured_wait_ns=wait,
         own_threads=step_threads(results),
         own_delayed=training.delayed,
+        has_starts=len(results.loop.apart.starts) > 0,
         device_ns=_device_ns(results),
         batch_size=size,
         in_collectives=_in_collectives(results),

@@ -114,6 +114,8 @@ class Loop:
     """CPUs that receiving keeps busy, and code around the loader."""
     own_threads: float = 1.0
     own_delayed: float = 0.0
+    has_starts: bool = False
+    """The capture has starts of epochs, which are not in here."""
     device_ns: float | None = None
     """Per step, of the device that is busiest; None without one."""
     batch_size: int | None = None
