@@ -82,3 +82,10 @@ def test_tune_is_promised_nothing_that_other_programs_would_lose() -> None:
 def test_workers_that_mostly_wait_need_no_free_cpu() -> None:
     more = predict(replace(loop(other_cpus=8.0), build_cpus=0.02), Change(workers=4))
     assert not more.crowded and not more.notes
+
+
+@pytest.mark.parametrize("has_starts", [True, False])
+def test_starts_of_epochs_are_spoken_of_where_there_are_some(has_starts: bool) -> None:
+    known = replace(loop(other_cpus=0.0), has_starts=has_starts)
+    sentence = json.loads(as_json(known, [predict(known, Change(workers=1))]))["sentence"]
+    assert ("include starts of epochs; these do not" in sentence) == has_starts
