@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -68,7 +68,7 @@ class Side:
     per_call_us: float
     calls: float | None
     per_unit_us: float | None
-    calls_error: float
+    calls_error: float = field(compare=False)
     in_sample: bool
 
 
