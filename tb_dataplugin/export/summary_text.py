@@ -97,7 +97,7 @@ def rank_words(capture: pb.Capture) -> str:
 def _verdict(capture: pb.Capture, modes_differ: bool) -> str:
     kind = f"{label_of(MODES, capture.mode)}: " if modes_differ and capture.mode != "train" else ""
     kind += f"{rank_words(capture)}: " if rank_words(capture) else ""
-    kind += f"doubtful capture ({doubt_words(capture)}): " if capture.doubts else ""
+    kind += f"doubtful ({doubt_words(capture)}): " if capture.doubts else ""
     leading = next((finding.title for finding in capture.findings), "")
     return f"{kind}{leading or capture.verdict.sentence}"
 

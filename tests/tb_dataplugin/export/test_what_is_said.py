@@ -18,7 +18,7 @@ def test_the_summary_counts_the_findings_of_a_plain_capture() -> None:
 
 def test_the_summary_marks_what_is_doubtful() -> None:
     cut = pb.Capture(mode="train", name="a", doubts=[pb.Doubt(code="cut_off")], findings=[pb.Finding(title="Slow")])
-    assert "1  doubtful capture (cut off): Slow" in as_text(pb.Report(captures=[cut]), only_summary=True)
+    assert "1  doubtful (cut off): Slow" in as_text(pb.Report(captures=[cut]), only_summary=True)
 
 
 def test_a_verdict_by_itself_says_what_makes_it_doubtful() -> None:
