@@ -67,7 +67,7 @@ def read_signals(results: Results) -> Signals:
         wait_count=0 if loader is None else len(loader.duration_ns),
         head_of_line_us=_flow_us(results, flow.workers.head_of_line if flow.workers else EMPTY),
         on_way_us=_flow_us(results, flow.workers.on_way if flow.workers else EMPTY),
-        waits_by_stage=_waits_by_stage(loop.attribution, (_steady_cost(cost, hidden) or 0.0) / (cost or 1.0) or 1.0),
+        waits_by_stage=_waits_by_stage(loop.attribution, _steady_scale(cost, hidden)),
         stages=tuple(_all_calls(results)),
         slow_samples=read_slow_samples(results),
         loader=results.settings,
@@ -131,6 +131,12 @@ def _wait_cost(results: Results) -> float | None:
 def _steady_cost(cost: float | None, hidden: float) -> float | None:
     """Had the window been steady."""
     return None if cost is None else max(0.0, cost + hidden)
+
+
+def _steady_scale(cost: float | None, hidden: float) -> float:
+    """By what each part of the data wait is multiplied for it."""
+    steady = _steady_cost(cost, hidden)
+    return steady / cost if steady and cost else 1.0
 
 
 def _unsteady(results: Results) -> tuple[SteadyState | None, float]:
