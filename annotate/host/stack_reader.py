@@ -41,6 +41,8 @@ _TRIES = 6
 NONSENSE = (OSError, struct.error, OverflowError, ValueError, KeyError, UnknownLayoutError)
 """What is raised where no stack is."""
 _CUT = ("(outer frames)", "", 0, 0)
+_OF_INTERPRETER = "<shim>"
+"""File of the code that Python 3.12 has below each call from C; no frame of Python's own shows it."""
 
 _word = struct.Struct("<Q").unpack_from
 _int = struct.Struct("<i").unpack_from
@@ -206,7 +208,7 @@ class Process:
         places = [_CUT] if len(key) % 2 else []
         for at in range(len(key) // 2 * 2 - 2, -1, -2):
             code = self._code(key[at]) if key[at] >= _LOWEST else None
-            if code is not None:  # else a frame of the interpreter's own
+            if code is not None and code.file != _OF_INTERPRETER:  # else a frame of the interpreter's own
                 places.append(code.place(key[at + 1] - key[at] - self.layout.instructions))
         return places
 

@@ -19,7 +19,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import annotate
 from benchmarks.on_device_checks.captures import newest
-from benchmarks.on_device_checks.rows import Row, close, not_possible, same
+from benchmarks.on_device_checks.rows import Row, between, not_possible, same
 from benchmarks.on_device_checks.setting import Setting
 from benchmarks.on_device_checks.truth import mark
 
@@ -68,13 +68,13 @@ class Bounds:
 @dataclass(frozen=True, slots=True)
 class Noted:
     """The user's clocks, microseconds: in the workers' spans by dataset index, in the training thread's, around
-    kernels; and milliseconds from the first kernel to the last one by CUDA events.
+    kernels; and the milliseconds from the first kernel to the last one, at least and at most, by CUDA events.
     """
 
     workers: Mapping[int, tuple[float, float]]
     ticks: list[tuple[float, float]]
     kernels: list[tuple[float, float]]
-    elapsed_ms: float
+    elapsed_ms: tuple[float, float]
 
 
 def run(setting: Setting, part: str) -> Iterator[Row]:
@@ -100,7 +100,7 @@ def run(setting: Setting, part: str) -> Iterator[Row]:
     yield _agree("clocks: training thread and device", ticks, bounds)
     elapsed = (float(kernels[-1]["ts"]) - float(kernels[0]["ts"])) / 1e3
     floor = ALLOWED_US / 1e3
-    yield close("clocks: first to last kernel, CUDA events", noted.elapsed_ms, elapsed, "ms", 0.0, floor)
+    yield between("clocks: first to last kernel, CUDA events", *noted.elapsed_ms, elapsed, "ms", 0.0, floor)
     yield same("clocks: kernels before their launch", 0, _early(events, kernels))
 
 
@@ -115,7 +115,7 @@ def _observe(setting: Setting, folder: Path, on_device: bool) -> Noted:
     work = torch.ones(1 << 10, device="cuda") if on_device else None
     workers: dict[int, tuple[float, float]] = {}
     ticks, kernels = list[tuple[float, float]](), list[tuple[float, float]]()
-    marks = list[torch.cuda.Event]()
+    marks = list[tuple[torch.cuda.Event, torch.cuda.Event]]()
     with annotate.profile(folder, wait=WAIT, warmup=WARM_UP, active=setting.active) as prof:
         for number, batch in enumerate(prof.steps(loader)):
             workers.update({int(index): (begin, end) for index, begin, end in batch.tolist()})
@@ -123,8 +123,15 @@ def _observe(setting: Setting, folder: Path, on_device: bool) -> Noted:
             if number >= WAIT + WARM_UP:
                 ticks += noted
                 kernels += brackets
-    elapsed = marks[0].elapsed_time(marks[-1]) if marks else 0.0
-    return Noted(workers, ticks, kernels, float(elapsed))
+    return Noted(workers, ticks, kernels, _elapsed_ms(marks))
+
+
+def _elapsed_ms(marks: list[tuple[torch.cuda.Event, torch.cuda.Event]]) -> tuple[float, float]:
+    """From the first kernel to the last one: a kernel begins between its two events, some 100 us apart."""
+    if not marks:
+        return 0.0, 0.0
+    (first, begun), (last, ended) = marks[0], marks[-1]
+    return float(begun.elapsed_time(last)), float(first.elapsed_time(ended))
 
 
 def _tick() -> list[tuple[float, float]]:
@@ -135,19 +142,22 @@ def _tick() -> list[tuple[float, float]]:
     return noted
 
 
-def _launch(work: torch.Tensor | None, marks: list[torch.cuda.Event]) -> list[tuple[float, float]]:
-    """One small kernel at a time on an idle device, each with clocks around it; an event right before each."""
+def _launch(
+    work: torch.Tensor | None, marks: list[tuple[torch.cuda.Event, torch.cuda.Event]]
+) -> list[tuple[float, float]]:
+    """One small kernel at a time on an idle device, each with clocks around it, and events around these."""
     if work is None:
         return []
     found = []
     for _ in range(KERNELS):
         torch.cuda.synchronize()
-        marks.append(mark())
+        before = mark()
         torch.cuda.synchronize()
         begin = _now()
         work.mul_(1.0001)
         torch.cuda.synchronize()
         found.append((begin, _now()))
+        marks.append((before, mark()))
     return found
 
 

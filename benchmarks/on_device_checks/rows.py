@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast, get_args
 
 Verdict = Literal["ok", "off", "not possible"]
@@ -77,6 +77,14 @@ def close(
         )
         return Row(check, truth, ours, unit, text, "not possible", reason)
     return Row(check, truth, ours, unit, text, "off", f"more than the allowed {allowed:.3g} {unit}".rstrip())
+
+
+def between(
+    check: str, low: float, high: float, ours: float, unit: str, share: float, floor: float, blur: float = 0.0
+) -> Row:
+    """As `close`, where all that is known of the truth is that it lies from `low` to `high`."""
+    row = close(check, min(max(low, ours), high), ours, unit, share, floor, blur)
+    return replace(row, truth=f"{low:.4g} to {high:.4g} {unit}")
 
 
 def same(check: str, truth: str | int, ours: str | int, reason: str = "differs") -> Row:

@@ -87,6 +87,7 @@ def _observe(
     """Busy spans by events, the recorded window by the user's clock, and the report."""
     folder, images, pause = setting.work / "utilisation", torch.randn(8, 3, 64, 64, device="cuda"), random.Random(1)
     clock, pairs, moments = DeviceClock(), list[tuple[torch.cuda.Event, torch.cuda.Event]](), list[float]()
+    ended = 0.0
     with annotate.profile(folder, wait=wait, warmup=2, active=active) as prof:
         for _ in range(wait + 2 + active):
             moments.append(time.perf_counter())
@@ -96,12 +97,12 @@ def _observe(
             pairs.append((first, mark()))
             torch.cuda.synchronize()
             time.sleep(pause.uniform(*IDLE_S))
+            ended = time.perf_counter()  # the last step() also writes the capture
             prof.step()
-        moments.append(time.perf_counter())
     clock.close()
     watch.stop()
     busy = [Span(clock.when(first), clock.when(last)) for first, last in pairs]
-    return busy, Span(moments[wait + 2], moments[-1]), report_on(newest(folder))
+    return busy, Span(moments[wait + 2], ended), report_on(newest(folder))
 
 
 def _of_capture(capture: Capture) -> Percent:

@@ -62,7 +62,7 @@ def _recorded(setting: Setting, trainer: Trainer, plan: Plan, start: str) -> tup
         found = _digests(loader, trainer, prof, _epochs(setting))
     capture = report_on(newest(folder))
     samples = sum(stage.count for stage in capture.stages if stage.kind == "sample")
-    return found, samples, len(capture.workers)
+    return found, samples, sum(len(worker.pids) for worker in capture.workers)
 
 
 def _digests(loader: DataLoader[Any], trainer: Trainer, prof: Any, epochs: int) -> list[str]:

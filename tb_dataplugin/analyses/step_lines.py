@@ -23,6 +23,7 @@ import numpy.typing as npt
 from annotate.trace_format import THREAD_STATES, THREAD_WAITS_FOR_LOCK
 from tb_dataplugin.analyses.code_places import Home, Place, home_of, place_of, plain, python_part
 from tb_dataplugin.analyses.collectives import find_collectives
+from tb_dataplugin.analyses.first_operator import before_first_operator
 from tb_dataplugin.analyses.host_activity import matching, synchronising_calls
 from tb_dataplugin.analyses.line_hits import Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
@@ -183,6 +184,7 @@ class _SortedOut:
         """Per sample: the number of the innermost caller that runs; -1: none."""
         self.drawing = self._places_in(~outside)
         """Lines that were on the stack while the loop waited for data."""
+        self.early: Mask = before_first_operator(trace, loader.waits, hits.time_ns)
         step = outside & (self.caller < 0)
         reads = _during(trace, matching(trace, READBACK) | synchronising_calls(trace), hits)
         operates = _during(trace, trace.events.is_category(Category.CPU_OP), hits)
@@ -311,7 +313,14 @@ class _SortedOut:
         for stack, time in self._time_by_stack(mine & ~self.reads).items():
             times[works[stack]] = times.get(works[stack], 0.0) + time
         most = max(times, key=lambda work: times[work])
-        return "freeing" if most == "python" and place in self.drawing and TAKES_BATCH.search(place.source) else most
+        return "freeing" if most == "python" and self._takes_batch(mine, place) else most
+
+    def _takes_batch(self, mine: Mask, place: Place) -> bool:
+        """Where waits are short no sample may lie in one; then the line is known by its time, right behind them."""
+        if not TAKES_BATCH.search(place.source):
+            return False
+        weights = self.hits.weight_ns
+        return place in self.drawing or float(weights[mine & self.early].sum()) > float(weights[mine].sum()) / 2
 
     def _time_by_stack(self, mine: Mask) -> dict[int, float]:
         times = np.bincount(self.stack[mine], self.hits.weight_ns[mine], len(self.frames))

@@ -121,9 +121,9 @@ def _sentences(signals: Signals) -> Iterator[str]:
         if not signals.has_device:
             cost, more = line_cost_us(signals, line), with_lock(signals, line)
             part = more or f" ({interval(in_step(signals, line.part))})"
-            yield f" {of_step(signals, cost / signals.window_us)} goes to {line.text}{part}."
+            yield f" {of_step(signals, cost / signals.window_us)} goes to {line.text}{part}{_freeing(line)}."
         elif line.idle_share is not None and line.idle_share >= HOT_LINE:
-            yield f" {percent(line.idle_share)} of the idle time goes to {line.text}."
+            yield f" {percent(line.idle_share)} of the idle time goes to {line.text}{_freeing(line)}."
     step = signals.step
     if signals.has_device:
         return
@@ -133,6 +133,11 @@ def _sentences(signals: Signals) -> Iterator[str]:
         share = percent(min(step.compute.share, own))
         work = f" The model's own work (forward, backward, optimizer) takes {share} of the window, by stack samples"
         yield f"{work}{_without_cpu(signals)}."
+
+
+def _freeing(line: StepLineSignal) -> str:
+    """What a line that takes batches does besides; it is no data wait."""
+    return ", where Python frees the batch before" if line.work == "freeing" else ""
 
 
 def _without_cpu(signals: Signals) -> str:

@@ -143,6 +143,29 @@ def test_of_a_deep_stack_the_inner_frames_are_kept(layout: Layout) -> None:
     assert found[-1] == ("grüße", 7)
 
 
+def test_frames_of_the_interpreters_own_are_left_out(layout: Layout) -> None:
+    """Python 3.12 has one below each call from C, of code in "<shim>", which ``sys._getframe`` does not show."""
+    waits, ready, seen = threading.Lock(), threading.Event(), list[int]()
+
+    def innermost() -> None:
+        seen.append(threading.get_native_id())
+        ready.set()
+        with waits:
+            pass
+
+    code = compile("innermost()", "<shim>", "exec")
+    with waits:
+        thread = threading.Thread(target=exec, args=(code, {"innermost": innermost}))
+        thread.start()
+        ready.wait()
+        table = Table()
+        process = Process(os.getpid(), layout, table)
+        names = [name for name, _ in places(table, process.stack(seen[0]))]
+        process.close()
+    thread.join()
+    assert names[-1].endswith("innermost") and "<module>" not in names
+
+
 def test_a_thread_that_does_not_run_python_has_no_stack(layout: Layout) -> None:
     with program() as pid:
         process = Process(pid, layout, Table())

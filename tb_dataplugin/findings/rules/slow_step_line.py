@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tb_dataplugin.analyses.line_work import Work
-from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_examples import example
@@ -18,6 +17,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.step_advice import advice_on
 from tb_dataplugin.findings.step_work import (
     SHOWN,
     in_step,
@@ -30,23 +30,6 @@ from tb_dataplugin.findings.step_work import (
 )
 from tb_dataplugin.units import duration, percent, plural
 from tb_dataplugin.words import GAIN_BOUND
-
-ADVICE: Final[dict[Work, str]] = {
-    "iterators": "An iterator of a DataLoader is made or dropped there, and its DataLoader workers with it. Make it "
-    "once and call next() on it; where it is iterated to its end, persistent_workers=True keeps the workers.",
-    "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, convert one number "
-    "at a time.",
-    "saving": "Save less often, or hand a copy to a thread that saves it.",
-    "output": "Write less often, or less at a time.",
-    "copying": "Copy less often, or only what changes: deepcopy walks through every object in Python. Into "
-    "a state that exists already, tensors are copied with copy_().",
-    "freeing": "When this line has the next batch, Python frees the one before: many small objects take long, and "
-    "so does much memory that a DataLoader worker shared. Send fewer, larger tensors.",
-    "collecting": collecting.ADVICE,
-    "sleep": "The step sleeps there: remove that, or sleep less.",
-    "waiting": "The step waits there for another thread or process: check what that one does.",
-    "python": "Do it less often, with array operations instead of Python, or in another thread.",
-}
 
 OWN_THREAD: Final = (
     " What it is given, {holder} works through in Python, and holds the lock meanwhile: so the step waits for it "
@@ -77,7 +60,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=_title(signals, lines, costs),
-        advice=_loading_advice(signals, first) or ADVICE[first.work] + _own_thread(signals, first),
+        advice=_loading_advice(signals, first) or advice_on(signals, first) + _own_thread(signals, first),
         evidence=(
             *(_evidence(signals, line) for line in lines),
             *_lock_evidence(signals, fed),

@@ -1,0 +1,47 @@
+"""What to do about a line of the training step, by what it spends its time on."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tb_dataplugin.analyses.line_work import Work
+from tb_dataplugin.findings import collecting
+from tb_dataplugin.findings.line_signals import StepLineSignal
+from tb_dataplugin.findings.signals import Signals
+
+_BY_WORK: Final[dict[Work, str]] = {
+    "iterators": "An iterator of a DataLoader is made or dropped there, and its DataLoader workers with it. Make it "
+    "once and call next() on it; where it is iterated to its end, persistent_workers=True keeps the workers.",
+    "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, convert one number "
+    "at a time.",
+    "saving": "Save less often, or hand a copy to a thread that saves it.",
+    "output": "Write less often, or less at a time.",
+    "copying": "Copy less often, or only what changes: deepcopy walks through every object in Python. Into "
+    "a state that exists already, tensors are copied with copy_().",
+    "freeing": "With the next batch Python frees the one before: many small objects take long, and "
+    "so does much memory that a DataLoader worker shared.",
+    "collecting": collecting.ADVICE,
+    "sleep": "The step sleeps there: remove that, or sleep less.",
+    "waiting": "The step waits there for another thread or process: check what that one does.",
+    "python": "Do it less often, with array operations instead of Python, or in another thread.",
+}
+
+_PINNED_ELSEWHERE: Final = " With pin_memory=True the thread that pins frees them, beside the step."
+_FEWER: Final = " Send fewer, larger tensors."
+
+
+def advice_on(signals: Signals, line: StepLineSignal) -> str:
+    """One or two sentences."""
+    advice = _BY_WORK[line.work]
+    if line.work != "freeing":
+        return advice
+    return advice + (_PINNED_ELSEWHERE if _can_pin(signals) else _FEWER)
+
+
+def _can_pin(signals: Signals) -> bool:
+    return (
+        signals.has_device
+        and signals.builds_batches_in_workers
+        and signals.copies is not None
+        and signals.copies.pageable > 0
+    )
