@@ -8,8 +8,8 @@
 JPEG files of 533x800 are read, decoded, cropped, masked, converted and scaled in DataLoader workers, and a small CNN
 trains on them, on a GPU if there is one. Two traces are written: `demo-replay`, a few batches of the loader without the
 training, and `demo-train`, a few steps of the training loop: the newest, so TensorBoard opens there. Beside them stand
-two traces of a ResNet-50 on a V100 (`gpu`, from kineto's samples, BSD-3-Clause), so that there are idle gaps of a
-device to look at.
+traces of a ResNet-50 on GPUs (`gpu`), so that there are idle gaps of a device to look at: one on an H100, recorded with
+`annotate`, and two on a V100, by torch's profiler alone (from kineto's samples, BSD-3-Clause).
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ LICENCE = "LICENSE.kineto"
 GPU_CAPTURES = {
     "v100_resnet50_workers0.pt.trace.json.gz": 1623142624,
     "v100_resnet50_workers4.pt.trace.json.gz": 1623212389,
+    "h100_resnet50_workers4.pt.trace.json.gz": 1795703063,
 }
 """When each was recorded, by its own timestamps."""
 
@@ -167,7 +168,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=WORKERS, help=f"DataLoader workers (default: {WORKERS})")
     help_headspace = "steps on copies of batches: what the loop could do without its loader (default: 0, none)"
     parser.add_argument("--headspace", type=int, default=0, help=help_headspace)
-    help_gpu = "also copy two real traces of a GPU to LOGDIR/gpu (default)"
+    help_gpu = "also copy three real traces of GPUs to LOGDIR/gpu (default)"
     parser.add_argument("--gpu-captures", action=argparse.BooleanOptionalAction, default=True, help=help_gpu)
     options = parser.parse_args()
 

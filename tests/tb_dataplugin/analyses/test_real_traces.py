@@ -131,3 +131,22 @@ def test_what_is_absent_has_a_reason(name: str) -> None:
     assert ("no_steps" in codes) == ("steps" not in found)
     assert bool(codes & {"no_loader_spans", "no_training_thread"}) == ("loader" not in found)
     assert ("no_stage_markers" in codes) == (not found["stages"])
+
+
+def test_an_h100_that_waits_for_workers_has_its_idle_time_by_cause_stage_and_sample() -> None:
+    """Its program, and what was measured beside it: docs/accuracy.md, "On a device"."""
+    found = capture("h100_resnet50_workers4")
+    (device,) = found["devices"]
+    causes, stages = device["idle_by_cause_us"], device["idle_by_stage_us"]
+    assert sum(causes.values()) == pytest.approx(device["idle_us"])
+    assert max(causes, key=causes.__getitem__) == "data_wait"
+    assert max(stages, key=stages.__getitem__) == "decode::PIL.Image"
+    longest = device["gaps"][:3]
+    assert [(gap["cause"], gap["stage"]) for gap in longest] == [("data_wait", "decode::PIL.Image")] * 3
+    assert all(gap["chain"]["sample_index"] % 16 == 0 for gap in longest)  # each sixteenth file is 18 times as large
+    assert "too_few_workers" in {finding["rule"] for finding in found["findings"]}
+
+
+def test_an_h100_that_waits_for_pinning_has_all_of_its_wait_there() -> None:
+    waits = capture("h100_pinned_workers1")["loader"]["wait_by_stage_us"]
+    assert max(waits, key=waits.__getitem__) == "transfer::pin" and waits["transfer::pin"] > 220_000
