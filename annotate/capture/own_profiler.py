@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import torch.profiler
 
 from annotate.capture.steadiness import Pause
-from annotate.capture.torch_profiler import Export, OtherProfilers, results_are_whole
+from annotate.capture.torch_profiler import Export, OtherProfilers, results_are_whole, unwarned
 from annotate.own_objects import uncounted
 from annotate.saying import guard
 from annotate.signals import undisturbed
@@ -72,7 +72,7 @@ class Profiler(torch.profiler.profile):
         if self._is_open or self.others.is_one_open or self._would_notice:
             return
         self.profiler = None
-        with guard(_NO_TRIAL), undisturbed(), uncounted():
+        with guard(_NO_TRIAL), undisturbed(), unwarned(), uncounted():
             super().prepare_trace()
             self._is_open, self._thread = True, get_ident()
             super().start_trace()
@@ -107,9 +107,7 @@ class Profiler(torch.profiler.profile):
             self._give_up()
             return
         self._export = None
-        if not getattr(self, "acc_events", False):  # torch would warn that it drops the events, which are written
-            self.profiler = None
-        with undisturbed():
+        with undisturbed(), unwarned():
             super().prepare_trace()
             self._is_open, self._thread = True, get_ident()
 

@@ -12,7 +12,8 @@ import gc
 import gzip
 import shutil
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import IO, Any, Final, cast
@@ -22,6 +23,7 @@ from annotate.saying import guard
 
 ALREADY_SAVED: Final = "Trace is already saved."
 """What torch says to a second export of a window."""
+_DROPPED_EVENTS: Final = "Warning: Profiler clears events at the end of each cycle"
 
 
 class Export:
@@ -93,6 +95,32 @@ class OtherProfilers:
                 self._open.pop(id(profiler), None)
 
         return end
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Have torch not say that its profiler drops the events of each cycle, which ours has written by then.
+
+    Up to torch 2.12 it says so before the first cycle as well. Of the module's two ways to warn only this text is held
+    back: a filter of Python's warnings would be every thread's, and make others' warnings appear anew.
+    """
+    from torch.profiler import profiler
+
+    with ExitStack() as stack:
+        for name in ("warn", "_warn_once"):
+            theirs = getattr(profiler, name, None)
+            if theirs is not None:
+                setattr(profiler, name, _all_but_dropped_events(theirs))
+                stack.callback(setattr, profiler, name, theirs)
+        yield
+
+
+def _all_but_dropped_events(theirs: Callable[..., None]) -> Callable[..., None]:
+    def warn(message: Any, *arguments: Any, **keywords: Any) -> None:
+        if not str(message).startswith(_DROPPED_EVENTS):
+            theirs(message, *arguments, **keywords)
+
+    return warn
 
 
 def another_is_open() -> bool:

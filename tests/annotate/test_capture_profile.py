@@ -10,7 +10,7 @@ import threading
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -535,3 +535,24 @@ def test_a_capture_is_written_where_nothing_can_be_said(tmp_path: Path, monkeypa
         list(prof.steps(annotate.loader(DataLoader(Numbers(4)))))
         monkeypatch.setattr("sys.stderr", None)
     assert len(prof.trace_files) == 1
+
+
+def test_torch_does_not_warn_that_events_are_dropped_which_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Up to torch 2.12 it did before each cycle, the first one too; from 2.13 on before the second one."""
+    prepare, module = torch.profiler.profile.prepare_trace, cast(Any, torch.profiler.profiler)
+
+    def warns(self: torch.profiler.profile) -> None:
+        module.warn("Warning: Profiler clears events at the end of each cycle.Only events from ...", stacklevel=2)
+        module.warn("another", stacklevel=2)
+        prepare(self)
+
+    monkeypatch.setattr(torch.profiler.profile, "prepare_trace", warns)
+    own = module.warn
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        record(tmp_path, lambda: list(annotate.loader(DataLoader(Numbers(), batch_size=4))))
+    assert {str(one.message) for one in heard if "Profiler" in str(one.message)} == set()
+    assert "another" in {str(one.message) for one in heard}
+    assert module.warn is own
