@@ -253,6 +253,7 @@ class Profile:
 
     def advance(self) -> None:
         self._need_entered("step")
+        self.own_time.step_ends(self._session.workers.batches)
         self.is_broken_off = False
         if self._has_failed:
             return

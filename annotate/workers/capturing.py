@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _thread import get_ident
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
@@ -61,7 +62,7 @@ class Epoch:
         self._batches.note_worker(batch.arrived or 0, facts, payload)
 
     def consumed(self, batch: Batch) -> None:
-        pass
+        self._batches.hand_out(batch.consumed or 0)
 
 
 class Batches:
@@ -77,6 +78,13 @@ class Batches:
         """Loader and pid -> what that worker has not recorded."""
         self.out_of_time = 0
         """Batches that arrived before they had finished, if the clocks of two processes ever disagree."""
+        self.handed_out = 0
+        self.last_handed_out: tuple[int, int] = (0, 0)
+        """Thread and moment (ns)."""
+
+    def hand_out(self, now: int) -> None:
+        self.handed_out += 1
+        self.last_handed_out = (get_ident(), now)
 
     def note_worker(self, now: int, facts: Facts, payload: Payload) -> None:
         """A batch has arrived."""
