@@ -9,7 +9,7 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.hot_lines import HotLines
-from tb_dataplugin.analyses.profiler_weight import HEAVY, NOTICED, weight_sentence
+from tb_dataplugin.analyses.profiler_weight import HEAVY, LAUNCHES_ARE_SLOWER, NOTICED, weight_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -60,6 +60,8 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
     weight = results.profiler_weight
     if weight is not None and NOTICED <= weight.ratio < HEAVY:
         yield Diagnostic("capture", "profiler_weight", 1, weight_sentence(weight))
+    if results.devices and trace.info.mode == "train" and (weight is None or not weight.before):
+        yield Diagnostic("capture", "profiler_weight_unknown", 1, LAUNCHES_ARE_SLOWER)
     is_said = "loader" in missing and missing["loader"].code == "fed_by_thread"
     yield from _trace_notes(trace, results.tree, left_out=TAKEN_ELSEWHERE if is_said else None)
 

@@ -34,7 +34,7 @@ MOST: Final = 0.8
 
 @dataclass(frozen=True, slots=True)
 class ProfilerWeight:
-    """Per step, without data wait: `own_us` as recorded, `added_us` of it by the profiler.
+    """Per step, without data wait: `own_us` as recorded, `added_us` of it by the profiler; 0 where it adds nothing.
 
     `before`: steps that were timed before the window; the durations are medians then. 0: `added_us` is for so many
     `operators`, and the durations are means without waiting for a CPU.
@@ -62,7 +62,7 @@ def find_profiler_weight(
     if loader is not None and pipeline.own_us_before:
         timed = _timed(np.array(pipeline.own_us_before), _own_us(steps))
         if timed is not None:
-            return timed if timed.added_us > 0 else None
+            return timed
     return _counted(trace, window, steps, loader)
 
 
@@ -108,6 +108,13 @@ def _running_us(trace: Trace, own_us: float) -> float:
         return own_us
     ran_us, delayed_us = thread.cpu_ns / len(steps) / 1000, thread.run_delay_ns / len(steps) / 1000
     return max(own_us - delayed_us, min(own_us, ran_us))
+
+
+LAUNCHES_ARE_SLOWER: Final = (
+    "torch's profiler slows launches to the device (on an H100 it made steps of 4 ms 1.4x as long), and by how much here "
+    "is not known: launch and host code may be too large, and a step without it is shorter. annotate.profile measures "
+    "that from the steps before its window, in a loop over prof.steps(loader), or with DataLoader workers"
+)
 
 
 def weight_sentence(weight: ProfilerWeight) -> str:

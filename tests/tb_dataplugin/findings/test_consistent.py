@@ -107,6 +107,8 @@ def test_no_share_is_above_the_whole(judged: tuple[Results, Signals, Judgement])
         assert fact.unit != "share" or fact.value is None or 0 <= fact.value <= 1 + 1e-9, fact
 
 
+OF_SEVERAL_STAGES = ("float_before_transfer", "shrink_first", "batchable_transforms", "slow_samples")
+"""Rules whose gain is of more than the stage that they name."""
 _UNITS = {"ns": 1e-3, "µs": 1.0, "ms": 1e3, "s": 1e6}
 
 
@@ -125,7 +127,7 @@ def test_no_gain_is_above_what_its_cause_cost_unless_it_says_why(judged: tuple[R
         saved = gain.us_per_step * signals.step_count
         assert saved <= signals.loop_us * (1 + 1e-9), named.rule
         cost = cost_of(signals, finding.stage)
-        if cost is not None and named.rule not in ("float_before_transfer", "shrink_first", "batchable_transforms"):
+        if cost is not None and named.rule not in OF_SEVERAL_STAGES:
             says_why = any(fact.kind.startswith(GAIN_BOUND) for fact in finding.evidence)
             assert says_why or float(f"{saved:.3g}") <= float(f"{cost:.3g}") * 1.001, (named.rule, saved, cost)
 
