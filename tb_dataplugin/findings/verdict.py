@@ -17,7 +17,7 @@ from tb_dataplugin.findings.fed import fed_sentence
 from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.lock import lock_sentence
-from tb_dataplugin.findings.reasons import Bound
+from tb_dataplugin.findings.reasons import Bound, Reason
 from tb_dataplugin.findings.restart_texts import restart_sentence
 from tb_dataplugin.findings.rhythm import lone_clause, rhythm_clause
 from tb_dataplugin.findings.signals import Signals
@@ -121,11 +121,12 @@ def _judge_device_run(signals: Signals) -> Verdict:
     around = around_loader(signals)
     if around is not None and cost is not None and around.part.share >= cost:
         return Verdict("wrapper", around_sentence(signals, around, cost), evidence)
+    leader = next(iter(signals.idle_reasons), None)
     if signals.unsteady is not None and cost is not None:
-        return _judge_unsteady(signals, signals.unsteady, cost, f"{opening}; ", evidence)
+        is_led = leader is not None and leader.name != "data_wait" and leader.share > cost
+        return _judge_unsteady(signals, signals.unsteady, cost, opening, evidence, leader if is_led else None)
     if 1 - idle >= DEVICE_BUSY:
         return Verdict("device", f"{opening}: the device is the bottleneck, leave the DataLoader alone.", evidence)
-    leader = next(iter(signals.idle_reasons), None)
     if cost is not None and cost >= INPUT_BOUND and (leader is None or leader.name == "data_wait"):
         sentence = f"{opening}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."
         return Verdict(_input_bound(signals), sentence, evidence)
@@ -147,21 +148,39 @@ def _judge_device_run(signals: Signals) -> Verdict:
 
 
 def _judge_unsteady(
-    signals: Signals, unsteady: SteadyState, cost: float, opening: str, evidence: tuple[Evidence, ...]
+    signals: Signals,
+    unsteady: SteadyState,
+    cost: float,
+    opening: str,
+    evidence: tuple[Evidence, ...],
+    leader: Reason | None = None,
 ) -> Verdict:
-    """By the steady state, which the window does not show."""
+    """By the steady state, which the window does not show; `leader`: why the device idles for more than that."""
+    if leader is not None:
+        opening = f"{opening}, for {percent(leader.share)} {leader.words}"
     does = "empties" if unsteady.state == "draining" else "fills"
     who = "it" if signals.has_device else "the training thread"
+    about = f"about {percent(cost)} of the time{_interval_of(unsteady)}"
     sentence = (
-        f"{opening}in the steady state {who} waits for data for about {percent(cost)} of the time, but in this window, "
-        f"in which the queue {does}, the data wait is {percent(unsteady.measured_share)}"
+        f"in the steady state {who} waits for data for {about}, but in this window, in which the queue {does}, the "
+        f"data wait is {percent(unsteady.measured_share)}"
     )
-    sentence = sentence if opening else f"{sentence[0].upper()}{sentence[1:]}"
+    sentence = f"{opening}; {sentence}" if opening else f"{sentence[0].upper()}{sentence[1:]}"
+    if leader is not None:
+        return Verdict(leader.bound, f"{sentence}.", evidence)
     if cost >= INPUT_BOUND:
         is_data = signals.has_device or cost >= HIGHLY_INPUT_BOUND
         return Verdict(_input_bound(signals) if is_data else "host", f"{sentence}{_mostly(signals)}.", evidence)
     other: Bound = next((reason.bound for reason in signals.idle_reasons if reason.name != "data_wait"), "device")
     return Verdict(other if signals.has_device else "host", f"{sentence}: {_acquitted(signals)}.", evidence)
+
+
+def _interval_of(unsteady: SteadyState) -> str:
+    """Said where it is wide: from less than half of the value on."""
+    share = unsteady.share
+    if share is None or share.low > share.value / 2:
+        return ""
+    return f" (95% interval {percent(share.low)} to {percent(share.high)})"
 
 
 def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:

@@ -24,4 +24,4 @@ def test_the_demo_leaves_captures_with_workers_idle_gaps_and_files_to_look_at(tm
     assert "BSD 3-Clause" in (tmp_path / "gpu" / "LICENSE.kineto").read_text()
     assert len(tb_dataplugin.read_report(tmp_path / "demo-replay")) == 1
     traces = sorted(find_traces(tmp_path), key=lambda trace: trace.taken_ns)
-    assert [trace.run for trace in traces] == ["gpu", "gpu", "demo-replay", "demo-train"]
+    assert [trace.run for trace in traces] == ["gpu", "gpu", "gpu", "demo-replay", "demo-train"]

@@ -4,8 +4,9 @@ from _thread import get_ident
 from pathlib import Path
 
 import pytest
+import torch
 from capture_helpers import load
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 import annotate
 from annotate.capture import own_time
@@ -96,7 +97,7 @@ def test_a_loop_over_the_steps_is_not_counted_twice(clock: list[int]) -> None:
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_loop_that_ends_its_steps_itself_has_them_in_its_capture(tmp_path: Path, workers: int) -> None:
     """Without DataLoader workers a batch is made where it is asked for: when it was there is not known."""
-    loader = annotate.loader(DataLoader(list(range(20)), num_workers=workers))
+    loader = annotate.loader(DataLoader(TensorDataset(torch.arange(20)), num_workers=workers))
     with annotate.profile(tmp_path, wait=9, warmup=1, active=2) as prof:
         for _ in loader:
             prof.step()

@@ -29,6 +29,16 @@ HANDED: Final = (
     "often."
 )
 
+PINNED: Final = (
+    "{} of it is pinning, in a thread of the training process, which copies each batch once more. Beyond what its "
+    "bytes take, that is many small tensors, a pin_memory() method of your own, or waiting for Python's lock or a CPU. "
+    "Send fewer tensors and smaller ones (uint8, converted on the device); for small batches pin_memory=False may be "
+    "faster."
+)
+
+MOST: Final = 0.5
+"""Of the transfer, from which pinning is what it is."""
+
 LOCKED: Final = (
     "The size of a batch does not explain this. The thread that sends a batch needs the interpreter's lock, which pure "
     "Python code holds for 5 ms at a time while the next batch is built: do such work in numpy, PIL or torch, which "
@@ -94,11 +104,19 @@ def _advice(signals: Signals, size: float | None, no_cpu: bool | None, *, light:
     """`light`: its size does not explain what it takes; `heavy`: its size may explain all of it."""
     if is_in_memory(signals):
         return ADVICE_IN_MEMORY
+    if (pinning := _pinning(signals)) >= MOST:
+        return PINNED.format(percent(pinning))
     if light:
         return _why_light(signals, no_cpu)
     if heavy:
         return SMALLER
     return HANDED.format("What a batch holds was not recorded." if size is None else "A batch is small.")
+
+
+def _pinning(signals: Signals) -> float:
+    """Its part of the transfer."""
+    wait, whole = signals.wait_for(f"{TRANSFER}::pin"), signals.wait_for_kinds("transfer")
+    return wait.data_wait_us / whole.data_wait_us if wait and whole and whole.data_wait_us else 0.0
 
 
 def _why_light(signals: Signals, no_cpu: bool | None) -> str:

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from annotate.trace_format import parse_span_name
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.rules.transfer_heavy import check
+from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.thresholds import HAND_OVER_US
 from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of, handed_over, signals_of
 from tests.trace_builder import TraceBuilder
@@ -95,3 +97,15 @@ def test_what_recording_took_is_not_blamed_on_the_threads_of_the_program() -> No
     assert said.advice.startswith("No CPU was free, and the process that samples threads")
     assert "took 60.0% of one" in said.advice
     assert "fewer DataLoader workers" not in said.advice
+
+
+def test_a_way_that_is_pinning_is_said_to_be_that() -> None:
+    signals = signals_of(handed_over(4000))
+    (way,) = (wait for wait in signals.waits_by_stage or () if wait.name == "transfer")
+    for part, is_said in ((0.9, True), (0.2, False)):
+        pin, rest = (
+            StageWait(name, parse_span_name(name), share * way.data_wait_us, share * way.cost_us, share * way.share)
+            for name, share in (("transfer::pin", part), ("transfer", 1 - part))
+        )
+        found = check(replace(signals, waits_by_stage=(rest, pin)))
+        assert isinstance(found, Finding) and ("pinning" in found.advice) is is_said
