@@ -39,9 +39,9 @@ _WHY: Final[dict[Missed, str]] = {
     "threads": "they are threads, which annotate does not record. Use processes for a capture",
 }
 _NOTHING_CAME: Final = (
-    "their loader was iterated before annotate.profile began, or annotate cannot follow its class. Start the loop "
-    "inside "
-    "`with annotate.profile(...)`, and pass the loader to annotate.loader or prof.steps"
+    "their loader was not annotated, or was iterated before annotate.profile began (or annotate cannot follow its "
+    "class). Pass the loader to annotate.loader or prof.steps, or call annotate.auto(), and start the loop inside "
+    "`with annotate.profile(...)`"
 )
 
 
