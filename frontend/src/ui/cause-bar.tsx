@@ -40,7 +40,7 @@ export function CauseBar({ device, windowUs, chosen = null, choose }: Props) {
         testId="cause-bar">
         <ul class="causes" data-testid="idle-by-cause">
           <li class="cause" title="Kernels, copies and memory sets on the device">
-            <Numbers part={busy} unit={unit} wholeUs={wholeUs} />
+            <Numbers part={busy} unit={unit} wholeUs={wholeUs} division={busyDivision(device, wholeUs)} />
           </li>
           {causes.map((part) => (
             <CauseItem
@@ -70,8 +70,9 @@ type ItemProps = {
 
 function CauseItem({ part, unit, wholeUs, device, pressed, choose }: ItemProps) {
   const title = `${meaningOf(CAUSES, part.cause)}${queuedWords(part, device)}`;
-  const queuedUs = part.cause === "launch" ? device.idle_queued_us : undefined;
-  const numbers = <Numbers part={part} unit={unit} wholeUs={wholeUs} queuedUs={queuedUs} />;
+  const numbers = (
+    <Numbers part={part} unit={unit} wholeUs={wholeUs} division={launchDivision(part, device, wholeUs)} />
+  );
   if (choose === undefined)
     return (
       <li class="cause" title={title}>
@@ -94,6 +95,19 @@ function CauseItem({ part, unit, wholeUs, device, pressed, choose }: ItemProps) 
   );
 }
 
+const WORTH_A_WORD = 0.01;
+
+/** Copies keep a device busy that computes nothing meanwhile. */
+function busyDivision({ busy_us: busyUs, kernel_busy_us: kernelUs }: Device, wholeUs: number): string {
+  if (kernelUs === undefined || busyUs - kernelUs < WORTH_A_WORD * wholeUs) return "";
+  return `kernels ${shareWords(kernelUs, wholeUs)}, copies and memory sets alone ${shareWords(busyUs - kernelUs, wholeUs)}`;
+}
+
+function launchDivision({ cause, us }: CausePart, { idle_queued_us: queuedUs }: Device, wholeUs: number): string {
+  if (cause !== "launch" || queuedUs === undefined || queuedUs === 0) return "";
+  return `${shareWords(us - queuedUs, wholeUs)} launched late, ${shareWords(queuedUs, wholeUs)} launched but not started`;
+}
+
 /** Launched in time, and yet the device was idle: not the host's fault. */
 function queuedWords({ cause }: CausePart, { idle_queued_us: queued }: Device): string {
   if (cause !== "launch" || queued === undefined || queued === 0) return "";
@@ -104,11 +118,11 @@ type NumbersProps = {
   readonly part: Part;
   readonly unit: TimeUnit;
   readonly wholeUs: number;
-  /** Part of it that was launched before the gap began. */
-  readonly queuedUs?: number | undefined;
+  /** What it consists of; "" where nothing is to be said. */
+  readonly division: string;
 };
 
-function Numbers({ part, unit, wholeUs, queuedUs }: NumbersProps) {
+function Numbers({ part, unit, wholeUs, division }: NumbersProps) {
   return (
     <>
       <span class="cause-name">
@@ -120,12 +134,7 @@ function Numbers({ part, unit, wholeUs, queuedUs }: NumbersProps) {
       </span>
       <span class="cause-note tabular" title={exactUs(part.us)}>
         {inUnit(part.us, unit)} {unit}
-        {queuedUs !== undefined && queuedUs > 0 && (
-          <>
-            : {shareWords(part.us - queuedUs, wholeUs)} launched late, {shareWords(queuedUs, wholeUs)} launched but not
-            started
-          </>
-        )}
+        {division && `: ${division}`}
       </span>
     </>
   );
