@@ -11,7 +11,7 @@ from annotate.capture.session import Session
 from annotate.hooks.loaders import describe
 from annotate.host import facts
 from annotate.host.sampler import HostSampler
-from annotate.host.stack_thread import StackThread
+from annotate.host.stack_thread import WORKERS_NOT_SAMPLED, StackThread
 from annotate.host.watching import States, Watch
 from annotate.options import Lines
 from annotate.recording import switch
@@ -248,7 +248,10 @@ class Recorded:
         elsewhere = {span.thread for span in self.ledger.elsewhere}
         if self.stacks is None:
             return line_samples(self.states, self.rows.clock, elsewhere)
-        return line_samples(self.stacks, self.rows.clock, elsewhere, "inside")
+        found = line_samples(self.stacks, self.rows.clock, elsewhere, "inside")
+        if not any(loader.get("num_workers") for loader in self.loaders):
+            found["unseen"] = [each for each in found.get("unseen", []) if not each.startswith(WORKERS_NOT_SAMPLED)]
+        return found
 
     def _steps(self) -> StepRecords:
         source, boundaries = self.boundaries or ("profiler", [])

@@ -334,7 +334,7 @@ def check(layout: Layout, example: Example) -> None:
         expected.append((code.co_qualname, code.co_filename, at.f_lineno, code.co_firstlineno))
         at = at.f_back
     if not read or read != expected:
-        raise UnknownLayoutError(f"its stacks could not be read as they are (Python {sys.version.split()[0]})")
+        raise UnknownLayoutError(f"that could not read the stacks of this Python ({sys.version.split()[0]})")
 
 
 def prepare() -> Layout:

@@ -84,15 +84,15 @@ class StackThread:
                 wait = max(INTERVAL_S, (time.thread_time() - begin) / SHARE)
 
 
+WORKERS_NOT_SAMPLED: Final = "DataLoader workers were not sampled"
+
+
 class _Seen:
     """What one window's samples are."""
 
     def __init__(self, training: int, why: str) -> None:
         self._training = training
-        self._unseen = (
-            f"DataLoader workers were not sampled: only a separate process can, and {why or 'none ran'}",
-            _ROUGH,
-        )
+        self._unseen = (f"{WORKERS_NOT_SAMPLED}: only a separate process can, and {why or 'none ran'}", _ROUGH)
         self._threads: dict[int, int] = {}
         """Identity of a thread -> its place in `_watched`."""
         self._watched: list[WatchedThread] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -13,10 +14,14 @@ from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.limits import ALL_GAPS
 from tb_dataplugin.model.intervals import EMPTY
 
+LEAST_WAIT: Final = 0.1
+"""Part of a gap; a stage that caused less says nothing about it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """`cause` and `stage` have the largest share of it. `step`: the step in which it starts, None outside of all.
+    """`cause` has the largest share of it, `stage` of its data wait: "" where that is less than a tenth of the gap.
+    `step`: in which most of it lies, None outside of all. A gap often begins as a step ends.
 
     `exposed_wait_ns` is the data wait that overlaps it, None when not known.
     """
@@ -52,8 +57,8 @@ def list_gaps(finder: ChainFinder, steps: Steps | None, most: int) -> tuple[Gap,
                 start_ns=start,
                 duration_ns=int(gaps.end[i]) - start,
                 cause=max((cause for cause in CAUSES if cause in by_cause), key=by_cause.__getitem__),
-                stage=attributed.gap_stage[i],
-                step=None if steps is None else _step_at(steps, start),
+                stage=attributed.gap_stage[i] if _waits(by_cause) else "",
+                step=None if steps is None else _step_of(steps, start, int(gaps.end[i])),
                 exposed_wait_ns=int(waited[i]) if "data_wait" in causes else None,
                 by_cause_ns=by_cause,
                 chain=finder.of_gap(i),
@@ -62,6 +67,11 @@ def list_gaps(finder: ChainFinder, steps: Steps | None, most: int) -> tuple[Gap,
     return tuple(listed)
 
 
-def _step_at(steps: Steps, time_ns: int) -> int | None:
-    i = int(np.searchsorted(steps.start_ns, time_ns, side="right")) - 1
-    return int(steps.number[i]) if i >= 0 and time_ns < steps.end_ns[i] else None
+def _waits(by_cause_ns: Mapping[Cause, int]) -> bool:
+    return by_cause_ns.get("data_wait", 0) >= LEAST_WAIT * sum(by_cause_ns.values())
+
+
+def _step_of(steps: Steps, start_ns: int, end_ns: int) -> int | None:
+    inside = np.minimum(steps.end_ns, end_ns) - np.maximum(steps.start_ns, start_ns)
+    most = int(np.argmax(inside)) if len(inside) else -1
+    return int(steps.number[most]) if most >= 0 and inside[most] > 0 else None

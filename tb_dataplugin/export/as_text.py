@@ -323,21 +323,26 @@ def _gap_causes(gap: pb.Gap) -> Iterator[str]:
     causes = {cause.name: time for cause, time in gap.idle_by_cause_us.ListFields()}
     for cause, time in sorted(causes.items(), key=lambda part: -part[1]):
         if time >= gap.duration_us / 10:
-            yield f"{cause_label(cause)} {percent(_share(time, gap.duration_us))}"
+            stage = f" for {gap.stage}" if cause == "data_wait" and gap.stage else ""
+            yield f"{cause_label(cause)} {percent(_share(time, gap.duration_us))}{stage}"
 
 
 def _gap_origin(gap: pb.Gap) -> Iterator[str]:
     chain = gap.chain
     if gap.stage:
-        yield gap.stage
+        yield from _batch_of(chain)
+    if chain.HasField("operator"):
+        yield f"host in {chain.operator.name} for {duration(chain.operator.duration_us)}"
+
+
+def _batch_of(chain: pb.Chain) -> Iterator[str]:
+    """Of the batch that was waited for."""
     if chain.HasField("batch_number"):
         yield f"batch {chain.batch_number}"
     if chain.HasField("worker"):
         yield f"DataLoader worker {chain.worker}"
     if chain.HasField("sample_index"):
         yield f"sample {chain.sample_index}"
-    if chain.HasField("operator"):
-        yield f"host in {chain.operator.name} for {duration(chain.operator.duration_us)}"
 
 
 def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:

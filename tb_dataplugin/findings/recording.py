@@ -18,7 +18,7 @@ class RecordingCost:
 
 
 def recording_cost(results: Results) -> RecordingCost | None:
-    """Of markers, of spans in DataLoader workers, and of the process that samples; None where nothing is known, or of
+    """Of markers, of spans in DataLoader workers, and of sampling stacks; None where nothing is known, or of
     some steps only."""
     pipeline = results.trace.info.pipeline
     if pipeline is None or results.selection is not None:
@@ -27,7 +27,7 @@ def recording_cost(results: Results) -> RecordingCost | None:
     parts = {
         plural(pipeline.marker_count or 0, "marker"): pipeline.recorder_overhead_us if pipeline.marker_count else None,
         f"{plural(pipeline.worker_span_count or 0, 'span')} in DataLoader workers": pipeline.worker_overhead_us,
-        "a process that samples stacks": (sampling_ns or 0) / 1e3,
+        "sampling of stacks": (sampling_ns or 0) / 1e3,
     }
     known = {name: us for name, us in parts.items() if us}
     if not known:

@@ -1088,9 +1088,11 @@ class Gap(_message.Message):
     cause: _builtins.str
     """the cause with the largest share of this gap: a field name of IdleByCause"""
     stage: _builtins.str
-    """the stage with the largest share of the gap's data wait; "" when none"""
+    """the stage with the largest share of the gap's data wait; "" when none, and"""
     step: _builtins.int
-    """number of the step in which the gap starts"""
+    """when data wait is less than a tenth of the gap
+    number of the step in which most of the gap lies
+    """
     exposed_wait_us: _builtins.float
     """data wait that overlaps the gap, so at least idle_by_cause_us.data_wait; absent"""
     @_builtins.property

@@ -422,9 +422,9 @@ export interface Gap {
   duration_us: number;
   /** the cause with the largest share of this gap: a field name of IdleByCause */
   cause: string;
-  /** the stage with the largest share of the gap's data wait; "" when none */
+  /** the stage with the largest share of the gap's data wait; "" when none, and */
   stage: string;
-  /** number of the step in which the gap starts */
+  /** when data wait is less than a tenth of the gap */
   step?:
     | number
     | undefined;

@@ -19,6 +19,9 @@ from tests.trace_builder import TraceBuilder, training_run
 
 ALL = sorted(GOLDEN.glob("*.gz"))
 
+UNCUT = re.compile(r" {6}\S.*[(=]|      --from ")
+"""Lines of code, and a path."""
+
 
 def report_of(path: Path) -> Report:
     return as_report([analyse_file(path).capture])
@@ -27,7 +30,7 @@ def report_of(path: Path) -> Report:
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.name.split(".")[0])
 def test_text_fits_and_is_free_of_escapes(path: Path) -> None:
     lines = as_text(report_of(path)).splitlines()
-    assert max(len(line) for line in lines if not line.startswith("      --from ")) <= WIDEST  # a path is not cut
+    assert max(len(line) for line in lines if not UNCUT.match(line)) <= WIDEST
     assert "\x1b" not in "".join(lines)
     assert not any(line.endswith(" ") for line in lines)
 
@@ -36,7 +39,7 @@ def test_text_fits_and_is_free_of_escapes(path: Path) -> None:
 def test_text_is_as_wide_as_the_terminal(columns: int) -> None:
     for name in ("v100_resnet50_workers4", "annotate_workers2"):
         text = as_text(report_of(GOLDEN / f"{name}.pt.trace.json.gz"), Style(width=columns))
-        lines = [line for line in text.splitlines() if not re.match(r" {6}\S.*[(=]|      --from ", line)]  # code
+        lines = [line for line in text.splitlines() if not UNCUT.match(line)]
         assert columns - 20 < max(map(len, lines)) <= columns
 
 

@@ -29,7 +29,7 @@ def test_the_sampler_is_a_part_of_it() -> None:
     assert parts == [
         "5 markers: 20.0 µs",
         "80 spans in DataLoader workers: 80.0 µs",
-        "a process that samples stacks: 1.90 ms",
+        "sampling of stacks: 1.90 ms",
     ]
 
 

@@ -28,7 +28,7 @@ type Units = { readonly start: TimeUnit; readonly startDecimals: number; readonl
 
 const MAIN_CAUSE = "The cause with the largest share of this gap, and that share";
 const STAGE = "The stage with the largest share of the gap's data wait";
-const NO_STAGE = "The training thread did not wait for data here, or the capture has no stage data.";
+const NO_STAGE = "Less than a tenth of this gap is data wait, or the capture has no stage data.";
 
 type Props = { readonly device: Device; readonly cause: Cause | null; readonly chosen: Gap | null };
 
@@ -79,7 +79,7 @@ export function GapTable({ device, cause, chosen }: Props) {
               <th scope="col">
                 <span class="offscreen">Causes as a bar</span>
               </th>
-              {withStage && <Head column="stage" label="Stage" numeric={false} title={STAGE} />}
+              {withStage && <Head column="stage" label="Waits for" numeric={false} title={STAGE} />}
               <Head column="step" label="Step" />
               <ExportHead label="Main cause alone" />
             </tr>
@@ -176,7 +176,7 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
           )}
         </td>
       )}
-      <td class="num">{gap.step ?? <Unknown reason="The gap starts outside any step." />}</td>
+      <td class="num">{gap.step ?? <Unknown reason="The gap lies outside any step." />}</td>
       <ExportCell us={mainUs} />
     </tr>
   );
