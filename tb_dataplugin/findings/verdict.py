@@ -29,6 +29,7 @@ from tb_dataplugin.findings.thresholds import (
     INPUT_BOUND,
     LEADING_STAGE,
     ONE_REASON,
+    WORKERS_BUSY,
     WORTH_A_WORD,
 )
 from tb_dataplugin.findings.worker_cpus import not_data
@@ -260,7 +261,16 @@ def _acquitted(signals: Signals) -> str:
     """Of the loop: what is told apart before is time that the DataLoader takes as well. Workers that have the CPUs
     which the step waits for are not acquitted.
     """
-    return not_data(signals, f"there, {NOT_DATA}" if signals.apart else NOT_DATA)
+    return not_data(signals, f"there, {NOT_DATA}" if signals.apart else f"{NOT_DATA}{_nearly(signals)}")
+
+
+def _nearly(signals: Signals) -> str:
+    """A faster step would wait for data then."""
+    workers = signals.workers
+    if workers is None or not signals.builds_batches_in_workers or workers.busy < WORKERS_BUSY:
+        return ""
+    who = "its DataLoader worker" if workers.workers == 1 else "its DataLoader workers"
+    return f", but {who}, busy for {percent(workers.busy)} {workers.of_whole}, could hardly keep up with a faster step"
 
 
 def _judge_replay(signals: Signals) -> Verdict:

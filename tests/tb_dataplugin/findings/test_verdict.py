@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tb_dataplugin.analyses.resampling import Estimate
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.findings.verdict import judge_run
+from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tests.tb_dataplugin.findings.cases import launching, signals_of
 
 
@@ -29,3 +32,11 @@ def test_what_is_large_and_measured_comes_before_what_is_estimated() -> None:
 def test_an_estimate_that_is_larger_than_any_cause_leads() -> None:
     said = verdict(0.9, low=0.8)
     assert "launches operators" not in said and "about 90.0% of the time, but" in said
+
+
+@pytest.mark.parametrize(("busy", "is_said"), [(0.95, True), (0.5, False)])
+def test_workers_that_hardly_keep_up_are_not_acquitted_without_a_word(busy: float, is_said: bool) -> None:
+    signals = signals_of(launching().annotated(loaders=[{"num_workers": 2}]))
+    workers = WorkerSignals(2, 2.0, 5.0, busy, 0.0, 0, 1.0)
+    sentence = judge_run(replace(signals, workers=workers)).sentence
+    assert ("could hardly keep up with a faster step" in sentence) is is_said
