@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.fed_waits import waits_around_loaders
 from tb_dataplugin.analyses.passing_on import Held, pass_on
+from tb_dataplugin.analyses.sampled_cpu import sampled_cpu_ns
 from tb_dataplugin.analyses.stages import StageTree, cpu_of_children
 from tb_dataplugin.analyses.wait_parts import WaitParts
 from tb_dataplugin.model.intervals import Int64Array, Intervals
@@ -68,14 +69,17 @@ class Receiving:
 
 
 def find_receiving(trace: Trace, tree: StageTree) -> Receiving:
-    """Waits in iterators around a loader are left out: the CPU time in them may be that of the iterator's own code."""
+    """Waits in iterators around a loader are left out: the CPU time in them may be that of the iterator's own code. Of
+    waits that torch records and not we, the CPU time is what samples show of them, as much in each.
+    """
     cpu, below = trace.span_facts.cpu_ns, cpu_of_children(tree, trace.span_facts)
     is_wait = np.array([path[-1].kind == "wait" for path in tree.paths], dtype=np.bool_)
     rows = np.flatnonzero(is_wait[tree.node] & (tree.track == trace.training_track))
     rows = rows[np.argsort(tree.start_ns[rows], kind="stable")]
     around = [start for _, start, _ in waits_around_loaders(trace)]
     is_around = np.isin(tree.start_ns[rows], np.concatenate(around) if around else [])
-    own = np.where((cpu[rows] < 0) | is_around, UNKNOWN_CPU, np.maximum(0, cpu[rows] - below[rows]))
+    own = np.where(cpu[rows] < 0, _sampled(trace, tree, rows[cpu[rows] < 0]), np.maximum(0, cpu[rows] - below[rows]))
+    own = np.where(is_around, UNKNOWN_CPU, own)
     return Receiving(tree.start_ns[rows], tree.end_ns[rows], own, _on_cpu(tree, cpu, below))
 
 
@@ -83,3 +87,11 @@ def _on_cpu(tree: StageTree, cpu: Int64Array, below: Int64Array) -> Shares:
     own = np.where(cpu < 0, 0, np.maximum(0, cpu - below))
     shares: Shares = np.minimum(1.0, own / np.maximum(1, tree.self_ns))
     return shares
+
+
+def _sampled(trace: Trace, tree: StageTree, rows: npt.NDArray[np.intp]) -> int:
+    """In each of these waits, on average: receiving takes much the same each time, however long a batch is awaited."""
+    pieces = np.isin(tree.piece_span, rows)
+    own = Intervals(tree.piece_start[pieces], tree.piece_end[pieces])
+    cpu_ns = sampled_cpu_ns(trace, own)
+    return UNKNOWN_CPU if cpu_ns is None else round(cpu_ns / len(rows))

@@ -15,6 +15,7 @@ import numpy as np
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.sampled_cpu import sampled_cpu_ns
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.model.trace import ThreadCosts
 
@@ -154,14 +155,16 @@ def delayed_share(results: Results, thread: ThreadCosts) -> float:
 
 
 def waits_cpu_ns(results: Results) -> float | None:
-    """CPU time of the training thread in the data wait; None where it was not recorded."""
+    """CPU time of the training thread in the data wait: as recorded, else by samples. None where neither says."""
     if results.loader is None:
         return None
     tree, cpu = results.tree, results.trace.span_facts.cpu_ns
     is_wait = [path[-1].kind == "wait" and all(stage.kind != "wait" for stage in path[:-1]) for path in tree.paths]
     mine = np.array(is_wait, dtype=np.bool_)[tree.node] & (tree.track == results.trace.training_track)
     rows = np.flatnonzero(mine & results.loader.waits.contains(tree.start_ns))
-    return float(cpu[rows].sum()) if len(rows) and (cpu[rows] >= 0).all() else None
+    if not len(rows):
+        return None
+    return float(cpu[rows].sum()) if (cpu[rows] >= 0).all() else sampled_cpu_ns(results.trace, results.loader.waits)
 
 
 def _is_sampled(results: Results) -> bool:

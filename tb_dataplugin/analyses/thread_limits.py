@@ -24,6 +24,7 @@ from tb_dataplugin.analyses.collector import arriving_batches, missing_batches
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.sampled_cpu import LEAST_SAMPLES
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
@@ -31,9 +32,6 @@ from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.thread_samples import SampledThread, ThreadSamples
 from tb_dataplugin.model.trace import Trace
-
-LEAST_SAMPLES: Final = 10
-"""In a part; with fewer, a share of a half has a 95% interval of more than a third to either side."""
 
 LIMITED: Final[tuple[Cause, ...]] = ("host", "launch", "data_wait")
 """Causes of idle time that are divided: in all others the host waits for the device, or for other ranks."""

@@ -94,15 +94,15 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     if not len(built) or not len(taken):
         return _cannot("no batch was built, and received, in its window")
     ready = np.where(known(table.serialised_ns), table.serialised_ns, table.finished_ns)
-    receive, held_ns = find_received(results, workers, taken, ready)
+    found = find_received(results, workers, taken, ready)
     received = int(((table.consumed_ns >= results.window.start_ns) & (table.loader == loader)).sum())
     assert results.loader is not None
     cpus = _worker_cpus(results)
-    receiving, training = _training_cpus(results, busy_ns=float(receive.total_ns.mean()) * received)
+    receiving, training = _training_cpus(results, busy_ns=float(found.own.total_ns.mean()) * received)
     way = np.maximum(0, ready - table.finished_ns)[rows].astype(np.float64)
     send = min(_sending(results), float(way.mean() / built.total_ns.mean()))
     after = float(np.maximum(0, workers.batches.wait_end_ns[taken] - table.consumed_ns[taken]).mean())
-    receive, around_ns = _without_around(receive, after)
+    receive, around_ns = _without_around(found.own, after)
     loop = _loop(
         results,
         build=Timed(built.parts, built.ns * (1 - cpus.delayed) * (1 - send)),
@@ -114,7 +114,14 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     )
     send_ns = float(built.total_ns.mean()) * (1 - cpus.delayed) * send
     around_ns *= 1 - receiving.delayed
-    return replace(loop, send_ns=send_ns, held_ns=held_ns, around_ns=around_ns, receive_cpus=receiving.used)
+    return replace(
+        loop,
+        send_ns=send_ns,
+        held_ns=found.held_ns,
+        maybe_held_ns=found.maybe_held_ns,
+        around_ns=around_ns,
+        receive_cpus=receiving.used,
+    )
 
 
 def _without_around(receive: Timed, after_ns: float) -> tuple[Timed, float]:

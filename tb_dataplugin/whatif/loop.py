@@ -106,6 +106,8 @@ class Loop:
     """Per batch, for how long receiving it is held up at most by its worker, while that builds another one: it needs
     the interpreter's lock there. Infinite: until that one is built. Not in `receive`.
     """
+    maybe_held_ns: Floats = field(default_factory=lambda: np.zeros(1))
+    """Per batch: `held_ns` is half of it, and the other half in `receive`, where it is not known which it is."""
     light_cpus: float = 0.0
     """CPUs that others have for moments: the scheduler lets them go first, before whoever computes all the time."""
     around_ns: float = 0.0

@@ -7,17 +7,17 @@ captured is set against what was measured, and predictions are scaled by what th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from tb_dataplugin.whatif.change import TRANSFER, Change, changed, check, scaled
-from tb_dataplugin.whatif.loop import Floats, Loop
+from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.other_workers import with_other_workers
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
-from tb_dataplugin.whatif.unknown import assumptions, check_known, has_two_ends, with_cost
+from tb_dataplugin.whatif.unknown import HALFWAY, assumptions, check_known, has_two_ends, with_cost
 
 LITTLE: Final = 0.1
 """Part of the CPUs: added workers that need less take nothing worth a word from what runs there."""
@@ -199,16 +199,26 @@ def threads_wait(loop: Loop) -> bool:
 
 
 def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Range:
-    """As wide as it is not known how far the threads of a step wait for each other (`Loop.power`)."""
-    if not threads_wait(loop):
-        return step_us
-    for power in (1.0, loop.own_threads):
-        own_ns = loop.own_ns * (1 - loop.own_delayed) ** (power - loop.power)
-        end = replace(loop, own_ns=own_ns, own_power=power)
+    """As wide as the loop itself is not known."""
+    for end in _ends(loop):
         new, _ = with_other_workers(with_cost(end, change, None), end)
         step = float(simulate(new, orders).step_ns.mean()) * _scale(end, simulate(end, orders)) / 1e3
         step_us = Range(step_us.value, min(step_us.low, step), max(step_us.high, step))
     return step_us
+
+
+def _ends(loop: Loop) -> Iterator[Loop]:
+    """Loops that the capture may as well be of: by how far the threads of a step wait for each other (`Loop.power`),
+    and by how much of receiving is waiting for the worker that builds the next batch (`Loop.maybe_held_ns`).
+    """
+    for power in (1.0, loop.own_threads) if threads_wait(loop) else ():
+        own_ns = loop.own_ns * (1 - loop.own_delayed) ** (power - loop.power)
+        yield replace(loop, own_ns=own_ns, own_power=power)
+    for share in (0.0, 1.0) if loop.maybe_held_ns.any() else ():
+        more = (share - HALFWAY) * loop.maybe_held_ns
+        ns = loop.receive.ns.copy()
+        ns[:, -1] = np.maximum(0, ns[:, -1] - more)
+        yield replace(loop, held_ns=loop.held_ns + more, receive=Timed(loop.receive.parts, ns))
 
 
 def _model_error(change: Change, loop: Loop) -> float:

@@ -2,11 +2,13 @@
 
 To open the memory of a batch the training process asks a thread of its worker, and that thread needs the interpreter's
 lock, which a worker that builds the next batch in Python does not give away. So deserialising in which the training
-thread is not on a CPU, while the sender builds, is as long as the sender builds, and not longer.
+thread is not on a CPU, while the sender builds, is as long as the sender builds, and not longer. Where nothing tells
+whether the thread was on one, half of that time is taken for it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -19,14 +21,24 @@ from tb_dataplugin.model.intervals import Int64Array, Intervals
 from tb_dataplugin.model.trace import BatchTable
 from tb_dataplugin.whatif.loop import Floats, Rows, Timed
 from tb_dataplugin.whatif.stage_parts import parts_within
+from tb_dataplugin.whatif.unknown import HALFWAY
 
 LEAST: Final = 4
 """Batches that were all held up until their worker had built its next one, before that is taken as what happens."""
 
 
-def find_received(results: Results, workers: Workers, rows: Rows, ready: Int64Array) -> tuple[Timed, Floats]:
-    """The training thread's own part of ``next()``, for each of `rows`: stages, deserialising, and what else passes
-    once it has a batch; and `Loop.held_ns`. `ready`: when batches were serialised, of all rows.
+@dataclass(frozen=True, slots=True)
+class Received:
+    """``next()`` of the training thread, per batch: what it does itself; `Loop.held_ns` and `Loop.maybe_held_ns`."""
+
+    own: Timed
+    held_ns: Floats
+    maybe_held_ns: Floats
+
+
+def find_received(results: Results, workers: Workers, rows: Rows, ready: Int64Array) -> Received:
+    """For each of `rows`: stages, deserialising, and what else passes once the training thread has a batch. `ready`:
+    when batches were serialised, of all rows.
 
     Batches are deserialised as they arrive, so also in the wait for an earlier one.
     """
@@ -38,12 +50,20 @@ def find_received(results: Results, workers: Workers, rows: Rows, ready: Int64Ar
     timed = known(table.deserialise_ns[rows]) & known(table.arrived_ns[rows])
     if not (timed & waits.contains(table.deserialise_ns[rows])).all():  # another thread does it, as where it pins
         after = parts_within(results.tree, track, np.clip(ready[rows], start, end), end)
-        return Timed(whole.parts, np.column_stack((whole.ns[:, :-1], after.ns[:, -1]))), np.zeros(1)
+        return Received(_with_rest(whole, after.ns[:, -1]), np.zeros(1), np.zeros(1))
     after = parts_within(results.tree, track, np.clip(table.arrived_ns[rows], start, end), end)
-    held = _held(results, table, rows, waits)
+    off_cpu, beside = _off_cpu(results, table, rows), _beside_building(table, rows)
+    held = beside * (HALFWAY if off_cpu is None else off_cpu)
     taking = table.arrived_ns[rows] - _begun(table, rows, ready, waits)
-    rest = after.ns[:, -1] + np.maximum(0, taking - held)
-    return Timed(whole.parts, np.column_stack((whole.ns[:, :-1], rest))), _limited(held, table, rows)
+    own = _with_rest(whole, after.ns[:, -1] + np.maximum(0, taking - held))
+    if off_cpu is None:
+        return Received(own, held, beside)
+    return Received(own, _limited(held, table, rows), np.zeros(1))
+
+
+def _with_rest(whole: Timed, rest: Floats) -> Timed:
+    """With that as the time of no stage."""
+    return Timed(whole.parts, np.column_stack((whole.ns[:, :-1], rest)))
 
 
 def _begun(table: BatchTable, rows: Rows, ready: Int64Array, waits: Intervals) -> Int64Array:
@@ -59,22 +79,26 @@ def _begun(table: BatchTable, rows: Rows, ready: Int64Array, waits: Intervals) -
     return np.minimum(begun, deserialise[rows])
 
 
-def _held(results: Results, table: BatchTable, rows: Rows, waits: Intervals) -> Floats:
-    """Of deserialising each batch, while its worker built: the share in which the training thread was on no CPU."""
+def _off_cpu(results: Results, table: BatchTable, rows: Rows) -> float | None:
+    """Of deserialising these batches: the share in which the training thread was on no CPU; None: not known."""
     receiving = find_receiving(results.trace, results.tree)
     wait = np.searchsorted(receiving.start, table.deserialise_ns[rows], side="right") - 1
     own = receiving.cpu_ns[np.unique(wait[wait >= 0])]
     took = float((table.arrived_ns[rows] - table.deserialise_ns[rows]).sum())
     if not len(own) or (own == UNKNOWN_CPU).any() or not took:
-        return np.zeros(len(rows))
-    off_cpu = max(0.0, 1.0 - float(own.sum()) / took)
-    held = np.zeros(len(rows))
+        return None
+    return max(0.0, 1.0 - float(own.sum()) / took)
+
+
+def _beside_building(table: BatchTable, rows: Rows) -> Floats:
+    """Of deserialising each batch: while its worker built."""
+    beside = np.zeros(len(rows))
     for pid in np.unique(table.pid[rows]).tolist():
         built = (table.pid == pid) & known(table.started_ns) & known(table.finished_ns)
         building = Intervals.union(table.started_ns[built], table.finished_ns[built])
         mine = table.pid[rows] == pid
-        held[mine] = building.overlap(table.deserialise_ns[rows[mine]], table.arrived_ns[rows[mine]])
-    return held * off_cpu
+        beside[mine] = building.overlap(table.deserialise_ns[rows[mine]], table.arrived_ns[rows[mine]])
+    return beside
 
 
 def _limited(held: Floats, table: BatchTable, rows: Rows) -> Floats:

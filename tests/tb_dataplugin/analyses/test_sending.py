@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -23,9 +24,13 @@ def one_worker(wait: tuple[float, float], wait_cpu: float | None) -> TraceBuilde
     return builder.step(0, 20_000).add("user_annotation", "wait::DataLoader", *wait, **told)
 
 
-def held_up(stage_cpu: float, wait_cpu: float | None = 1_000) -> dict[str, int]:
-    """A finished batch is deserialised for 8 ms, ending with 7 ms of the next one's stage."""
+def held_up(stage_cpu: float, wait_cpu: float | None = 1_000, seen: Sequence[int] = ()) -> dict[str, int]:
+    """A finished batch is deserialised for 8 ms, ending with 7 ms of the next one's stage. `seen`: the training thread,
+    every 0.4 ms of the wait: 0 running, 1 blocked.
+    """
     builder = one_worker((10_000, 8_000), wait_cpu)
+    if seen:
+        builder.sampled([10_200 + 400 * number for number in range(len(seen))], seen)
     builder.batch(0, 0, 0, 0, 5_000, 18_000, {"sample::Pets": (0, 5_000, 5_000)})
     builder.moments(serialise_us=5_000, serialised_us=5_100, deserialise_us=10_000, arrived_us=18_000)
     builder.batch(1, 0, 8_000, 8_000, 17_000, None, {"transform::Crop": (8_000, 9_000, stage_cpu)})
@@ -44,6 +49,13 @@ def test_a_stage_holds_the_lock_for_no_longer_than_it_is_on_a_cpu(stage_cpu: flo
 @pytest.mark.parametrize(("wait_cpu", "has"), [(6_000, 2_000), (8_000, None), (None, None)])
 def test_deserialising_that_takes_the_training_threads_cpu_is_its_own(wait_cpu: float | None, has: int | None) -> None:
     assert held_up(9_000, wait_cpu).get("transform::Crop") == has
+
+
+@pytest.mark.parametrize(("running", "has"), [(20, None), (15, 2_000), (0, 7_000)])
+def test_samples_tell_of_cpu_time_that_the_wait_has_not_recorded(running: int, has: int | None) -> None:
+    seen = [0] * running + [1] * (20 - running)
+    assert held_up(9_000, None, seen).get("transform::Crop") == (has and pytest.approx(has, abs=200))
+    assert "transform::Crop" not in held_up(9_000, None, seen[:9])  # too few to tell
 
 
 def slowed(wait_cpu: float | None, stage: tuple[float, float], away: tuple[float, float]) -> dict[str, int]:

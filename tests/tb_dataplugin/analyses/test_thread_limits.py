@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.thread_limits import LEAST_SAMPLES, Limits, ThreadLimits
+from tb_dataplugin.analyses.sampled_cpu import LEAST_SAMPLES
+from tb_dataplugin.analyses.thread_limits import Limits, ThreadLimits
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.report.report_pb2 import Report
 from tests.tb_dataplugin.findings.cases import capture_of, results_of

@@ -75,7 +75,11 @@ def in_one_thread(folder: Path, **cpu: float) -> Loop:
     )
     loaders, host = [{"name": "DataLoader", "num_workers": 0, "batch_size": 1}], {"cores": 64}
     builder = TraceBuilder().annotated(loaders=loaders, host=host, **spent)
-    told: dict[str, Any] = {"cpu_us": 1e3 * cpu["wait"]} if cpu else {}
+    told: dict[str, Any] = {"cpu_us": 1e3 * cpu["wait"]} if "wait" in cpu else {}
+    if "runs" in cpu:  # that part of each wait, by samples
+        builder.sampled(
+            [500.0 * each for each in range(320)], [int(each % 40 >= 30 * cpu["runs"]) for each in range(320)]
+        )
     for number in range(8):
         start = 20_000.0 * number
         builder.step(start, 20_000).add("user_annotation", "wait::DataLoader", start, 15_000, **told)
@@ -95,6 +99,12 @@ def test_without_workers_the_cpu_time_of_waits_is_that_of_building(tmp_path: Pat
     assert loop.build_cpus == pytest.approx(1.0) and loop.own_cpus == pytest.approx(0.1)
     unknown = in_one_thread(tmp_path)
     assert unknown.build_cpus == unknown.own_cpus == 1.0
+
+
+def test_samples_tell_of_waits_whose_cpu_time_was_not_recorded(tmp_path: Path) -> None:
+    recorded, sampled = (in_one_thread(tmp_path, thread=8 * 8, **cpu) for cpu in ({"wait": 7.5}, {"runs": 0.5}))
+    assert sampled.build_cpus == pytest.approx(recorded.build_cpus, rel=0.02)
+    assert sampled.own_cpus == pytest.approx(recorded.own_cpus, rel=0.2)
 
 
 def test_waiting_for_a_cpu_is_divided_as_the_cpu_time_is(tmp_path: Path) -> None:

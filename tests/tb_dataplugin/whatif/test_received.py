@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tb_dataplugin.pipeline import read_loop
+from tb_dataplugin.whatif import Change, predict
 from tb_dataplugin.whatif.loop import Loop
 from tests.trace_builder import TraceBuilder
 
@@ -17,14 +18,20 @@ BUILD, STEP, COUNT = 20_000.0, 22_000.0, 12
 
 
 def captured(
-    folder: Path, arrives: float, begins: float = 300, waits_from: float = 0, cpu_us: float | None = 100
+    folder: Path,
+    arrives: float,
+    begins: float = 300,
+    waits_from: float = 0,
+    cpu_us: float | None = 100,
+    runs: float | None = None,
 ) -> Loop:
     """Batches of a worker that builds the first 20 ms of each step of 22 ms.
 
     Args:
         begins, arrives: when deserialising a batch begins and ends, from its finish on.
         waits_from: when the training thread begins to wait for it.
-        cpu_us: of the training thread, in its wait.
+        cpu_us: of the training thread, in its wait; None: not recorded.
+        runs: part of the samples that show that thread running; None: there are no samples.
     """
     builder = TraceBuilder().annotated(loaders=[{"batch_size": 4, "num_workers": 1}]).worker(0)
     for number in range(COUNT):
@@ -38,6 +45,9 @@ def captured(
         told: dict[str, Any] = {} if cpu_us is None else {"cpu_us": cpu_us}
         builder.add("user_annotation", "wait::DataLoader", finished + waits_from, end - finished - waits_from, **told)
         builder.step(finished + 60, STEP)
+    if runs is not None:
+        seen = range(int(COUNT * STEP / 100))
+        builder.sampled([100.0 * each for each in seen], [int(each % 10 >= 10 * runs) for each in seen])
     return read_loop(builder.write(folder / "run.pt.trace.json"))[0]
 
 
@@ -71,10 +81,21 @@ def test_time_on_a_cpu_is_not_held_up(tmp_path: Path) -> None:
     assert received_ms(busy) == pytest.approx(7.86, abs=0.05)
 
 
-def test_without_the_training_threads_cpu_time_nothing_counts_as_held_up(tmp_path: Path) -> None:
-    unknown = captured(tmp_path, arrives=8000, cpu_us=None)
-    assert not unknown.held_ns.any()
-    assert received_ms(unknown) == pytest.approx(7.86, abs=0.05)
+def test_samples_tell_of_time_on_a_cpu_that_was_not_recorded(tmp_path: Path) -> None:
+    recorded = captured(tmp_path, arrives=8000, cpu_us=1612)
+    sampled = captured(tmp_path, arrives=8000, cpu_us=None, runs=0.2)
+    assert sampled.held_ns.max() == pytest.approx(recorded.held_ns.max(), rel=0.03)
+    assert received_ms(sampled) == pytest.approx(received_ms(recorded), rel=0.03)
+    assert not sampled.maybe_held_ns.any()
+
+
+def test_without_either_half_counts_as_held_up_and_the_interval_has_both_ends(tmp_path: Path) -> None:
+    held, busy, unknown = (captured(tmp_path, arrives=18_000, cpu_us=cpu_us) for cpu_us in (0, 17_700, None))
+    assert unknown.held_ns == pytest.approx(held.held_ns / 2)
+    without = Change(stages=(("transform::Parse", 0.0),))
+    made, ends = predict(unknown, without).step_us, [predict(loop, without).step_us.value for loop in (held, busy)]
+    assert ends[0] < made.value < ends[1]
+    assert made.low <= ends[0] < 0.8 * made.value and 1.2 * made.value < ends[1] <= made.high
 
 
 def test_where_another_thread_deserialises_only_what_the_wait_shows_is_receiving(tmp_path: Path) -> None:
