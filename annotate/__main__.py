@@ -96,8 +96,8 @@ def _replay(asked: argparse.Namespace) -> int:
         if samples is None:
             path = replay(loader, asked.logdir, asked.batches, lines=LINES[asked.lines])
         else:
-            named = {index: Captured(**facts) for index, facts in samples.items()}
-            path = replay_samples(loader, asked.logdir, named, lines=LINES[asked.lines])
+            named = {index: Captured(**facts) for index, facts in samples.samples.items()}
+            path = replay_samples(loader, asked.logdir, named, samples.usual, lines=LINES[asked.lines])
     except NoBatchError as error:
         print(shown(str(error)), file=sys.stderr)
         return 1
@@ -130,7 +130,7 @@ def _tune_worker(asked: argparse.Namespace) -> int:
     return serve(find, make, Step(asked.step_ms, asked.step_cpu, asked.device), asked.change)
 
 
-def _samples(asked: argparse.Namespace) -> dict[int, slowest.Facts] | None:
+def _samples(asked: argparse.Namespace) -> slowest.Named | None:
     """Samples to replay, with what a capture says of them; None: batches are asked for."""
     if asked.indices is not None and asked.slowest is not None:
         raise UsageError("give --indices or --slowest, not both")
@@ -143,17 +143,17 @@ def _samples(asked: argparse.Namespace) -> dict[int, slowest.Facts] | None:
     if asked.slowest is not None and asked.slowest < 1:
         raise UsageError(f"--slowest must be at least 1, not {asked.slowest}")
     try:
-        known = {} if asked.capture is None else slowest.slow_samples(asked.capture)
+        known, usual = ({}, []) if asked.capture is None else slowest.slow_samples(asked.capture)
     except ValueError as error:
         raise UsageError(str(error)) from None
     if asked.indices is not None:
-        return {index: known.get(index, {}) for index in asked.indices}
+        return slowest.Named({index: known.get(index, {}) for index in asked.indices}, usual)
     if not known:
         raise UsageError(
             f"{asked.capture} has no slow samples with an index: they are known of captures with DataLoader workers "
             "and a dataset with __getitem__. Name samples with --indices"
         )
-    return dict(list(known.items())[: asked.slowest])
+    return slowest.Named(dict(list(known.items())[: asked.slowest]), usual)
 
 
 def _indices(text: str) -> list[int]:

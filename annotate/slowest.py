@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 _ENOUGH = 10
 """Stacks sampled in a sample, from which it can be said for how much of it a read was blocked."""
@@ -26,8 +26,17 @@ class Facts(TypedDict, total=False):
     line: str
 
 
-def slow_samples(path: str) -> dict[int, Facts]:
-    """By dataset index, of the slowest samples of a trace file, or of all in a folder; slowest first.
+class Named(NamedTuple):
+    """Samples to be loaded again, by dataset index."""
+
+    samples: dict[int, Facts]
+    """Slowest first."""
+    usual: list[int]
+    """Samples that took in those captures what most do."""
+
+
+def slow_samples(path: str) -> Named:
+    """Of a trace file, or of all in a folder.
 
     Raises:
         ValueError: it cannot be analysed; the text is the line for the user.
@@ -38,7 +47,7 @@ def slow_samples(path: str) -> dict[int, Facts]:
     for sample, capture in sorted(samples, key=lambda each: -float(each[0]["duration_us"])):
         if sample["index"] >= 0:
             found.setdefault(int(sample["index"]), _facts(sample, capture))
-    return found
+    return Named(found, [int(index) for capture in captures for index in capture.get("usual_samples", ())])
 
 
 def _facts(sample: dict[str, Any], capture: dict[str, Any]) -> Facts:

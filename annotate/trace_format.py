@@ -395,6 +395,7 @@ class PipelineMetadata(TypedDict, total=False):
     collections_elsewhere: Collections  # in other threads
     callers: list[CallerMetadata]  # around the loaders, the innermost first
     replayed: ReplayedSamples
+    replayed_usual: list[int]  # dataset indices of usual samples, loaded after them; the first load is not counted
     headspace: HeadspaceRecord  # added to the file of the last window, some steps after it
     handing_over: dict[str, float]  # a batch in pickle, without workers: serialise_us, deserialise_us, bytes, tensors
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

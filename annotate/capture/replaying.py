@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from annotate.capture.isolated import isolated_copy
 from annotate.capture.profiling import Profile
 from annotate.capture.random_state import Snapshot
-from annotate.capture.single_samples import Captured, SampleLoads, check_indices
+from annotate.capture.single_samples import Captured, SampleLoads, check_indices, to_compare
 from annotate.hooks.collating import Collate
 from annotate.needs_torch import need_torch
 from annotate.options import CaptureOptions, Lines, absolute
@@ -85,6 +85,7 @@ def replay_samples(
     loader: Any,
     logdir: str | os.PathLike[str],
     samples: Mapping[int, Captured],
+    usual: Iterable[int] = (),
     *,
     progress: bool = True,
     lines: Lines = True,
@@ -93,6 +94,7 @@ def replay_samples(
 
     Args:
         samples: dataset index -> what the capture says that it was named from.
+        usual: dataset indices of samples that took there what most do: what they take alone is to be known too.
 
     Raises: as `replay`.
     """
@@ -103,7 +105,8 @@ def replay_samples(
             "Replay whole batches (batches=16)"
         )
     check_indices(samples, loader.dataset)
-    loads = SampleLoads(list(samples.items()), in_batches=loader.batch_sampler is not None)
+    others = to_compare(usual, samples, loader.dataset)
+    loads = SampleLoads(list(samples.items()), others, in_batches=loader.batch_sampler is not None)
     return _recorded(loader, _options(logdir, len(loads), lines), loads, progress)
 
 

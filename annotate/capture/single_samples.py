@@ -2,7 +2,8 @@
 
 Each is loaded until `SECONDS` have passed: the first load finds whatever is cached and is not counted, the ones after
 it are warm, and before the last its files are removed from the page cache. Whether that helped is seen by what the
-process then reads from storage.
+process then reads from storage. After them usual samples are loaded, which says what a sample takes alone that nobody
+calls slow.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ SECONDS: Final = 1.2
 LEAST: Final = 5
 MOST: Final = 200
 """Loads of each sample, the first and the cold one included."""
+USUAL: Final = 10
+"""Usual samples, at most, of which half take less than the one that counts."""
+USUAL_LOADS: Final = 3
+USUAL_SECONDS: Final = 2.4
+"""For all of them; one that has begun is loaded to its end."""
 _STORAGE: Final = b"read_bytes:"
 
 
@@ -55,24 +61,27 @@ class Loads:
 class SampleLoads:
     """Draws indices, one load each, in place of a loader's batch sampler: the next is drawn when a load has ended."""
 
-    def __init__(self, samples: Sequence[tuple[int, Captured]], *, in_batches: bool) -> None:
+    def __init__(self, samples: Sequence[tuple[int, Captured]], usual: Sequence[int] = (), *, in_batches: bool) -> None:
         """
         Args:
             samples: dataset indices, each with what its capture says of it.
+            usual: dataset indices of samples to compare them with.
             in_batches: draw lists of one index.
         """
         self.done: Final[list[Loads]] = []
         self._samples = samples
+        self._usual = usual[:USUAL]
+        self._compared: list[int] = []
         self._in_batches = in_batches
 
     def __len__(self) -> int:
         """The most loads that there may be."""
-        return MOST * len(self._samples)
+        return MOST * len(self._samples) + USUAL_LOADS * len(self._usual)
 
     def __iter__(self) -> Iterator[Any]:
         for index, captured in self._samples:
             loads = Loads(index, captured)
-            drawn: Any = [index] if self._in_batches else index
+            drawn = self._drawn(index)
             begun, count = perf_counter(), 0
             while count < LEAST - 1 or (count < MOST - 1 and perf_counter() - begun < SECONDS):
                 yield drawn
@@ -84,6 +93,16 @@ class SampleLoads:
             yield drawn
             loads.is_cold = read_from_storage() > before >= 0
             self.done.append(loads)
+        begun = perf_counter()
+        for index in self._usual:
+            if perf_counter() - begun >= USUAL_SECONDS:
+                break
+            for _ in range(USUAL_LOADS):
+                yield self._drawn(index)
+            self._compared.append(index)
+
+    def _drawn(self, index: int) -> Any:
+        return [index] if self._in_batches else index
 
     @property
     def reached(self) -> tuple[int, int]:
@@ -102,7 +121,8 @@ class SampleLoads:
                 "line": [loads.captured.line for loads in self.done],
                 "cold": [loads.is_cold for loads in self.done],
                 "files": [loads.files for loads in self.done],
-            }
+            },
+            "replayed_usual": self._compared,
         }
 
 
@@ -113,11 +133,21 @@ def check_indices(indices: Collection[Any], dataset: Any) -> None:
             raise TypeError(f"annotate.replay(indices=...) takes whole numbers, not {in_short(index)}")
     if not indices:
         raise ValueError("annotate.replay: indices is empty")
-    length = len(dataset) if hasattr(type(dataset), "__len__") else None
+    length = _length(dataset)
     if length is not None and (beyond := [index for index in indices if not -length <= index < length]):
         raise ValueError(
             f"annotate.replay: the dataset has {length} samples, and no index {beyond[0]}. Is it that run's dataset?"
         )
+
+
+def to_compare(usual: Iterable[int], named: Collection[int], dataset: Any) -> list[int]:
+    """Those that the dataset has, without the named ones."""
+    length = _length(dataset)
+    return [index for index in usual if index not in named and (length is None or index < length)]
+
+
+def _length(dataset: Any) -> int | None:
+    return len(dataset) if hasattr(type(dataset), "__len__") else None
 
 
 def _files() -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class ReplayedSample:
     """`warm_ns` is the median of `loads` loads with the files in the page cache, `fastest_ns` the fastest of them, and
     `cpu_ns` their median CPU time; `cold_ns` one load with the files from storage. `captured_ns`, `read_ns`,
     `typical_ns`, `storage_share`, `captured_line`: of the capture that it was named from, as in `Replayed`. None: not
-    known.
+    known. `usual_ns`: what a usual sample of that capture took alone.
 
     `stage` has the most self time in all loads, `stage_share` of it; `line` the most samples of stacks, None: too few.
     """
@@ -43,6 +43,7 @@ class ReplayedSample:
     read_ns: int | None = None
     storage_share: float | None = None
     captured_line: str = ""
+    usual_ns: int | None = None
 
 
 def find_replayed_samples(trace: Trace, tree: StageTree, lines_at: LinesAt | None) -> tuple[ReplayedSample, ...]:
@@ -54,8 +55,16 @@ def find_replayed_samples(trace: Trace, tree: StageTree, lines_at: LinesAt | Non
     rows = np.flatnonzero(is_sample[tree.node] & (tree.track == (trace.training_track or 0)))
     rows = rows[np.argsort(tree.start_ns[rows], kind="stable")]
     index = trace.span_facts.index[rows]
+    length, usual = (tree.end_ns - tree.start_ns)[rows], [index == one for one in pipeline.replayed_usual]
+    usual_ns = _usual_ns([length[loads][1:] for loads in usual])
     found = (_sample(trace, tree, rows[index == replayed.index], replayed, lines_at) for replayed in pipeline.replayed)
-    return tuple(sample for sample in found if sample)
+    return tuple(replace(sample, usual_ns=usual_ns) for sample in found if sample)
+
+
+def _usual_ns(loads: Sequence[Int64Array]) -> int | None:
+    """`loads`: of each usual sample, without the first."""
+    warm = [float(np.median(times)) for times in loads if len(times)]
+    return int(np.median(warm)) if warm else None
 
 
 def _sample(

@@ -24,7 +24,7 @@ from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.remade import Remade
 from tb_dataplugin.analyses.replayed_samples import ReplayedSample
 from tb_dataplugin.analyses.restarts import Restarts
-from tb_dataplugin.analyses.samples import SlowSample
+from tb_dataplugin.analyses.samples import Samples
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stage_blocks import StageBlocks
 from tb_dataplugin.analyses.stage_details import StageDetail
@@ -78,7 +78,7 @@ class Results:
     flow: Flow
     use: LoaderUse
     loop: Loop
-    slow_samples: tuple[SlowSample, ...]
+    samples: Samples
     throughput: Throughput | None
     load: HostLoad | None
     growth: tuple[MemoryGrowth, ...]

@@ -36,7 +36,7 @@ from tb_dataplugin.analyses.remade import find_remade
 from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.restarts import Restarts, find_restarts
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.samples import find_slow_samples
+from tb_dataplugin.analyses.samples import find_samples
 from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
@@ -187,7 +187,7 @@ def run_analyses(
         looks=find_looks(trace, window, loader, use, batches, steps),
         remade=find_remade(trace, use),
         steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
-        slow_samples=find_slow_samples(Calls(trace, tree, lines), window, apart.spans if apart else None),
+        samples=find_samples(Calls(trace, tree, lines), window, apart.spans if apart else None),
         throughput=reasons.known("throughput", rates),
         load=reasons.known("load", find_host_load(trace, window)),
         growth=find_memory_growth(trace, window),

@@ -18,7 +18,11 @@ from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import Intervals, Window
 from tb_dataplugin.model.trace import Trace, WorkerProcess
 
+Rows = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+
 MOST = 20
+USUAL: Final = 10
 
 SLOW: Final = 0.1
 """Part of the slowest one's time, from which a sample stands beside it: what takes less explains nothing beside it."""
@@ -56,29 +60,38 @@ class SlowSample:
     """The line that it was mostly blocked in, by stack samples; None where none was seen."""
 
 
-def find_slow_samples(
-    calls: Calls, window: Window, apart: npt.NDArray[np.bool_] | None = None
-) -> tuple[SlowSample, ...]:
-    """The slowest samples that start in the window, slowest first, without full collections of garbage: those of
-    DataLoader workers; without their records those that the training process loaded itself. A replay has a table of its
-    own for what it loaded. `apart`: spans that are not the training loop's as it goes on.
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Single samples that start in the window: those of DataLoader workers; without their records those that the
+    training process loaded itself.
+
+    `usual`: indices of those that take about as long as the median one, the nearest first, at most half of all.
     """
+
+    slowest: tuple[SlowSample, ...] = ()
+    usual: tuple[int, ...] = ()
+
+
+def find_samples(calls: Calls, window: Window, apart: BoolArray | None = None) -> Samples:
+    """A replay has a table of its own for what it loaded. `apart`: spans that are not the training loop's as it goes
+    on.
+    """
+    if calls.trace.info.mode == "replay":
+        return Samples()
+    rows = _loaded(calls, window)
+    if not len(rows):
+        return Samples()
+    return Samples(_slowest(calls, rows, apart), _usual(calls, rows if apart is None else rows[~apart[rows]]))
+
+
+def _slowest(calls: Calls, chosen: Rows, apart: BoolArray | None) -> tuple[SlowSample, ...]:
+    """Slowest first, without full collections of garbage."""
     trace, tree, tracks = calls.trace, calls.tree, calls.tracks
-    is_sample = np.array(
-        [path[-1].kind == "sample" and not path[-1].label.endswith(BATCHED_FETCH) for path in tree.paths],
-        dtype=np.bool_,
-    )
-    if not is_sample.any() or trace.info.mode == "replay":
-        return ()
-    rows = is_sample[tree.node] & (tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns)
-    if tracks:
-        rows &= np.isin(tree.track, list(tracks))
-    chosen = np.flatnonzero(rows)
     process = np.array([tracks[track].pid if track in tracks else 0 for track in tree.track[chosen].tolist()])
     taken = full_collections(trace, tree).overlap(tree.start_ns[chosen], tree.end_ns[chosen]) * (process == 0)
     order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen] + taken))
     slowest = chosen[order[:MOST]].tolist()
-    first = _first_of_iterators(trace, tree, np.flatnonzero(is_sample[tree.node]))
+    first = _first_of_iterators(trace, tree, np.flatnonzero(_is_sample(tree)[tree.node]))
     collected = taken[order[:MOST]].tolist()
     found = tuple(
         _describe(calls, row, tracks.get(int(tree.track[row])), row in first, ns)
@@ -87,6 +100,30 @@ def find_slow_samples(
     if apart is None:
         return found
     return tuple(replace(sample, apart=bool(apart[row])) for sample, row in zip(found, slowest, strict=True))
+
+
+def _usual(calls: Calls, rows: Rows) -> tuple[int, ...]:
+    rows = rows[calls.facts.index[rows] >= 0]
+    if not len(rows):
+        return ()
+    took = (calls.tree.end_ns - calls.tree.start_ns)[rows]
+    nearest = rows[np.argsort(np.abs(took - np.median(took)), kind="stable")]
+    indices = tuple(dict.fromkeys(calls.facts.index[nearest].tolist()))
+    return indices[: min(USUAL, -(-len(indices) // 2))]
+
+
+def _loaded(calls: Calls, window: Window) -> Rows:
+    tree, tracks = calls.tree, calls.tracks
+    rows = _is_sample(tree)[tree.node] & tree.starts_in(window)
+    if tracks:
+        rows &= np.isin(tree.track, list(tracks))
+    return np.flatnonzero(rows)
+
+
+def _is_sample(tree: StageTree) -> BoolArray:
+    """By node."""
+    last = [path[-1] for path in tree.paths]
+    return np.array([stage.kind == "sample" and not stage.label.endswith(BATCHED_FETCH) for stage in last], np.bool_)
 
 
 def held_up(sample: SlowSample, batches: BatchTimes, waits: Intervals) -> Intervals:
@@ -105,7 +142,7 @@ def listed_samples(samples: tuple[SlowSample, ...]) -> tuple[SlowSample, ...]:
     return tuple(sample for sample, time in zip(samples, times, strict=True) if time >= least)
 
 
-def _first_of_iterators(trace: Trace, tree: StageTree, samples: npt.NDArray[np.intp]) -> set[int]:
+def _first_of_iterators(trace: Trace, tree: StageTree, samples: Rows) -> set[int]:
     """Of these spans of samples, those without an index that come first in a DataLoader worker's first batch of an
     epoch: workers take turns, so that its number is below theirs.
     """

@@ -1,7 +1,9 @@
 """Whether steps take longer where their batches are larger, as they do when batches are padded to their longest sample.
 
 A step's own time (without its data wait) stands beside the size of the batches that it took. Whether one follows the
-other is tested against chance: sizes are dealt to the steps anew, and their covariance has to stay below.
+other is tested against chance: sizes are dealt to the steps anew, and their covariance has to stay below. It has to be
+a matter of more than one step, and of no more time than bytes can take. Steps that also begin an epoch, or iterate
+another DataLoader, take longer for that: they are left out.
 """
 
 from __future__ import annotations
@@ -25,6 +27,12 @@ FEWEST_STEPS: Final = 8
 """Of fewer, one order in a hundred is not to be told from chance."""
 DEALT: Final = 2000
 BY_CHANCE: Final = 0.01
+WITHOUT_ONE: Final = 0.1
+"""Chance of what is left of it without the step that speaks most for it: one step may be large and slow by accident."""
+POWER: Final = 2
+"""A batch that is twice as large takes at most four times as long, as attention does with the length of sequences. What
+takes longer has another reason.
+"""
 LARGEST: Final = 0.1
 """Part of the steps that those with the largest batches are."""
 
@@ -66,16 +74,18 @@ def find_uneven_batches(
         step[theirs] = _steps_of(trace.span_facts, spans[theirs], batches, use.in_workers, steps)
     sizes = _bytes_by_step(trace.span_facts.bytes[spans], step, len(table.rows))
     times = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in table.rows], dtype=np.float64)
-    known = sizes > 0
+    known = (sizes > 0) & np.array([row.apart_ns == 0 for row in table.rows], dtype=np.bool_)
     return judge(times[known], sizes[known]) if known.sum() >= FEWEST_STEPS else None
 
 
 def judge(own: Floats, sizes: Floats) -> UnevenBatches | None:
     """By step: its own time, and the bytes of its batches."""
-    slope = _slope(own, sizes)
-    if slope is None:
+    if not _follows(own, sizes):
         return None
     usual, count = float(np.median(sizes)), max(1, round(LARGEST * len(sizes)))
+    excess = _slope(own, sizes) * float(np.maximum(0.0, sizes - usual).sum())
+    if excess > float(np.median(own)) * float(np.maximum(0.0, (sizes / usual) ** POWER - 1).sum()):
+        return None
     largest = np.argsort(sizes, kind="stable")[-count:]
     return UnevenBatches(
         steps=len(sizes),
@@ -84,21 +94,32 @@ def judge(own: Floats, sizes: Floats) -> UnevenBatches | None:
         largest_ns=float(own[largest].sum()),
         usual_bytes=usual,
         largest_bytes=float(sizes[largest].mean()),
-        excess_ns=slope * float(np.maximum(0.0, sizes - usual).sum()),
+        excess_ns=excess,
     )
 
 
-def _slope(own: Floats, sizes: Floats) -> float | None:
-    """Of own time by size; None where chance alone often makes it as steep."""
+def _follows(own: Floats, sizes: Floats) -> bool:
+    """Whether own times go with sizes, more than by chance and more than in one step."""
+    if _chance(own, sizes) >= BY_CHANCE:
+        return False
+    most = int(np.argmax((own - own.mean()) * (sizes - sizes.mean())))
+    return _chance(np.delete(own, most), np.delete(sizes, most)) < WITHOUT_ONE
+
+
+def _chance(own: Floats, sizes: Floats) -> float:
+    """How often sizes that have nothing to do with own times go with them as much."""
     spread, apart = sizes - sizes.mean(), own - own.mean()
-    if not spread.any():
-        return None
     random = np.random.default_rng(len(sizes))
     dealt = np.array([random.permutation(spread) @ apart for _ in range(DEALT)])
     found = float(spread @ apart)
     # One of the orders is the one that was found; a tie counts as chance.
-    chance = (1 + int((dealt >= found * (1 - 1e-9)).sum())) / (1 + DEALT)
-    return found / float(spread @ spread) if found > 0 and chance < BY_CHANCE else None
+    return (1 + int((dealt >= found * (1 - 1e-9)).sum())) / (1 + DEALT) if found > 0 else 1.0
+
+
+def _slope(own: Floats, sizes: Floats) -> float:
+    """Of own time by size, over all steps."""
+    spread = sizes - sizes.mean()
+    return float(spread @ (own - own.mean())) / float(spread @ spread)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,21 +9,26 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.findings.line_texts import MOSTLY, line_text
 from tb_dataplugin.units import duration, percent
 
-Cause = Literal["itself", "storage", "contention", "unknown"]
+Cause = Literal["itself", "storage", "contention", "ordinary", "unknown"]
 
 AS_SLOW: Final = 0.7
-"""Of the time in the capture: a load that takes as much shows where that time went. What is left is within what loads
-of one sample differ by, and what a busy machine adds."""
+"""Of what it took longer than the median sample in the capture: a load that takes as much longer than usual samples
+alone shows where that time went. What is left is within what loads of one sample differ by, and what a busy machine
+adds."""
 
+SLOW: Final = 1.5
+"""Times the median sample, below which samples differ by as much as a matter of course."""
 
 STANDS_OUT: Final = 3.0
-"""Times the median sample: one that takes as long alone is slow, whatever held it up in training."""
+"""Times a usual sample: one that takes as long alone is slow, whatever held it up in training."""
 
 PART: Final = 0.25
 """Of the time in the capture, that such a load must have at least."""
 
 COLD: Final = 1.5
 """Times as long as with its files in the page cache, from which storage makes a difference."""
+
+HELD_UP: Final = "in training something held it up as well"
 
 BUSY: Final = 0.2
 """Share of the replay in which it waited for a CPU, from which a slow load from storage may have waited for that."""
@@ -39,12 +44,15 @@ def no_cpu_share(results: Results) -> float:
 def cause_of(sample: ReplayedSample, no_cpu: float) -> Cause:
     """`unknown`: its time in training was not given, its files did not come from storage, or the machine was busy.
 
-    A busy machine makes loads longer, so that the fastest load and the CPU time count.
+    A busy machine makes loads longer: those of usual samples as well, so that the median load counts beside theirs;
+    without them the fastest load and the CPU time.
     """
     captured = sample.captured_ns
     if captured is None:
         return "unknown"
-    if _alone_ns(sample) >= AS_SLOW * captured:
+    if sample.typical_ns is not None and captured < SLOW * sample.typical_ns:
+        return "ordinary"
+    if _explains(sample, _alone_ns(sample)):
         return "itself"
     if sample.storage_share is not None and _reads_slowly(sample):
         return "storage"
@@ -52,29 +60,39 @@ def cause_of(sample: ReplayedSample, no_cpu: float) -> Cause:
         return "itself"
     if _reads_slowly(sample):
         return "storage"
-    if sample.cold_ns is None or (no_cpu >= BUSY and sample.cold_ns >= AS_SLOW * captured):
+    cold = sample.cold_ns
+    if cold is None:
         return "unknown"
-    is_cold = sample.cold_ns >= AS_SLOW * captured or (no_cpu < BUSY and _stands_out_cold(sample))
-    return "storage" if is_cold else "contention"
+    if not _may_be_storage(sample) or not (_explains(sample, cold) or _stands_out(sample, cold)):
+        return "contention"
+    return "storage" if no_cpu < BUSY else "unknown"
 
 
 def _alone_ns(sample: ReplayedSample) -> int:
-    return max(sample.fastest_ns, sample.cpu_ns or 0)
+    return max(sample.fastest_ns, sample.cpu_ns or 0) if sample.usual_ns is None else sample.warm_ns
+
+
+def _explains(sample: ReplayedSample, load_ns: int) -> bool:
+    """Whether such a load is as slow among loads alone as the sample was among those in training. Where neither is
+    known, as long.
+    """
+    captured, typical = sample.captured_ns or 0, sample.typical_ns
+    if not typical:
+        return load_ns >= AS_SLOW * captured
+    return load_ns / (sample.usual_ns or typical) - 1 >= AS_SLOW * (captured / typical - 1)
 
 
 def _stands_out(sample: ReplayedSample, load_ns: int) -> bool:
     """Whether such a load would stand out as well: something else made it longer still, which is not why it is slow."""
-    if sample.typical_ns is None or sample.captured_ns is None:
+    usual = sample.usual_ns or sample.typical_ns
+    if usual is None or sample.captured_ns is None:
         return False
-    return load_ns >= max(STANDS_OUT * sample.typical_ns, PART * sample.captured_ns)
+    return load_ns >= max(STANDS_OUT * usual, PART * sample.captured_ns)
 
 
-def _stands_out_cold(sample: ReplayedSample) -> bool:
-    """Whether storage alone makes it stand out, and nothing says that its files did not come from there."""
-    cold = sample.cold_ns
-    if cold is None or sample.storage_share is not None:
-        return False
-    return cold >= COLD * sample.warm_ns and _stands_out(sample, cold)
+def _may_be_storage(sample: ReplayedSample) -> bool:
+    """Whether storage makes a difference, and nothing says that its files did not come from there."""
+    return sample.storage_share is None and sample.cold_ns is not None and sample.cold_ns >= COLD * sample.warm_ns
 
 
 def _reads_slowly(sample: ReplayedSample) -> bool:
@@ -83,9 +101,7 @@ def _reads_slowly(sample: ReplayedSample) -> bool:
     """
     if sample.read_ns is None or sample.captured_ns is None or sample.read_ns < AS_SLOW * sample.captured_ns:
         return False
-    if sample.storage_share is not None:
-        return sample.storage_share >= MOSTLY
-    return sample.cold_ns is not None and sample.cold_ns >= COLD * sample.warm_ns
+    return _may_be_storage(sample) if sample.storage_share is None else sample.storage_share >= MOSTLY
 
 
 def replayed_text(sample: ReplayedSample, no_cpu: float) -> str:
@@ -98,24 +114,48 @@ def replayed_text(sample: ReplayedSample, no_cpu: float) -> str:
             return f"Slow in itself: {_compared(sample)}. {where}."
         case "storage":
             return f"Storage: {_storage(sample)}."
+        case "ordinary":
+            took, typical = _times(sample.captured_ns, sample.typical_ns)
+            return f"Not slow: in training it took {took}, and the median sample {typical}."
         case "contention":
             at = f" It was at {sample.captured_line} most of that time." if sample.captured_line else ""
             return (
-                "Contention: alone it is fast, also with its files from storage. In training it waited for a CPU, a "
-                f"lock or busy storage.{at}"
+                f"Contention: alone {_fast(sample)}, {_whence(sample)}. In training it waited for a CPU, a lock or "
+                f"busy storage.{at}"
             )
     if sample.cold_ns is None:
         why = "its files could not be removed from the page cache"
     else:
         why = f"the replay itself waited for a CPU for {percent(no_cpu)} of its time, so repeat it on an idle machine"
-    return f"Contention or storage, not the sample itself: alone it is fast. Which of the two is unknown: {why}."
+    return f"Contention or storage, not the sample itself: alone {_fast(sample)}. Which of the two is unknown: {why}."
 
 
 def _compared(sample: ReplayedSample) -> str:
-    if sample.captured_ns is None or _alone_ns(sample) >= AS_SLOW * sample.captured_ns or sample.typical_ns is None:
+    is_as_long = sample.captured_ns is None or _alone_ns(sample) >= AS_SLOW * sample.captured_ns
+    if sample.usual_ns is not None:
+        alone, usual = _times(_alone_ns(sample), sample.usual_ns)
+        return f"alone it takes {alone}, and a usual sample {usual}{'' if is_as_long else f'; {HELD_UP}'}"
+    if is_as_long or sample.typical_ns is None:
         return "it takes as long alone"
-    alone, typical = duration(_alone_ns(sample) / 1e3), duration(sample.typical_ns / 1e3)
-    return f"alone it takes {alone}, and the median sample {typical} in training, where something held it up as well"
+    alone, typical = _times(_alone_ns(sample), sample.typical_ns)
+    return f"alone it takes {alone}, and the median sample {typical} in training; {HELD_UP}"
+
+
+def _fast(sample: ReplayedSample) -> str:
+    if sample.usual_ns is None:
+        return "it is fast"
+    alone, usual = _times(_alone_ns(sample), sample.usual_ns)
+    return f"it takes {alone}, and a usual sample {usual}"
+
+
+def _whence(sample: ReplayedSample) -> str:
+    if sample.storage_share is not None and sample.storage_share < MOSTLY:
+        return "and what was read for it in training was in memory"
+    return "also with its files from storage"
+
+
+def _times(*times_ns: int | None) -> tuple[str, ...]:
+    return tuple(duration((time or 0) / 1e3) for time in times_ns)
 
 
 def _storage(sample: ReplayedSample) -> str:

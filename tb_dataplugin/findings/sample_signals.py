@@ -37,7 +37,7 @@ class SlowSampleSignal:
 
 def read_slow_samples(results: Results) -> tuple[SlowSampleSignal, ...]:
     """Those of the training loop as it goes on, slowest first."""
-    return tuple(_slow_sample(results, sample) for sample in results.slow_samples if not sample.apart)
+    return tuple(_slow_sample(results, sample) for sample in results.samples.slowest if not sample.apart)
 
 
 def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:

@@ -250,6 +250,8 @@ class PipelineInfo:
     lines: LineSamples | None = None
     callers: tuple[Caller, ...] = ()
     replayed: tuple[Replayed, ...] = ()
+    replayed_usual: tuple[int, ...] = ()
+    """Dataset indices of usual samples that were loaded again beside these."""
     headspace: HeadspaceSteps | None = None
     handed_over: HandedOver | None = None
     """Measured where there are no DataLoader workers."""

@@ -154,6 +154,7 @@ class _Metadata(msgspec.Struct):
     callers: tuple[CallerRecord, ...] = ()
     stages_at: dict[str, str] = {}
     replayed: _Replayed | None = None
+    replayed_usual: list[Count] = []
     headspace: _Headspace | None = None
     handing_over: _HandingOver | None = None
     notes: tuple[str, ...] = ()
@@ -211,6 +212,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         callers=tuple(map(read_caller, metadata.callers[:MOST_SETTINGS])),
         stages_at=tuple(sorted(metadata.stages_at.items())[:MOST_STAGES]),
         replayed=_replayed(metadata.replayed, diagnostics) if metadata.replayed else (),
+        replayed_usual=tuple(metadata.replayed_usual[:MOST_SETTINGS]),
         headspace=_headspace(metadata.headspace) if metadata.headspace else None,
         handed_over=_handed_over(metadata.handing_over) if metadata.handing_over else None,
         notes=metadata.notes,

@@ -18,6 +18,7 @@ def replayed_report(sample: ReplayedSample, no_cpu: float) -> pb.ReplayedSample:
         captured_us=maybe_us(sample.captured_ns),
         fastest_us=us(sample.fastest_ns),
         cpu_us=maybe_us(sample.cpu_ns),
+        usual_us=maybe_us(sample.usual_ns),
         cause=cause_of(sample, no_cpu),
         text=replayed_text(sample, no_cpu),
         stage=sample.stage.name,

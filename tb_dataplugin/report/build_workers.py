@@ -29,21 +29,24 @@ class WorkerFields(TypedDict, total=False):
     batch_count: int
     queues: Iterator[pb.QueueDepth]
     slow_samples: Iterator[pb.SlowSample]
+    usual_samples: tuple[int, ...]
     worker_summaries: Iterator[pb.WorkerSummary]
     quiet_workers_sentence: str
 
 
 def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
-    workers = results.workers
+    workers, samples = results.workers, results.samples
+    slow = map(_slow_sample, listed_samples(samples.slowest))
     if workers is None:
-        return {"slow_samples": map(_slow_sample, listed_samples(results.slow_samples))}
+        return {"slow_samples": slow, "usual_samples": samples.usual}
     rows = rows_touched(workers.batches.table, results.window)
     return {
         "workers": map(_worker, workers.rows),
         "batches": _batches(workers.batches, rows),
         "batch_count": len(rows),
         "queues": map(_queue, workers.queues),
-        "slow_samples": map(_slow_sample, listed_samples(results.slow_samples)),
+        "slow_samples": slow,
+        "usual_samples": samples.usual,
         "worker_summaries": map(_summary, results.worker_summaries, sentences.workers),
         "quiet_workers_sentence": sentences.quiet_workers,
     }

@@ -100,6 +100,7 @@ class Capture(_message.Message):
     BATCH_COUNT_FIELD_NUMBER: _builtins.int
     QUEUES_FIELD_NUMBER: _builtins.int
     SLOW_SAMPLES_FIELD_NUMBER: _builtins.int
+    USUAL_SAMPLES_FIELD_NUMBER: _builtins.int
     WORKER_COSTS_FIELD_NUMBER: _builtins.int
     HOST_LOAD_FIELD_NUMBER: _builtins.int
     ABSTAINED_FIELD_NUMBER: _builtins.int
@@ -203,6 +204,10 @@ class Capture(_message.Message):
         """slowest first, at most 20"""
 
     @_builtins.property
+    def usual_samples(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """dataset indices of samples that took about as long as the median one; at most 10"""
+
+    @_builtins.property
     def worker_costs(self) -> Global___WorkerCosts:
         """absent without records of DataLoader workers"""
 
@@ -286,6 +291,7 @@ class Capture(_message.Message):
         batch_count: _builtins.int | None = ...,
         queues: _abc.Iterable[Global___QueueDepth] | None = ...,
         slow_samples: _abc.Iterable[Global___SlowSample] | None = ...,
+        usual_samples: _abc.Iterable[_builtins.int] | None = ...,
         worker_costs: Global___WorkerCosts | None = ...,
         host_load: _abc.Iterable[Global___CounterSummary] | None = ...,
         abstained: _abc.Iterable[Global___Abstention] | None = ...,
@@ -310,7 +316,7 @@ class Capture(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "headspace", b"headspace", "lines", b"lines", "loader", b"loader", "rank", b"rank", "selection", b"selection", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "gains_sentence", b"gains_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "quiet_workers_sentence", b"quiet_workers_sentence", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replay_name", b"replay_name", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "gains_sentence", b"gains_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "quiet_workers_sentence", b"quiet_workers_sentence", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replay_name", b"replay_name", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "usual_samples", b"usual_samples", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -2502,6 +2508,7 @@ class ReplayedSample(_message.Message):
     FILES_FIELD_NUMBER: _builtins.int
     FASTEST_US_FIELD_NUMBER: _builtins.int
     CPU_US_FIELD_NUMBER: _builtins.int
+    USUAL_US_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index"""
     warm_us: _builtins.float
@@ -2513,9 +2520,11 @@ class ReplayedSample(_message.Message):
     captured_us: _builtins.float
     """in the capture that it was named from"""
     cause: _builtins.str
-    """itself | storage | contention | unknown: why it was slow in that capture"""
+    """itself | storage | contention | unknown: why it was slow in that capture;"""
     text: _builtins.str
-    """the same as a sentence"""
+    """ordinary: it was not
+    the same as a sentence
+    """
     stage: _builtins.str
     """the stage with most self time in the loads"""
     stage_share: _builtins.float
@@ -2528,6 +2537,8 @@ class ReplayedSample(_message.Message):
     """of its warm loads"""
     cpu_us: _builtins.float
     """median CPU time of its warm loads"""
+    usual_us: _builtins.float
+    """what usual samples took alone, the median one; absent where none was loaded"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """as in SlowSample"""
@@ -2549,10 +2560,11 @@ class ReplayedSample(_message.Message):
         files: _abc.Iterable[_builtins.str] | None = ...,
         fastest_us: _builtins.float = ...,
         cpu_us: _builtins.float | None = ...,
+        usual_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us", "_cold_us", b"_cold_us", "_cpu_us", b"_cpu_us", "captured_us", b"captured_us", "cold_us", b"cold_us", "cpu_us", b"cpu_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us", "_cold_us", b"_cold_us", "_cpu_us", b"_cpu_us", "_usual_us", b"_usual_us", "captured_us", b"captured_us", "cold_us", b"cold_us", "cpu_us", b"cpu_us", "usual_us", b"usual_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us", "_cold_us", b"_cold_us", "_cpu_us", b"_cpu_us", "captured_us", b"captured_us", "cause", b"cause", "cold_us", b"cold_us", "cpu_us", b"cpu_us", "fastest_us", b"fastest_us", "files", b"files", "index", b"index", "line", b"line", "line_share", b"line_share", "loads", b"loads", "stage", b"stage", "stage_share", b"stage_share", "text", b"text", "warm_us", b"warm_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us", "_cold_us", b"_cold_us", "_cpu_us", b"_cpu_us", "_usual_us", b"_usual_us", "captured_us", b"captured_us", "cause", b"cause", "cold_us", b"cold_us", "cpu_us", b"cpu_us", "fastest_us", b"fastest_us", "files", b"files", "index", b"index", "line", b"line", "line_share", b"line_share", "loads", b"loads", "stage", b"stage", "stage_share", b"stage_share", "text", b"text", "usual_us", b"usual_us", "warm_us", b"warm_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__captured_us: _TypeAlias = _typing.Literal["captured_us"]  # noqa: Y015
     _WhichOneofArgType__captured_us: _TypeAlias = _typing.Literal["_captured_us", b"_captured_us"]  # noqa: Y015
@@ -2560,12 +2572,16 @@ class ReplayedSample(_message.Message):
     _WhichOneofArgType__cold_us: _TypeAlias = _typing.Literal["_cold_us", b"_cold_us"]  # noqa: Y015
     _WhichOneofReturnType__cpu_us: _TypeAlias = _typing.Literal["cpu_us"]  # noqa: Y015
     _WhichOneofArgType__cpu_us: _TypeAlias = _typing.Literal["_cpu_us", b"_cpu_us"]  # noqa: Y015
+    _WhichOneofReturnType__usual_us: _TypeAlias = _typing.Literal["usual_us"]  # noqa: Y015
+    _WhichOneofArgType__usual_us: _TypeAlias = _typing.Literal["_usual_us", b"_usual_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__captured_us) -> _WhichOneofReturnType__captured_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cold_us) -> _WhichOneofReturnType__cold_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_us) -> _WhichOneofReturnType__cpu_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__usual_us) -> _WhichOneofReturnType__usual_us | None: ...
 
 Global___ReplayedSample: _TypeAlias = ReplayedSample  # noqa: Y015
 

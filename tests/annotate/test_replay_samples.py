@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, IterableDataset
 import annotate
 from annotate.__main__ import main
 from annotate.capture import single_samples
+from annotate.capture.replaying import replay_samples
 
 
 class Files:
@@ -55,6 +56,19 @@ def test_named_samples_are_loaded_alone_one_after_the_other(tmp_path: Path, sett
     assert replayed["index"] == [4, 1]
     assert replayed["captured_us"] == [None, None]
     assert replayed["files"] == [[str(tmp_path / "4.bin")], [str(tmp_path / "1.bin")]]
+
+
+def test_usual_samples_are_loaded_after_them(tmp_path: Path) -> None:
+    named = {4: single_samples.Captured(90.0)}
+    path = replay_samples(loader_of(tmp_path), tmp_path / "run", named, [1, 4, 7, 5], progress=False)
+    assert samples_in(path) == [4] * single_samples.LEAST + [1, 1, 1, 5, 5, 5]  # 7 is of another dataset
+    assert load(path)["dataPipeline"]["replayed_usual"] == [1, 5]
+
+
+def test_usual_samples_take_little_of_a_replay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(single_samples, "USUAL_SECONDS", 0.0)
+    path = replay_samples(loader_of(tmp_path), tmp_path / "run", {4: single_samples.Captured()}, [1], progress=False)
+    assert load(path)["dataPipeline"]["replayed_usual"] == []
 
 
 def test_the_last_load_counts_as_cold_only_where_it_read_from_storage(
@@ -160,6 +174,8 @@ def test_the_slowest_samples_of_a_capture_are_replayed(
     replayed = load(path)["dataPipeline"]["replayed"]
     (index,) = replayed["index"]
     assert replayed["captured_us"][0] > 0
+    usual = load(str(path))["dataPipeline"]["replayed_usual"]
+    assert usual and index not in usual
     said = capsys.readouterr().out
     assert f"sample {index}, " in said
     assert str(tmp_path / f"{index}.bin") in said

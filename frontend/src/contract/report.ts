@@ -73,6 +73,8 @@ export interface Capture {
   queues: QueueDepth[];
   /** slowest first, at most 20 */
   slow_samples: SlowSample[];
+  /** dataset indices of samples that took about as long as the median one; at most 10 */
+  usual_samples: number[];
   /** absent without records of DataLoader workers */
   worker_costs:
     | WorkerCosts
@@ -992,9 +994,9 @@ export interface ReplayedSample {
   captured_us?:
     | number
     | undefined;
-  /** itself | storage | contention | unknown: why it was slow in that capture */
+  /** itself | storage | contention | unknown: why it was slow in that capture; */
   cause: string;
-  /** the same as a sentence */
+  /** ordinary: it was not */
   text: string;
   /** the stage with most self time in the loads */
   stage: string;
@@ -1009,7 +1011,11 @@ export interface ReplayedSample {
   /** of its warm loads */
   fastest_us: number;
   /** median CPU time of its warm loads */
-  cpu_us?: number | undefined;
+  cpu_us?:
+    | number
+    | undefined;
+  /** what usual samples took alone, the median one; absent where none was loaded */
+  usual_us?: number | undefined;
 }
 
 /** Samples per second. A rate that is not known is absent. */
@@ -2262,6 +2268,11 @@ export const Capture: MessageFns<Capture> = {
         ? object.slowSamples.map((e: any) => SlowSample.fromJSON(e))
         : globalThis.Array.isArray(object?.slow_samples)
         ? object.slow_samples.map((e: any) => SlowSample.fromJSON(e))
+        : [],
+      usual_samples: globalThis.Array.isArray(object?.usualSamples)
+        ? object.usualSamples.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.usual_samples)
+        ? object.usual_samples.map((e: any) => globalThis.Number(e))
         : [],
       worker_costs: isSet(object.workerCosts)
         ? WorkerCosts.fromJSON(object.workerCosts)
@@ -3712,6 +3723,11 @@ export const ReplayedSample: MessageFns<ReplayedSample> = {
         ? globalThis.Number(object.cpuUs)
         : isSet(object.cpu_us)
         ? globalThis.Number(object.cpu_us)
+        : undefined,
+      usual_us: isSet(object.usualUs)
+        ? globalThis.Number(object.usualUs)
+        : isSet(object.usual_us)
+        ? globalThis.Number(object.usual_us)
         : undefined,
     };
   },

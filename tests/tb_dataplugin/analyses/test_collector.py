@@ -40,7 +40,7 @@ def test_it_makes_no_sample_slow_and_no_call_the_first() -> None:
     rules = {finding.rule: finding for finding in capture.findings}
     assert "garbage_collection" in rules and "slow_samples" not in rules
     assert not any("One call" in finding.title for finding in capture.findings)
-    assert results_of(loop(HIT)).slow_samples[0].collected_ns == 0
+    assert results_of(loop(HIT)).samples.slowest[0].collected_ns == 0
 
 
 def test_where_every_sample_collects_the_stage_has_that_time() -> None:

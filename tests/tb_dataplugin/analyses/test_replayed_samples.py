@@ -13,18 +13,27 @@ from tests.trace_builder import TraceBuilder
 
 
 def replay(
-    loads: Sequence[float], captured: float | None, *, cold: bool = True, delay: float = 0, **further: Any
+    loads: Sequence[float],
+    captured: float | None,
+    *,
+    usual: Sequence[Sequence[float]] = (),
+    cold: bool = True,
+    delay: float = 0,
+    **further: Any,
 ) -> TraceBuilder:
-    """A replay of sample 7, whose loads take so long; the last one is cold."""
+    """A replay of sample 7, whose loads take so long; the last one is cold. `usual`: loads of samples 8 and on."""
     named = {"index": [7], "captured_us": [captured], "cold": [cold], "files": [["/data/7.jpg"]]} | further
-    spent = {"cpu_us": 1, "run_delay_us": delay}
-    builder = TraceBuilder().annotated("replay", loaders=[{}], replayed=named, training_thread=spent)
-    builder.step(0, sum(loads) + len(loads))
-    ends = itertools.accumulate(duration + 1 for duration in loads)
-    for duration, end in zip(loads, ends, strict=True):
-        builder.stage("sample::Photos", end - duration - 1, duration)
-        builder.events[-1]["args"] = {"index": 7, "cpu_us": 1}
-        builder.stage("decode::PIL.Image", end - duration - 1, duration * 0.75)
+    spent, others = {"cpu_us": 1, "run_delay_us": delay}, list(range(8, 8 + len(usual)))
+    builder = TraceBuilder().annotated(
+        "replay", loaders=[{}], replayed=named, replayed_usual=others, training_thread=spent
+    )
+    every = [(7, took) for took in loads] + [(8 + at, took) for at, times in enumerate(usual) for took in times]
+    builder.step(0, sum(took + 1 for _, took in every))
+    ends = itertools.accumulate(took + 1 for _, took in every)
+    for (index, took), end in zip(every, ends, strict=True):
+        builder.stage("sample::Photos", end - took - 1, took)
+        builder.events[-1]["args"] = {"index": index, "cpu_us": 1}
+        builder.stage("decode::PIL.Image", end - took - 1, took * 0.75)
     return builder
 
 
@@ -65,7 +74,12 @@ def test_why_a_sample_was_slow(loads: list[float], captured: float | None, more:
         ([500, 200, 200, 320], {"read_us": [270], "typical_us": [8]}, "itself", "alone it takes 200 µs"),
         # storage that others used as well is slower in training
         ([500, 5, 5, 150], {"typical_us": [8]}, "storage", "only its files make it slow"),
-        ([500, 5, 5, 150], {"typical_us": [8], "read_us": [270], "storage_share": [0.0]}, "contention", "Contention"),
+        (
+            [500, 5, 5, 250],
+            {"typical_us": [8], "read_us": [270], "storage_share": [0.0]},
+            "contention",
+            "alone it is fast, and what was read for it in training was in memory",
+        ),
         ([500, 46, 46, 82], {"read_us": [270]}, "storage", "reading its files took 93.8% of its time in training"),
         ([500, 46, 46, 50], {"read_us": [270]}, "contention", "Contention"),
         (
@@ -84,6 +98,36 @@ def test_what_the_capture_says_of_a_sample_decides_what_durations_alone_do_not(
     sample = sample_of(replay(loads, 288, **facts))
     assert sample["cause"] == cause
     assert words in sample["text"]
+
+
+USUAL = [[900, 210, 210], [900, 190, 190], [900, 250, 250]]
+
+
+@pytest.mark.parametrize(
+    ("loads", "captured", "typical", "cause", "words"),
+    [
+        # as slow as any, alone: what it took longer in training is not its own
+        ([500, 221, 221, 223], 305, 190, "contention", "alone it takes 221 µs, and a usual sample 210 µs, also with"),
+        # its files make a difference, but not that one
+        ([500, 209, 209, 227], 305, 190, "contention", "alone it takes 209 µs, and a usual sample 210 µs, also with"),
+        # not slow, though the slowest of its capture
+        ([500, 199, 200, 222], 249, 190, "ordinary", "in training it took 249 µs, and the median sample 190 µs"),
+        # twice as slow as others in training, where all were slower, and alone
+        ([500, 420, 420, 430], 800, 400, "itself", "alone it takes 420 µs, and a usual sample 210 µs; in training"),
+    ],
+)
+def test_a_sample_is_compared_with_usual_ones_alone(
+    loads: list[float], captured: float, typical: float, cause: str, words: str
+) -> None:
+    sample = sample_of(replay(loads, captured, usual=USUAL, typical_us=[typical]))
+    assert (sample["cause"], sample["usual_us"]) == (cause, 210)
+    assert words in sample["text"]
+
+
+def test_where_usual_ones_were_not_loaded_it_is_compared_with_those_of_the_capture() -> None:
+    sample = sample_of(replay([500, 221, 222, 223], 305, typical_us=[190]))
+    assert (sample["cause"], "usual_us" in sample) == ("contention", False)
+    assert "alone it is fast, also with its files from storage" in sample["text"]
 
 
 def test_a_sample_that_is_slow_in_itself_names_what_takes_the_time() -> None:

@@ -108,6 +108,7 @@ def test_slow_samples_of_the_training_thread_are_named_too() -> None:
         builder.events[-1]["args"] = {"index": 40 + number}
     capture = capture_of(builder)
     assert (capture.slow_samples[0].index, capture.slow_samples[0].worker) == (47, -1)
+    assert len(capture.usual_samples) == 5 and 47 not in capture.usual_samples
     said = finding_in(builder, "slow_samples")
     assert said.title == "1 of 10 samples takes 18x the median" and "handed over" not in said.advice
     text = as_text(as_report([capture]))

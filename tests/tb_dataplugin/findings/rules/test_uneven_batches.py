@@ -14,22 +14,27 @@ from tests.trace_builder import TraceBuilder
 LARGE, USUAL = 4_000_000, 200_000
 
 
-def padded(workers: int, own: dict[int, float], sizes: dict[int, float], steps: int = 20) -> TraceBuilder:
-    """Steps that wait 1 ms and take 2 ms more, those in `own` longer; batches of 200 kB, those in `sizes` larger."""
+def padded(
+    workers: int, own: dict[int, float], sizes: dict[int, float], steps: int = 20, starts: tuple[int, ...] = ()
+) -> TraceBuilder:
+    """Steps that wait 1 ms and take 2 ms more, those in `own` longer; batches of 200 kB, those in `sizes` larger. Those
+    in `starts` begin an epoch.
+    """
     builder = TraceBuilder().annotated(loaders=[{"num_workers": workers, "batch_size": 8}])
     if workers:
         builder.worker(0)
     now = 0.0
     for step in range(steps):
         spent, size = own.get(step, 2_000.0), sizes.get(step, USUAL + 100 * step)
-        builder.step(now, 1_000 + spent).wait(now, 1_000, "wait::DataLoader")
+        waited, name = (9_000, "wait::DataLoader (first batch)") if step in starts else (1_000, "wait::DataLoader")
+        builder.step(now, waited + spent).wait(now, waited, name)
         if workers:
             spans = {"sample::Clips": (now, 400), "collate::pad": (now + 400, 300, 300, size)}
             builder.batch(step, 0, now - 100, now, now + 700, now + 990, spans)
         else:
             builder.stage("sample::Clips", now, 400).stage("collate::pad", now + 400, 300)
             builder.events[-1]["args"]["bytes"] = size
-        now += 1_000 + spent
+        now += waited + spent
     return builder
 
 
@@ -51,10 +56,23 @@ def test_steps_with_the_largest_batches_are_named_with_what_the_others_would_sav
         ({3: 60_000.0, 11: 50_000.0}, {5: LARGE, 14: LARGE}),  # other steps have the large batches
         ({}, {3: LARGE, 11: LARGE}),  # large, and no longer
         ({3: 2_050.0, 11: 2_050.0}, {3: LARGE, 11: LARGE}),  # hardly longer
+        ({step: 2_000.0 + 400 * step for step in range(20)}, {}),  # 1% more bytes, 5 times as long
     ],
 )
 def test_it_is_not_said_where_time_does_not_follow_size(own: dict[int, float], sizes: dict[int, float]) -> None:
     assert finding_of(padded(1, own, sizes), "uneven_batches") is None
+
+
+def test_one_step_shows_nothing_however_many_others_there_are() -> None:
+    assert finding_of(padded(1, {60: 60_000.0}, {60: LARGE}, steps=120), "uneven_batches") is None
+    two = padded(1, {60: 60_000.0, 90: 60_000.0}, {60: LARGE, 90: LARGE}, steps=120)
+    assert finding_of(two, "uneven_batches") is not None
+
+
+def test_steps_that_begin_an_epoch_take_longer_for_that() -> None:
+    starts = (4, 9, 14, 19)
+    builder = padded(1, dict.fromkeys(starts, 6_000.0), dict.fromkeys(starts, 3 * USUAL), starts=starts)
+    assert finding_of(builder, "uneven_batches") is None
 
 
 def test_few_steps_show_nothing() -> None:
