@@ -72,9 +72,16 @@ class Foresight:
         loop = fit_loop(self._results)
         return None if isinstance(loop, Unavailable) else loop
 
-    def promise(self, change: Change, most_us: float | None) -> Promise:
-        """Of a setting, per step. `most_us`: what the capture by itself would allow."""
-        least = None if most_us is None else self._least(change, most_us)
+    def promise(self, change: Change, most_us: float | None, wait_us: float) -> Promise:
+        """Of a setting, per step. `most_us`: what the capture by itself would allow. It stands where it lies between
+        what the model expects, of all data wait (`wait_us`), and the end of its interval.
+        """
+        if most_us is None:
+            return Promise(None)
+        expected = self._expected(change)
+        if expected is not None and most_us <= (1 - ALMOST) * min(expected.saved_us, wait_us):
+            return Promise(min(expected.saved_us, wait_us), (expected.evidence("about", change),))
+        least = self._least(change, most_us)
         if least is None:
             return Promise(most_us)
         if least.saved_us < WORTH_SAYING * least.now_us:

@@ -307,8 +307,10 @@ class Signals:
         return time_us / self.step_count if self.step_count else None
 
     def promise(self, change: Change, most_us_per_step: float | None) -> Promise:
-        """What that change saves at most: no more than `most_us_per_step`, nor than `whatif` says."""
-        return Promise(most_us_per_step) if self.foresight is None else self.foresight.promise(change, most_us_per_step)
+        """What that change saves at most: `most_us_per_step`, as far as `whatif` agrees."""
+        if self.foresight is None:
+            return Promise(most_us_per_step)
+        return self.foresight.promise(change, most_us_per_step, self.per_step(self.wait_cost_us or 0.0) or 0.0)
 
     @property
     def slow_files(self) -> tuple[str, ...]:

@@ -245,7 +245,9 @@ def _pageable_ns(results: Results) -> float | None:
 
 
 def _built(results: Results, workers: Workers, rows: Rows) -> Timed:
-    """What building each of these batches took; those from before its worker recorded stages are left out."""
+    """What building each of these batches took, in the order in which workers get them: a slow worker finishes late,
+    and its batches would be another one's. Those from before its worker recorded stages are left out.
+    """
     table, found = workers.batches.table, []
     for track, process in results.trace.worker_tracks().items():
         mine = rows[table.pid[rows] == process.pid]
@@ -259,7 +261,7 @@ def _built(results: Results, workers: Workers, rows: Rows) -> Timed:
         total[first : first + len(mine), [parts.index(part) for part in timed.parts]] = timed.ns
         first += len(mine)
     every = np.concatenate([mine for mine, _ in found]) if found else rows[:0]
-    return Timed(parts, total[np.argsort(table.started_ns[every], kind="stable")])
+    return Timed(parts, total[np.argsort(table.drawn_ns[every], kind="stable")])
 
 
 def _worker_cpus(results: Results) -> _Cpus:

@@ -131,11 +131,22 @@ class _Runs:
 def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
     scale, error = _scale(loop, runs.unchanged), _model_error(change, loop)
     step_us = _range(np.array([float(run.step_ns.mean()) for run in runs.after]) * scale / 1e3, error)
+    own_us = _own_us(runs, loop)
+    step_us = replace(step_us, value=max(step_us.value, own_us), high=max(step_us.high, own_us))
     if error:
         step_us = _with_ends(step_us, loop, change, runs.orders)
     if has_two_ends(change):
         step_us = _between_costs(step_us, loop, change, runs.orders, scale)
     return step_us
+
+
+def _own_us(runs: _Runs, loop: Loop) -> float:
+    """A step without any data wait: as it was measured, as far as the change leaves it alone. Where the model waits for
+    longer than was measured, it would be scaled down with the rest.
+    """
+    measured = loop.measured_step_ns - loop.measured_wait_ns
+    grown = float(runs.new.own_ns.mean() / max(1.0, loop.own_ns.mean()))
+    return measured * grown * runs.after[0].slowed / runs.unchanged.slowed / 1e3
 
 
 def predict(loop: Loop, change: Change) -> Prediction:
@@ -148,7 +159,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         change=change,
         step_us=step_us,
         samples_per_s=None if samples is None else _inverse(step_us, samples * 1e6),
-        data_wait_share=_wait_share(runs, loop),
+        data_wait_share=_wait_share(runs, loop, step_us.value),
         device_idle=None,
         limited_by=_limited_by(new, runs.orders, runs.after[0]),
         memory_bytes=_memory(new),
@@ -167,12 +178,15 @@ def predict(loop: Loop, change: Change) -> Prediction:
     return of_loader if device_us is None else _with_device(of_loader, device_us)
 
 
-def _wait_share(runs: _Runs, loop: Loop) -> Range:
-    """Moved by what the simulation of the loop as it was misses of what was measured."""
+def _wait_share(runs: _Runs, loop: Loop, step_us: float) -> Range:
+    """What is left of a step beside its own part. The ends are those of the simulation, moved by what it misses of what
+    was measured where the loop is as it was.
+    """
     before = runs.unchanged
     missed = loop.measured_wait_ns / loop.measured_step_ns - float(before.wait_ns.sum() / before.step_ns.sum())
-    share = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in runs.after])
-    return _range(np.clip(share + missed, 0.0, 1.0), 0.0)
+    shares = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in runs.after])
+    ends = _range(np.clip(shares + missed, 0.0, 1.0), 0.0)
+    return _around(max(0.0, 1 - _own_us(runs, loop) / step_us) if step_us else 0.0, ends.low, ends.high)
 
 
 def _device_us(loop: Loop, new: Loop, change: Change) -> Range | None:

@@ -29,10 +29,13 @@ class Orders:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """Per step, in ns: its duration, and the data wait in it."""
+    """Per step, in ns: its duration, and the data wait in it. `slowed`: how much longer the rest of it takes, for CPUs
+    that others have.
+    """
 
     step_ns: Floats
     wait_ns: Floats
+    slowed: float
 
 
 @dataclass(slots=True)
@@ -73,7 +76,9 @@ def simulate(loop: Loop, orders: Orders) -> Simulated:
     rounds = len(handed) // (2 * loop.settings.workers)
     settled = len(handed) - max(1, rounds) * loop.settings.workers
     wait = np.subtract(handed, asked)[settled:]
-    return Simulated(np.diff(handed[settled - 1 :]) * loop.batches_per_step, wait * loop.batches_per_step)
+    step, own = np.diff(handed[settled - 1 :]), np.array(batches.own[settled - 1 : len(handed) - 1])
+    slowed = float((step - wait).sum() / own.sum()) if own.any() else 1.0
+    return Simulated(step * loop.batches_per_step, wait * loop.batches_per_step, slowed)
 
 
 def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
@@ -83,7 +88,7 @@ def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
     receive = (np.array(batches.receive) + loop.around_ns) * slowed(loop.receiving)
     wait = np.array(batches.build) * slowed(loop.building) + receive
     own = np.array(batches.own) * slowed(loop.step)
-    return Simulated((wait + own) * loop.batches_per_step, wait * loop.batches_per_step)
+    return Simulated((wait + own) * loop.batches_per_step, wait * loop.batches_per_step, slowed(loop.step))
 
 
 def _longer(cpus: float, others: float, work: Work) -> tuple[float, float]:

@@ -142,6 +142,19 @@ def test_what_a_stage_saves_lies_between_what_the_model_expects_and_the_end_of_i
     )
 
 
+def test_a_setting_saves_no_less_than_the_model_expects_but_no_more_than_all_data_wait() -> None:
+    results = blurred()
+    loop = fit_loop(results)
+    assert not isinstance(loop, Unavailable)
+    change, foresight = Change(workers=3), Foresight(results)
+    expected = loop.measured_step_ns / 1e3 - predict(loop, change).step_us.value
+    assert expected > 100
+    less, all_of_it = (foresight.promise(change, expected / 2, wait) for wait in (4000.0, 0.75 * expected))
+    assert less.us_per_step == pytest.approx(expected) and "about" in less.why[0].text
+    assert all_of_it.us_per_step == pytest.approx(0.75 * expected)
+    assert foresight.promise(change, expected, 4000.0).us_per_step == expected
+
+
 def test_a_part_of_a_stage_saves_less_than_all_of_it() -> None:
     results = blurred()
     loop = fit_loop(results)

@@ -102,3 +102,18 @@ def test_where_another_thread_deserialises_only_what_the_wait_shows_is_receiving
     pinned = captured(tmp_path, arrives=8000, waits_from=7900)
     assert not pinned.held_ns.any()
     assert received_ms(pinned) == pytest.approx(0.16, abs=0.02)
+
+
+def test_batches_stay_with_the_workers_that_built_them(tmp_path: Path) -> None:
+    """One of two workers is slow, and turns to its first batch when the other one has built two."""
+    builder = TraceBuilder().annotated(loaders=[{"batch_size": 4, "num_workers": 2}]).worker(0).worker(1)
+    for number in range(COUNT):
+        worker, turn = number % 2, number // 2
+        start, took = turn * STEP + worker * 1.5 * STEP, BUILD if worker else BUILD / 4
+        consumed = 3 * STEP + turn * STEP + worker * STEP / 2
+        spans = {"sample::Texts": (start + 10, took - 20)}
+        builder.batch(number, worker, number - 100.0, start, start + took, consumed, spans)
+        begin = consumed - 50 if number else -50.0
+        builder.step(begin, consumed + STEP / 2 - 50 - begin).wait(consumed - 50, 60, "wait::DataLoader")
+    built = read_loop(builder.write(tmp_path / "run.pt.trace.json"))[0].build.total_ns / 1e3
+    assert built[0::2].max() < BUILD / 2 < built[1::2].min()

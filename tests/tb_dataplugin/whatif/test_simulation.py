@@ -22,6 +22,7 @@ DECODE, READ = Stage("decode", "PIL.Image"), Stage("read", "file")
 def loop(workers: int = 1, build_ms: float = 30, own_ms: float = 10, cpus: float = 64, **more: object) -> Loop:
     """A loop that keeps one CPU busy wherever it works. Two thirds of a batch are Blur, a third is Crop."""
     ms = 1e6
+    wait_ms = max(0.0, build_ms / workers - own_ms) if workers else build_ms
     made = Loop(
         settings=Settings(workers, prefetch=2, in_order=True),
         build=Timed(((SAMPLE, BLUR), (SAMPLE, CROP)), np.array([[2 / 3, 1 / 3]]) * build_ms * ms),
@@ -35,8 +36,8 @@ def loop(workers: int = 1, build_ms: float = 30, own_ms: float = 10, cpus: float
         batches_per_step=1.0,
         samples_per_step=8.0,
         batch_bytes=1000.0,
-        measured_step_ns=max(own_ms, build_ms / max(1, workers)) * ms,
-        measured_wait_ns=0.0,
+        measured_step_ns=(own_ms + wait_ms) * ms,
+        measured_wait_ns=wait_ms * ms,
     )
     return replace(made, **more)  # type: ignore[arg-type]
 
@@ -167,6 +168,18 @@ def test_a_prediction_lies_in_its_interval_and_rates_follow_from_steps() -> None
 def test_what_the_simulation_misses_of_the_capture_scales_its_predictions() -> None:
     slower = replace(loop(1), measured_step_ns=33e6)
     assert predict(slower, Change(workers=2)).step_us.value == pytest.approx(16.5e3, rel=1e-6)
+
+
+def test_a_step_does_not_get_shorter_than_what_of_it_is_no_data_wait() -> None:
+    luckier = replace(loop(1), measured_step_ns=20e6, measured_wait_ns=10e6)  # the model waits for 20 ms
+    assert predict(luckier, Change(workers=2)).step_us.value == pytest.approx(10e3, rel=1e-6)
+    many = predict(luckier, Change(workers=8))
+    assert many.step_us.value == pytest.approx(10e3, rel=1e-6) and many.data_wait_share.value == 0
+    assert many.step_us.low < 10e3 * (1 - 0.35) + 1
+    unchanged = predict(luckier, Change(workers=1))
+    assert unchanged.step_us.value == pytest.approx(20e3) and unchanged.data_wait_share.value == pytest.approx(0.5)
+    pinned = predict(replace(luckier, pageable_ns=8e6), Change(workers=8, pin=True))
+    assert pinned.step_us.value == pytest.approx(6e3, rel=1e-6)
 
 
 def test_the_usual_changes_are_other_numbers_of_workers_and_the_longest_stages() -> None:
