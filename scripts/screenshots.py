@@ -46,7 +46,7 @@ tensorboard.main.run_main()
 """Without the tab of another plugin, which our tests install and users have not."""
 HAS_TRACE = "() => location.hash.includes('local_cache_key=') && Boolean(window.app && window.app.trace)"
 
-DEVICE = "gpu/v100_resnet50_workers0"
+DEVICE = "gpu/h100_resnet50_workers4"
 WORKERS = "demo-train/annotate_workers2"
 README = (
     ("overview", DEVICE), ("findings", DEVICE), ("gaps", DEVICE), ("trace", DEVICE),
@@ -58,6 +58,7 @@ DEMO = ("flame", "workers", "what-if", "headspace")
 """Pictures of the demo's training run."""
 
 FOLDERS = {
+    "h100_resnet50_workers4": "gpu",
     "v100_resnet50_workers0": "gpu",
     "v100_resnet50_workers4": "gpu",
     "annotate_workers2": "demo-train",
