@@ -53,7 +53,7 @@ class Chain:
 
     `operator` is the outermost one with most of the gap, where no data wait explains that: what kept the host.
     `sample` and `stage` lie in the thread that built the batch; `index` is the sample's dataset index, -1 when it is
-    not known.
+    not known, `files` what it was read from, which the recorder keeps of the slowest samples.
     """
 
     launch: Span | None = None
@@ -61,6 +61,7 @@ class Chain:
     batch: BatchLink | None = None
     sample: Span | None = None
     index: int = -1
+    files: tuple[str, ...] = ()
     stage: Span | None = None
     operator: Span | None = None
 
@@ -107,6 +108,7 @@ class ChainFinder:
             batch=self._batch_link(batch),
             sample=None if sample is None else self._span(sample),
             index=-1 if sample is None else int(self.trace.span_facts.index[sample]),
+            files=() if sample is None else self.trace.span_facts.files.get(sample, ()),
             stage=None if stage is None else self._span(stage),
         )
 

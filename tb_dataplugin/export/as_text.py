@@ -342,7 +342,13 @@ def _batch_of(chain: pb.Chain) -> Iterator[str]:
     if chain.HasField("worker"):
         yield f"DataLoader worker {chain.worker}"
     if chain.HasField("sample_index"):
-        yield f"sample {chain.sample_index}"
+        yield f"sample {chain.sample_index}{_first_file(chain.files)}"
+
+
+def _first_file(files: Sequence[str]) -> str:
+    if not files:
+        return ""
+    return f" ({files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''})"
 
 
 def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:

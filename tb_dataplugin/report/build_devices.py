@@ -77,6 +77,7 @@ def _chain(chain: Chain, lanes: _Lanes) -> pb.Chain:
         wait=_link(chain.wait, lanes.stages),
         sample=_link(chain.sample, lanes.stages),
         sample_index=chain.index if chain.index >= 0 else None,
+        files=chain.files,
         stage=_link(chain.stage, lanes.stages),
         operator=_link(chain.operator, lanes.calls),
     )

@@ -1155,6 +1155,7 @@ class Chain(_message.Message):
     SAMPLE_INDEX_FIELD_NUMBER: _builtins.int
     STAGE_FIELD_NUMBER: _builtins.int
     OPERATOR_FIELD_NUMBER: _builtins.int
+    FILES_FIELD_NUMBER: _builtins.int
     batch_number: _builtins.int
     """0-based in its epoch; absent when not known"""
     epoch: _builtins.int
@@ -1187,6 +1188,10 @@ class Chain(_message.Message):
     def operator(self) -> Global___Link:
         """without a wait: the host's outermost operator during at least half of the gap"""
 
+    @_builtins.property
+    def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """that the sample was read from; known of the slowest samples"""
+
     def __init__(
         self,
         *,
@@ -1201,10 +1206,11 @@ class Chain(_message.Message):
         sample_index: _builtins.int | None = ...,
         stage: Global___Link | None = ...,
         operator: Global___Link | None = ...,
+        files: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "files", b"files", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_number: _TypeAlias = _typing.Literal["batch_number"]  # noqa: Y015
     _WhichOneofArgType__batch_number: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number"]  # noqa: Y015

@@ -479,7 +479,11 @@ export interface Chain {
     | Link
     | undefined;
   /** without a wait: the host's outermost operator during at least half of the gap */
-  operator: Link | undefined;
+  operator:
+    | Link
+    | undefined;
+  /** that the sample was read from; known of the slowest samples */
+  files: string[];
 }
 
 export interface Link {
@@ -2870,6 +2874,9 @@ export const Chain: MessageFns<Chain> = {
         : undefined,
       stage: isSet(object.stage) ? Link.fromJSON(object.stage) : undefined,
       operator: isSet(object.operator) ? Link.fromJSON(object.operator) : undefined,
+      files: globalThis.Array.isArray(object?.files)
+        ? object.files.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 };

@@ -144,6 +144,7 @@ def test_an_h100_that_waits_for_workers_has_its_idle_time_by_cause_stage_and_sam
     longest = device["gaps"][:3]
     assert [(gap["cause"], gap["stage"]) for gap in longest] == [("data_wait", "decode::PIL.Image")] * 3
     assert all(gap["chain"]["sample_index"] % 16 == 0 for gap in longest)  # each sixteenth file is 18 times as large
+    assert longest[0]["chain"]["files"] == ["/data/photos/0224.jpg"]
     assert "too_few_workers" in {finding["rule"] for finding in found["findings"]}
 
 

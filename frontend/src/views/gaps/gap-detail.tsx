@@ -87,9 +87,18 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
         </ul>
       </ShareBar>
       <Chain rows={chainRows(gap, laneId)} gap={gap} />
-      <Absent rows={chainRows(gap, laneId)} notes={[noWaitWords(gap), cutWords(capture, gap)].filter(Boolean)} />
+      <Absent
+        rows={chainRows(gap, laneId)}
+        notes={[filesWords(gap), noWaitWords(gap), cutWords(capture, gap)].filter(Boolean)}
+      />
     </section>
   );
+}
+
+/** The file to look at, where the sample is one of the slowest. */
+function filesWords({ chain }: Gap): string {
+  if (chain === undefined || chain.files.length === 0) return "";
+  return `Sample ${chain.sample_index} was read from ${chain.files.join(", ")}.`;
 }
 
 /** Nanoseconds are the finest that a trace knows. */
