@@ -31,6 +31,7 @@ const chain: Chain = {
   sample_index: 19,
   stage: link("decode::PIL", 8, 15, "worker:7"),
   operator: undefined,
+  files: [],
 };
 const whole = gap({
   start_us: 10,
