@@ -70,7 +70,7 @@ class Receiving:
 
 def find_receiving(trace: Trace, tree: StageTree) -> Receiving:
     """Waits in iterators around a loader are left out: the CPU time in them may be that of the iterator's own code. Of
-    waits that torch records and not we, the CPU time is what samples show of them, as much in each.
+    waits that torch records and not we, samples tell of the CPU time.
     """
     cpu, below = trace.span_facts.cpu_ns, cpu_of_children(tree, trace.span_facts)
     is_wait = np.array([path[-1].kind == "wait" for path in tree.paths], dtype=np.bool_)
@@ -78,7 +78,9 @@ def find_receiving(trace: Trace, tree: StageTree) -> Receiving:
     rows = rows[np.argsort(tree.start_ns[rows], kind="stable")]
     around = [start for _, start, _ in waits_around_loaders(trace)]
     is_around = np.isin(tree.start_ns[rows], np.concatenate(around) if around else [])
-    own = np.where(cpu[rows] < 0, _sampled(trace, tree, rows[cpu[rows] < 0]), np.maximum(0, cpu[rows] - below[rows]))
+    known = cpu[rows] >= 0
+    own = np.maximum(0, cpu[rows] - below[rows])
+    own[~known] = _sampled(trace, tree, rows[~known])
     own = np.where(is_around, UNKNOWN_CPU, own)
     return Receiving(tree.start_ns[rows], tree.end_ns[rows], own, _on_cpu(tree, cpu, below))
 
@@ -89,9 +91,33 @@ def _on_cpu(tree: StageTree, cpu: Int64Array, below: Int64Array) -> Shares:
     return shares
 
 
-def _sampled(trace: Trace, tree: StageTree, rows: npt.NDArray[np.intp]) -> int:
-    """In each of these waits, on average: receiving takes much the same each time, however long a batch is awaited."""
-    pieces = np.isin(tree.piece_span, rows)
-    own = Intervals(tree.piece_start[pieces], tree.piece_end[pieces])
-    cpu_ns = sampled_cpu_ns(trace, own)
-    return UNKNOWN_CPU if cpu_ns is None else round(cpu_ns / len(rows))
+def _sampled(trace: Trace, tree: StageTree, rows: npt.NDArray[np.intp]) -> Int64Array:
+    """In each of these waits, by start: as samples show of those together that ended with a batch. Receiving one takes
+    much the same each time, however long it is awaited, and no longer than its wait. An epoch's start takes what it
+    takes, so nothing is said of that.
+    """
+    has_one = _with_a_batch(trace, tree.start_ns[rows], tree.end_ns[rows])
+    pieces = np.isin(tree.piece_span, rows[has_one])
+    cpu_ns = sampled_cpu_ns(trace, Intervals(tree.piece_start[pieces], tree.piece_end[pieces]))
+    if cpu_ns is None:
+        return np.full(len(rows), UNKNOWN_CPU)
+    most = tree.self_ns[rows]
+    return np.where(has_one, np.minimum(most, round(_level(most[has_one], cpu_ns))), UNKNOWN_CPU)
+
+
+def _with_a_batch(trace: Trace, start: Int64Array, end: Int64Array) -> npt.NDArray[np.bool_]:
+    """Which waits handed out a batch that is not an epoch's first."""
+    batches = trace.info.pipeline.batches if trace.info.pipeline else None
+    if batches is None:
+        return np.zeros(len(start), dtype=np.bool_)
+    handed_out = np.sort(batches.consumed_ns[batches.number > 0])
+    return np.searchsorted(handed_out, start) < np.searchsorted(handed_out, end, side="right")
+
+
+def _level(most: Int64Array, whole: float) -> float:
+    """What each has of `whole`, if all have the same, or all that it can have."""
+    least_first = np.sort(most)
+    left = whole - (np.cumsum(least_first) - least_first)
+    share = left / np.arange(len(most), 0, -1)
+    fits = least_first >= share
+    return float(share[fits.argmax()] if fits.any() else least_first[-1])

@@ -83,11 +83,10 @@ def _off_cpu(results: Results, table: BatchTable, rows: Rows) -> float | None:
     """Of deserialising these batches: the share in which the training thread was on no CPU; None: not known."""
     receiving = find_receiving(results.trace, results.tree)
     wait = np.searchsorted(receiving.start, table.deserialise_ns[rows], side="right") - 1
-    own = receiving.cpu_ns[np.unique(wait[wait >= 0])]
-    took = float((table.arrived_ns[rows] - table.deserialise_ns[rows]).sum())
-    if not len(own) or (own == UNKNOWN_CPU).any() or not took:
-        return None
-    return max(0.0, 1.0 - float(own.sum()) / took)
+    is_known = receiving.cpu_ns[wait] != UNKNOWN_CPU
+    own_ns = float(receiving.cpu_ns[np.unique(wait[is_known])].sum())
+    took_ns = float((table.arrived_ns[rows] - table.deserialise_ns[rows])[is_known].sum())
+    return max(0.0, 1.0 - own_ns / took_ns) if took_ns else None
 
 
 def _beside_building(table: BatchTable, rows: Rows) -> Floats:

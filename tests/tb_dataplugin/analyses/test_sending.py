@@ -31,9 +31,9 @@ def held_up(stage_cpu: float, wait_cpu: float | None = 1_000, seen: Sequence[int
     builder = one_worker((10_000, 8_000), wait_cpu)
     if seen:
         builder.sampled([10_200 + 400 * number for number in range(len(seen))], seen)
-    builder.batch(0, 0, 0, 0, 5_000, 18_000, {"sample::Pets": (0, 5_000, 5_000)})
+    builder.batch(1, 0, 0, 0, 5_000, 18_000, {"sample::Pets": (0, 5_000, 5_000)})
     builder.moments(serialise_us=5_000, serialised_us=5_100, deserialise_us=10_000, arrived_us=18_000)
-    builder.batch(1, 0, 8_000, 8_000, 17_000, None, {"transform::Crop": (8_000, 9_000, stage_cpu)})
+    builder.batch(2, 0, 8_000, 8_000, 17_000, None, {"transform::Crop": (8_000, 9_000, stage_cpu)})
     return shares(builder)
 
 
