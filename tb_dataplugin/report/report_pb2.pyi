@@ -146,7 +146,7 @@ class Capture(_message.Message):
     quiet_workers_sentence: _builtins.str
     """counts the DataLoader workers of quiet loaders; "" where there are none"""
     gains_sentence: _builtins.str
-    """what findings save together that claim the same data wait; "" where gains add up"""
+    """what findings save together that claim the same time; "" where gains add up"""
     replay_name: _builtins.str
     """the capture of a replay that its stages stand beside; "" where there is none"""
     replay_code: _builtins.str

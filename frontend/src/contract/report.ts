@@ -95,7 +95,7 @@ export interface Capture {
   findings_sentence: string;
   /** counts the DataLoader workers of quiet loaders; "" where there are none */
   quiet_workers_sentence: string;
-  /** what findings save together that claim the same data wait; "" where gains add up */
+  /** what findings save together that claim the same time; "" where gains add up */
   gains_sentence: string;
   /** why its numbers may be wrong, the worst first; to be read before all else */
   doubts: Doubt[];
