@@ -83,6 +83,8 @@ def read_signals(results: Results) -> Signals:
         copies=_copies(results.copies[0], results) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
+        slows_launches=bool(results.devices)
+        and (results.profiler_weight is None or not results.profiler_weight.before),
         profiler_us=0.0 if (weight := results.profiler_weight) is None or weight.ratio < NOTICED else weight.added_us,
         lock=read_lock(loop.limits, results.lines) if loop.limits else None,
         stage_lines=dict(_stage_lines(results)),

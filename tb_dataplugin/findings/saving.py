@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
@@ -125,6 +126,9 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
         return Saving(spent_us)
     share = needed / signals.loop_us
     text = f"beyond that the loop waits for its DataLoader workers, which need {percent(share)} of the step"
+    whole_us = signals.per_step(spent_us)
+    if whole_us is not None and judge_cpus(signals).saturated is False:
+        text += f"; with more of them as well, for which CPUs are free, up to {duration(whole_us)} per step"
     return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
 
 

@@ -153,6 +153,8 @@ class Signals:
     """What makes the whole capture doubtful, the worst first."""
     profiler_us: float = 0.0
     """Of a mean step, without data wait: torch's profiler's own time, where the report says so of it."""
+    slows_launches: bool = False
+    """torch's profiler slows launches to a device, and nothing says by how much."""
     lock: LockSignals | None = None
     """None where waiting for Python's lock was not recorded, or too few samples were taken."""
     stage_lines: Mapping[str, HotLine] = field(default_factory=dict)

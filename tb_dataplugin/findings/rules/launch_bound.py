@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import training_line
+from tb_dataplugin.findings.of_profiler import of_profiler
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
@@ -14,6 +17,8 @@ from tb_dataplugin.units import duration, percent, plural
 
 CODE = """step = torch.compile(train_step, mode="reduce-overhead")  # CUDA graphs
 optimizer = torch.optim.SGD(model.parameters(), lr, foreach=True)  # or fused=True"""
+
+PROFILED: Final = "torch's profiler slows launches; how much of this it is was not measured."
 
 
 @rule(title="Slow launches", about="host")
@@ -35,9 +40,11 @@ def check(signals: Signals) -> Finding | None:
         title=f"The device waits for the host, not for data, for {_shares(signals, launch, python)}",
         advice="The DataLoader is not the cause of this part. Launch fewer operators, or many at once: CUDA graphs or "
         "torch.compile, fused or foreach optimizers, larger batches.",
-        evidence=(*_evidence(signals, launch, python), *saving.why),
+        evidence=(*_evidence(signals, launch, python), *saving.why, *of_profiler(signals, gain)),
         gain_us_per_step=gain,
         code=CODE,
+        confidence="likely" if signals.slows_launches else "measured",
+        confidence_reason=PROFILED if signals.slows_launches else "",
     )
 
 

@@ -4,15 +4,16 @@ idle time says what they cost (`sync_bound`, `python_pauses`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from tb_dataplugin.analyses.line_work import Work
-from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_examples import example
 from tb_dataplugin.findings.line_signals import StepLineSignal, interval
 from tb_dataplugin.findings.lock import holder_line, holder_of, holder_words, is_known_to_feed
+from tb_dataplugin.findings.of_profiler import of_profiler
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
@@ -28,15 +29,12 @@ from tb_dataplugin.findings.step_work import (
     slow_lines,
     with_lock,
 )
-from tb_dataplugin.units import duration, percent, plural
-from tb_dataplugin.words import GAIN_BOUND
+from tb_dataplugin.units import percent, plural
 
 OWN_THREAD: Final = (
     " What it is given, {holder} works through in Python, and holds the lock meanwhile: so the step waits for it "
     "nevertheless."
 )
-
-OF_PROFILER: Final = f"{GAIN_BOUND}_of_profiler"
 
 NO_OPERATORS: Final[frozenset[Work]] = frozenset(("iterators", "freeing", "collecting", "sleep", "waiting"))
 """Work in which torch's profiler has nothing to record."""
@@ -65,7 +63,7 @@ def check(signals: Signals) -> Finding | None:
             *(_evidence(signals, line) for line in lines),
             *_lock_evidence(signals, fed),
             *saving.why,
-            *_of_profiler(signals, lines, gain),
+            *(() if NO_OPERATORS.issuperset(line.work for line in lines) else of_profiler(signals, gain)),
         ),
         gain_us_per_step=gain,
         code=example(first),
@@ -75,17 +73,6 @@ def check(signals: Signals) -> Finding | None:
         else "Whose call gives the thread its work that holds Python's lock is inferred "
         "from where the training thread waits for it: the stacks of that thread were not recorded.",
     )
-
-
-def _of_profiler(signals: Signals, lines: Sequence[StepLineSignal], gain_us: float | None) -> Iterator[Evidence]:
-    """A run without the profiler has no such time. Which line has how much of it is not recorded: it goes with the
-    operators, and stacks are no more than samples.
-    """
-    most = min(gain_us or 0.0, signals.profiler_us)
-    if most > 0 and not NO_OPERATORS.issuperset(line.work for line in lines):
-        part = f"up to {duration(most)} per step of this gain"
-        text = f"{part} is torch's profiler's own time, which runs without it do not have"
-        yield time(OF_PROFILER, most, text, whole="step")
 
 
 def _title(signals: Signals, lines: Sequence[StepLineSignal], costs: Sequence[float]) -> str:

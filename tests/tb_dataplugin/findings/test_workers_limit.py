@@ -16,6 +16,7 @@ from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.lock_signals import LockSignals
 from tb_dataplugin.findings.signals import Collections, GarbageSignals, Signals, UnevenSignals
 from tb_dataplugin.findings.worker_signals import WorkerSignals
+from tb_dataplugin.units import duration
 from tests.tb_dataplugin.findings.cases import input_bound, signals_of
 
 STEPS, WHOLE = 4, 40_000.0
@@ -52,8 +53,9 @@ def test_work_outside_the_data_wait_saves_no_more_than_the_workers_allow(name: s
     free, limited = (found(name, signals(name, busy)).finding for busy in (0.3, 0.97))
     assert free.gain_us_per_step == pytest.approx(HALF / STEPS) and free.severity == "high"
     assert limited.gain_us_per_step == pytest.approx(0.03 * WHOLE / STEPS) and limited.severity == "low"
-    texts = [fact.text for fact in limited.evidence]
-    assert "beyond that the loop waits for its DataLoader workers, which need 97.0% of the step" in texts
+    (said,) = (fact.text for fact in limited.evidence if fact.text.startswith("beyond that"))
+    assert said.startswith("beyond that the loop waits for its DataLoader workers, which need 97.0% of the step")
+    assert said.endswith(f"for which CPUs are free, up to {duration(HALF / STEPS)} per step")
     assert limited.confidence == "likely"
 
 
@@ -76,3 +78,12 @@ def test_a_window_that_lives_on_its_queue_says_what_workers_need_in_the_long_run
 def test_what_workers_allow_nothing_of_is_nothing_to_gain() -> None:
     assert gain_of(0.0, signals("launch_bound", 1.0)).text == "nothing to gain"
     assert found("launch_bound", signals("launch_bound", 1.0)).gain.us_per_step is None
+
+
+def test_what_of_a_gain_is_the_profiler_is_said_and_else_that_it_is_not_known() -> None:
+    spent = signals("launch_bound", 0.3)
+    unknown = found("launch_bound", replace(spent, slows_launches=True)).finding
+    assert unknown.confidence == "likely" and "profiler slows launches" in unknown.confidence_reason
+    known = found("launch_bound", replace(spent, slows_launches=False, profiler_us=10.0)).finding
+    assert known.confidence == "measured"
+    assert any("up to 10.0 µs per step of this gain is torch's profiler's own" in fact.text for fact in known.evidence)
