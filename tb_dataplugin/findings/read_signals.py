@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TypedDict
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.collector import FEW, collected_by_stage, full_collections
@@ -47,6 +48,11 @@ from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
 
+class _OfProfiler(TypedDict):
+    profiler_us: float
+    slows_launches: bool
+
+
 def read_signals(results: Results) -> Signals:
     loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
     apart, cost, (steady, hidden) = read_apart(results), _wait_cost(results), _unsteady(results)
@@ -83,9 +89,7 @@ def read_signals(results: Results) -> Signals:
         copies=_copies(results.copies[0], results) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
-        slows_launches=bool(results.devices)
-        and (results.profiler_weight is None or not results.profiler_weight.before),
-        profiler_us=0.0 if (weight := results.profiler_weight) is None or weight.ratio < NOTICED else weight.added_us,
+        **_of_profiler(results),
         lock=read_lock(loop.limits, results.lines) if loop.limits else None,
         stage_lines=dict(_stage_lines(results)),
         stages_without_lines=dict(_without_lines(results)),
@@ -109,6 +113,14 @@ def read_signals(results: Results) -> Signals:
         uneven=_uneven(results.uneven),
         remade=results.remade,
     )
+
+
+def _of_profiler(results: Results) -> _OfProfiler:
+    weight = results.profiler_weight
+    return {
+        "profiler_us": 0.0 if weight is None or weight.ratio < NOTICED else weight.added_us,
+        "slows_launches": bool(results.devices) and (weight is None or not weight.before),
+    }
 
 
 def _flow_us(results: Results, waits: Intervals) -> float:
