@@ -29,6 +29,7 @@ from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
+from tb_dataplugin.findings.detail_texts import slow_kind_text
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.foresight import Foresight
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
@@ -38,7 +39,7 @@ from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.read_waits import read_waits
 from tb_dataplugin.findings.restart_signals import read_restarts
-from tb_dataplugin.findings.sample_signals import read_slow_samples
+from tb_dataplugin.findings.sample_signals import read_habit, read_slow_samples
 from tb_dataplugin.findings.signals import FEEDER, Collections, GarbageSignals, Signals, UnevenSignals
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
@@ -76,6 +77,8 @@ def read_signals(results: Results) -> Signals:
         waits_by_stage=read_waits(results, cost, hidden),
         stages=tuple(_all_calls(results)),
         slow_samples=read_slow_samples(results),
+        sample_habit=read_habit(results),
+        slow_kinds={one.stage.name: text for one in results.stage_details if (text := slow_kind_text(one))},
         loader=results.settings,
         ranks=read_ranks(results),
         has_several_loaders=count_loaders(results.trace) > 1,

@@ -32,7 +32,7 @@ from tb_dataplugin.findings.look_signals import LookSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.restart_signals import RestartSignals
-from tb_dataplugin.findings.sample_signals import SlowSampleSignal
+from tb_dataplugin.findings.sample_signals import SampleHabit, SlowSampleSignal
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.findings.waste import WasteSignals
@@ -118,6 +118,10 @@ class Signals:
     """The stage table; empty when there are no stages."""
     slow_samples: tuple[SlowSampleSignal, ...]
     """The slowest samples, slowest first."""
+    sample_habit: SampleHabit
+    """What they are slow beside."""
+    slow_kinds: Mapping[str, str]
+    """By stage: what a kind of its calls that is slow again and again has, in words."""
     loader: LoaderInfo | None
     """Settings of the loader that the capture is about."""
     host: HostInfo
