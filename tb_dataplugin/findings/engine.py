@@ -76,7 +76,8 @@ def _estimated(finding: Finding, rule: Rule) -> Finding:
     if OF_STEP in kinds:
         reason = "The data wait is measured; what the step itself would gain is an estimate."
     else:
-        known = "The data wait is measured" if rule.about != "host" else "Its part of the step is by samples of stacks"
+        of_step = rule.about in ("host", "copies")
+        known = "Its part of the step is in the capture" if of_step else "The data wait is measured"
         reason = f"{known}; how much of it would go is computed from when DataLoader workers were busy."
     return replace(finding, confidence="likely", confidence_reason=reason)
 

@@ -48,7 +48,7 @@ class Gain:
 
 
 NO_GAIN: Final = Gain(None, None, None, None, None, None, "nothing to gain")
-"""Of a finding that says what would not help."""
+"""Of a finding that says what would not help, or that something else allows nothing."""
 
 
 def gain_of(
@@ -65,6 +65,8 @@ def gain_of(
     """
     if us_per_step is None:
         return Gain(None, None, None, None, None, None, UNKNOWN_IN_REPLAY if signals.mode == "replay" else UNKNOWN)
+    if us_per_step <= 0:
+        return NO_GAIN
     step_us = signals.step_us
     step_us = signals.window_us / signals.step_count if of_others and signals.step_count else step_us
     more = us_per_step * signals.wait_may_exceed if of_wait else 0.0

@@ -9,7 +9,7 @@ from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.finding import NamedAbstention, NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_evidence
 from tb_dataplugin.findings.read_signals import read_signals
-from tb_dataplugin.findings.rivals import find_overlap
+from tb_dataplugin.findings.rivals import find_overlaps
 from tb_dataplugin.findings.saving import workers_have_its_cpus
 from tb_dataplugin.findings.sentences import Sentences, say
 from tb_dataplugin.findings.verdict import Verdict, judge_run
@@ -29,6 +29,6 @@ def judge(results: Results) -> Judgement:
     if results.headspace is not None:
         verdict = replace(verdict, evidence=(*verdict.evidence, headspace_evidence(results.headspace)))
     findings, abstained = run_rules(signals)
-    overlap, gives_cpus = find_overlap(findings, signals), workers_have_its_cpus(signals)
-    sentences = say(results, verdict, findings, overlap, signals.apart, gives_cpus=gives_cpus)
+    overlaps, gives_cpus = find_overlaps(findings, signals), workers_have_its_cpus(signals)
+    sentences = say(results, verdict, findings, overlaps, signals.apart, gives_cpus=gives_cpus)
     return Judgement(verdict, findings, abstained, sentences)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from annotate.trace_format import parse_span_name
-from tb_dataplugin.analyses.attribution import Attribution, DeviceAttribution
+from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.collector import FEW, collected_by_stage, full_collections
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.fed_loop import is_fed
@@ -36,10 +35,11 @@ from tb_dataplugin.findings.line_texts import line_text, part_text
 from tb_dataplugin.findings.look_signals import read_looks
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
+from tb_dataplugin.findings.read_waits import read_waits
 from tb_dataplugin.findings.restart_signals import read_restarts
 from tb_dataplugin.findings.sample_signals import read_slow_samples
 from tb_dataplugin.findings.signals import FEEDER, Collections, GarbageSignals, Signals, UnevenSignals
-from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls, StageWait
+from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.findings.worker_signals import WorkerSignals
@@ -67,7 +67,7 @@ def read_signals(results: Results) -> Signals:
         wait_count=0 if loader is None else len(loader.duration_ns),
         head_of_line_us=_flow_us(results, flow.workers.head_of_line if flow.workers else EMPTY),
         on_way_us=_flow_us(results, flow.workers.on_way if flow.workers else EMPTY),
-        waits_by_stage=_waits_by_stage(loop.attribution, _steady_scale(cost, hidden)),
+        waits_by_stage=read_waits(results, cost, hidden),
         stages=tuple(_all_calls(results)),
         slow_samples=read_slow_samples(results),
         loader=results.settings,
@@ -131,12 +131,6 @@ def _wait_cost(results: Results) -> float | None:
 def _steady_cost(cost: float | None, hidden: float) -> float | None:
     """Had the window been steady."""
     return None if cost is None else max(0.0, cost + hidden)
-
-
-def _steady_scale(cost: float | None, hidden: float) -> float:
-    """By what each part of the data wait is multiplied for it."""
-    steady = _steady_cost(cost, hidden)
-    return steady / cost if steady and cost else 1.0
 
 
 def _unsteady(results: Results) -> tuple[SteadyState | None, float]:
@@ -243,26 +237,6 @@ def _hidden_us(results: Results) -> float:
 def _may_exceed(steady: SteadyState | None) -> float:
     wait = steady.wait if steady else None
     return wait.high / wait.value - 1 if wait and wait.value > 0 else 0.0
-
-
-def _waits_by_stage(attribution: Attribution, steady: float) -> tuple[StageWait, ...] | None:
-    """`steady`: the data wait of the steady state over what was measured. Its stages are taken to be the same."""
-    waits = attribution.wait_by_stage_ns
-    if waits is None:
-        return None
-    whole = sum(waits.values())
-    costs = attribution.devices[0].by_stage_ns if attribution.devices else waits
-    found = (
-        StageWait(
-            name=name,
-            stage=parse_span_name(name),
-            data_wait_us=_us(time),
-            cost_us=_us(costs.get(name, 0)) * steady,
-            share=time / whole,
-        )
-        for name, time in waits.items()
-    )
-    return tuple(sorted(found, key=lambda wait: (-wait.data_wait_us, wait.name)))
 
 
 def _calls(row: StageRow, spent: Occupancy | None, collected_ns: int) -> StageCalls:

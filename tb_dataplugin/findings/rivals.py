@@ -1,4 +1,6 @@
-"""Findings that would end the same data wait: only one of them can, so one is shown and the others are its evidence."""
+"""Findings that would save the same time: of data wait that only one of them can end one is shown, and the others are
+its evidence; of the rest it is said what they save together.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import Final
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.leading import leading_place
-from tb_dataplugin.findings.saving import OF_STEP
+from tb_dataplugin.findings.saving import OF_STEP, until_workers_limit
 from tb_dataplugin.findings.signals import Signals
 
 STARVED: Final = ("uneven_workers", "head_of_line", "prefetch_too_shallow")
@@ -18,6 +20,18 @@ finished batches of the others, and a queue that is full of them leaves workers 
 
 DELIVERY: Final = (*STARVED, "transfer_heavy")
 """Rules about how finished batches come to the training thread."""
+
+SAME: Final = 1 + 1e-9
+"""Gains that are all there is, by another way of adding."""
+
+COPIES: Final = frozenset(("blocking_copies", "unpinned_copies"))
+
+OUTSIDE_WAIT: Final = COPIES | frozenset(
+    ("collector_in_step", "launch_bound", "python_pauses", "slow_step_line", "sync_bound", "uneven_batches")
+)
+"""Rules about what the training thread does outside the data wait: with a device, how long that is idle for it."""
+
+OUTSIDE: Final = "time outside the data wait"
 
 
 def without_rivals(findings: Sequence[NamedFinding], signals: Signals) -> list[NamedFinding]:
@@ -62,28 +76,50 @@ def _lowered(title: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """`us` per step, at most, is what the findings at these places (from 1 on) save together."""
+    """`us` per step, at most, is what the findings at these places (from 1 on) save together. `of`: what they save."""
 
     us: float
     places: tuple[int, ...]
+    of: str = "data wait"
 
 
-def find_overlap(findings: Iterable[NamedFinding], signals: Signals) -> Overlap | None:
-    """What findings save together, at most, that claim the same data wait: all of it, and of the step itself
-    what each of them gives back, which is no more than DataLoader workers take. None where their gains add up.
-    """
-    ranked = [
-        (place, named) for place, named in enumerate(findings, start=1) if named.gain.of_wait and named.gain.us_per_step
-    ]
-    claiming = [named for _, named in ranked]
-    of_step_us = sum(_of_step_us(named) for named in claiming)
+def find_overlaps(findings: Sequence[NamedFinding], signals: Signals) -> tuple[Overlap, ...]:
+    """What findings save together, at most, that claim the same time; without those whose gains add up."""
+    ranked = list(enumerate(findings, start=1))
+    of_wait = [(place, named) for place, named in ranked if named.gain.of_wait]
+    outside = [(place, named) for place, named in ranked if named.rule in OUTSIDE_WAIT]
+    wait_us = _wait_us(signals, [named for _, named in of_wait])
+    found = (
+        _overlap(of_wait, signals.per_step(wait_us), "data wait"),
+        _overlap(outside, signals.per_step(_outside_us(signals, [named.rule for _, named in outside])), OUTSIDE),
+    )
+    return tuple(overlap for overlap in found if overlap is not None)
+
+
+def _overlap(ranked: Iterable[tuple[int, NamedFinding]], whole: float | None, of: str) -> Overlap | None:
+    claiming = {place: named.gain.us_per_step for place, named in ranked if named.gain.us_per_step}
+    if not whole or len(claiming) < 2 or sum(claiming.values()) <= whole * SAME:
+        return None
+    return Overlap(whole, tuple(claiming), of)
+
+
+def _wait_us(signals: Signals, claiming: Iterable[NamedFinding]) -> float:
+    """All data wait, and of the step itself what each gives back, which is no more than DataLoader workers take."""
+    of_step_us = sum(_of_step_us(named) for named in claiming if named.gain.us_per_step)
     if signals.taken is not None:
         of_step_us = min(of_step_us, signals.taken.saved_us(1.0))
-    whole = signals.per_step((signals.wait_cost_us or 0.0) + of_step_us)
-    gains = sum(named.gain.us_per_step or 0.0 for named in claiming)
-    if not whole or len(claiming) < 2 or gains <= whole:
-        return None
-    return Overlap(whole, tuple(place for place, _ in ranked))
+    return (signals.wait_cost_us or 0.0) + of_step_us
+
+
+def _outside_us(signals: Signals, rules: Sequence[str]) -> float:
+    """All idle time of the device that is no data wait, and what these rules want of copying with no kernel beside it;
+    without a device all time outside the data wait. But the loop gets no shorter than DataLoader workers allow.
+    """
+    idle, copies = signals.idle, signals.copies
+    if idle.total_us is None:
+        return until_workers_limit(signals, signals.own_window_us - (signals.data_wait_us or 0.0)).us
+    copying = copies.copy_us - (copies.overlapped_us or 0.0) if copies and not COPIES.isdisjoint(rules) else 0.0
+    return until_workers_limit(signals, idle.total_us - idle.by_cause_us.get("data_wait", 0.0) + copying).us
 
 
 def _of_step_us(named: NamedFinding) -> float:

@@ -63,7 +63,7 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
         return Saving(foreseen.ratio * saving.us, (*saving.why, *foreseen.why))
     building = part * sum(row.self_us for row in rows) / signals.num_workers * _in_the_long_run(signals)
     saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
-    most = max(caused, signals.loop_us - _rest_us(signals, building))
+    most = max(caused, signals.loop_us - _needed_us(signals, building, _in_the_long_run(signals)))
     given_back = max(0.0, min(given_back, most - saved))
     given_back = given_back if given_back >= WORTH_SAYING * signals.loop_us else 0.0
     saved = min(saved, most)
@@ -113,13 +113,14 @@ def _foreseen(signals: Signals, change: Change, saved_us: float, most_us: float)
 
 def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     """Without work of the training thread that takes `spent_us`: all of that, but the loop gets no shorter than the
-    DataLoader workers need for its batches. What they wait for a CPU does not count, since one may be free then.
+    DataLoader workers need for its batches. What they wait for a CPU does not count, since one may be free then; nor
+    does what a window lived on that calls itself steady: a batch more or less is chance there.
     """
     workers = signals.workers
     if workers is None or not signals.builds_batches_in_workers:
         return Saving(spent_us)
-    delay = signals.costs.run_delay if signals.costs else None
-    needed = workers.busy * workers.alive / workers.workers * (1 - (delay or 0.0)) * signals.loop_us
+    long_run = 1.0 if signals.unsteady is None else _in_the_long_run(signals)
+    needed = _needed_us(signals, 0.0, long_run)
     if spent_us <= signals.loop_us - needed:
         return Saving(spent_us)
     share = needed / signals.loop_us
@@ -144,15 +145,16 @@ def _with_way(signals: Signals, saving: Saving) -> Saving:
     return Saving(saving.us + more, (time(GAIN_BOUND, more, text),))
 
 
-def _rest_us(signals: Signals, building_us: float) -> float:
+def _needed_us(signals: Signals, building_us: float, long_run: float) -> float:
     """What a DataLoader worker still needs for the loop's batches without calls that take it `building_us`: the loop
-    gets no shorter. What it waits for a CPU does not count, since one may be free then.
+    gets no shorter. What it waits for a CPU does not count, since one may be free then. `long_run`: as a multiple of
+    what it spent in the window.
     """
     workers = signals.workers
     if workers is None:
         return 0.0
     delay = (signals.costs.run_delay if signals.costs else None) or 0.0
-    busy = min(1.0, workers.busy * workers.alive / workers.workers * _in_the_long_run(signals))
+    busy = min(1.0, workers.busy * workers.alive / workers.workers * long_run)
     return max(0.0, busy * signals.loop_us - building_us) * (1 - delay)
 
 

@@ -61,16 +61,16 @@ def say(
     results: Results,
     verdict: Verdict,
     findings: Sequence[NamedFinding],
-    overlap: Overlap | None = None,
+    overlaps: Sequence[Overlap] = (),
     apart: ApartSignals | None = None,
     *,
     gives_cpus: bool = False,
 ) -> Sentences:
-    """`overlap`: of findings that save the same. `gives_cpus`: as of `worker_sentence`."""
+    """`overlaps`: of findings that save the same. `gives_cpus`: as of `worker_sentence`."""
     devices = zip(results.devices, results.attribution.devices, strict=True)
     return Sentences(
         findings=_findings(results, verdict, findings),
-        gains=_gains(overlap),
+        gains=" ".join(map(_gains, overlaps)),
         gains_of=next((named.gain.long_step for named in findings if named.gain.long_step), ""),
         wait=_wait(results),
         steady=steady_sentence(results.steady) if results.steady else "",
@@ -136,13 +136,11 @@ def _findings(results: Results, verdict: Verdict, findings: Sequence[NamedFindin
     return f"{count}; the gain is unknown." if best is None else f"{count}; the largest {best.text}."
 
 
-def _gains(overlap: Overlap | None) -> str:
-    if overlap is None:
-        return ""
+def _gains(overlap: Overlap) -> str:
     which = listed([ordinal(place) for place in overlap.places])
     return (
-        f"The {which} finding save the same data wait: together at most {duration(overlap.us)} per step, not the sum "
-        "of their gains."
+        f"The {which} finding save the same {overlap.of}: together at most {duration(overlap.us)} per step, not the "
+        "sum of their gains."
     )
 
 

@@ -293,10 +293,12 @@ class Signals:
         return None if each is None or not step_us else each / step_us
 
     def in_steady_state(self, time_us: float) -> float:
-        """What a part of `measured_cost_us` is of `wait_cost_us`; the same where the window is steady."""
+        """What a part of `measured_cost_us` for finished batches is of `wait_cost_us`: a queue that empties hides none
+        of that, only waits for batches that are still built.
+        """
         if self.wait_cost_us is None or not self.measured_cost_us:
             return time_us
-        return time_us * self.wait_cost_us / self.measured_cost_us
+        return time_us * min(1.0, self.wait_cost_us / self.measured_cost_us)
 
     @property
     def cost_name(self) -> str:
@@ -366,10 +368,15 @@ class Signals:
         return StageWait(kinds[0], None, wait, cost, sum(one.share for one in waits))
 
     def cost_of(self, calls: Iterable[StageCalls]) -> float:
-        """The part of `wait_cost_us` that these calls caused: in proportion to the data wait that they caused."""
+        """The part of `wait_cost_us` that these calls caused: in proportion to the data wait that they caused; to their
+        time where the window shows none of it.
+        """
         cost = 0.0
         for row in calls:
             wait = self.wait_for(row.stage.name)
-            if wait is not None and wait.data_wait_us and row.data_wait_us:
-                cost += row.data_wait_us * wait.cost_us / wait.data_wait_us
+            if wait is not None and wait.data_wait_us:
+                cost += (row.data_wait_us or 0.0) * wait.cost_us / wait.data_wait_us
+            elif wait is not None and row.self_us:
+                same = sum(other.self_us for other in self.stages if other.stage == row.stage)
+                cost += row.self_us * wait.cost_us / same
         return cost

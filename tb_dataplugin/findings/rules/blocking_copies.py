@@ -5,6 +5,7 @@ from __future__ import annotations
 from tb_dataplugin.findings.copy_costs import copy_cost_us, copy_evidence
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import COPIES
@@ -21,12 +22,13 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return Abstention("The calls that started the copies are not in the trace.")
     if not copies.blocking:
         return None
-    gain = signals.per_step(cost)
+    saving = until_workers_limit(signals, cost)
+    gain = signals.per_step(saving.us)
     return Finding(
-        severity=severity(signals, gain, otherwise_us=cost),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"The host waits for {count(copies.blocking)} of {count(copies.launched)} copies to the device",
         advice="The memory is pinned, so the copy can go on while the host launches the next kernels.",
-        evidence=copy_evidence(signals, copies),
+        evidence=(*copy_evidence(signals, copies), *saving.why),
         gain_us_per_step=gain,
         code="x = x.to(device, non_blocking=True)",
     )

@@ -8,6 +8,7 @@ from tb_dataplugin.findings.collecting import FREEZE
 from tb_dataplugin.findings.evidence import share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import outside_wait
@@ -32,14 +33,15 @@ def check(signals: Signals) -> Finding | None:
     if spent is None or part is None or part < INPUT_BOUND or calls_it:
         return None
     is_habit = full.count > 0 and not full.are_few
-    gain = signals.per_step(spent) if is_habit else None
+    saving = until_workers_limit(signals, spent)
+    gain = signals.per_step(saving.us) if is_habit else None
     known = f", in {plural(full.count, 'full collection')}" if full.count else ""
     return Finding(
-        severity=severity(signals, gain, otherwise_us=spent),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"Python's garbage collector takes {percent(part)} of the window ({duration(spent)})"
         + outside_wait(signals),
         advice=ADVICE,
-        evidence=(share("collecting", part, "window", f"{duration(spent)} in the training thread{known}"),),
+        evidence=(share("collecting", part, "window", f"{duration(spent)} in the training thread{known}"), *saving.why),
         gain_us_per_step=gain,
         code=FREEZE,
         confidence="measured" if is_habit else "possible",

@@ -7,6 +7,7 @@ from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import Saving, until_workers_limit
 from tb_dataplugin.findings.sequence import Step, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -38,15 +39,15 @@ def check(signals: Signals) -> Finding | Abstention | None:
     step = growing[-1]
     behind = _behind(signals, step)
     factor = step.ratio or 1.0
-    saved = (moved + copied) * (1 - 1 / factor)
-    gain = signals.per_step(saved)
+    saving = _saving(signals, *(part * (1 - 1 / factor) for part in (moved, copied)))
+    gain = signals.per_step(saving.us)
     no_cpu = judge_cpus(signals).saturated
     return Finding(
-        severity=severity(signals, gain, otherwise_us=saved),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{step.calls.stage.label} returns {ratio(factor)} the bytes it gets, before the batch is sent",
         advice=f"Keep the original dtype until the batch is on the device, and convert it there.{_moves_too(behind)}",
         stage=step.calls.stage.name,
-        evidence=_evidence(signals, moved, copied),
+        evidence=(*_evidence(signals, moved, copied), *saving.why),
         gain_us_per_step=gain,
         code=CODE + "".join(THEN.format(label.lower()) for label in behind),
         confidence="possible" if no_cpu else "likely",
@@ -56,8 +57,15 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
+def _saving(signals: Signals, of_wait_us: float, of_step_us: float) -> Saving:
+    """Less data wait, and a shorter step as far as batches come for it."""
+    of_step = until_workers_limit(signals, of_step_us)
+    return Saving(of_wait_us + of_step.us, of_step.why, of_step.us)
+
+
 def _evidence(signals: Signals, moved: float, copied: float) -> tuple[Evidence, ...]:
-    text = f"collate and the transfer to the training thread caused {duration(moved)} of data wait"
+    where = "" if signals.unsteady is None else ", in as many steps of the steady state (estimated)"
+    text = f"collate and the transfer to the training thread caused {duration(moved)} of data wait{where}"
     idle = f"device idle for {duration(copied)} while the host was copying"
     return time("moving", moved, text), time("idle_h2d", copied, idle)
 

@@ -11,6 +11,7 @@ from tb_dataplugin.findings.collecting import FREEZE
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import MUCH_COLLECTING
@@ -91,7 +92,8 @@ def _collecting(signals: Signals, part: float) -> tuple[Evidence, ...]:
 
 def _in_the_wait(signals: Signals, collecting_us: float) -> Finding:
     """DataLoader workers make the batches, but the training process collects while it waits for one."""
-    part, gain = collecting_us / (signals.data_wait_us or collecting_us), signals.per_step(collecting_us)
+    part, saving = collecting_us / (signals.data_wait_us or collecting_us), until_workers_limit(signals, collecting_us)
+    gain = signals.per_step(saving.us)
     text = f"{duration(collecting_us)} of {duration(signals.data_wait_us or collecting_us)} of {signals.own_wait}"
     return Finding(
         severity=severity(signals, gain),
@@ -99,7 +101,7 @@ def _in_the_wait(signals: Signals, collecting_us: float) -> Finding:
         advice="It runs whenever enough objects have been made, and happened to run in next(): no change of the loader "
         "shortens it. Call gc.freeze() once model and dataset are built, so that it has fewer objects to scan, or "
         "gc.collect() where it does not matter.",
-        evidence=(share("collecting", part, "data wait", text),),
+        evidence=(share("collecting", part, "data wait", text), *saving.why),
         gain_us_per_step=gain,
         code=FREEZE,
         confidence="measured",

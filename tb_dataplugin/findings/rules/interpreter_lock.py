@@ -20,7 +20,7 @@ from tb_dataplugin.findings.lock import (
 )
 from tb_dataplugin.findings.lock_signals import LockSignals
 from tb_dataplugin.findings.registry import rule
-from tb_dataplugin.findings.saving import WORTH_SAYING
+from tb_dataplugin.findings.saving import WORTH_SAYING, Saving, until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
@@ -59,13 +59,14 @@ def check(signals: Signals) -> Finding | None:
     lock, part = signals.lock, lock_share(signals)
     if lock is None or part is None or line_with_lock(signals) is not None:
         return None
-    holder, saved_us = holder_of(lock), lock.total_us + sum(us for us, _ in _beside(signals, lock))
-    gain = signals.per_step(saved_us)
+    holder, cost = holder_of(lock), lock.total_us + sum(us for us, _ in _beside(signals, lock))
+    saving = Saving(cost) if lock.is_of_workers else until_workers_limit(signals, cost)
+    gain = signals.per_step(saving.us)
     return Finding(
-        severity=severity(signals, gain, otherwise_us=saved_us),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"For {percent(part)} of the window {lock_words(lock)}",
         advice=_advice(signals, lock),
-        evidence=tuple(_evidence(signals, lock)),
+        evidence=(*_evidence(signals, lock), *saving.why),
         gain_us_per_step=gain,
         confidence="measured" if holder else "likely",
         confidence_reason="" if holder else "The samples do not show which thread held the lock.",

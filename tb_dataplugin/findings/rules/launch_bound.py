@@ -6,6 +6,7 @@ from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import training_line
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import HOST_LATE, ONE_CALL
@@ -27,13 +28,14 @@ def check(signals: Signals) -> Finding | None:
         return None
     if signals.idle.longest_launch_us >= ONE_CALL * late:
         return _once(signals, late)
-    gain = signals.per_step(late)
+    saving = until_workers_limit(signals, late)
+    gain = signals.per_step(saving.us)
     return Finding(
-        severity=severity(signals, gain, otherwise_us=late),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"The device waits for the host, not for data, for {_shares(signals, launch, python)}",
         advice="The DataLoader is not the cause of this part. Launch fewer operators, or many at once: CUDA graphs or "
         "torch.compile, fused or foreach optimizers, larger batches.",
-        evidence=_evidence(signals, launch, python),
+        evidence=(*_evidence(signals, launch, python), *saving.why),
         gain_us_per_step=gain,
         code=CODE,
     )

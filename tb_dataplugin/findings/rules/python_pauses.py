@@ -10,6 +10,7 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import training_line
 from tb_dataplugin.findings.line_signals import StepLineSignal
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_advice import advice_on
@@ -30,16 +31,17 @@ def check(signals: Signals) -> Finding | None:
     part = signals.share(pauses)
     if part is None or part < INPUT_BOUND or signals.lock_limits_host:
         return None
-    gain = signals.per_step(pauses)
+    saving = until_workers_limit(signals, pauses)
+    gain = signals.per_step(saving.us)
     known = signals.data_wait_us is not None
     text = f"{duration(pauses)} in idle gaps in which that thread was in Python for at least {LONG_PAUSE_US / 1e3:g} ms"
     slow, collects = _slow_line(signals, pauses), collecting.is_collecting(signals.training_lines.get("host"))
     line = training_line(signals, "host") or _evidence(slow)
     return Finding(
-        severity=severity(signals, gain, otherwise_us=pauses),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"The device is idle for {percent(part)} of the window while the training thread is in Python",
         advice=collecting.ADVICE if collects else _advice(signals, slow, is_known=bool(line)),
-        evidence=(time("long_pauses", pauses, text), *line),
+        evidence=(time("long_pauses", pauses, text), *line, *saving.why),
         gain_us_per_step=gain,
         code=collecting.FREEZE if collects else "" if line else 'with annotate.stage("user", "logging"):\n    ...',
         confidence="measured" if known else "possible",

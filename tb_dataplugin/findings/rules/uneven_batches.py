@@ -8,6 +8,7 @@ from typing import Final
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals, UnevenSignals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
@@ -38,15 +39,16 @@ def check(signals: Signals) -> Finding | None:
     uneven = signals.uneven
     if uneven is None or (signals.share(uneven.excess_us) or 0.0) < INPUT_BOUND:
         return None
-    gain = signals.per_step(uneven.excess_us)
+    saving = until_workers_limit(signals, uneven.excess_us)
+    gain = signals.per_step(saving.us)
     several = f"The {uneven.largest} steps with the largest batches have"
     which = "The step with the largest batch has" if uneven.largest == 1 else several
     return Finding(
-        severity=severity(signals, gain, otherwise_us=uneven.excess_us),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{which} {percent(uneven.largest_us / uneven.own_us)} of the time of "
         f"{plural(uneven.steps, 'step')} outside the data wait",
         advice=ADVICE,
-        evidence=(*_evidence(uneven), *_where(signals)),
+        evidence=(*_evidence(uneven), *_where(signals), *saving.why),
         gain_us_per_step=gain,
         code=CODE,
         confidence="likely",

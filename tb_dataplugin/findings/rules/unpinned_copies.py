@@ -5,6 +5,7 @@ from __future__ import annotations
 from tb_dataplugin.findings.copy_costs import copy_cost_us, copy_evidence
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import COPIES
@@ -35,12 +36,13 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if not copies.pageable:
         return None
     pins = signals.loader is not None and signals.loader.pin_memory
-    gain = signals.per_step(cost)
+    saving = until_workers_limit(signals, cost)
+    gain = signals.per_step(saving.us)
     return Finding(
-        severity=severity(signals, gain, otherwise_us=cost),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{count(copies.pageable)} of {count(copies.count)} copies to the device come from pageable memory",
         advice=PINNED_LOADER if pins else PIN,
-        evidence=copy_evidence(signals, copies),
+        evidence=(*copy_evidence(signals, copies), *saving.why),
         gain_us_per_step=gain,
         code="" if pins else CODE,
         confidence="likely",

@@ -7,14 +7,15 @@ from dataclasses import replace
 import pytest
 
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
+from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals
 from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.gain import gain_of
-from tb_dataplugin.findings.rivals import DELIVERY, Overlap, find_overlap, without_rivals
+from tb_dataplugin.findings.rivals import DELIVERY, OUTSIDE, Overlap, find_overlaps, without_rivals
 from tb_dataplugin.findings.rules import head_of_line, prefetch_too_shallow
 from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.units import percent
-from tests.tb_dataplugin.findings.cases import held_up, signals_of
+from tests.tb_dataplugin.findings.cases import held_up, launching, signals_of
 from tests.tb_dataplugin.findings.test_consistent import PLANTED
 
 
@@ -54,9 +55,9 @@ def test_gains_of_one_data_wait_are_said_not_to_add_up() -> None:
     whole = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
     most = replace(first, gain=gain_of(0.6 * whole, signals, of_wait=True))
     step = replace(first, gain=gain_of(0.6 * whole, signals))
-    assert find_overlap([step, most, most], signals) == Overlap(whole, (2, 3))
-    assert find_overlap([most, step], signals) is None, "only one of them is about data wait"
-    assert find_overlap([most], signals) is None
+    assert find_overlaps([step, most, most], signals) == (Overlap(whole, (2, 3)),)
+    assert not find_overlaps([most, step], signals), "only one of them is about data wait"
+    assert not find_overlaps([most], signals)
 
 
 def test_what_findings_save_together_counts_what_each_gives_back_to_the_step() -> None:
@@ -66,8 +67,25 @@ def test_what_findings_save_together_counts_what_each_gives_back_to_the_step() -
     whole = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
     gives = replace(first.finding, evidence=(time(OF_STEP, 30.0, "30 us of the step"),))
     more = replace(first, finding=gives, gain=gain_of(whole + 30.0, signals, of_wait=True))
-    assert find_overlap([more, more], signals) == Overlap(whole + 60.0, (1, 2))
+    assert find_overlaps([more, more], signals) == (Overlap(whole + 60.0, (1, 2)),)
     taken = TakenCpus(own_ns=100_000, delayed=0.4, threads=1.0, workers_ns=1e6, by_workers=1.0)
     assert taken.saved_us(1.0) == pytest.approx(40.0)
-    together = find_overlap([more, more], replace(signals, taken=taken))
-    assert together is not None and together.us == pytest.approx(whole + 40.0)
+    (together,) = find_overlaps([more, more], replace(signals, taken=taken))
+    assert together.us == pytest.approx(whole + 40.0)
+
+
+def test_gains_of_one_idle_time_are_said_not_to_add_up() -> None:
+    """The device is idle for 1.8 ms of a step of 2 ms; with DataLoader workers that allow less, for less."""
+    whole = 10_000.0
+    idle = IdleSignals(total_us=0.9 * whole, by_cause_us={"data_wait": 0.1 * whole, "host": 0.8 * whole})
+    plain = signals_of(launching())
+    (first, *_), _ = run_rules(plain)
+    signals = replace(plain, idle=idle, window_us=whole, loop_us=whole, step_count=5)
+    asleep = replace(first, rule="python_pauses", gain=gain_of(1500.0, signals))
+    synced = replace(first, rule="sync_bound", gain=gain_of(200.0, signals))
+    assert not find_overlaps([asleep, replace(synced, gain=gain_of(100.0, signals))], signals)
+    copies = CopySignals(4, 4, 0, 4, 4, copy_us=500.0, overlapped_us=100.0, gigabytes_per_s=None)
+    signals = replace(signals, copies=copies)
+    assert find_overlaps([asleep, synced], signals) == (Overlap(1600.0, (1, 2), OUTSIDE),)
+    copied = replace(synced, rule="unpinned_copies")
+    assert find_overlaps([asleep, synced, copied], signals) == (Overlap(1680.0, (1, 2, 3), OUTSIDE),)

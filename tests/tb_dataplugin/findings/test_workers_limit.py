@@ -1,0 +1,78 @@
+"""What is saved outside the data wait is no more than the DataLoader workers have time for, whatever rule says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import pytest
+
+from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
+from tb_dataplugin.findings.engine import run_rules
+from tb_dataplugin.findings.finding import NamedFinding
+from tb_dataplugin.findings.gain import gain_of
+from tb_dataplugin.findings.lock_signals import LockSignals
+from tb_dataplugin.findings.signals import Collections, GarbageSignals, Signals, UnevenSignals
+from tb_dataplugin.findings.worker_signals import WorkerSignals
+from tests.tb_dataplugin.findings.cases import input_bound, signals_of
+
+STEPS, WHOLE = 4, 40_000.0
+HALF = WHOLE / 2
+COPIES = CopySignals(4, 4, 0, 4, 4, copy_us=HALF, overlapped_us=0.0, gigabytes_per_s=None)
+
+SPENT: Final[Mapping[str, dict[str, Any]]] = {
+    "launch_bound": {"idle": IdleSignals(HALF, {"launch": HALF}, gap_count=9)},
+    "python_pauses": {"idle": IdleSignals(HALF, {"host": HALF}, long_pauses_us=HALF)},
+    "sync_bound": {"syncs": SyncSignals(4, HALF, HALF, (("aten::item", 4),))},
+    "unpinned_copies": {"copies": COPIES},
+    "blocking_copies": {"copies": replace(COPIES, pageable=0, pinned=4)},
+    "collector_in_step": {"garbage": GarbageSignals(step_us=HALF, full=Collections(9, HALF))},
+    "garbage_collection": {"garbage": GarbageSignals(wait_us=HALF, full=Collections(9, HALF))},
+    "interpreter_lock": {"lock": LockSignals(HALF, 0.0, 1.0, 0.6, 0.0, 0.0, 0.0, 0.0, False, {})},
+    "uneven_batches": {"uneven": UnevenSignals(8, 1, WHOLE, HALF, 1e6, 2e6, HALF)},
+}
+"""By rule: half of the window, spent on what it is about."""
+
+
+def signals(name: str, busy: float) -> Signals:
+    """Two workers that are busy for that share of a window of four steps."""
+    workers = WorkerSignals(workers=2, alive=2.0, batches=2.0, busy=busy, starved=0.0, slowest=0, skew=1.0)
+    more: dict[str, Any] = {"idle": IdleSignals(HALF, {}), "data_wait_us": HALF, "wait_cost_us": HALF} | SPENT[name]
+    return replace(signals_of(input_bound(steps=STEPS)), workers=workers, **more)
+
+
+def found(name: str, signals: Signals) -> NamedFinding:
+    return next(named for named in run_rules(signals)[0] if named.rule == name)
+
+
+@pytest.mark.parametrize("name", SPENT)
+def test_work_outside_the_data_wait_saves_no_more_than_the_workers_allow(name: str) -> None:
+    free, limited = (found(name, signals(name, busy)).finding for busy in (0.3, 0.97))
+    assert free.gain_us_per_step == pytest.approx(HALF / STEPS) and free.severity == "high"
+    assert limited.gain_us_per_step == pytest.approx(0.03 * WHOLE / STEPS) and limited.severity == "low"
+    texts = [fact.text for fact in limited.evidence]
+    assert "beyond that the loop waits for its DataLoader workers, which need 97.0% of the step" in texts
+    assert limited.confidence == "likely"
+
+
+def test_workers_that_keep_each_other_from_the_lock_get_faster_without_that() -> None:
+    lock = LockSignals(0.0, HALF, 1.0, 0.0, 0.6, HALF, 0.0, 0.0, False, {})
+    limited = replace(signals("interpreter_lock", 0.97), lock=lock)
+    assert found("interpreter_lock", limited).finding.gain_us_per_step == pytest.approx(HALF / STEPS)
+
+
+def test_a_window_that_lives_on_its_queue_says_what_workers_need_in_the_long_run() -> None:
+    spent = signals("launch_bound", 0.6)
+    assert spent.workers is not None
+    spent = replace(spent, workers=replace(spent.workers, taken_per_built=1.5))
+    assert found("launch_bound", spent).finding.gain_us_per_step == pytest.approx(0.4 * WHOLE / STEPS)
+    empties = SteadyState("draining", 0.0, 0.0, None, None, None, 1e7, 4.0, 1.0)
+    drained = found("launch_bound", replace(spent, unsteady=empties)).finding
+    assert drained.gain_us_per_step == pytest.approx(0.1 * WHOLE / STEPS)
+
+
+def test_what_workers_allow_nothing_of_is_nothing_to_gain() -> None:
+    assert gain_of(0.0, signals("launch_bound", 1.0)).text == "nothing to gain"
+    assert found("launch_bound", signals("launch_bound", 1.0)).gain.us_per_step is None
