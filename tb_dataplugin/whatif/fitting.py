@@ -215,6 +215,7 @@ def _loop(
         own_delayed=training.delayed,
         has_starts=len(results.loop.apart.starts) > 0,
         device_ns=device.busy_ns if device else None,
+        device_pageable_ns=device.pageable_ns if device else 0.0,
         device_wait=device.wait if device else None,
         batch_size=size,
         in_collectives=_in_collectives(results),

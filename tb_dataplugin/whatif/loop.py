@@ -131,6 +131,8 @@ class Loop:
     """The capture has starts of epochs, which are not in here."""
     device_ns: float | None = None
     """Per step, of the device that is busiest; None without one."""
+    device_pageable_ns: float = 0.0
+    """Of that: copying from pageable memory, beside no kernel."""
     device_wait: DeviceWait | None = None
     """Of that device, for the rest of a step: what it waits for longest."""
     batch_size: int | None = None

@@ -53,8 +53,9 @@ def with_cost(loop: Loop, change: Change, cost: float | None) -> Loop:
     halfway = HALFWAY if cost is None else cost
     if change.pin:
         own_ns = own_ns - np.minimum(own_ns, (1 - halfway) * (loop.pageable_ns or 0.0))
+        device_ns = None if device_ns is None else device_ns - (1 - halfway) * loop.device_pageable_ns
     own_ns = own_ns + (cost or 0.0) * moved_ns(loop, change)
-    new = replace(new, own_ns=own_ns)
+    new = replace(new, own_ns=own_ns, device_ns=device_ns)
     ratio = batch_ratio(loop, change)
     if ratio == 1:
         return new

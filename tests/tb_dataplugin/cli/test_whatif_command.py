@@ -145,6 +145,8 @@ def test_pinned_batches_save_between_none_and_all_of_the_copies(
     assert made["change"] == {"pin": True}
     assert made["name"] == "pin_memory=True"
     assert made["step_us"]["value"] == pytest.approx(900)  # half of 200 us
+    idle = made["device_idle_share"]
+    assert idle["value"] == pytest.approx(1 - 45 / 900) and idle["high"] == pytest.approx(1)  # copies are all it does
     assert made["step_us"]["low"] < 800 and made["step_us"]["high"] > 1000
     assert "pageable memory for 0.2 ms" in made["notes"][0]
     assert "The value has half of it gone, and the interval none and all of it." in made["notes"][0]
