@@ -9,25 +9,41 @@ from typing import Any, Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, in_unit, percent, plural, significant, unit_for
+from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, duration, in_unit, percent, plural, significant, unit_for
 from tb_dataplugin.whatif import Change, Prediction, Range
+from tb_dataplugin.whatif.limit import DEVICE, STEP
 from tb_dataplugin.whatif.loop import Loop
+from tb_dataplugin.whatif.prediction import SETTINGS_ERROR, STAGE_ERROR, TRANSFER_ERROR
 
-LIMITS: Final = {"step": "the rest of the step", "device": "the device"}
 SCHEMA_VERSION: Final = 1
+MUCH: Final = 0.1
+"""Part of a step without its data wait from which idle time of the device is worth a word."""
 CHANGES: Final = 27
 IDLE: Final = 12
 AHEAD: Final = 9
 """Columns. The first takes what others leave."""
 BASIS: Final = (
     "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start is not "
-    "part of it; other programs keep the CPUs that they had."
+    "part of it; other programs keep the CPUs that they had. An interval reaches as far as other draws of the window's "
+    "batches and steps do, and then further on both sides, as the model itself may be off: by "
+    f"{STAGE_ERROR:.0%} for a stage or pinned batches, {SETTINGS_ERROR:.0%} for other settings, "
+    f"{TRANSFER_ERROR:.0%} for the transfer, and not at all for the loop as captured."
 )
+
+WAITS_FOR: Final[dict[Cause, str]] = {
+    "launch": "launching operators",
+    "host": "Python outside of operators",
+    "sync": "the host blocked in synchronising calls",
+    "h2d": "copying to the device",
+    "comm": "waiting for other ranks",
+}
+"""What leaves a device idle in the rest of a step, as a sentence begins."""
 
 
 def as_text(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> str:
@@ -52,7 +68,7 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     for prediction in predictions:
         yield _row(prediction, unit, wide, has_memory)
     yield ""
-    for limit in _limits(predictions):
+    for limit in _limits(predictions, loop):
         yield from wrap(limit, "  ")
     if has_memory:
         yield "  ahead: memory of the batches that are kept ready"
@@ -69,7 +85,7 @@ def _opening(loop: Loop, predictions: Sequence[Prediction], unit: TimeUnit) -> s
     """The answer where it is that there is none; then what the numbers below are to be compared with."""
     if not predictions or not all(prediction.crowded for prediction in predictions):
         return _steady(loop, unit)
-    least = in_unit(min(prediction.step_us.value for prediction in predictions), unit)
+    least = in_unit(min(prediction.least_us for prediction in predictions), unit)
     return (
         f"No prediction of the gain: no CPU of this machine is free for more DataLoader workers. A step would take at "
         f"least {least} {unit.name}. {_steady(loop, unit)}"
@@ -92,7 +108,7 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
 
 
 def _name(prediction: Prediction) -> str:
-    """With a star where the gain would be others' loss."""
+    """With a star where no CPU is free for it."""
     return shown(prediction.change.text) + (" *" if prediction.crowded else "")
 
 
@@ -110,22 +126,23 @@ def _row(prediction: Prediction, unit: TimeUnit, wide: int, has_memory: bool) ->
     between = f"{in_unit(step.low, unit)} to {in_unit(step.high, unit)}"
     samples = UNKNOWN if rate is None else significant(rate.value)
     wait = percent(prediction.data_wait_share.value)
-    idle = "" if prediction.device_idle is None else f"{percent(prediction.device_idle.value):>{IDLE}}"
+    idle = "" if prediction.device_idle is None else percent(prediction.device_idle.value)
     memory = UNKNOWN if prediction.memory_bytes is None else data_size(prediction.memory_bytes)
     ahead = f"{memory:>{AHEAD}}" if has_memory else ""
     value = in_unit(step.value, unit)
-    if prediction.crowded:  # what runs there already would have to give way
-        between, value, samples, wait = f"no less than {value}", UNKNOWN, UNKNOWN, UNKNOWN
-    numbers = f"{value:>11}  {between:<17}{samples:>10}{wait:>10}{idle}{ahead}"
+    if prediction.at_least_us is not None:
+        value, samples, wait, idle = UNKNOWN, UNKNOWN, UNKNOWN, idle and UNKNOWN
+        between = f"at least {in_unit(prediction.at_least_us, unit)}"
+    numbers = f"{value:>11}  {between:<17}{samples:>10}{wait:>10}{f'{idle:>{IDLE}}' if idle else ''}{ahead}"
     return f"  {_fit_inside(_name(prediction), wide - 1):<{wide}}{numbers}"
 
 
-def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
+def _limits(predictions: Sequence[Prediction], loop: Loop) -> Iterator[str]:
     """What limits the loop, or would still bring most, with the changes for which it does; nothing of a bound."""
     limits: dict[str, list[str]] = {}
     for prediction in predictions:
         if not prediction.crowded:
-            limits.setdefault(_limit(prediction), []).append(shown(prediction.change.text))
+            limits.setdefault(_limit(prediction, loop), []).append(shown(prediction.change.text))
     most = max(limits, key=lambda limit: len(limits[limit]), default="")
     for limit, changes in sorted(limits.items(), key=lambda item: item[0] == most):
         whose = f"With {', '.join(changes)}"
@@ -134,15 +151,25 @@ def _limits(predictions: Sequence[Prediction]) -> Iterator[str]:
         yield f"{whose}, {limit}."
 
 
-def _limit(prediction: Prediction) -> str:
+def _limit(prediction: Prediction, loop: Loop) -> str:
     """What limits then, as the end of a sentence."""
     limit = prediction.limited_by
-    if limit in LIMITS:
-        return f"{LIMITS[limit]} limits"
+    if limit == DEVICE:
+        return "the device limits"
+    if limit == STEP:
+        return f"the rest of the step limits{_device_wait(loop)}"
     if prediction.short_of_cpus:
         return f"the CPUs limit: what helps is less work, most of all in {shown(limit)}"
     still = "still " if limit in (name for name, _ in prediction.change.stages) else ""
     return f"{shown(limit)} would {still}be the next stage to make faster"
+
+
+def _device_wait(loop: Loop) -> str:
+    """What to look at in the rest of a step."""
+    wait, own_ns = loop.device_wait, loop.measured_step_ns - loop.measured_wait_ns
+    if wait is None or wait.ns < MUCH * own_ns:
+        return ""
+    return f": {WAITS_FOR[wait.cause]} leaves the device idle for {duration(wait.ns / 1e3)} per step in the window"
 
 
 def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
@@ -154,7 +181,7 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
     unit = unit_for(prediction.step_us.value for prediction in predictions)
     words = {
         "sentence": _opening(loop, predictions, unit),
-        "limit_texts": list(_limits(predictions)),
+        "limit_texts": list(_limits(predictions, loop)),
         "basis_text": BASIS,
     }
     head = {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline}
@@ -162,21 +189,23 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
 
 
 def _as_dict(prediction: Prediction, loop: Loop) -> dict[str, Any]:
-    """What is not known is absent."""
+    """What is not known is absent: where no CPU is free, all that the change would bring."""
     ranges = {
-        "saved_share": None if prediction.crowded else _saved(prediction.step_us, loop),
+        "saved_share": _saved(prediction.step_us, loop),
         "samples_per_s": prediction.samples_per_s,
         "step_us": prediction.step_us,
         "data_wait_share": prediction.data_wait_share,
         "device_idle_share": prediction.device_idle,
     }
-    known = {name: _range(value) for name, value in ranges.items() if value is not None}
+    known: dict[str, Any] = {name: _range(value) for name, value in ranges.items() if value is not None}
+    known["limited_by"] = prediction.limited_by
+    if prediction.at_least_us is not None:
+        known = {"at_least_us": prediction.at_least_us}
     memory = {} if prediction.memory_bytes is None else {"memory_bytes": prediction.memory_bytes}
     workers = {} if prediction.workers_bytes is None else {"workers_bytes": _range(prediction.workers_bytes)}
     notes = {"notes": list(prediction.notes)} if prediction.notes else {}
     named = {"change": _change(prediction.change), "name": _name(prediction)}
-    marked = {"crowded": True} if prediction.crowded else {}
-    return {**named, **marked, **known, "limited_by": prediction.limited_by, **memory, **workers, **notes}
+    return {**named, **known, **memory, **workers, **notes}
 
 
 def _change(change: Change) -> dict[str, Any]:

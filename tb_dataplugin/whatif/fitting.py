@@ -19,6 +19,7 @@ from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Intervals
 from tb_dataplugin.model.trace import LoaderInfo
+from tb_dataplugin.whatif.device_use import find_device_use
 from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, Timed
 from tb_dataplugin.whatif.received import find_received
 from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
@@ -190,6 +191,7 @@ def _loop(
     own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64)
     steady = results.steady.wait if results.steady else None
     busy, light = _other_cpus(results, building)
+    device = find_device_use(results)
     wait = steady.value if steady else float(np.mean([(row.data_wait_ns or 0) - row.apart_ns for row in rows]))
     per_step = float(max(1, round(batches / len(rows))))
     loop = Loop(
@@ -203,6 +205,7 @@ def _loop(
         cpus=_cpus(results),
         other_cpus=busy,
         light_cpus=light,
+        cpus_busy=_cpus_busy(results),
         batches_per_step=per_step,
         samples_per_step=None if size is None else size * per_step,
         batch_bytes=_batch_bytes(results),
@@ -211,7 +214,9 @@ def _loop(
         own_threads=step_threads(results),
         own_delayed=training.delayed,
         has_starts=len(results.loop.apart.starts) > 0,
-        device_ns=_device_ns(results),
+        device_ns=device.busy_ns if device else None,
+        device_pageable_ns=device.pageable_ns if device else 0.0,
+        device_wait=device.wait if device else None,
         batch_size=size,
         in_collectives=_in_collectives(results),
         is_pinned=bool(results.settings.pin_memory),
@@ -228,13 +233,6 @@ def _loop(
 def _in_collectives(results: Results) -> float:
     several = (results.trace.info.world_size or 1) > 1
     return (share_in_collectives(results.trace, results.window) or 0.0) if several else 0.0
-
-
-def _device_ns(results: Results) -> float | None:
-    """The window has whole steps, and what the device did for them."""
-    assert results.steps is not None
-    busy = [device.busy.total_ns for device in results.devices]
-    return max(busy) / len(results.steps.rows) if busy else None
 
 
 def _pageable_ns(results: Results) -> float | None:
@@ -294,6 +292,14 @@ def _cpus(results: Results) -> float:
     host = results.trace.info.pipeline.host if results.trace.info.pipeline else None
     limits = [limit for limit in (host.cores, host.cpu_quota) if limit] if host else []
     return float(min(limits)) if limits else float("inf")
+
+
+def _cpus_busy(results: Results) -> float:
+    """`Loop.cpus_busy`. Of a quota on more CPUs than it has nothing is known."""
+    load = results.load
+    if load is None or load.cpu_busy is None or not load.cores or load.cores > _cpus(results):
+        return 0.0
+    return max(0.0, load.cpu_busy - sampling_cpus(results) / load.cores)
 
 
 def _other_cpus(results: Results, building: _Cpus) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
@@ -63,6 +64,14 @@ class Work:
         return 1.0 - on_cpu + on_cpu * float(max(1.0, short) ** self.power)
 
 
+@dataclass(frozen=True, slots=True)
+class DeviceWait:
+    """For how long a device is idle per step, in ns, and what the host does meanwhile."""
+
+    cause: Cause
+    ns: float
+
+
 NOTHING: Final = Work(0.0)
 
 LEAST_LEFT: Final = 0.1
@@ -110,6 +119,8 @@ class Loop:
     """Per batch: `held_ns` is half of it, and the other half in `receive`, where it is not known which it is."""
     light_cpus: float = 0.0
     """CPUs that others have for moments: the scheduler lets them go first, before whoever computes all the time."""
+    cpus_busy: float = 0.0
+    """Share of them that were busy in the window, without those of the recorder; 0: not known."""
     around_ns: float = 0.0
     """Of ``next()``, once the next index is drawn: code around the loader that is no stage. Not in `receive`."""
     receive_cpus: float = 1.0
@@ -120,6 +131,10 @@ class Loop:
     """The capture has starts of epochs, which are not in here."""
     device_ns: float | None = None
     """Per step, of the device that is busiest; None without one."""
+    device_pageable_ns: float = 0.0
+    """Of that: copying from pageable memory, beside no kernel."""
+    device_wait: DeviceWait | None = None
+    """Of that device, for the rest of a step: what it waits for longest."""
     batch_size: int | None = None
     is_pinned: bool = False
     pageable_ns: float | None = None

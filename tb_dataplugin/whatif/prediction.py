@@ -13,14 +13,13 @@ from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.whatif.change import TRANSFER, Change, changed, check, scaled
+from tb_dataplugin.whatif.change import TRANSFER, Change, check
+from tb_dataplugin.whatif.limit import DEVICE, limited_by
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
+from tb_dataplugin.whatif.more_workers import hindrances, none_free, step_lacks_cpus, taken_by_others, work_ns
 from tb_dataplugin.whatif.other_workers import with_other_workers
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import HALFWAY, assumptions, check_known, has_two_ends, with_cost
-
-LITTLE: Final = 0.1
-"""Part of the CPUs: added workers that need less take nothing worth a word from what runs there."""
 
 LEAST_BATCHES: Final = 120
 """Simulated batches; twice those on the way come on top."""
@@ -40,9 +39,6 @@ TRANSFER_ERROR: Final = 0.5
 MANY_THREADS: Final = 1.1
 """Threads that compute a step, on average, from which they may wait for each other."""
 
-FREE: Final = 0.02
-"""Share of data wait below which the loader limits nothing."""
-
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -56,8 +52,9 @@ class Range:
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """`limited_by`: what would bring most if it took half as long: a stage, ``transfer``, or ``step``, its own time;
-    ``device`` where a step cannot be shorter than what the device computes for it. `device_idle`: share of the step;
-    None without a device. `memory_bytes`: of the batches that are asked for ahead; `workers_bytes`: of all DataLoader
+    ``device`` where a step cannot be shorter than what the device computes for it. `at_least_us`: all that can be said
+    of a step, where no CPU is free for more DataLoader workers. `device_idle`: share of the step; None without a
+    device. `memory_bytes`: of the batches that are asked for ahead; `workers_bytes`: of all DataLoader
     workers, None where there are none, or theirs was not recorded.
     """
 
@@ -70,15 +67,18 @@ class Prediction:
     memory_bytes: float | None
     notes: tuple[str, ...] = ()
     workers_bytes: Range | None = None
-    crowded: bool = False
-    """Whether the gain would be taken from other programs."""
+    at_least_us: float | None = None
     short_of_cpus: bool = False
     """Whether what more DataLoader workers get is taken from the rest of the step."""
 
     @property
+    def crowded(self) -> bool:
+        return self.at_least_us is not None
+
+    @property
     def least_us(self) -> float:
-        """A step takes no less: what other programs would have to give way for is not counted on."""
-        return self.step_us.value if self.crowded else self.step_us.low
+        """A step takes no less: what others would have to give way for is not counted on."""
+        return self.step_us.low if self.at_least_us is None else self.at_least_us
 
 
 def predict_all(loop: Loop, changes: Sequence[Change]) -> list[Prediction]:
@@ -102,7 +102,8 @@ def _soonest(loop: Loop, change: Change, resamples: int) -> Range:
     """Its low end is where `Prediction.least_us` is."""
     runs = _Runs.of(loop, change, resamples)
     step_us = _step_us(runs, loop, change)
-    step_us = replace(step_us, low=step_us.value) if _crowded(runs.new, loop) else step_us
+    at_least_us = _at_least_us(runs, loop, step_us.value)
+    step_us = step_us if at_least_us is None else replace(step_us, low=at_least_us)
     device_us = _device_us(loop, runs.new, change)
     return step_us if device_us is None else _no_shorter(step_us, device_us)
 
@@ -149,30 +150,39 @@ def _own_us(runs: _Runs, loop: Loop) -> float:
     return measured * grown * runs.after[0].slowed / runs.unchanged.slowed / 1e3
 
 
+def _at_least_us(runs: _Runs, loop: Loop, step_us: float) -> float | None:
+    """`Prediction.at_least_us`. Where other programs have the CPUs, what a step would take if they gave way."""
+    workers = runs.new.settings.workers
+    if not none_free(workers, loop):
+        return None
+    return step_us if taken_by_others(workers, loop) else min(work_ns(runs.new), loop.measured_step_ns) / 1e3
+
+
 def predict(loop: Loop, change: Change) -> Prediction:
     """Raises BadRequest for a change that the capture cannot say anything of."""
     runs = _Runs.of(loop, change, RESAMPLES)
     new, step_us = runs.new, _step_us(runs, loop, change)
-    crowded, short_of_cpus = _crowded(new, loop), _not_enough_cpus(new, loop)
+    wait_share = _wait_share(runs, loop, step_us.value)
+    workers = new.settings.workers
+    crowded, lacking = none_free(workers, loop), step_lacks_cpus(workers, loop)
     samples = new.samples_per_step
     of_loader = Prediction(
         change=change,
         step_us=step_us,
         samples_per_s=None if samples is None else _inverse(step_us, samples * 1e6),
-        data_wait_share=_wait_share(runs, loop, step_us.value),
+        data_wait_share=wait_share,
         device_idle=None,
-        limited_by=_limited_by(new, runs.orders, runs.after[0]),
+        limited_by=limited_by(new, runs.orders, runs.after[0], wait_share.value),
         memory_bytes=_memory(new),
         workers_bytes=_workers_memory(new),
         notes=(
             *runs.notes,
-            *_held_up(new, loop),
-            *_made_again(new, loop),
-            *(crowded or short_of_cpus),
-            *assumptions(loop, change),
+            *hindrances(workers, loop),
+            *filter(None, [crowded or lacking]),
+            *assumptions(loop, change, step_us.value),
         ),
-        crowded=bool(crowded),
-        short_of_cpus=bool(short_of_cpus),
+        at_least_us=_at_least_us(runs, loop, step_us.value),
+        short_of_cpus=bool(lacking),
     )
     device_us = _device_us(loop, new, change)
     return of_loader if device_us is None else _with_device(of_loader, device_us)
@@ -267,62 +277,6 @@ def _blocks(
     return ((starts[:, None] + np.arange(block)) % rows).ravel()[:count]
 
 
-def _crowded(new: Loop, loop: Loop) -> tuple[str, ...]:
-    """That more DataLoader workers only gain what other programs lose, where no CPU was free."""
-    if (new.settings.workers - loop.settings.workers) * loop.build_cpus < LITTLE * loop.cpus:
-        return ()  # they mostly wait for something else than a CPU
-    others = loop.other_cpus + loop.light_cpus
-    demand = others + loop.settings.workers * loop.build_cpus + loop.own_cpus
-    if others < LITTLE * loop.cpus or demand < loop.cpus:
-        return ()  # where the loop has all CPUs to itself, what it predicts counts
-    return (
-        f"*: no CPU is free: what runs already would keep {demand:.2g} CPUs busy ({others:.2g} of them for other "
-        f"threads and programs), and there are {loop.cpus:g}. More DataLoader workers would mostly take CPU time "
-        "from what already runs.",
-    )
-
-
-def _held_up(new: Loop, loop: Loop) -> tuple[str, ...]:
-    """Why more DataLoader workers bring little."""
-    if new.settings.workers <= loop.settings.workers:
-        return ()
-    if loop.lock is None:
-        return (_may_be_held_up(loop.possible_lock),) if loop.possible_lock else ()
-    return (
-        f"DataLoader workers wait for one another at {loop.lock.row.place.short}, where they share a lock: more of "
-        "them would wait longer.",
-    )
-
-
-def _made_again(new: Loop, loop: Loop) -> tuple[str, ...]:
-    """Why more DataLoader workers bring less, or nothing."""
-    if loop.kept is None or new.settings.workers <= max(1, loop.settings.workers):
-        return ()
-    return (
-        f"{loop.kept.stage.name} is called for few batches ({loop.kept.calls} times in {loop.kept.batches}): each of "
-        "more DataLoader workers is taken to call it again, since consecutive batches go to different ones.",
-    )
-
-
-def _may_be_held_up(place: str) -> str:
-    return (
-        f"DataLoader workers are blocked in a call to a database at {place}: if they wait for one another there, more "
-        "of them would wait longer, which is not predicted."
-    )
-
-
-def _not_enough_cpus(new: Loop, loop: Loop) -> tuple[str, ...]:
-    """Why the step may get longer, though there is less data wait."""
-    more = (new.settings.workers - loop.settings.workers) * loop.build_cpus
-    demand = loop.other_cpus + loop.light_cpus + new.settings.workers * loop.build_cpus + loop.own_cpus
-    if more < LITTLE * loop.cpus or demand < loop.cpus:
-        return ()
-    return (
-        f"{loop.cpus:g} CPUs are not enough for more DataLoader workers and the training step: what the workers get, "
-        "the rest of the step lacks, and takes longer.",
-    )
-
-
 def _scale(loop: Loop, unchanged: Simulated) -> float:
     """What was measured over what the model makes of the same loop."""
     modelled = float(unchanged.step_ns.mean())
@@ -348,7 +302,8 @@ def _with_device(of_loader: Prediction, device_us: Range) -> Prediction:
         samples_per_s=rate and _inverse(step, rate.value * old.value),
         data_wait_share=_each(of_loader.data_wait_share, lambda share: share / longer),
         device_idle=_around(1 - device_us.value / value, 1 - device_us.low / low, 1 - device_us.high / high),
-        limited_by="device" if step.value > old.value else of_loader.limited_by,
+        limited_by=DEVICE if step.value > old.value else of_loader.limited_by,
+        at_least_us=None if of_loader.at_least_us is None else max(of_loader.at_least_us, device_us.value),
     )
 
 
@@ -367,25 +322,6 @@ def _each(value: Range, made: Callable[[float], float]) -> Range:
 
 def _inverse(step_us: Range, amount: float) -> Range:
     return Range(*(amount / max(time, 1e-3) for time in (step_us.value, step_us.high, step_us.low)))
-
-
-def _limited_by(loop: Loop, orders: Orders, run: Simulated) -> str:
-    if run.wait_ns.sum() <= FREE * run.step_ns.sum():
-        return "step"
-    parts = dict.fromkeys(part[-1].name for part in (*loop.build.parts, *loop.receive.parts) if part)
-    steps = {name: float(simulate(_halved(loop, name), orders).step_ns.mean()) for name in parts}
-    if loop.settings.workers:
-        steps[TRANSFER] = float(simulate(changed(loop, Change(stages=((TRANSFER, 0.5),))), orders).step_ns.mean())
-    best = min(steps, key=steps.__getitem__, default="step")
-    return best if best in steps and steps[best] < 0.999 * run.step_ns.mean() else "step"
-
-
-def _halved(loop: Loop, name: str) -> Loop:
-    """The stage's own time, without the stages inside."""
-    build, receive = (
-        scaled(timed, 0.5, lambda part: bool(part) and part[-1].name == name) for timed in (loop.build, loop.receive)
-    )
-    return replace(loop, build=build, receive=receive)
 
 
 def _memory(loop: Loop) -> float | None:

@@ -53,8 +53,9 @@ def with_cost(loop: Loop, change: Change, cost: float | None) -> Loop:
     halfway = HALFWAY if cost is None else cost
     if change.pin:
         own_ns = own_ns - np.minimum(own_ns, (1 - halfway) * (loop.pageable_ns or 0.0))
+        device_ns = None if device_ns is None else device_ns - (1 - halfway) * loop.device_pageable_ns
     own_ns = own_ns + (cost or 0.0) * moved_ns(loop, change)
-    new = replace(new, own_ns=own_ns)
+    new = replace(new, own_ns=own_ns, device_ns=device_ns)
     ratio = batch_ratio(loop, change)
     if ratio == 1:
         return new
@@ -83,8 +84,8 @@ def moved_ns(loop: Loop, change: Change) -> float:
     return float(loop.build.ns[:, columns].sum(axis=1).mean()) * loop.batches_per_step
 
 
-def assumptions(loop: Loop, change: Change) -> Iterator[str]:
-    """What such a prediction rests on."""
+def assumptions(loop: Loop, change: Change, step_us: float) -> Iterator[str]:
+    """What such a prediction rests on; `step_us`: its value."""
     if loop.in_collectives >= MUCH:
         yield (
             f"This rank is in collectives for {percent(loop.in_collectives)} of the window, waiting for other ranks "
@@ -94,17 +95,20 @@ def assumptions(loop: Loop, change: Change) -> Iterator[str]:
     if change.batch is not None and change.batch != loop.batch_size:
         yield (
             f"batch={change.batch}: building a batch is taken to grow with its samples. How the step, the device and "
-            "the transfer grow is not in the capture: from not at all to in proportion is the interval, halfway the "
-            "value."
+            "the transfer grow is not in the capture: the value is halfway between not at all and in proportion, and "
+            "the interval has both."
         )
     if change.moved:
         yield (
-            f"{', '.join(change.moved)} on the device: the step is at best, as if it took nothing there. The interval "
-            f"ends where it takes the {moved_ns(loop, change) / 1e6:.3g} ms per step that it takes now."
+            f"{', '.join(change.moved)} on the device: the value is at best, as if it took nothing there. The interval "
+            f"also has that it takes the {moved_ns(loop, change) / 1e6:.3g} ms per step there that it takes now."
         )
     if change.pin:
+        pageable_ns = loop.pageable_ns or 0.0
+        saved_ns = loop.measured_step_ns - step_us * 1e3
         yield (
-            "pin_memory=True: the host is in copies from pageable memory for "
-            f"{(loop.pageable_ns or 0.0) / 1e6:.3g} ms per step. From none to all of it is the interval, half the "
-            "value. The thread that pins is not part of it."
+            f"pin_memory=True: the host is in copies from pageable memory for {pageable_ns / 1e6:.3g} ms per step. The "
+            "value has half of it gone, and the interval none and all of it. The thread that pins is not part of it."
         )
+        if saved_ns < HALFWAY * HALFWAY * pageable_ns:
+            yield "pin_memory=True: the loader limits, so most of what a step saves there it waits longer for data."

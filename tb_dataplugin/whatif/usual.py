@@ -6,6 +6,7 @@ from typing import Final
 
 from tb_dataplugin.whatif.change import Change
 from tb_dataplugin.whatif.loop import Loop
+from tb_dataplugin.whatif.more_workers import finds_cpus, none_free
 
 TOLD_WORKERS: Final = 8
 """DataLoader workers that `telling_changes` goes up to."""
@@ -17,7 +18,7 @@ MOST_STAGES: Final = 4
 def usual_changes(loop: Loop) -> list[Change]:
     """Other numbers of DataLoader workers, and the stages that take most of the time, each in half of it."""
     cpus = 2 if loop.cpus == float("inf") else max(1, round(loop.cpus))
-    numbers = sorted({0, 1, cpus, 2 * cpus, loop.settings.workers + 1} - {loop.settings.workers})
+    numbers = _other_workers(loop, {0, 1, cpus, 2 * cpus, loop.settings.workers + 1})
     spent: dict[str, float] = {}
     for timed in (loop.build, loop.receive):
         for part, mean in zip(timed.parts, timed.ns.mean(axis=0).tolist(), strict=True):
@@ -31,7 +32,7 @@ def telling_changes(loop: Loop) -> list[Change]:
     """For where nobody can ask: up to eight DataLoader workers, other queues, and the longest stages in half of their
     time and in none."""
     now = loop.settings
-    numbers = [number for number in range(TOLD_WORKERS + 1) if number != now.workers]
+    numbers = _other_workers(loop, set(range(TOLD_WORKERS + 1)))
     queues = [queue for queue in (1, 2, 4, 8) if now.workers and queue != now.prefetch]
     stages = [change.stages[0][0] for change in usual_changes(loop) if change.stages]
     factors = (0.5, 0.0)
@@ -40,3 +41,11 @@ def telling_changes(loop: Loop) -> list[Change]:
         *(Change(prefetch=queue) for queue in queues),
         *(Change(stages=((name, factor),)) for name in stages for factor in factors),
     ]
+
+
+def _other_workers(loop: Loop, numbers: set[int]) -> list[int]:
+    """Those of the numbers that say something: of DataLoader workers that find no CPU, the first is enough."""
+    now = loop.settings.workers
+    others = sorted(number for number in numbers - {now} if number <= now + 1 or finds_cpus(number, loop))
+    crowded = [number for number in others if none_free(number, loop)]
+    return [number for number in others if number not in crowded[1:]]

@@ -5,20 +5,25 @@ import { fieldsOf, listIn, textIn } from "./runs";
 export type Between = { readonly value: number; readonly low: number; readonly high: number };
 
 export type Prediction = {
-  /** "workers=4, transform::Blur=0.5x", with a star where the gain would be other programs' loss. */
+  /** "workers=4, transform::Blur=0.5x", with a star where no CPU is free for it. */
   readonly name: string;
-  readonly stepUs: Between;
-  /** Of the step as captured: negative where it would take longer. Null where other programs would have to give way. */
+  readonly step: PredictedStep | AtLeast;
+  readonly memoryBytes: number | null;
+  readonly notes: readonly string[];
+};
+
+export type PredictedStep = {
+  readonly us: Between;
+  /** Of the step as captured: negative where it would take longer. */
   readonly savedShare: Between | null;
   readonly samplesPerS: Between | null;
   readonly waitShare: Between;
   /** Null without a device. */
   readonly idleShare: Between | null;
-  readonly memoryBytes: number | null;
-  readonly notes: readonly string[];
-  /** Whether the gain would be taken from other programs: the step is no shorter than its value. */
-  readonly crowded: boolean;
 };
+
+/** All that is known of a step where no CPU is free. */
+export type AtLeast = { readonly atLeastUs: number };
 
 /** Sentences are printed as they are. */
 export type WhatIf = {
@@ -38,20 +43,27 @@ function between(value: unknown): Between | null {
   return a === null || b === null || c === null ? null : { value: a, low: b, high: c };
 }
 
-function prediction(value: unknown): Prediction {
+function stepOf(value: unknown): PredictedStep | AtLeast {
   const fields = fieldsOf(value);
-  const [stepUs, waitShare] = [between(fields.step_us), between(fields.data_wait_share)];
-  if (stepUs === null || waitShare === null) throw new Error("a prediction without a step");
+  const atLeastUs = numberOf(fields.at_least_us);
+  if (atLeastUs !== null) return { atLeastUs };
+  const [us, waitShare] = [between(fields.step_us), between(fields.data_wait_share)];
+  if (us === null || waitShare === null) throw new Error("a prediction without a step");
   return {
-    name: textIn(value, "name"),
-    stepUs,
+    us,
     savedShare: between(fields.saved_share),
     samplesPerS: between(fields.samples_per_s),
     waitShare,
     idleShare: between(fields.device_idle_share),
-    memoryBytes: numberOf(fields.memory_bytes),
+  };
+}
+
+function prediction(value: unknown): Prediction {
+  return {
+    name: textIn(value, "name"),
+    step: stepOf(value),
+    memoryBytes: numberOf(fieldsOf(value).memory_bytes),
     notes: listIn(value, "notes").map(String),
-    crowded: fields.crowded === true,
   };
 }
 

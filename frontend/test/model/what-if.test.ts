@@ -85,6 +85,14 @@ it("reads predictions, and refuses one without a step", () => {
     [],
     "workers=4, read::open=0.5x",
   ]);
-  expect(found.predictions[0]?.samplesPerS).toBeNull();
+  expect(found.predictions[0]?.step).toEqual({
+    us: range,
+    waitShare: range,
+    savedShare: null,
+    samplesPerS: null,
+    idleShare: null,
+  });
+  const least = { name: "workers=4 *", at_least_us: 3 };
+  expect(decodeWhatIf({ predictions: [least] }).predictions[0]?.step).toEqual({ atLeastUs: 3 });
   expect(() => decodeWhatIf({ predictions: [{ change: {} }] })).toThrow("without a step");
 });

@@ -44,14 +44,9 @@ it("names the column of times in a table of parts, and its shares are not rounde
 it("does not pass the least that a step takes off as a prediction", async () => {
   const made = {
     name: "workers=4 *",
-    stepUs: { value: 420_713.5, low: 1, high: 2 },
-    savedShare: null,
-    samplesPerS: null,
-    waitShare: { value: 0, low: 0, high: 0 },
-    idleShare: null,
+    step: { atLeastUs: 420_713.5 },
     memoryBytes: null,
     notes: [],
-    crowded: true,
   };
   open({ loader: { wait_us: 1 }, stages: [stage(["read::a"], {})] }, "overview");
   const answer = { sentence: "s", limitTexts: [], basisText: "", predictions: [made] };

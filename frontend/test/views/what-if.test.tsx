@@ -101,8 +101,9 @@ it("shows the predictions that a link names", async () => {
   expect(notes).toEqual([...answer.limit_texts, answer.basis_text, "*: no CPU was free."]);
 });
 
-it("gives a bound, and no prediction, where the gain would be other programs' loss", async () => {
-  served(200, { ...answer, predictions: [{ ...answer.predictions[0], crowded: true }] });
+it("gives a bound, and no prediction, where no CPU is free", async () => {
+  const crowded = { name: "workers=4 *", at_least_us: 4000, memory_bytes: 4e6, notes: ["*: no CPU was free."] };
+  served(200, { ...answer, predictions: [crowded] });
   whatIfChanges.value = ["workers=4"];
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   await settle();

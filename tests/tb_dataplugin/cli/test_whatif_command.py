@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from tb_dataplugin.cli import main
-from tb_dataplugin.export.whatif_text import _fit_inside, _limits
+from tb_dataplugin.export.whatif_text import _fit_inside
 from tb_dataplugin.export.width import WIDEST
-from tb_dataplugin.whatif import Change, Prediction, Range
 from tests.simulated_run import Simulation
 from tests.trace_builder import TraceBuilder
 
@@ -94,12 +93,12 @@ def test_a_larger_batch_is_between_two_ends_and_says_so(capture: Path, capsys: p
     answer = json.loads(capsys.readouterr().out)
     (made,) = answer["predictions"]
     assert made["change"] == {"batch": 8}  # the capture has 4
-    assert "batch=8" in made["notes"][0] and "halfway" in made["notes"][0]
+    assert "batch=8" in made["notes"][0] and "halfway between not at all and in proportion" in made["notes"][0]
     assert made["samples_per_s"]["value"] == pytest.approx(8e6 / made["step_us"]["value"])
     assert made["step_us"]["value"] > 1.5 * answer["baseline"]["step_us"]
     assert main(["whatif", str(capture), "--batch", "8"]) == 0
     shown = capsys.readouterr().out
-    assert "batch=8" in shown and "from not at all to in proportion" in " ".join(shown.split())
+    assert "batch=8" in shown and "and the interval has both" in " ".join(shown.split())
 
 
 def test_a_stage_on_the_device_is_at_best_free_and_says_so(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,8 +145,18 @@ def test_pinned_batches_save_between_none_and_all_of_the_copies(
     assert made["change"] == {"pin": True}
     assert made["name"] == "pin_memory=True"
     assert made["step_us"]["value"] == pytest.approx(900)  # half of 200 us
+    idle = made["device_idle_share"]
+    assert idle["value"] == pytest.approx(1 - 45 / 900) and idle["high"] == pytest.approx(1)  # copies are all it does
     assert made["step_us"]["low"] < 800 and made["step_us"]["high"] > 1000
     assert "pageable memory for 0.2 ms" in made["notes"][0]
+    assert "The value has half of it gone, and the interval none and all of it." in made["notes"][0]
+    assert len(made["notes"]) == 1  # of a loop without workers all that is saved counts
+
+
+def test_what_else_is_in_an_interval_is_said(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", str(capture)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "by 20% for a stage or pinned batches, 35% for other settings, 50% for the transfer" in shown
 
 
 @pytest.mark.parametrize(
@@ -187,23 +196,3 @@ def test_a_capture_that_says_too_little_is_one_line(tmp_path: Path, capsys: pyte
 def test_a_long_change_is_cut_before_its_factor() -> None:
     assert _fit_inside("collate::default_collate_of_ours=0.5x", 26) == "collate::default_c...=0.5x"
     assert _fit_inside("workers=4 *", 26) == "workers=4 *"
-
-
-def prediction(change: Change, limit: str, *, short: bool = False) -> Prediction:
-    one = Range(1.0, 1.0, 1.0)
-    return Prediction(change, one, None, one, None, limit, None, short_of_cpus=short)
-
-
-def test_what_limits_says_still_of_the_stage_that_was_changed_and_cpus_where_they_are_short() -> None:
-    slow = "transform::Blur"
-    made = [
-        prediction(Change(stages=((slow, 0.5),)), slow),
-        prediction(Change(workers=8), slow, short=True),
-        prediction(Change(workers=2), slow),
-        prediction(Change(workers=1), slow),
-    ]
-    assert sorted(_limits(made)) == [
-        "In each of the others, transform::Blur would be the next stage to make faster.",
-        "With transform::Blur=0.5x, transform::Blur would still be the next stage to make faster.",
-        "With workers=8, the CPUs limit: what helps is less work, most of all in transform::Blur.",
-    ]

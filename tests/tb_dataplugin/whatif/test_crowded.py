@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tb_dataplugin.export.whatif_text import as_json
+from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.tune.model import WhatIf
 from tb_dataplugin.tune.setting import Changes, with_change
-from tb_dataplugin.whatif import Change, predict
+from tb_dataplugin.whatif import Change, predict, telling_changes, usual_changes
 from tb_dataplugin.whatif.loop import Loop, Settings, Timed
+from tests.simulated_run import Simulation
 
 MS = 1e6
 
@@ -48,11 +51,49 @@ def test_where_no_cpu_is_free_the_answer_is_that_there_is_none() -> None:
         [predict(loop(other_cpus=2.0), Change(workers=number)) for number in numbers] for numbers in ((4, 8), (4, 1))
     )
     answer = json.loads(as_json(loop(other_cpus=2.0), crowded))
-    least = min(made.step_us.value for made in crowded) / 1e3
+    least = min(made.least_us for made in crowded) / 1e3
     assert answer["sentence"].startswith("No prediction of the gain: no CPU of this machine is free")
     assert f"at least {least:.1f} ms. Now, in the steady state" in answer["sentence"]
     assert not answer["limit_texts"]
     assert json.loads(as_json(loop(other_cpus=2.0), some))["sentence"].startswith("Now, ")
+
+
+def test_more_workers_than_share_full_cpus_have_one_bound_and_no_value() -> None:
+    """Of fifteen workers on sixteen full CPUs; as the batches come, sixteen looked slower and seventeen faster."""
+    full = replace(loop(other_cpus=0.0), settings=Settings(15, 2, True), cpus=16.0, cpus_busy=0.96, own_cpus=0.5)
+    full = replace(full, build=Timed(((),), np.linspace(200, 440, 16)[:, None] * MS), own_ns=np.full(12, 10 * MS))
+    made = [predict(full, Change(workers=workers)) for workers in (15, 16, 17, 32)]
+    bound_us = (320 + 1 + 0.5 * 10) / 16 * 1e3  # building, receiving and the step, on sixteen CPUs
+    assert [one.at_least_us and round(one.at_least_us) for one in made] == [None, *[pytest.approx(bound_us, abs=1)] * 3]
+    assert made[1].notes[0].startswith("*: no CPU was free: the 16 CPUs were 96.0% busy, recording aside.")
+    answer = json.loads(as_json(full, made))
+    assert "step_us" in answer["predictions"][0]
+    for row in answer["predictions"][1:]:
+        assert row["at_least_us"] > 0 and row.keys().isdisjoint(
+            {"step_us", "saved_share", "samples_per_s", "limited_by"}
+        )
+    asked = [usual_changes(full), telling_changes(replace(full, settings=Settings(2, 2, True)))]
+    numbers = [[change.workers for change in changes if change.workers is not None] for changes in asked]
+    assert numbers == [[0, 1, 16], [0, 1, 3]]
+
+
+@pytest.mark.parametrize(("host", "busy"), [({"cores": 2}, 0.97), ({"cores": 2, "cpu_quota": 1}, 0.0)])
+def test_how_busy_the_cpus_were_is_read_from_their_counters(tmp_path: Path, host: dict[str, int], busy: float) -> None:
+    builder = Simulation(steps=24).file(np.random.default_rng(1)).counter("host::cpu", 9000, core0=96.0, core1=98.0)
+    builder.top_level["dataPipeline"]["host"] = host
+    assert read_loop(builder.write(tmp_path / "run.pt.trace.json"))[0].cpus_busy == pytest.approx(busy)
+
+
+def test_a_bound_is_no_longer_than_the_step_that_was_measured() -> None:
+    full = replace(loop(other_cpus=0.0), cpus_busy=0.95, measured_step_ns=20 * MS)
+    assert predict(full, Change(workers=3)).at_least_us == pytest.approx(20e3)
+
+
+def test_workers_beyond_the_cpus_are_no_usual_change_where_building_keeps_cpus_busy() -> None:
+    few = replace(loop(other_cpus=0.0), cpus=16.0)
+    assert [change.workers for change in usual_changes(few)][:4] == [0, 1, 3, 16]
+    waits = replace(few, build_cpus=0.2)
+    assert [change.workers for change in usual_changes(waits)][:5] == [0, 1, 3, 16, 32]
 
 
 def test_a_loop_that_has_all_cpus_to_itself_takes_them_from_nobody() -> None:

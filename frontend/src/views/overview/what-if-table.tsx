@@ -1,6 +1,6 @@
 // The predicted changes, a row for each.
 
-import type { Prediction, WhatIf } from "../../data/what-if";
+import type { AtLeast, PredictedStep, Prediction, WhatIf } from "../../data/what-if";
 import {
   type ByteUnit,
   chooseByteUnit,
@@ -32,12 +32,12 @@ export function Predictions({ answers }: { answers: readonly Answer[] }) {
   const [first] = answers;
   if (first === undefined) return null;
   const predictions = eachOnce(answers.flatMap((answer) => answer.predictions));
-  const { sentence } = answers.find((answer) => answer.predictions.some(({ crowded }) => !crowded)) ?? first;
+  const { sentence } = answers.find((answer) => answer.predictions.some(({ step }) => "us" in step)) ?? first;
   const notes = [...new Set([...limitsOf(answers), first.basisText, ...predictions.flatMap((one) => one.notes)])];
-  const unit = chooseTimeUnit(predictions.map(({ stepUs }) => stepUs.value));
+  const unit = chooseTimeUnit(predictions.map(({ step }) => ("us" in step ? step.us.value : step.atLeastUs)));
   const bytes = chooseByteUnit(predictions.map(({ memoryBytes }) => memoryBytes ?? undefined));
   const has = {
-    idle: predictions.some(({ idleShare }) => idleShare !== null),
+    idle: predictions.some(({ step }) => "us" in step && step.idleShare !== null),
     memory: predictions.some(({ memoryBytes }) => memoryBytes !== null),
   };
   return (
@@ -97,15 +97,14 @@ type PredictionProps = {
 };
 
 function PredictionLine({ made, unit, bytes, has }: PredictionProps) {
-  const { name, idleShare, memoryBytes } = made;
+  const { name, step, memoryBytes } = made;
   return (
     <tr>
       <th scope="row">{name}</th>
-      {made.crowded ? <AtBest made={made} unit={unit} /> : <Predicted made={made} unit={unit} />}
-      {has.idle && (
-        <td class="num" data-value={idleShare?.value}>
-          {idleShare === null ? UNKNOWN : formatPercent(idleShare.value)}
-        </td>
+      {"us" in step ? (
+        <Predicted step={step} unit={unit} hasIdle={has.idle} />
+      ) : (
+        <NoLess step={step} unit={unit} hasIdle={has.idle} />
       )}
       {has.memory && (
         <td class="num" data-value-bytes={memoryBytes ?? undefined}>
@@ -116,16 +115,17 @@ function PredictionLine({ made, unit, bytes, has }: PredictionProps) {
   );
 }
 
-type CellsProps = Pick<PredictionProps, "made" | "unit">;
+type CellsProps<Step> = { readonly step: Step; readonly unit: TimeUnit; readonly hasIdle: boolean };
 
-function Predicted({ made: { stepUs, savedShare, samplesPerS, waitShare }, unit }: CellsProps) {
+function Predicted({ step, unit, hasIdle }: CellsProps<PredictedStep>) {
+  const { us, savedShare, samplesPerS, waitShare, idleShare } = step;
   return (
     <>
-      <td class="num" data-value-us={stepUs.value} title={exactUs(stepUs.value)}>
-        {inUnit(stepUs.value, unit)}
+      <td class="num" data-value-us={us.value} title={exactUs(us.value)}>
+        {inUnit(us.value, unit)}
       </td>
-      <td class="num" data-low-us={stepUs.low} data-high-us={stepUs.high}>
-        {inUnit(stepUs.low, unit)} to {inUnit(stepUs.high, unit)}
+      <td class="num" data-low-us={us.low} data-high-us={us.high}>
+        {inUnit(us.low, unit)} to {inUnit(us.high, unit)}
       </td>
       <td class="num" data-value={savedShare?.value}>
         {savedShare === null ? UNKNOWN : formatPercent(savedShare.value)}
@@ -136,29 +136,32 @@ function Predicted({ made: { stepUs, savedShare, samplesPerS, waitShare }, unit 
       <td class="num" data-value={waitShare.value}>
         {formatPercent(waitShare.value)}
       </td>
+      {hasIdle && (
+        <td class="num" data-value={idleShare?.value}>
+          {idleShare === null ? UNKNOWN : formatPercent(idleShare.value)}
+        </td>
+      )}
     </>
   );
 }
 
-/** What runs there already would have to give way: a bound, and no prediction. */
-function AtBest({ made: { stepUs }, unit }: CellsProps) {
+/** A bound, and no prediction. */
+function NoLess({ step: { atLeastUs }, unit, hasIdle }: CellsProps<AtLeast>) {
+  const noValue = (
+    <td class="num">
+      <Unknown reason={CROWDED} />
+    </td>
+  );
   return (
     <>
-      <td class="num">
-        <Unknown reason={CROWDED} />
+      {noValue}
+      <td class="num" data-low-us={atLeastUs} title={exactUs(atLeastUs)}>
+        at least {inUnit(atLeastUs, unit)}
       </td>
-      <td class="num" data-low-us={stepUs.value} title={exactUs(stepUs.value)}>
-        at least {inUnit(stepUs.value, unit)}
-      </td>
-      <td class="num">
-        <Unknown reason={CROWDED} />
-      </td>
-      <td class="num">
-        <Unknown reason={CROWDED} />
-      </td>
-      <td class="num">
-        <Unknown reason={CROWDED} />
-      </td>
+      {noValue}
+      {noValue}
+      {noValue}
+      {hasIdle && noValue}
     </>
   );
 }

@@ -1,0 +1,107 @@
+"""What becomes of more DataLoader workers: whether a CPU is free for them, and what else keeps them from helping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tb_dataplugin.units import percent
+from tb_dataplugin.whatif.loop import Loop
+
+LITTLE: Final = 0.1
+"""Part of the CPUs: workers that need less take nothing worth a word from what runs there."""
+
+FULL: Final = 0.9
+"""Share of the time that the CPUs were busy from which more processes only share them (as the findings'
+CPU_SATURATED)."""
+
+
+def none_free(workers: int, loop: Loop) -> str:
+    """Why nobody can say what more DataLoader workers gain: no CPU was free. "" where they are no more, or one was."""
+    if taken_by_others(workers, loop):
+        demand, others = _demand(loop.settings.workers, loop), _others(loop)
+        return (
+            f"*: no CPU is free: what runs already would keep {demand:.2g} CPUs busy ({others:.2g} of them for other "
+            f"threads and programs), and there are {loop.cpus:g}. More DataLoader workers would mostly take CPU time "
+            "from what already runs."
+        )
+    if _taken_by_loop(workers, loop):
+        return (
+            f"*: no CPU was free: the {loop.cpus:g} CPUs were {percent(loop.cpus_busy)} busy, recording aside. More "
+            "DataLoader workers would only share them: a step takes at least as long as its work keeps all of them "
+            "busy."
+        )
+    return ""
+
+
+def taken_by_others(workers: int, loop: Loop) -> bool:
+    """More DataLoader workers only gain what other programs lose."""
+    if _more(workers, loop) * loop.build_cpus < LITTLE * loop.cpus:
+        return False  # they mostly wait for something else than a CPU
+    return _others(loop) >= LITTLE * loop.cpus and _demand(loop.settings.workers, loop) >= loop.cpus
+
+
+def _taken_by_loop(workers: int, loop: Loop) -> bool:
+    """More DataLoader workers only gain what those that there are lose, or the step."""
+    if loop.cpus_busy < FULL or _more(workers, loop) <= 0:
+        return False
+    return workers * loop.build_cpus >= LITTLE * loop.cpus
+
+
+def work_ns(loop: Loop) -> float:
+    """A step takes no less, however many DataLoader workers there are: all of its work on all CPUs that there are, or
+    what its own thread does.
+    """
+    receiving = float(loop.receive.total_ns.mean()) + loop.around_ns
+    building = float(loop.build.total_ns.mean()) * loop.build_cpus
+    own = float(loop.own_ns.mean())
+    work = (building + receiving * loop.receive_cpus) * loop.batches_per_step + own * loop.step.demand
+    return max(work / loop.left_cpus, receiving * loop.batches_per_step + own)
+
+
+def hindrances(workers: int, loop: Loop) -> Iterator[str]:
+    """Why more DataLoader workers bring less than as many times the work, or nothing."""
+    more = _more(workers, loop)
+    if more > 0 and loop.lock is not None:
+        yield (
+            f"DataLoader workers wait for one another at {loop.lock.row.place.short}, where they share a lock: more of "
+            "them would wait longer."
+        )
+    elif more > 0 and loop.possible_lock:
+        yield (
+            f"DataLoader workers are blocked in a call to a database at {loop.possible_lock}: if they wait for one "
+            "another there, more of them would wait longer, which is not predicted."
+        )
+    if loop.kept is not None and workers > max(1, loop.settings.workers):
+        yield (
+            f"{loop.kept.stage.name} is called for few batches ({loop.kept.calls} times in {loop.kept.batches}): each "
+            "of more DataLoader workers is taken to call it again, since consecutive batches go to different ones."
+        )
+
+
+def step_lacks_cpus(workers: int, loop: Loop) -> str:
+    """Why the step may get longer, though there is less data wait; "" where it does not."""
+    if _more(workers, loop) * loop.build_cpus < LITTLE * loop.cpus or _demand(workers, loop) < loop.cpus:
+        return ""
+    return (
+        f"{loop.cpus:g} CPUs are not enough for more DataLoader workers and the training step: what the workers get, "
+        "the rest of the step lacks, and takes longer."
+    )
+
+
+def finds_cpus(workers: int, loop: Loop) -> bool:
+    """The last of so many DataLoader workers has a CPU, or a part of one, where nothing else runs."""
+    return (workers - 1) * loop.build_cpus < loop.cpus
+
+
+def _more(workers: int, loop: Loop) -> int:
+    return workers - loop.settings.workers
+
+
+def _others(loop: Loop) -> float:
+    return loop.other_cpus + loop.light_cpus
+
+
+def _demand(workers: int, loop: Loop) -> float:
+    """CPUs that everything would keep busy at once, with the DataLoader workers of `new`."""
+    return _others(loop) + workers * loop.build_cpus + loop.own_cpus

@@ -1,0 +1,105 @@
+"""What is said to limit a loop once a change is made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from annotate.trace_format import Stage
+from tb_dataplugin.export.whatif_text import _limits
+from tb_dataplugin.pipeline import read_loop
+from tb_dataplugin.whatif import Change, Prediction, Range, predict
+from tb_dataplugin.whatif.limit import limited_by
+from tb_dataplugin.whatif.loop import DeviceWait, Loop, Settings, Timed
+from tb_dataplugin.whatif.simulation import Orders, simulate
+from tests.trace_builder import TraceBuilder
+
+MS = 1e6
+BLUR = Stage("transform", "Blur")
+
+
+def loop(wait: float = 0.5) -> Loop:
+    """Two workers build 40 ms batches for a step of 10 ms: 20 ms per step; `wait`: the data wait that was measured."""
+    return Loop(
+        settings=Settings(2, 2, True),
+        build=Timed(((BLUR,),), np.full((12, 1), 40 * MS)),
+        way_ns=np.zeros(1),
+        receive=Timed(((),), np.zeros((1, 1))),
+        own_ns=np.full(12, 10 * MS),
+        build_cpus=1.0,
+        own_cpus=1.0,
+        cpus=16.0,
+        other_cpus=0.0,
+        batches_per_step=1,
+        samples_per_step=8,
+        batch_bytes=None,
+        measured_step_ns=20 * MS,
+        measured_wait_ns=wait * 20 * MS,
+    )
+
+
+def prediction(change: Change, limit: str, *, short: bool = False) -> Prediction:
+    one = Range(1.0, 1.0, 1.0)
+    return Prediction(change, one, None, one, None, limit, None, short_of_cpus=short)
+
+
+def test_no_stage_is_named_where_next_to_nothing_waits() -> None:
+    """The simulation has 25% with three workers, and 50% with two, where 25% were measured."""
+    assert predict(loop(), Change(workers=3)).limited_by == BLUR.name
+    less = predict(loop(wait=0.25), Change(workers=3))
+    assert less.data_wait_share.value == 0 and less.limited_by == "step"
+
+
+@pytest.mark.parametrize(("share", "limit"), [(0.04, "step"), (0.06, "transform::Blur")])
+def test_next_to_nothing_is_what_acquits_a_loader_elsewhere(share: float, limit: str) -> None:
+    orders = Orders(np.arange(60), np.arange(60))
+    assert limited_by(loop(), orders, simulate(loop(), orders), share) == limit
+
+
+def test_the_rest_of_the_step_limits_by_what_the_device_waits_for() -> None:
+    made = [prediction(Change(workers=8), "step", short=True), prediction(Change(workers=2), BLUR.name)]
+    waits = replace(loop(), device_wait=DeviceWait("launch", 4 * MS))
+    idle = "launching operators leaves the device idle for 4.00 ms per step in the window"
+    assert f"With workers=8, the rest of the step limits: {idle}." in list(_limits(made, waits))
+    for little in (loop(), replace(loop(), device_wait=DeviceWait("launch", 0.5 * MS))):
+        assert "With workers=8, the rest of the step limits." in list(_limits(made, little))
+
+
+def test_what_the_device_waits_for_is_read_from_its_gaps(tmp_path: Path) -> None:
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "batch_size": 1}])
+    for number in range(8):
+        start = 1000.0 * number
+        builder.step(start, 1000).wait(start, 300, "wait::DataLoader").stage("sample::Pets", start, 300)
+        builder.operator(start + 300, 600).call("cudaLaunchKernel", start + 880, 10, correlation=number)
+        builder.kernel(start + 890, 100, correlation=number)
+    found = read_loop(builder.write(tmp_path / "run.pt.trace.json"))[0]
+    assert found.device_wait is not None and found.device_wait.cause == "launch"
+    assert found.device_wait.ns == pytest.approx(0.6 * MS, rel=0.05)
+
+
+def test_pinned_batches_bring_little_where_the_loader_limits_and_it_is_said() -> None:
+    held, ahead = (
+        predict(replace(loop(), settings=Settings(workers, 2, True), pageable_ns=4 * MS), Change(pin=True))
+        for workers in (2, 8)
+    )
+    assert held.notes[1:] == (
+        "pin_memory=True: the loader limits, so most of what a step saves there it waits longer for data.",
+    )
+    assert len(ahead.notes) == 1
+
+
+def test_what_limits_says_still_of_the_stage_that_was_changed_and_cpus_where_they_are_short() -> None:
+    made = [
+        prediction(Change(stages=((BLUR.name, 0.5),)), BLUR.name),
+        prediction(Change(workers=8), BLUR.name, short=True),
+        prediction(Change(workers=2), BLUR.name),
+        prediction(Change(workers=1), BLUR.name),
+    ]
+    assert sorted(_limits(made, loop())) == [
+        "In each of the others, transform::Blur would be the next stage to make faster.",
+        "With transform::Blur=0.5x, transform::Blur would still be the next stage to make faster.",
+        "With workers=8, the CPUs limit: what helps is less work, most of all in transform::Blur.",
+    ]
