@@ -87,6 +87,17 @@ class UnevenSignals:
 
 
 @dataclass(frozen=True, slots=True)
+class UnrecordedWait:
+    """Without torch's profiler: `share` of a step that the data wait would have, `more_us` per step than was measured.
+    `profiler_us`: its own time in the rest of a step.
+    """
+
+    share: float
+    more_us: float
+    profiler_us: float
+
+
+@dataclass(frozen=True, slots=True)
 class Signals:
     """None: not known from this capture. Devices: the first one."""
 
@@ -153,6 +164,8 @@ class Signals:
     """What makes the whole capture doubtful, the worst first."""
     profiler_us: float = 0.0
     """Of a mean step, without data wait: torch's profiler's own time, where the report says so of it."""
+    unrecorded_wait: UnrecordedWait | None = None
+    """Where that keeps data wait from being seen."""
     lock: LockSignals | None = None
     """None where waiting for Python's lock was not recorded, or too few samples were taken."""
     stage_lines: Mapping[str, HotLine] = field(default_factory=dict)
