@@ -43,6 +43,7 @@ from tb_dataplugin.findings.sample_signals import read_habit, read_slow_samples
 from tb_dataplugin.findings.signals import FEEDER, Collections, GarbageSignals, Signals, UnevenSignals
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
+from tb_dataplugin.findings.unrecorded import find_unrecorded_wait
 from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.intervals import EMPTY, Intervals
@@ -57,6 +58,7 @@ class _OfProfiler(TypedDict):
 def read_signals(results: Results) -> Signals:
     loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
     apart, cost, (steady, hidden) = read_apart(results), _wait_cost(results), _unsteady(results)
+    foresight = Foresight(results, has_starts=apart is not None and apart.has_repeated_starts)
     return Signals(
         mode=results.trace.info.mode,
         window_us=_us(results.window.duration_ns),
@@ -93,6 +95,7 @@ def read_signals(results: Results) -> Signals:
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
         **_of_profiler(results),
+        unrecorded_wait=find_unrecorded_wait(results, foresight),
         lock=read_lock(loop.limits, results.lines) if loop.limits else None,
         stage_lines=dict(_stage_lines(results)),
         stages_without_lines=dict(_without_lines(results)),
@@ -110,7 +113,7 @@ def read_signals(results: Results) -> Signals:
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
         kept_loads=find_kept_loads(results),
-        foresight=Foresight(results, has_starts=apart is not None and apart.has_repeated_starts),
+        foresight=foresight,
         restarts=read_restarts(results),
         looks=read_looks(results),
         uneven=_uneven(results.uneven),
