@@ -3640,7 +3640,9 @@ class Quantity(_message.Message):
     before_us: _builtins.float
     """what `change` is of, per unit; of a stage per call in a typical batch, by calls.measure"""
     after_us: _builtins.float
-    """(the mean self time per call where it has no change). Absent when not known or not there"""
+    """(the mean self time per call where it has no change), or per sample of it where
+    interval_text says so. Absent when not known or not there
+    """
     change: _builtins.float
     """after_us / before_us - 1"""
     low: _builtins.float

@@ -1406,7 +1406,10 @@ export interface Quantity {
   before_us?:
     | number
     | undefined;
-  /** (the mean self time per call where it has no change). Absent when not known or not there */
+  /**
+   * (the mean self time per call where it has no change), or per sample of it where
+   * interval_text says so. Absent when not known or not there
+   */
   after_us?:
     | number
     | undefined;
