@@ -28,7 +28,7 @@ from tb_dataplugin.compare.sides import (
     time_per_unit,
 )
 from tb_dataplugin.compare.stages import compare_stages
-from tb_dataplugin.compare.total import compare_time, too_few_steps
+from tb_dataplugin.compare.total import compare_time
 from tb_dataplugin.compare.verdict import Compared, Outcome, judge
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
@@ -65,7 +65,6 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         promises=promises(first, second, unit, time, stages),
         own_lines=own_lines(first, second, unit, time),
         crowded=crowded_sides(first, second),
-        too_few=too_few_steps(first, second),
     )
     verdict = judge(compared)
     notes = (*left, *right, *_notes(first, second, each, verdict.outcome))

@@ -14,9 +14,6 @@ from tb_dataplugin.compare.sides import Run, Unit, time_figure, time_per_unit
 ALARM: Final = SHOWN
 """Probability of "faster" or "slower" between equal sides: that of the interval, so that the two never disagree."""
 
-ENOUGH: Final = 4
-"""Steps for each DataLoader worker: fewer turns of all workers do not show how much they differ."""
-
 
 def compare_time(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> Quantity | None:
     """None where a run has neither samples nor steps."""
@@ -42,17 +39,4 @@ def compare_time(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared
         interval_text=judged.text,
         outcome=judged.outcome,
         detectable=None if judged.outcome in ("identical", "too_short") else said_limit(found.reach(ALARM)),
-    )
-
-
-def too_few_steps(before: Sequence[Run], after: Sequence[Run]) -> str:
-    """``after has 20 for 8``: which side's shortest run is too short to know how steps differ; "" where none is."""
-    sides = [
-        min(((run.units("step") or 0.0, run.captures[0].loader.num_workers) for run in runs), key=lambda run: run[0])
-        for runs in (before, after)
-    ]
-    return ", ".join(
-        f"{side} has {steps:.0f}{f' for {workers}' if workers else ''}"
-        for side, (steps, workers) in zip(("before", "after"), sides, strict=True)
-        if steps < ENOUGH * max(1, workers)
     )

@@ -60,8 +60,6 @@ class Compared:
     """Lines of the training thread that certainly changed."""
     crowded: str = ""
     """Which side other programs are known to have made wait for a CPU, by its report; "" where none."""
-    too_few: str = ""
-    """Which side has too few steps for its DataLoader workers, and how many; "" where none."""
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -226,8 +224,7 @@ def _too_short(compared: Compared, total: Quantity) -> str:
     if compared.sharing:
         waited = _waited(compared.sharing, total)
         return f"Not certain: {times}{waited}. For certainty {_for_certainty(compared)}."
-    few = f" (at least four for each DataLoader worker; {compared.too_few})" if compared.too_few else ""
-    advice = f"Record more steps{few}, or {_more_runs(compared)}"
+    advice = f"Record more steps (at least four for each DataLoader worker), or {_more_runs(compared)}"
     return f"Too short to compare: {times}. {advice}."
 
 

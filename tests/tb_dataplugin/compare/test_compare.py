@@ -146,14 +146,6 @@ def test_captures_too_short_for_their_noise_say_so() -> None:
     assert found.outcome == "too_short" and found.sentence.startswith("Too short to compare: ")
     assert found.time.interval_text == "too uncertain to compare" and not found.time.HasField("low")
     assert found.sentence.endswith("or several runs on each side.")
-    assert "(at least four for each DataLoader worker; before has 3, after has 3)" in found.sentence
-
-
-def test_which_side_has_too_few_steps_for_its_workers_is_said() -> None:
-    few, enough = (two(Simulation(steps=6, batch_size=2, workers=workers), 1) for workers in (3, 1))
-    for sides, said in (((few, enough), "before has 6 for 3"), ((enough, few), "after has 6 for 3")):
-        found = compare(*sides)
-        assert found.outcome == "too_short" and f"each DataLoader worker; {said})" in found.sentence
 
 
 def test_more_runs_are_advised_where_several_are_there_already() -> None:
