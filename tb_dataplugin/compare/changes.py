@@ -39,8 +39,7 @@ def _from_to(quantity: Quantity) -> str:
 def _per_call(stage: Quantity) -> str:
     calls = stage.calls
     adjusted = " (at equal machine speed)" if calls and calls.speed_adjusted else ""
-    measure = MEASURE_NAMES[calls.measure] if calls and calls.measure else "self time"
-    return f"{measure} per {calls.per if calls else 'call'}{adjusted}"
+    return f"{MEASURE_NAMES[calls.measure] if calls and calls.measure else 'self time'} per call{adjusted}"
 
 
 def _come_or_gone(stage: Quantity) -> str:

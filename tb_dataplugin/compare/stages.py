@@ -11,7 +11,6 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
-from tb_dataplugin.compare.per_batch import figures_of
 from tb_dataplugin.compare.quantity import (
     NONE_AFTER,
     NONE_BEFORE,
@@ -23,7 +22,7 @@ from tb_dataplugin.compare.quantity import (
     said_limit,
     surest_first,
 )
-from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes
+from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes, stages_of
 from tb_dataplugin.compare.speed import Speed, change_beside, speed_by
 from tb_dataplugin.units import magnitude
 
@@ -102,7 +101,7 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     Args:
         shared: How much waiting for a CPU may have moved wall times.
     """
-    sides, per_sample = figures_of(before, after)
+    sides = [[stages_of(run) for run in runs] for runs in (before, after)]
     counts = [[run.units(unit) for run in runs] for runs in (before, after)]
     names = sorted({name for side in sides for run in side for name in run})
     shares = {name: _share(sides, name) for name in names}
@@ -115,23 +114,15 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     for name, figure in typical.items():
         means = [_side(side, count, name) for side, count in zip(sides, counts, strict=True)]
         reach = figure.change.reach(ALARM * shares[name] * figure.part) if figure and shares[name] else None
-        stages.append(_quantity(name, means[0], means[1], figure, reach, name in named, per_sample.get(name, "")))
+        stages.append(_quantity(name, means[0], means[1], figure, reach, name in named))
     stages.sort(key=lambda stage: (-abs((stage.calls and stage.calls.change_us) or 0.0), stage.name))
     return surest_first(stages)
 
 
 def _quantity(
-    name: str,
-    before: Side | None,
-    after: Side | None,
-    typical: Typical | None,
-    reach: float | None,
-    significant: bool,
-    per_sample: str,
+    name: str, before: Side | None, after: Side | None, typical: Typical | None, reach: float | None, significant: bool
 ) -> Quantity:
-    """`reach` is how far noise gets with the probability from which the stage is named. `per_sample`: that its times
-    are, and why; "" where they are per call.
-    """
+    """`reach` is how far noise gets with the probability from which the stage is named."""
     judged = _judged(before, after, typical, significant)
     before_us, after_us = _times_us(before, after, typical)
     return Quantity(
@@ -142,7 +133,7 @@ def _quantity(
         after_us=after_us,
         change=typical.change.relative if typical else None,
         interval=judged.interval,
-        interval_text=judged.text + (says_machine(typical) if typical else "") + per_sample,
+        interval_text=judged.text + (says_machine(typical) if typical else ""),
         outcome=judged.outcome,
         detectable=None if judged.outcome in ("identical", "too_short") else said_limit(reach),
         calls=StageCalls(
@@ -153,7 +144,6 @@ def _quantity(
             speed_adjusted=typical is not None and typical.speed_adjusted,
             error=math.hypot(*(side.calls_error for side in (before, after) if side)),
             in_sample=all(side.in_sample for side in (before, after) if side),
-            per="sample" if per_sample else "call",
         ),
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from tb_dataplugin.compare import per_batch, stages
+from tb_dataplugin.compare import stages
 from tb_dataplugin.compare.noise import Change, Figure, change
 from tb_dataplugin.compare.quantity import SIGNIFICANT
 from tb_dataplugin.compare.sides import StageFigures
@@ -65,8 +65,6 @@ def test_a_machine_of_another_speed_is_told_from_one_that_varies() -> None:
 class Run:
     """As far as stages need it."""
 
-    captures = ()
-
     def __init__(self, logs: Mapping[str, float]) -> None:
         self.stages = {
             name: StageFigures(200, 200 * math.exp(log), dict.fromkeys(("cpu", "wall"), Figure(log, 1e-4, 20, 0.01)))
@@ -101,7 +99,7 @@ def test_where_one_stage_changed_no_other_is_named_on_a_machine_whose_speed_vari
             for speed in speeds
         ]  # fmt: skip
 
-    monkeypatch.setattr(per_batch, "stages_of", lambda run: run.stages)
+    monkeypatch.setattr(stages, "stages_of", lambda run: run.stages)
     others, found, count = 0, 0, 600 if thorough else 200
     for _ in range(count):
         rows = stages.compare_stages(runs(1), runs(1.1), "step", 0.05)  # type: ignore[arg-type]
