@@ -26,6 +26,7 @@ from tb_dataplugin.compare.sides import (
     sharing,
     stages_of,
     time_per_unit,
+    too_few_steps,
 )
 from tb_dataplugin.compare.stages import compare_stages
 from tb_dataplugin.compare.total import compare_time
@@ -65,6 +66,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         promises=promises(first, second, unit, time, stages),
         own_lines=own_lines(first, second, unit, time),
         crowded=crowded_sides(first, second),
+        too_few=too_few_steps(first, second),
     )
     verdict = judge(compared)
     notes = (*left, *right, *_notes(first, second, each, verdict.outcome))
@@ -171,6 +173,7 @@ def _calls(calls: StageCalls) -> pb.StageCalls:
         change_us=calls.change_us,
         measure=calls.measure,
         speed_adjusted=calls.speed_adjusted,
+        per_sample=calls.per_sample,
     )
 
 

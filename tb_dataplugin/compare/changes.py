@@ -39,7 +39,8 @@ def _from_to(quantity: Quantity) -> str:
 def _per_call(stage: Quantity) -> str:
     calls = stage.calls
     adjusted = " (at equal machine speed)" if calls and calls.speed_adjusted else ""
-    return f"{MEASURE_NAMES[calls.measure] if calls and calls.measure else 'self time'} per call{adjusted}"
+    per = "sample of its batch" if calls and calls.per_sample else "call"
+    return f"{MEASURE_NAMES[calls.measure] if calls and calls.measure else 'self time'} per {per}{adjusted}"
 
 
 def _come_or_gone(stage: Quantity) -> str:

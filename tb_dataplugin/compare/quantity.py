@@ -50,7 +50,7 @@ class Interval:
 class StageCalls:
     """Of a stage: calls per unit, change of its self time per unit (us), and what its change was measured by. `error`:
     standard error of the logarithm of after / before calls, by how batches differ. `in_sample`: the stage runs
-    within samples.
+    within samples. `per_sample`: its times are not per call, but per sample of the batch that it is called for.
     """
 
     before: float | None
@@ -60,11 +60,13 @@ class StageCalls:
     speed_adjusted: bool
     error: float = 0.0
     in_sample: bool = True
+    per_sample: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """Times in us, per unit or (of a stage) per call; None: not known, or not there. Changes are relative to before.
+    """Times in us, per unit or (of a stage, see `StageCalls`) per call; None: not known, or not there. Changes are
+    relative to before.
 
     `interval_text` says why there is no interval, where there is none. `detectable`: the smallest increase that would
     have been significant; None where the sides are identical or too short.

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
 
-from tb_dataplugin.compare.noise import Figure, Floats, mean_figure, typical_figure
+from tb_dataplugin.compare.noise import LEAST_BLOCKS, Figure, Floats, mean_figure, typical_figure
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import count, listed
 
 Unit = Literal["sample", "step", ""]
 Measure = Literal["cpu", "wall"]
@@ -108,11 +109,23 @@ def step_blocks(
     return means
 
 
+def too_few_steps(before: Sequence[Run], after: Sequence[Run]) -> str:
+    """Sides with a capture whose steps do not show how they vary: ``"after has 20 for 8"``; "" where none."""
+    few = [text for runs, when in ((before, "before"), (after, "after")) if (text := _too_few(runs, when))]
+    return listed(few) if few else ""
+
+
+def _too_few(runs: Sequence[Run], when: str) -> str:
+    counts = [(len(one.steps.items), max(1, one.loader.num_workers)) for run in runs for one in run.captures]
+    steps, workers = min(counts, key=lambda each: each[0] / each[1], default=(0, 0))
+    return f"{when} has {count(steps)} for {workers}" if steps < LEAST_BLOCKS * workers else ""
+
+
 @dataclass(frozen=True, slots=True)
 class StageFigures:
     """One stage in one run. `typical` has a figure per measure that the run has. `waited_us`: for a CPU; None where
-    that was not recorded. `counts`: calls in each block of batches. `in_sample`: it
-    runs within samples.
+    that was not recorded. `counts`: calls in each block of batches. `in_sample`: it runs within samples. `typical` is
+    of a call over `samples`: 1, or those of its batch (`per_sample`).
     """
 
     calls: int
@@ -121,6 +134,13 @@ class StageFigures:
     waited_us: float | None = None
     counts: tuple[int, ...] = ()
     in_sample: bool = False
+    samples: int = 1
+
+    def per_sample(self, samples: int) -> StageFigures:
+        """Of a stage that runs once for so many."""
+        shift = math.log(samples)
+        typical = {measure: replace(one, value=one.value - shift) for measure, one in self.typical.items()}
+        return replace(self, typical=typical, samples=samples)
 
     @property
     def stretched(self) -> float | None:

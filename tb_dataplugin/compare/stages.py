@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.compare.like_batches import of_like_batches
 from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
 from tb_dataplugin.compare.quantity import (
     NONE_AFTER,
@@ -22,7 +23,7 @@ from tb_dataplugin.compare.quantity import (
     said_limit,
     surest_first,
 )
-from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes, stages_of
+from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes
 from tb_dataplugin.compare.speed import Speed, change_beside, speed_by
 from tb_dataplugin.units import magnitude
 
@@ -88,6 +89,8 @@ class Typical:
     speed_adjusted: bool = False
     machine: float = 0.0
     """How much slower the machine was after, as a logarithm; 0 where that is not adjusted for."""
+    per_sample: bool = False
+    """The times are not per call, but per sample of its batch."""
 
     @property
     def probability(self) -> float:
@@ -101,7 +104,7 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     Args:
         shared: How much waiting for a CPU may have moved wall times.
     """
-    sides = [[stages_of(run) for run in runs] for runs in (before, after)]
+    sides = of_like_batches(before, after, unit)
     counts = [[run.units(unit) for run in runs] for runs in (before, after)]
     names = sorted({name for side in sides for run in side for name in run})
     shares = {name: _share(sides, name) for name in names}
@@ -144,6 +147,7 @@ def _quantity(
             speed_adjusted=typical is not None and typical.speed_adjusted,
             error=math.hypot(*(side.calls_error for side in (before, after) if side)),
             in_sample=all(side.in_sample for side in (before, after) if side),
+            per_sample=typical is not None and typical.per_sample,
         ),
     )
 
@@ -235,10 +239,11 @@ def _most_telling(
         before, after = ([figures.typical[measure] for figures in side] for side in known)
         part = 1.0 if len(measures) == 1 else LIKELY if measure == suits else 1 - LIKELY
         times = _typical_us(before), _typical_us(after)
-        call_us = _typical_us(before + after)
+        call_us = _typical_us(before + after) * math.sqrt(known[0][0].samples * known[1][0].samples)
         noise = shared if measure == "wall" else shared * min(1.0, COLD_US / call_us)
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
-        plain = Typical(change(before, after, STAGE_LUCK, noise, layout, drift), measure, part, *times)
+        moved = change(before, after, STAGE_LUCK, noise, layout, drift)
+        plain = Typical(moved, measure, part, *times, per_sample=known[0][0].samples > 1 or known[1][0].samples > 1)
         candidates += _both(plain, before, after, speed, layout) if measure == "cpu" else [plain]
     return _choose(candidates, suits, own_alarm)
 

@@ -8,7 +8,7 @@ from math import exp, log
 from typing import Final, Literal
 
 from tb_dataplugin.compare.changes import clause, difference_us, pair, stage_evidence, with_interval
-from tb_dataplugin.compare.noise import Z_95
+from tb_dataplugin.compare.noise import LEAST_BLOCKS, Z_95
 from tb_dataplugin.compare.own_lines import OwnLine
 from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import COME_AND_GONE, Quantity
@@ -60,6 +60,8 @@ class Compared:
     """Lines of the training thread that certainly changed."""
     crowded: str = ""
     """Which side other programs are known to have made wait for a CPU, by its report; "" where none."""
+    too_few: str = ""
+    """Which sides have too few steps for their DataLoader workers; "" where none."""
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -224,8 +226,8 @@ def _too_short(compared: Compared, total: Quantity) -> str:
     if compared.sharing:
         waited = _waited(compared.sharing, total)
         return f"Not certain: {times}{waited}. For certainty {_for_certainty(compared)}."
-    advice = f"Record more steps (at least four for each DataLoader worker), or {_more_runs(compared)}"
-    return f"Too short to compare: {times}. {advice}."
+    few = f" (at least {LEAST_BLOCKS} for each DataLoader worker: {compared.too_few})" if compared.too_few else ""
+    return f"Too short to compare: {times}. Record more steps{few}, or {_more_runs(compared)}."
 
 
 def _more_runs(compared: Compared) -> str:

@@ -54,7 +54,8 @@ def _table(title: str, rows: Sequence[pb.Quantity]) -> Iterator[str]:
     for row in rows:
         before = duration(row.before_us) if row.HasField("before_us") else UNKNOWN
         after = duration(row.after_us) if row.HasField("after_us") else UNKNOWN
-        name, spoken = literal(row.title), literal(row.interval_text.partition("; ")[0])
+        per = ", per sample" if row.calls.per_sample else ""
+        name, spoken = literal(row.title) + per, literal(row.interval_text.partition("; ")[0])
         cells = (f"**{name}**" if row.outcome in SIGNIFICANT else name, before, after, change_text(row), spoken)
         yield f"| {' | '.join(cells)} |"
     yield ""

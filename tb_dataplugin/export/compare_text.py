@@ -171,7 +171,7 @@ def change_text(row: pb.Quantity) -> str:
 
 def _measure(row: pb.Quantity) -> str:
     named = {"cpu": " CPU", "wall": " wall"}.get(row.calls.measure, "")
-    return named + ("~" if row.calls.speed_adjusted else "")
+    return named + ("~" if row.calls.speed_adjusted else "") + (" per sample" if row.calls.per_sample else "")
 
 
 def _settings(comparison: pb.Comparison, style: Style) -> Iterator[str]:

@@ -8,7 +8,7 @@ from math import ceil
 from typing import Final
 
 from tb_dataplugin.analyses.code_places import Place
-from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, LEAST_TO_CHECK, HotLines, PartLines
+from tb_dataplugin.analyses.hot_lines import FEWEST_SAMPLES, LEAST_SAMPLES, LEAST_TO_CHECK, HotLines, PartLines
 from tb_dataplugin.analyses.line_rows import LineRow, is_written
 from tb_dataplugin.analyses.spread_lines import Together, call_of, error_of, first_and_last, share_of
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
@@ -190,8 +190,12 @@ def collected_sentence(collected_us: float, time_us: float) -> str:
 
 def part_text(part: PartLines) -> str:
     """Why no line is named; "" where lines are."""
-    enough = f"{count(part.samples)} of {LEAST_SAMPLES} needed"
-    return "" if part.rows else f"too few stack samples to name a line ({enough})"
+    if part.rows:
+        return ""
+    if part.samples < FEWEST_SAMPLES:
+        return f"too few stack samples to name a line ({count(part.samples)} of {LEAST_SAMPLES} needed)"
+    whole = f"{count(part.samples)} stack samples"
+    return f"no line has most of its {whole} for certain: others are named from {LEAST_SAMPLES} on"
 
 
 def _more_steps(lines: HotLines, window: Window, steps: int | None) -> str:

@@ -3715,6 +3715,7 @@ class StageCalls(_message.Message):
     CHANGE_US_FIELD_NUMBER: _builtins.int
     MEASURE_FIELD_NUMBER: _builtins.int
     SPEED_ADJUSTED_FIELD_NUMBER: _builtins.int
+    PER_SAMPLE_FIELD_NUMBER: _builtins.int
     before: _builtins.float
     """calls per unit"""
     after: _builtins.float
@@ -3724,6 +3725,8 @@ class StageCalls(_message.Message):
     """what `change` is of: "cpu" (thread CPU time) or "wall"; "" when unknown"""
     speed_adjusted: _builtins.bool
     """after_us and `change`: less what the machine's speed explains, by the other stages' times"""
+    per_sample: _builtins.bool
+    """before_us, after_us and `change` are per sample of its batch, not per call: it runs once per batch, and sizes differ"""
     def __init__(
         self,
         *,
@@ -3732,10 +3735,11 @@ class StageCalls(_message.Message):
         change_us: _builtins.float | None = ...,
         measure: _builtins.str = ...,
         speed_adjusted: _builtins.bool = ...,
+        per_sample: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_change_us", b"_change_us", "after", b"after", "before", b"before", "change_us", b"change_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_change_us", b"_change_us", "after", b"after", "before", b"before", "change_us", b"change_us", "measure", b"measure", "speed_adjusted", b"speed_adjusted"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_after", b"_after", "_before", b"_before", "_change_us", b"_change_us", "after", b"after", "before", b"before", "change_us", b"change_us", "measure", b"measure", "per_sample", b"per_sample", "speed_adjusted", b"speed_adjusted"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__after: _TypeAlias = _typing.Literal["after"]  # noqa: Y015
     _WhichOneofArgType__after: _TypeAlias = _typing.Literal["_after", b"_after"]  # noqa: Y015

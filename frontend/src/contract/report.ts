@@ -1445,6 +1445,8 @@ export interface StageCalls {
   measure: string;
   /** after_us and `change`: less what the machine's speed explains, by the other stages' times */
   speed_adjusted: boolean;
+  /** before_us, after_us and `change` are per sample of its batch, not per call: it runs once per batch, and sizes differ */
+  per_sample: boolean;
 }
 
 export interface SettingChange {
@@ -4290,6 +4292,11 @@ export const StageCalls: MessageFns<StageCalls> = {
         ? globalThis.Boolean(object.speedAdjusted)
         : isSet(object.speed_adjusted)
         ? globalThis.Boolean(object.speed_adjusted)
+        : false,
+      per_sample: isSet(object.perSample)
+        ? globalThis.Boolean(object.perSample)
+        : isSet(object.per_sample)
+        ? globalThis.Boolean(object.per_sample)
         : false,
     };
   },

@@ -99,7 +99,7 @@ def test_where_one_stage_changed_no_other_is_named_on_a_machine_whose_speed_vari
             for speed in speeds
         ]  # fmt: skip
 
-    monkeypatch.setattr(stages, "stages_of", lambda run: run.stages)
+    monkeypatch.setattr(stages, "of_like_batches", lambda *sides: [[run.stages for run in side] for side in sides[:2]])
     others, found, count = 0, 0, 600 if thorough else 200
     for _ in range(count):
         rows = stages.compare_stages(runs(1), runs(1.1), "step", 0.05)  # type: ignore[arg-type]

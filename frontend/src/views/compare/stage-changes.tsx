@@ -31,6 +31,8 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
         Per call in a typical batch, as CPU time or wall time.
         {stages.some(({ calls }) => calls?.speed_adjusted) &&
           " ~: After is what it would be at the machine speed of Before."}
+        {stages.some(({ calls }) => calls?.per_sample) &&
+          " Per sample where a stage runs once per batch: the batches differ in size."}
       </p>
       <div class="scroll-x">
         <DataTable name="Stages before and after" class="stages compare-stages pictured" testId="stage-changes" main>
@@ -75,7 +77,7 @@ function StageLine({ row, unit, reach }: { row: Quantity; unit: TimeUnit; reach:
         </span>
       </th>
       <td class="muted" data-testid="measure" title={adjusted ? ADJUSTED : undefined}>
-        {`${MEASURES[row.calls?.measure ?? ""] ?? "–"}${adjusted ? " ~" : ""}`}
+        {`${MEASURES[row.calls?.measure ?? ""] ?? "–"}${adjusted ? " ~" : ""}${row.calls?.per_sample ? " per sample" : ""}`}
       </td>
       <TimeCell us={row.before_us} unit={unit} reason="Not there before." />
       <TimeCell us={row.after_us} unit={unit} reason="No longer there after." />
