@@ -2127,7 +2127,7 @@ class Batch(_message.Message):
     wait_us: _builtins.float
     """the whole wait that received it; consumed_us lies inside"""
     in_queue_us: _builtins.float
-    """finished and not yet asked for: until that wait began; 0 when it was waited for"""
+    """finished and not yet asked for: until that wait began; 0 when that began sooner"""
     head_of_line_us: _builtins.float
     """part of in_queue_us in which the training thread waited for an earlier batch"""
     build_us: _builtins.float

@@ -852,7 +852,7 @@ export interface Batch {
   wait_us?:
     | number
     | undefined;
-  /** finished and not yet asked for: until that wait began; 0 when it was waited for */
+  /** finished and not yet asked for: until that wait began; 0 when that began sooner */
   in_queue_us?:
     | number
     | undefined;
