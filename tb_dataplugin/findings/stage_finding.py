@@ -247,19 +247,19 @@ def _advice(signals: Signals, stage: Stage) -> str:
         )
     later = shrunk_after(signals.stages, stage)
     if later is None:
-        return _line_advice(signals, stage) or advice
+        return line_advice(signals, stage) or advice
     return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input."
 
 
-def _line_advice(signals: Signals, stage: Stage) -> str:
-    """What to do about its hottest line; "" where none has much of it."""
+def line_advice(signals: Signals, stage: Stage, of_python: str = OF_PYTHON) -> str:
+    """What to do about its hottest line; "" where none has much of it. `of_python`: where it calls no library."""
     line = signals.stage_lines.get(stage.name)
     if line is None or line.share < HOT_LINE:
         return ""
     known = callee_advice(line.calls)
     if line.share < ONE_LINE:
         return known
-    return f"{line.share_of('it')} is {line.text}: begin there. {known or OF_PYTHON}"
+    return f"{line.share_of('it')} is {line.text}: begin there. {known or of_python}"
 
 
 def has_pictures(signals: Signals) -> bool:
