@@ -27,8 +27,8 @@ demo: $(VENV)/.demo
 	@echo
 	@$(VENV)/bin/tb-dataplugin report $(LOGDIR) --summary
 	@echo "One of them in full:      $(VENV)/bin/tb-dataplugin report $(LOGDIR)/demo-train"
-	@echo "What a GPU waited for:    $(VENV)/bin/tb-dataplugin report $(LOGDIR)/gpu"
-	@echo "Did four workers help?    $(VENV)/bin/tb-dataplugin compare $(LOGDIR)/gpu/*workers0* $(LOGDIR)/gpu/*workers4*"
+	@echo "What a GPU waited for:    $(VENV)/bin/tb-dataplugin report $(LOGDIR)/gpu/h100*"
+	@echo "Did four workers help?    $(VENV)/bin/tb-dataplugin compare $(LOGDIR)/gpu/v100*workers0* $(LOGDIR)/gpu/v100*workers4*"
 	@if [ "$(SERVE)" != 0 ]; then $(PY) scripts/serve.py $(LOGDIR); fi
 
 # What is generated comes first: it is written anew, and the others read it. Types are checked beside the tests of

@@ -84,7 +84,7 @@ def between(
 ) -> Row:
     """As `close`, where all that is known of the truth is that it lies from `low` to `high`."""
     row = close(check, min(max(low, ours), high), ours, unit, share, floor, blur)
-    return replace(row, truth=f"{low:.4g} to {high:.4g} {unit}")
+    return replace(row, truth=f"{low:.4g} to {high:.4g}")
 
 
 def same(check: str, truth: str | int, ours: str | int, reason: str = "differs") -> Row:

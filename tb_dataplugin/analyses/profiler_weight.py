@@ -1,6 +1,6 @@
 """How much of a step's own work is torch's profiler: by the same work in the steps before the window, which the loop
 over `annotate.profile`'s ``prof.steps`` times; else the operators of the training thread times what recording one of
-them adds, which `annotate` measures when a window opens.
+them adds, by what `annotate` measures of a small one when a window opens.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ FEWEST_TIMED: Final = 8
 """Steps before the window and in it, to compare their durations."""
 MOST_SPREAD: Final = 0.3
 """Of the median: how far the middle half of them may be apart."""
+TIMES_PROBED: Final = 2.0
+"""What recording an operator of a step adds, over what it adds to the small one that is called again and again: 2.0 to
+3.1 in six models (docs/lines.md), so at least that."""
 MOST: Final = 0.8
 """Of the step's own work: a probe made in a busy moment costs more than the operators did."""
 
@@ -87,9 +90,9 @@ def _counted(trace: Trace, window: Window, steps: StepTable, loader: LoaderWait 
     Without DataLoader workers samples are made in the wait, by operators as well: that belongs to the step then.
     """
     pipeline, track = trace.info.pipeline, trace.training_track
-    each_us = pipeline.operator_us if pipeline else None
-    if pipeline is None or each_us is None or track is None:
+    if pipeline is None or pipeline.operator_us is None or track is None:
         return None
+    each_us = TIMES_PROBED * pipeline.operator_us
     waits = EMPTY if loader is None or not any(each.num_workers for each in pipeline.loaders) else loader.waits
     events = trace.events
     start = events.start_ns[events.is_category(Category.CPU_OP) & (events.track == track)]
@@ -112,8 +115,9 @@ def _running_us(trace: Trace, own_us: float) -> float:
 
 LAUNCHES_ARE_SLOWER: Final = (
     "torch's profiler slows launches to the device (on an H100 it made steps of 4 ms 1.4x as long); by how much here "
-    "is not known: launch and host code may be too large, and a step without it is shorter. annotate.profile measures "
-    "that from the steps before its window, in a loop over prof.steps(loader), or with DataLoader workers"
+    "is not known: launch and host code may be too large, and a step without it is shorter. This capture has no times "
+    "of steps before its window, 8 of which would tell: annotate.profile keeps them in a loop over prof.steps(loader), "
+    "and with DataLoader workers"
 )
 
 

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.call_kinds import come_evenly, common_ns, slow_calls
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.collector import full_collections
 from tb_dataplugin.analyses.lifetimes import known
@@ -15,7 +16,7 @@ from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.throughput import BATCHED_FETCH
 from tb_dataplugin.analyses.workers import BatchTimes
-from tb_dataplugin.model.intervals import Intervals, Window
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace, WorkerProcess
 
 Rows = npt.NDArray[np.intp]
@@ -66,10 +67,14 @@ class Samples:
     training process loaded itself.
 
     `usual`: indices of those that take about as long as the median one, the nearest first, at most half of all.
+    `common_ns`: what samples commonly take, as `call_kinds.common_ns`; `are_even`: those that take many times as long
+    as that come too evenly among the others for exceptions. Both are of the loop as it goes on.
     """
 
     slowest: tuple[SlowSample, ...] = ()
     usual: tuple[int, ...] = ()
+    common_ns: float = 0.0
+    are_even: bool = False
 
 
 def find_samples(calls: Calls, window: Window, apart: BoolArray | None = None) -> Samples:
@@ -78,37 +83,40 @@ def find_samples(calls: Calls, window: Window, apart: BoolArray | None = None) -
     """
     if calls.trace.info.mode == "replay":
         return Samples()
-    rows = _loaded(calls, window)
-    if not len(rows):
-        return Samples()
-    return Samples(_slowest(calls, rows, apart), _usual(calls, rows if apart is None else rows[~apart[rows]]))
+    rows, tree = _loaded(calls, window), calls.tree
+    collected = full_collections(calls.trace, tree).overlap(tree.start_ns[rows], tree.end_ns[rows])
+    collected *= ~np.isin(tree.track[rows], list(calls.tracks))
+    first = _first_of_iterators(calls.trace, tree, np.flatnonzero(_is_sample(tree)[tree.node]))
+    found = Samples(_slowest(calls, rows, collected, first, apart))
+    goes_on = np.array([row not in first and (apart is None or not apart[row]) for row in rows.tolist()], np.bool_)
+    if not goes_on.any():
+        return found
+    took, rows = (tree.end_ns[rows] - tree.start_ns[rows] - collected)[goes_on], rows[goes_on]
+    common = common_ns(took)
+    are_even = come_evenly(slow_calls(took, common), tree.start_ns[rows], tree.track[rows])
+    return replace(found, usual=_usual(calls.facts.index[rows], took), common_ns=common, are_even=are_even)
 
 
-def _slowest(calls: Calls, chosen: Rows, apart: BoolArray | None) -> tuple[SlowSample, ...]:
+def _slowest(
+    calls: Calls, rows: Rows, collected: Int64Array, first: set[int], apart: BoolArray | None
+) -> tuple[SlowSample, ...]:
     """Slowest first, without full collections of garbage."""
-    trace, tree, tracks = calls.trace, calls.tree, calls.tracks
-    process = np.array([tracks[track].pid if track in tracks else 0 for track in tree.track[chosen].tolist()])
-    taken = full_collections(trace, tree).overlap(tree.start_ns[chosen], tree.end_ns[chosen]) * (process == 0)
-    order = np.lexsort((process, tree.start_ns[chosen], tree.start_ns[chosen] - tree.end_ns[chosen] + taken))
-    slowest = chosen[order[:MOST]].tolist()
-    first = _first_of_iterators(trace, tree, np.flatnonzero(_is_sample(tree)[tree.node]))
-    collected = taken[order[:MOST]].tolist()
+    tree, tracks = calls.tree, calls.tracks
+    process = np.array([tracks[track].pid if track in tracks else 0 for track in tree.track[rows].tolist()])
+    order = np.lexsort((process, tree.start_ns[rows], tree.start_ns[rows] - tree.end_ns[rows] + collected))[:MOST]
+    slowest = rows[order].tolist()
     found = tuple(
         _describe(calls, row, tracks.get(int(tree.track[row])), row in first, ns)
-        for row, ns in zip(slowest, collected, strict=True)
+        for row, ns in zip(slowest, collected[order].tolist(), strict=True)
     )
     if apart is None:
         return found
     return tuple(replace(sample, apart=bool(apart[row])) for sample, row in zip(found, slowest, strict=True))
 
 
-def _usual(calls: Calls, rows: Rows) -> tuple[int, ...]:
-    rows = rows[calls.facts.index[rows] >= 0]
-    if not len(rows):
-        return ()
-    took = (calls.tree.end_ns - calls.tree.start_ns)[rows]
-    nearest = rows[np.argsort(np.abs(took - np.median(took)), kind="stable")]
-    indices = tuple(dict.fromkeys(calls.facts.index[nearest].tolist()))
+def _usual(index: Int64Array, took: Int64Array) -> tuple[int, ...]:
+    nearest = np.argsort(np.abs(took - np.median(took)), kind="stable")
+    indices = tuple(one for one in dict.fromkeys(index[nearest].tolist()) if one >= 0)
     return indices[: min(USUAL, -(-len(indices) // 2))]
 
 

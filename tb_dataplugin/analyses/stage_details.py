@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import Stage
+from tb_dataplugin.analyses.call_kinds import SlowKind, find_slow_kind
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.slow_calls import Calls, SlowCall, describe_calls
 from tb_dataplugin.analyses.stages import StageTree, groups
@@ -58,6 +59,8 @@ class StageDetail:
     """Of the calls of one stage that start in the window, wherever it is called.
 
     `slow_share`: the part of all calls' time that the slowest 5% of them take, None with fewer than 20 calls.
+    `slow_kind`: calls that are slow again and again; None where they are exceptions. `has_index`: the calls are for
+    samples of a known index.
     """
 
     stage: Stage
@@ -70,6 +73,8 @@ class StageDetail:
     histogram: Histogram
     slowest: tuple[SlowCall, ...]
     trend: Trend | None
+    slow_kind: SlowKind | None = None
+    has_index: bool = True
 
 
 def find_stage_details(
@@ -107,6 +112,8 @@ def _detail(calls: Calls, window: Window, stage: Stage, here: npt.NDArray[np.int
         histogram=_histogram(duration),
         slowest=tuple(describe_calls(calls, here)),
         trend=_trend(calls, here, duration, window),
+        slow_kind=find_slow_kind(duration, tree.start_ns[here], tree.track[here]),
+        has_index=bool((calls.facts.index[here] >= 0).any()),
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import ClassVar, Final, NoReturn, Protocol
 
+from annotate.trace_format import EPOCHS_SUFFIX, TRACE_SUFFIX
 from tb_dataplugin.cli.formats import settle_format
 from tb_dataplugin.cli.terminal import complain, forget_output
 from tb_dataplugin.errors import DataPipelineError, InternalError
@@ -56,11 +57,21 @@ def _asked_for(argv: Sequence[str]) -> Iterable[type[Command]]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit status: 0 fine, 1 nothing to report, 2 bad usage or unreadable input, 3 internal error (see `compare`)."""
-    words = sys.argv[1:] if argv is None else list(argv)
+    words = _without_notes(sys.argv[1:] if argv is None else argv)
     try:
         return _answer(build_parser(words).parse_args(words))
     except KeyboardInterrupt:
         return 130
+
+
+def _without_notes(words: Sequence[str]) -> list[str]:
+    """A pattern of the shell for a capture, ``vm_81*``, also names the file that `run` left beside it. A program that
+    `run` starts keeps its words.
+    """
+    if "run" in words[:1]:
+        return list(words)
+    beside = {word.removesuffix(TRACE_SUFFIX) + EPOCHS_SUFFIX for word in words if word.endswith(TRACE_SUFFIX)}
+    return [word for word in words if word not in beside]
 
 
 def _answer(arguments: argparse.Namespace) -> int:

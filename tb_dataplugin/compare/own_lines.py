@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES
 from tb_dataplugin.compare.lines import Z_NAMED, Key, grouped, line_key, line_name
 from tb_dataplugin.compare.noise import share_variance
 from tb_dataplugin.compare.quantity import Quantity
@@ -69,8 +70,18 @@ class _Side:
         return sum(part.samples for part in self.parts)
 
     @property
-    def names_lines(self) -> bool:
-        return all(part.lines for part in self.parts)
+    def named_us(self) -> float:
+        return sum(line.time_us for part in self.parts for line in part.lines) / self.units
+
+    def knows(self, key: Key) -> bool:
+        """Of few samples a capture names the one line that has most for certain, if any: the others are not known."""
+        return all(
+            part.samples >= LEAST_SAMPLES or any(line_key(line) == key for line in part.lines) for part in self.parts
+        )
+
+    def at_most(self, key: Key) -> _Time:
+        """Its time where it is known, else all that no other line has."""
+        return self.time(key) if self.knows(key) else _Time(max(0.0, self.whole_us - self.named_us), 0.0)
 
     def time(self, key: Key) -> _Time:
         us = sum(line.time_us for part in self.parts for line in part.lines if line_key(line) == key) / self.units
@@ -97,11 +108,11 @@ def _side(runs: Sequence[Run], unit: Unit) -> _Side | None:
 
 
 def _changed(before: _Side, after: _Side) -> Iterator[OwnLine]:
-    """Of a side that names no lines, for too few samples, each has all of its time at most."""
+    """Where the side with more knows the line; where the other does not, that has at most what is left there."""
     for key, lines in grouped((*before.parts, *after.parts), line_key).items():
-        old, new = (side.time(key) if side.names_lines else _Time(side.whole_us, 0.0) for side in (before, after))
-        is_bound = not (before.names_lines and after.names_lines)
+        old, new = before.at_most(key), after.at_most(key)
+        is_bound = not (before.knows(key) and after.knows(key))
         if abs(new.us - old.us) <= Z_NAMED * math.sqrt(old.variance + new.variance):
             continue
-        if not is_bound or (new.us < old.us) == before.names_lines:
+        if not is_bound or (before.knows(key) if new.us < old.us else after.knows(key)):
             yield OwnLine(line_name(lines), old.us, new.us, is_bound)

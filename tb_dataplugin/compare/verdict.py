@@ -156,18 +156,18 @@ def _reasons(compared: Compared, total: Quantity) -> list[str]:
     """What went the same way as the time; what came and went."""
     slower = total.outcome == "slower"
     alike = [one for one in _noteworthy(compared) if (one.outcome in MORE) == slower or one.outcome in COME_AND_GONE]
-    causes = [*map(clause, alike)] or _of_lines(_beyond_waiting(compared), slower)
+    causes = [*map(clause, alike)] or _of_lines(compared, slower)
     if not causes:
         return ["no stage explains it" if compared.settings else "no stage and no setting explains it"]
     return causes
 
 
-def _of_lines(lines: Sequence[OwnLine], slower: bool) -> list[str]:
+def _of_lines(compared: Compared, slower: bool) -> list[str]:
     """The line of the training thread that went furthest the way of the time."""
-    alike = [line for line in lines if (line.change_us > 0) == slower]
+    alike = [line for line in _beyond_waiting(compared) if (line.change_us > 0) == slower]
     return [
         f"{line.name} takes {'at least ' if line.is_bound else ''}{duration(abs(line.change_us))} "
-        f"{'more' if line.change_us > 0 else 'less'} in the training thread"
+        f"{'more' if line.change_us > 0 else 'less'} per {compared.unit} in the training thread"
         for line in alike[:1]
     ]
 
@@ -250,7 +250,7 @@ def _likely(compared: Compared, total: Quantity) -> str:
     slower = changed > 0
     waited = (compared.sharing[1] - compared.sharing[0]) * (1 if slower else -1)
     alike = [*map(clause, (one for one in _noteworthy(compared) if (one.outcome in MORE) == slower))]
-    alike = alike or _of_lines(_beyond_waiting(compared), slower)
+    alike = alike or _of_lines(compared, slower)
     if not alike or abs(changed) <= waited:
         return ""
     return (
@@ -270,9 +270,17 @@ def _is_told(waited: float) -> bool:
 
 
 def _beyond_waiting(compared: Compared) -> list[OwnLine]:
-    """Lines that changed by more than waiting for a CPU may have made of them: their times have that in them."""
+    """Lines that changed by more than waiting for a CPU may have made of them: their times have that in them. How far
+    stages waited says by how many times, what the training thread waited by how much at most.
+    """
     most = exp(Z_95 * max(compared.sharing or (0.0,)))
-    return [line for line in compared.own_lines if line.times_us[1] > most * line.times_us[0]]
+    waited = next((difference_us(part) for part in compared.parts if part.name == f"{OWN}no_cpu"), 0.0)
+    return [
+        line
+        for line in compared.own_lines
+        if line.times_us[1] > most * line.times_us[0]
+        and abs(line.change_us) > (waited if line.change_us > 0 else -waited)
+    ]
 
 
 def _waited(sharing: tuple[float, float], total: Quantity) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tb_dataplugin.analyses.call_kinds import SLOW
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
-from tb_dataplugin.findings.thresholds import ONE_CALL, SLOW_SAMPLE
+from tb_dataplugin.findings.thresholds import ONE_CALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class AllCalls:
         """One call of several has most of the time, and the others are far shorter."""
         if self.count < 2 or self.longest_us < ONE_CALL * self.total_us:
             return False
-        return self.longest_us >= SLOW_SAMPLE * (self.total_us - self.longest_us) / (self.count - 1)
+        return self.longest_us >= SLOW * (self.total_us - self.longest_us) / (self.count - 1)
 
     def are_few(self, signals: Signals) -> bool:
         """One call of several has most of the time, or as many as there are DataLoader workers."""

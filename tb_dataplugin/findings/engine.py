@@ -16,6 +16,7 @@ from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
 from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.unrecorded import more_to_gain
 from tb_dataplugin.units import listed, percent
 from tb_dataplugin.words import GAIN_BOUND
 
@@ -64,6 +65,9 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
                 if known.saves
                 else NO_GAIN
             )
+            if gain.of_wait and gain.us_per_step:
+                more = more_to_gain(signals, gain.us_per_step)
+                known = replace(known, evidence=(*known.evidence, *more))
             findings.append(NamedFinding(rule.name, known, gain))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
 

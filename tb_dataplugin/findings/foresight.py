@@ -12,7 +12,7 @@ from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.units import duration, percent
-from tb_dataplugin.whatif import Change, fit_loop, least_us, soonest_us, threads_wait
+from tb_dataplugin.whatif import Change, Unrecorded, fit_loop, least_us, soonest_us, threads_wait, without_profiler
 from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.words import GAIN_BOUND
 
@@ -71,6 +71,10 @@ class Foresight:
     def _loop(self) -> Loop | None:
         loop = fit_loop(self._results)
         return None if isinstance(loop, Unavailable) else loop
+
+    def without_profiler(self, longer: float) -> Unrecorded | None:
+        """`longer`: how many times as long that makes a step's own work. None where nothing can be predicted."""
+        return None if self._loop is None else without_profiler(self._loop, longer)
 
     def promise(self, change: Change, most_us: float | None, wait_us: float) -> Promise:
         """Of a setting, per step. `most_us`: what the capture by itself would allow. It stands where it lies between

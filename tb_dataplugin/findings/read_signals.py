@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import TypedDict
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.collector import FEW, collected_by_stage, full_collections
@@ -28,6 +29,7 @@ from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
+from tb_dataplugin.findings.detail_texts import slow_kind_text
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.foresight import Foresight
 from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
@@ -37,19 +39,26 @@ from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.read_waits import read_waits
 from tb_dataplugin.findings.restart_signals import read_restarts
-from tb_dataplugin.findings.sample_signals import read_slow_samples
+from tb_dataplugin.findings.sample_signals import read_habit, read_slow_samples
 from tb_dataplugin.findings.signals import FEEDER, Collections, GarbageSignals, Signals, UnevenSignals
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
+from tb_dataplugin.findings.unrecorded import find_unrecorded_wait
 from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
 
+class _OfProfiler(TypedDict):
+    profiler_us: float
+    slows_launches: bool
+
+
 def read_signals(results: Results) -> Signals:
     loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
     apart, cost, (steady, hidden) = read_apart(results), _wait_cost(results), _unsteady(results)
+    foresight = Foresight(results, has_starts=apart is not None and apart.has_repeated_starts)
     return Signals(
         mode=results.trace.info.mode,
         window_us=_us(results.window.duration_ns),
@@ -70,6 +79,8 @@ def read_signals(results: Results) -> Signals:
         waits_by_stage=read_waits(results, cost, hidden),
         stages=tuple(_all_calls(results)),
         slow_samples=read_slow_samples(results),
+        sample_habit=read_habit(results),
+        slow_kinds={one.stage.name: text for one in results.stage_details if (text := slow_kind_text(one))},
         loader=results.settings,
         ranks=read_ranks(results),
         has_several_loaders=count_loaders(results.trace) > 1,
@@ -83,9 +94,8 @@ def read_signals(results: Results) -> Signals:
         copies=_copies(results.copies[0], results) if results.copies and results.copies[0] else None,
         syncs=_syncs(results.syncs) if results.syncs else None,
         doubts=results.doubts,
-        slows_launches=bool(results.devices)
-        and (results.profiler_weight is None or not results.profiler_weight.before),
-        profiler_us=0.0 if (weight := results.profiler_weight) is None or weight.ratio < NOTICED else weight.added_us,
+        **_of_profiler(results),
+        unrecorded_wait=find_unrecorded_wait(results, foresight),
         lock=read_lock(loop.limits, results.lines) if loop.limits else None,
         stage_lines=dict(_stage_lines(results)),
         stages_without_lines=dict(_without_lines(results)),
@@ -103,12 +113,20 @@ def read_signals(results: Results) -> Signals:
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
         kept_loads=find_kept_loads(results),
-        foresight=Foresight(results, has_starts=apart is not None and apart.has_repeated_starts),
+        foresight=foresight,
         restarts=read_restarts(results),
         looks=read_looks(results),
         uneven=_uneven(results.uneven),
         remade=results.remade,
     )
+
+
+def _of_profiler(results: Results) -> _OfProfiler:
+    weight = results.profiler_weight
+    return {
+        "profiler_us": 0.0 if weight is None or weight.ratio < NOTICED else weight.added_us,
+        "slows_launches": bool(results.devices) and (weight is None or not weight.before),
+    }
 
 
 def _flow_us(results: Results, waits: Intervals) -> float:

@@ -35,6 +35,20 @@ class SlowSampleSignal:
     """The line that it was mostly blocked in, by stack samples; None where none was seen."""
 
 
+@dataclass(frozen=True, slots=True)
+class SampleHabit:
+    """What samples of the training loop take as it goes on."""
+
+    common_us: float
+    """By far most of them take that, or are of a kind that is many times as slow and a considerable part of all."""
+    are_even: bool
+    """Those that take many times as long come too evenly among the others for exceptions."""
+
+
+def read_habit(results: Results) -> SampleHabit:
+    return SampleHabit(results.samples.common_ns / 1e3, results.samples.are_even)
+
+
 def read_slow_samples(results: Results) -> tuple[SlowSampleSignal, ...]:
     """Those of the training loop as it goes on, slowest first."""
     return tuple(_slow_sample(results, sample) for sample in results.samples.slowest if not sample.apart)

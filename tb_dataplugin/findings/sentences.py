@@ -16,6 +16,7 @@ from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import ApartSignals
+from tb_dataplugin.findings.detail_texts import slow_kind_sentence
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
@@ -182,7 +183,8 @@ def _stages(results: Results) -> str:
     calls = plural(row.count, "call")
     share = percent(row.self_ns / summary.self_ns if summary.self_ns else None)
     time = f"{_us(row.self_ns)} in {calls}, {share} of all recorded stage time"
-    return f"{row.stage.name} has the highest self time: {time}."
+    kind = slow_kind_sentence(next((one for one in results.stage_details if one.stage == row.stage), None))
+    return f"{row.stage.name} has the highest self time: {time}.{kind}"
 
 
 def _stage_waits(results: Results) -> str:

@@ -32,7 +32,7 @@ from tb_dataplugin.findings.look_signals import LookSignals
 from tb_dataplugin.findings.rank_signals import RankSignals
 from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.restart_signals import RestartSignals
-from tb_dataplugin.findings.sample_signals import SlowSampleSignal
+from tb_dataplugin.findings.sample_signals import SampleHabit, SlowSampleSignal
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.findings.waste import WasteSignals
@@ -87,6 +87,17 @@ class UnevenSignals:
 
 
 @dataclass(frozen=True, slots=True)
+class UnrecordedWait:
+    """Without torch's profiler: `share` of a step that the data wait would have, `more_us` per step than was measured.
+    `profiler_us`: its own time in the rest of a step.
+    """
+
+    share: float
+    more_us: float
+    profiler_us: float
+
+
+@dataclass(frozen=True, slots=True)
 class Signals:
     """None: not known from this capture. Devices: the first one."""
 
@@ -118,6 +129,10 @@ class Signals:
     """The stage table; empty when there are no stages."""
     slow_samples: tuple[SlowSampleSignal, ...]
     """The slowest samples, slowest first."""
+    sample_habit: SampleHabit
+    """What they are slow beside."""
+    slow_kinds: Mapping[str, str]
+    """By stage: what a kind of its calls that is slow again and again has, in words."""
     loader: LoaderInfo | None
     """Settings of the loader that the capture is about."""
     host: HostInfo
@@ -147,14 +162,15 @@ class Signals:
     unsteady: SteadyState | None = None
     """The steady state where it is estimated because the window is not steady; `wait_cost_us` is that estimate then."""
     wait_may_exceed: float = 0.0
-    """By what part of itself a long run's mean data wait may exceed `wait_cost_us` (upper end of the 95% interval).
-    Which batches a window has is chance. 0 where that is not known."""
+    """By what part of itself a long run's mean may exceed `wait_cost_us`: upper end of 95%, by chance; 0: not known."""
     doubts: tuple[Doubt, ...] = ()
     """What makes the whole capture doubtful, the worst first."""
     profiler_us: float = 0.0
     """Of a mean step, without data wait: torch's profiler's own time, where the report says so of it."""
     slows_launches: bool = False
     """torch's profiler slows launches to a device, and nothing says by how much."""
+    unrecorded_wait: UnrecordedWait | None = None
+    """Where that keeps data wait from being seen."""
     lock: LockSignals | None = None
     """None where waiting for Python's lock was not recorded, or too few samples were taken."""
     stage_lines: Mapping[str, HotLine] = field(default_factory=dict)

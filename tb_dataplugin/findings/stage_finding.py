@@ -339,7 +339,9 @@ def _calls_evidence(signals: Signals, calls: AllCalls | None, place: StageWait) 
     often = calls.count / samples if samples else 0.0
     each = f" ({significant(often)} per sample: are all of them needed?)" if often >= OFTEN else ""
     spread = f"p50 {duration(calls.median_us)}, longest {duration(calls.longest_us)}"
-    return (number("calls", calls.count, "count", f"{plural(calls.count, 'call')}{each}, {spread}", stage=place.name),)
+    every = number("calls", calls.count, "count", f"{plural(calls.count, 'call')}{each}, {spread}", stage=place.name)
+    kind = signals.slow_kinds.get(place.name)
+    return (every,) if kind is None else (every, Evidence("slow_kind", kind, stage=place.name))
 
 
 def _is_sample(stage: Stage) -> bool:

@@ -133,9 +133,6 @@ UNEVEN: Final = 1.5
 LEAST_BATCHES: Final = 3.0
 """Batches per worker in the window, on average, from which busy times are the worker's and not a single batch's."""
 
-SLOW_SAMPLE: Final = 5.0
-"""Duration of a sample over the median, from which it is an outlier and no habit."""
-
 SLOW_SAMPLES_TOGETHER: Final = 0.10
 """Share of the data wait that outliers cost at most, from which they are worth naming."""
 

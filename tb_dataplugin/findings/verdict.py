@@ -32,6 +32,7 @@ from tb_dataplugin.findings.thresholds import (
     WORKERS_BUSY,
     WORTH_A_WORD,
 )
+from tb_dataplugin.findings.unrecorded import unrecorded_evidence
 from tb_dataplugin.findings.worker_cpus import not_data
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.words import cause_label
@@ -44,6 +45,7 @@ BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
 }
 
 NOT_DATA: Final = "the DataLoader is not the bottleneck"
+IN_TIME: Final = "while torch's profiler records, batches come in time"
 
 SHOWN: Final = 3
 """Stages that the evidence names."""
@@ -84,7 +86,7 @@ def judge_run(signals: Signals) -> Verdict:
     if verdict.bound == "host" and signals.mode != "replay":
         verdict = replace(verdict, sentence=verdict.sentence + step_sentence(signals))
     sentence = _with_apart(signals, f"{verdict.sentence}{_rhythm(signals)}{lock_sentence(signals)}")
-    evidence = (*verdict.evidence, *(signals.ranks.evidence if signals.ranks else ()))
+    evidence = (*unrecorded_evidence(signals), *verdict.evidence, *(signals.ranks.evidence if signals.ranks else ()))
     return replace(verdict, sentence=sentence, evidence=tuple(_marked(sentence, evidence)))
 
 
@@ -259,9 +261,12 @@ def _rest(signals: Signals) -> str:
 
 def _acquitted(signals: Signals) -> str:
     """Of the loop: what is told apart before is time that the DataLoader takes as well. Workers that have the CPUs
-    which the step waits for are not acquitted.
+    which the step waits for are not acquitted, nor a loader that is waited for once nothing is recorded.
     """
-    return not_data(signals, f"there, {NOT_DATA}" if signals.apart else f"{NOT_DATA}{_nearly(signals)}")
+    if signals.unrecorded_wait or signals.apart:
+        acquitted = IN_TIME if signals.unrecorded_wait else NOT_DATA
+        return not_data(signals, f"there, {acquitted}" if signals.apart else acquitted)
+    return not_data(signals, f"{NOT_DATA}{_nearly(signals)}")
 
 
 def _nearly(signals: Signals) -> str:

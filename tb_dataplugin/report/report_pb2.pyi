@@ -2127,7 +2127,7 @@ class Batch(_message.Message):
     wait_us: _builtins.float
     """the whole wait that received it; consumed_us lies inside"""
     in_queue_us: _builtins.float
-    """finished and not yet asked for: until that wait began; 0 when it was waited for"""
+    """finished and not yet asked for: until that wait began; 0 when that began sooner"""
     head_of_line_us: _builtins.float
     """part of in_queue_us in which the training thread waited for an earlier batch"""
     build_us: _builtins.float
@@ -3640,7 +3640,9 @@ class Quantity(_message.Message):
     before_us: _builtins.float
     """what `change` is of, per unit; of a stage per call in a typical batch, by calls.measure"""
     after_us: _builtins.float
-    """(the mean self time per call where it has no change). Absent when not known or not there"""
+    """(the mean self time per call where it has no change), or per sample of it where
+    interval_text says so. Absent when not known or not there
+    """
     change: _builtins.float
     """after_us / before_us - 1"""
     low: _builtins.float

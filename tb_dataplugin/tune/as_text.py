@@ -12,7 +12,7 @@ from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.remainder import undecided
 from tb_dataplugin.tune.script import Script
-from tb_dataplugin.tune.search import Outcome, Row, step_of
+from tb_dataplugin.tune.search import NOTHING_LEFT, Outcome, Row, step_of
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import IN_ORDER, PIN, THREADS, Changes
 from tb_dataplugin.tune.tuning import Tuned
@@ -97,7 +97,7 @@ def _beside(row: Row) -> str:
 
 def _after(outcome: Outcome) -> str:
     if not any(row.ratio is not None for row in outcome.rows):
-        return "Nothing is known of other settings."
+        return _untried(outcome)
     if not outcome.best:
         open_still = undecided(outcome)
         if open_still:
@@ -116,6 +116,16 @@ def _after(outcome: Outcome) -> str:
     ends = interval(total.low - 1, total.high - 1)
     sure = "" if total.is_faster else " Side by side, the difference is within the noise: do not count on it."
     return f"{text} Step time beside the unchanged loop: {change(total.value - 1)} (95% interval {ends}).{sure}"
+
+
+def _untried(outcome: Outcome) -> str:
+    crowded = outcome.crowded_out
+    if crowded:
+        why = f"other programs used the CPUs that {shown(crowded.text)} would need"
+        return f"Nothing is known of other settings: {why}."
+    if outcome.rows or outcome.stopped != NOTHING_LEFT:
+        return "Nothing is known of other settings."
+    return "No other setting was tried: none is predicted to gain as much as such windows show."
 
 
 def _advice(tuned: Tuned) -> Iterator[str]:

@@ -32,7 +32,7 @@ class WhatIf:
         made, before = self.prediction(changes), self.prediction(beside).step_us.value
         after = made.step_us
         least = 1.0 if made.crowded else 0.0  # a gain that other programs would pay for is none
-        return Forecast(max(least, after.value / before), after.low / before, after.high / before)
+        return Forecast(max(least, after.value / before), after.low / before, after.high / before, made.crowded)
 
     def prediction(self, changes: Changes) -> Prediction:
         """Of the loop with these settings; those that it does not know are left out."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tb_dataplugin.tune.pairs import LOOKS, Ratio, reach_of
+from tb_dataplugin.tune.pairs import LOOKS, SAME, Ratio, reach_of
 from tb_dataplugin.tune.running import Facts, Forecast, Model
 from tb_dataplugin.tune.setting import (
     CONTEXT,
@@ -70,19 +70,37 @@ def next_proposal(
         names: settings that may be changed; none: all.
         pairs: of windows, at most.
     """
-    earlier, allowed = tuple(tried), frozenset(names)
-    seen = {one.changes for one in earlier} | {best}
-    proposals = [
-        Proposal(changes, None if model is None else model.forecast(changes, best))
-        for name, changes in (*_neighbours(facts, best, epochs_end), *_by_request(facts, best, allowed))
-        if changes not in seen and (not allowed or name in allowed) and not _is_ruled_out(name, changes, facts, earlier)
-    ]
+    earlier = tuple(tried)
+    proposals = _left(facts, best, earlier, model, epochs_end, frozenset(names))
     if model is None:
         return proposals[0] if proposals else None
     worth_it = [one for one in proposals if one.forecast is not None and _is_likely(one, facts, best, earlier, pairs)]
     if worth_it:
         return min(worth_it, key=lambda one: _rank(one, facts))
     return next((one for one in proposals if one.forecast is None), None)
+
+
+def crowded_out(
+    facts: Facts, best: Changes, tried: Iterable[Tried], model: Model | None, epochs_end: bool, names: Iterable[str]
+) -> Changes | None:
+    """Of the changes that would gain only what other programs lose, the one that would gain most; None for none."""
+    left = _left(facts, best, tuple(tried), model, epochs_end, frozenset(names))
+    known = [(one.forecast.low, one.changes) for one in left if one.forecast is not None and one.forecast.crowded]
+    faster = [(round(low, 1), changes) for low, changes in known if low < 1 - SAME]
+    most = min(faster, key=lambda one: (one[0], number_of(in_effect(one[1], facts.made), WORKERS)), default=None)
+    return None if most is None else most[1]
+
+
+def _left(
+    facts: Facts, best: Changes, tried: tuple[Tried, ...], model: Model | None, epochs_end: bool, names: frozenset[str]
+) -> list[Proposal]:
+    """Every change of the best that is left to try. Arguments as of `next_proposal`."""
+    seen = {one.changes for one in tried} | {best}
+    return [
+        Proposal(changes, None if model is None else model.forecast(changes, best))
+        for name, changes in (*_neighbours(facts, best, epochs_end), *_by_request(facts, best, names))
+        if changes not in seen and (not names or name in names) and not _is_ruled_out(name, changes, facts, tried)
+    ]
 
 
 def _is_likely(proposal: Proposal, facts: Facts, best: Changes, tried: tuple[Tried, ...], pairs: int) -> bool:

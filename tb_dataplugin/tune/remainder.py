@@ -19,7 +19,7 @@ MUCH: Final = 0.8
 class Remainder:
     """`wait_s`: data wait per step with the best settings. stage, where: "" where that is not known.
 
-    undecided: settings that may be much faster still, for all that was measured; "" for none.
+    undecided: settings that may be much faster still, for all that is known; "" for none.
     """
 
     wait_s: float
@@ -59,14 +59,18 @@ def remainder_of(outcome: Outcome, model: WhatIf | None, capture: Capture | None
 
 
 def undecided(outcome: Outcome) -> str:
-    """The setting that may be fastest of those beside the best that the noise left open; "" for none."""
+    """The setting that may be fastest of those beside the best that the noise, or other programs, left open; "" for
+    none.
+    """
     open_rows = [
         row
         for row in outcome.rows
         if row.ratio is not None and not row.kept and row.beside == outcome.best and row.ratio.low < MUCH
     ]
     best = min(open_rows, key=lambda row: row.ratio.low if row.ratio is not None else 1.0, default=None)
-    return "" if best is None else best.changes.text
+    if best is None:
+        return outcome.crowded_out.text if outcome.crowded_out else ""
+    return best.changes.text
 
 
 def _where(capture: Capture, stage: str) -> str:

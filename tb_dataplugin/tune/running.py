@@ -75,11 +75,14 @@ class Runner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Step time with a change over that without, as predicted, and the ends of its 90% interval."""
+    """Step time with a change over that without, as predicted, and the ends of its 90% interval. `crowded`: other
+    programs would pay for a gain, so that none is predicted.
+    """
 
     value: float
     low: float
     high: float
+    crowded: bool = False
 
 
 class Model(Protocol):

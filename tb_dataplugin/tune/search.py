@@ -10,13 +10,16 @@ from typing import Final
 from tb_dataplugin.tune.alternating import Beside, measure_beside
 from tb_dataplugin.tune.guarding import Free, free_now, refusal
 from tb_dataplugin.tune.pairs import Ratio
-from tb_dataplugin.tune.proposing import Proposal, Tried, next_proposal
+from tb_dataplugin.tune.proposing import Proposal, Tried, crowded_out, next_proposal
 from tb_dataplugin.tune.running import CannotRun, Facts, Forecast, Limits, Loop, Model, Runner, Window
 from tb_dataplugin.tune.setting import WORKERS, Changes, in_effect, number_of
 from tb_dataplugin.units import change, duration, interval, plural
 
 FREE_OF_WAIT: Final = 0.02
 """Share of data wait below which no loader can bring more."""
+
+NOTHING_LEFT: Final = "no further setting is promising"
+CROWDED: Final = f"{NOTHING_LEFT} while other programs use the CPUs; measure again when the machine is quieter"
 
 IN_VAIN: Final = 3
 """Changes in a row that brought nothing, after which the search ends."""
@@ -50,6 +53,8 @@ class Outcome:
     windows: list[Window] = field(default_factory=list)
     """Of the best."""
     total: Ratio | None = None
+    crowded_out: Changes | None = None
+    """Was not tried, as it would have gained only what other programs lose."""
     stopped: str = ""
     interrupted: bool = False
 
@@ -111,11 +116,11 @@ class Search:
             reason = self._reason_to_stop(tried)
             if reason:
                 return reason
-            proposal = next_proposal(
-                facts, outcome.best, tried, self._model, self._epochs_end, limits.tried, limits.pairs
-            )
+            asked = (facts, outcome.best, tried, self._model, self._epochs_end, limits.tried)
+            proposal = next_proposal(*asked, limits.pairs)
             if proposal is None:
-                return "no further setting is promising"
+                outcome.crowded_out = crowded_out(*asked)
+                return CROWDED if outcome.crowded_out else NOTHING_LEFT
             row = self._try(proposal)
             outcome.rows.append(row)
             tried.append(Tried(row.changes, row.beside, row.ratio, row.kept))

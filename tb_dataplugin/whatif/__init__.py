@@ -11,12 +11,14 @@ from tb_dataplugin.whatif.prediction import (
     soonest_us,
     threads_wait,
 )
+from tb_dataplugin.whatif.unrecorded import Unrecorded, without_profiler
 from tb_dataplugin.whatif.usual import telling_changes, usual_changes
 
 __all__ = [
     "Change",
     "Prediction",
     "Range",
+    "Unrecorded",
     "fit_loop",
     "least_us",
     "parse_changes",
@@ -27,4 +29,5 @@ __all__ = [
     "telling_changes",
     "threads_wait",
     "usual_changes",
+    "without_profiler",
 ]

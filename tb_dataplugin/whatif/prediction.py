@@ -21,9 +21,6 @@ from tb_dataplugin.whatif.other_workers import with_other_workers
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import HALFWAY, assumptions, check_known, has_two_ends, with_cost
 
-LEAST_BATCHES: Final = 120
-"""Simulated batches; twice those on the way come on top."""
-
 RESAMPLES: Final = 24
 """Enough for the ends of a 90% interval."""
 
@@ -261,13 +258,12 @@ def _model_error(change: Change, loop: Loop) -> float:
 
 
 def _orders(loop: Loop, new: Loop, random: np.random.Generator, resampled: bool) -> Orders:
-    """Recorded batches and steps as they came, over and over; or in blocks of a round of workers, drawn at random."""
-    queued = max(one.settings.workers * one.settings.prefetch for one in (loop, new))
-    count = LEAST_BATCHES + 3 * queued
+    """Recorded batches and steps as they came; or in blocks of a round of workers, drawn at random."""
+    recorded = Orders.as_recorded(loop, new)
     if not resampled:
-        return Orders(np.arange(count), np.arange(count))
+        return recorded
     block = max(2, loop.settings.workers)
-    return Orders(*(_blocks(random, len(rows), count, block) for rows in (loop.build, loop.own_ns)))
+    return Orders(*(_blocks(random, len(rows), len(recorded), block) for rows in (loop.build, loop.own_ns)))
 
 
 def _blocks(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,22 @@ def test_files_read_by_libraries_below_python_are_named(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in uses]
     found = files_of_samples(tmp_path / "run", Files(paths, lambda path: uses[Path(path).name](path)))
     assert found == {number: [path] for number, path in enumerate(paths)}
+
+
+def test_arrays_of_an_npz_file_are_no_files_and_members_of_other_archives_are_named(tmp_path: Path) -> None:
+    def use(path: Any) -> None:
+        if path.suffix == ".npz":
+            with np.load(path) as arrays:
+                arrays["points"].sum()
+        else:
+            with zipfile.ZipFile(path) as archive:
+                archive.read("17.txt")
+
+    np.savez_compressed(tmp_path / "a.npz", points=np.zeros(9), labels=np.zeros(9))
+    with zipfile.ZipFile(tmp_path / "all.zip", "w") as archive:
+        archive.writestr("17.txt", "x")
+    found = files_of_samples(tmp_path / "run", Files([tmp_path / "a.npz", tmp_path / "all.zip"], use))
+    assert found == {0: [str(tmp_path / "a.npz")], 1: [str(tmp_path / "all.zip"), "17.txt"]}
 
 
 def test_what_was_opened_outside_of_a_sample_or_for_writing_is_nobodys_file(tmp_path: Path) -> None:

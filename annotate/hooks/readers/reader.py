@@ -53,6 +53,8 @@ class Hook(NamedTuple):
     """None: each call is a span."""
     steps: bool = False
     """It returns an iterator: each ``next()`` of that is a span, and the call is none."""
+    of_part: When | None = None
+    """Takes the arguments too, and says whether what they name is a mere part of a file that was named before."""
 
     @property
     def owner(self) -> ModuleType | type | None:

@@ -66,11 +66,12 @@ class TimedFunction(TimedGlobal):
 
 def timed(function: Method, hook: Hook, name: str) -> Method:
     """What stands for a library's method on its class."""
-    kind, when, path_at = hook.kind, hook.when, hook.path_at
+    kind, when, path_at, of_part = hook.kind, hook.when, hook.path_at, hook.of_part
 
     @wraps(function)
     def timed(*args: Any, **kwargs: Any) -> Any:
-        if path_at is not None and (switch.RECORDING or switch.unrecorded is not None):
+        is_asked = switch.RECORDING or switch.unrecorded is not None
+        if is_asked and path_at is not None and (of_part is None or not is_worth(of_part, args, kwargs)):
             saw(given_path(path_at, args, kwargs))
         if not switch.RECORDING or (when is not None and not is_worth(when, args, kwargs)):
             try:

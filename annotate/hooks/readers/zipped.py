@@ -17,14 +17,20 @@ def _of_much_of_it(*args: Any, **kwargs: Any) -> bool:
     return switch.thread.open.reading != "decode" and reads_some(*args, **kwargs)
 
 
-_ZIP: Final = {"ZipFile.__init__": "zipfile.ZipFile", "ZipFile.read": "zipfile.read", "ZipFile.open": "zipfile.open"}
+def _of_an_npz(archive: Any, *args: Any, **kwargs: Any) -> bool:
+    """Its members are arrays of one file; those of other archives may be what a sample is known by."""
+    return str(archive.filename).endswith(".npz")
+
+
+_ZIP: Final = {"ZipFile.read": "zipfile.read", "ZipFile.open": "zipfile.open"}
 _TAR: Final = {"open": "tarfile.open", "TarFile.next": "tarfile.next", "TarFile.extractfile": "tarfile.extractfile"}
 
 READERS: Final = (
     Reader(
         "zipfile",
         (
-            *hooks_on("zipfile", "read", _ZIP, when=_of_a_member),
+            Hook("zipfile", "ZipFile.__init__", "read", "zipfile.ZipFile", _of_a_member),
+            *(hook._replace(of_part=_of_an_npz) for hook in hooks_on("zipfile", "read", _ZIP, when=_of_a_member)),
             Hook("zipfile", "ZipExtFile.read", "read", "zipfile.read", _of_much_of_it),
         ),
     ),

@@ -852,7 +852,7 @@ export interface Batch {
   wait_us?:
     | number
     | undefined;
-  /** finished and not yet asked for: until that wait began; 0 when it was waited for */
+  /** finished and not yet asked for: until that wait began; 0 when that began sooner */
   in_queue_us?:
     | number
     | undefined;
@@ -1406,7 +1406,10 @@ export interface Quantity {
   before_us?:
     | number
     | undefined;
-  /** (the mean self time per call where it has no change). Absent when not known or not there */
+  /**
+   * (the mean self time per call where it has no change), or per sample of it where
+   * interval_text says so. Absent when not known or not there
+   */
   after_us?:
     | number
     | undefined;

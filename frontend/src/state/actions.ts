@@ -143,6 +143,14 @@ export function chooseSide(side: "before" | "after", key: string): void {
   });
 }
 
+/** Both at once: one comparison, and one step back from it. */
+export function chooseSides(first: string, second: string): void {
+  batch(() => {
+    chooseSide("before", first);
+    chooseSide("after", second);
+  });
+}
+
 /** Back to the sides that suggest themselves. */
 export function forgetSides(): void {
   batch(() => {

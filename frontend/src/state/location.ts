@@ -33,11 +33,12 @@ function same(a: Place, b: Place): boolean {
   return ownHash(fieldsOfPlace(a)) === ownHash(fieldsOfPlace(b));
 }
 
-/** Another view, capture, stage, prediction or other steps are somewhere else, where Back leads back from. */
-function isElsewhere(before: Place, after: Place): boolean {
-  if (before.capture === null || before.capture === goneId.peek()) return false;
-  if (before.view !== after.view || before.capture !== after.capture) return true;
-  return before.stage !== after.stage || before.steps !== after.steps || before.whatIf !== after.whatIf;
+/** Another view, capture, stage, comparison, prediction or other steps are somewhere else, where Back leads back from. */
+function isElsewhere(from: Place, to: Place): boolean {
+  if (from.capture === null || from.capture === goneId.peek()) return false;
+  if (from.view !== to.view || from.capture !== to.capture) return true;
+  const isOtherComparison = to.view === "compare" && (from.before !== to.before || from.after !== to.after);
+  return isOtherComparison || from.stage !== to.stage || from.steps !== to.steps || from.whatIf !== to.whatIf;
 }
 
 export class PlaceKeeper {

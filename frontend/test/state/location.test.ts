@@ -1,6 +1,6 @@
 import { batch } from "@preact/signals";
 import { beforeEach, expect, it, vi } from "vitest";
-import { refreshRuns, selectCapture, selectView, showStage } from "../../src/state/actions";
+import { chooseSides, refreshRuns, selectCapture, selectView, showStage } from "../../src/state/actions";
 import { type Address, fieldsOfHostHash, fieldsOfOwnHash, hostHash, isOurTab, ownHash } from "../../src/state/address";
 import {
   captureId,
@@ -17,6 +17,8 @@ import {
   runs,
   selectedGapUs,
   shownStage,
+  sideAfter,
+  sideBefore,
   spanSearch,
   suggestion,
   unknownView,
@@ -340,6 +342,20 @@ it("makes an entry for a prediction, so that Back leads to the capture without i
   expect(entries).toEqual([at, { ...at, what_if: "workers=4" }, { ...at, what_if: "usual;workers=4" }]);
   removeWhatIf("workers=4");
   expect(entries.at(-1)).toEqual({ ...at, what_if: "usual" });
+  stop();
+});
+
+it("makes an entry for another comparison, so that Back leads to the one before", () => {
+  const { entries, keeper } = browser({ view: "compare", capture: "b" });
+  const stop = keeper.start();
+  chooseSides("run/x", "run/y");
+  chooseSides("run/y", "run/x");
+  const at = { view: "compare", capture: "b" };
+  expect(entries).toEqual([at, { ...at, before: "run/x", after: "run/y" }, { ...at, before: "run/y", after: "run/x" }]);
+  entries.pop();
+  entries.pop();
+  keeper.onNavigation();
+  expect([captureId.value, sideBefore.value, sideAfter.value]).toEqual(["b", null, null]);
   stop();
 });
 

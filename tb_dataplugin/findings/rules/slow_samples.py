@@ -1,4 +1,8 @@
-"""A few samples take many times the time of the others, and batches wait for them."""
+"""A few samples take many times the time of the others, and batches wait for them.
+
+Samples of a slow kind are none of these, where it is a considerable part of all, or comes at even distances: one call
+then does the work of several, and nothing is wrong with the sample that it is for.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.call_kinds import SLOW
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.throughput import BUILDING
@@ -20,7 +25,7 @@ from tb_dataplugin.findings.sample_signals import SlowSampleSignal
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
-from tb_dataplugin.findings.thresholds import ALL_CACHED, NO_CPU, SLOW_SAMPLE, SLOW_SAMPLES_TOGETHER
+from tb_dataplugin.findings.thresholds import ALL_CACHED, NO_CPU, SLOW_SAMPLES_TOGETHER
 from tb_dataplugin.units import count, duration, percent
 
 SHOWN: Final = 5
@@ -48,10 +53,14 @@ def check(signals: Signals) -> Finding | Abstention | None:
     calls, wait_cost = _samples(signals), signals.wait_cost_us
     if calls is None or not wait_cost or signals.mode != "train":
         return None
-    slow = _slow(signals, calls.p50_us)
+    slow = _slow(signals)
     excess = sum(sample.duration_us - calls.p50_us for sample in slow)
     cost = min(wait_cost, excess, _built_cost(signals, wait_cost), _held_up(slow, wait_cost))
     if not slow or cost < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
+        return None
+    waited = sum(min(sample.waited_us or 0.0, sample.duration_us - calls.p50_us) for sample in slow)
+    has_waited, loading = waited >= MOSTLY * excess, _loading(signals, slow)
+    if signals.sample_habit.are_even and not loading and not (has_waited and calls.has_index):
         return None
     if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
         return Abstention("DataLoader workers often waited for a CPU, so a slow sample may only have waited for one.")
@@ -59,13 +68,12 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return Abstention("Other programs used the CPUs, so a slow sample may only have waited for one.")
     gain = signals.per_step(cost)
     text = f"median {duration(calls.p50_us)}; together they take {duration(excess)} more than that"
-    waited = sum(min(sample.waited_us or 0.0, sample.duration_us - calls.p50_us) for sample in slow)
-    has_waited = waited >= MOSTLY * excess
+    is_of_any = has_waited and (calls.has_index or not loading)
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
         title=f"{_how_many(signals, slow)} of {count(calls.count)} samples {_take(slow, calls.p50_us)}"
         f"{', mostly waiting' if has_waited else ''}",
-        advice=f"{_of_waiting(signals, slow) if has_waited else _of_data(signals, slow)}{_order(signals)}",
+        advice=f"{_of_waiting(signals, slow) if is_of_any else loading or OF_DATA}{_order(signals)}",
         stage=slow[0].stage,
         evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN])),
         gain_us_per_step=gain,
@@ -74,26 +82,25 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
-def _slow(signals: Signals, typical_us: float) -> list[SlowSampleSignal]:
+def _slow(signals: Signals) -> list[SlowSampleSignal]:
     """The slowest, as many as have almost all that the outliers take more than others."""
+    common_us = signals.sample_habit.common_us
     outliers = [
         sample
         for sample in signals.slow_samples
-        if sample.duration_us >= SLOW_SAMPLE * typical_us
-        and sample.held_up_us != 0
-        and not _is_by_place(signals, sample)
+        if sample.duration_us >= SLOW * common_us and sample.held_up_us != 0 and not _is_by_place(signals, sample)
     ]
-    excess = np.cumsum([sample.duration_us - typical_us for sample in outliers])
+    excess = np.cumsum([sample.duration_us - common_us for sample in outliers])
     return outliers[: 1 + int(np.searchsorted(excess, ALMOST_ALL * excess[-1]))] if outliers else []
 
 
-def _of_data(signals: Signals, slow: list[SlowSampleSignal]) -> str:
-    """Where only the slow ones run the stage that makes them slow, later samples live on what it loads."""
+def _loading(signals: Signals, slow: list[SlowSampleSignal]) -> str:
+    """Where only the slow ones run the stage that makes them slow, later samples live on what it loads; else ""."""
     names = {sample.stage for sample in slow}
     calls = sum(row.count for row in signals.stages if row.stage.name in names and row.stage.kind != "sample")
     if len(names) == 1 and 0 < calls <= len(slow):
         return OF_LOADING.format(stage=slow[0].stage)
-    return OF_DATA
+    return ""
 
 
 def _is_by_place(signals: Signals, sample: SlowSampleSignal) -> bool:
@@ -108,7 +115,7 @@ def _how_many(signals: Signals, slow: list[SlowSampleSignal]) -> str:
 
 def _take(slow: list[SlowSampleSignal], typical_us: float) -> str:
     """The fastest of them says how many times as long as usual."""
-    times = max(round(SLOW_SAMPLE), math.floor(slow[-1].duration_us / typical_us)) if typical_us else round(SLOW_SAMPLE)
+    times = max(round(SLOW), math.floor(slow[-1].duration_us / typical_us)) if typical_us else round(SLOW)
     return f"takes {count(times)}x the median" if len(slow) == 1 else f"take {count(times)}x the median or more"
 
 

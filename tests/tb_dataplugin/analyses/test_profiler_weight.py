@@ -14,8 +14,10 @@ from tests.trace_builder import TraceBuilder
 STEPS, STEP, WAIT = 8, 1000, 400
 
 
-def built(operators: int, operator_us: float | None = 2.0, num_workers: int = 2, mode: str = "train") -> TraceBuilder:
-    """Steps of 1 ms, 0.4 ms of it data wait; so many operators in the rest, and ten in each wait."""
+def built(operators: int, operator_us: float | None = 1.0, num_workers: int = 2, mode: str = "train") -> TraceBuilder:
+    """Steps of 1 ms, 0.4 ms of it data wait; so many operators in the rest, and ten in each wait. `operator_us`: of the
+    one that was probed.
+    """
     overhead = {} if operator_us is None else {"operator_us": operator_us}
     settings = {"name": "DataLoader", "num_workers": num_workers}
     builder = TraceBuilder().annotated(mode, loaders=[settings], overhead=overhead)
@@ -85,7 +87,7 @@ def test_an_unknown_cost_and_a_replay_have_no_such_words(odd: dict[str, Any]) ->
     assert not doubts(found) and not notes(found)
 
 
-def timed(before_us: list[float], operator_us: float | None = 2.0) -> Capture:
+def timed(before_us: list[float], operator_us: float | None = 1.0) -> Capture:
     """Of 0.6 ms outside the data wait in the window 150 operators of 2 us would make 0.3 ms."""
     builder = built(150, operator_us)
     builder.top_level[METADATA_KEY]["overhead"]["own_us_before"] = before_us

@@ -148,3 +148,14 @@ def test_a_capture_without_those_steps_hides_no_other(tmp_path: Path, capsys: py
     captured = capsys.readouterr()
     assert [capture["name"] for capture in json.loads(captured.out)["captures"]] == ["long"]
     assert captured.err.count("\n") == 1 and "short" in captured.err and "it has steps 1..2" in captured.err
+
+
+def test_a_pattern_that_names_what_run_left_beside_a_trace_names_the_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [training_run().write(tmp_path / f"{name}.pt.trace.json.gz") for name in ("vm_1", "vm_2")]
+    (tmp_path / "vm_1.epochs.json").write_text("{}")
+    assert main(["report", *sorted(map(str, tmp_path.iterdir())), "--format", "json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["captures"]) == len(paths)
+    assert main(["compare", *sorted(map(str, tmp_path.iterdir()))]) == 0
+    assert "before 1 run" in capsys.readouterr().out

@@ -259,10 +259,20 @@ def test_a_line_that_is_gone_makes_a_change_likely_and_one_that_waiting_may_have
     total = replace(quantity("time", "too_short", "time"), before_us=891.0, after_us=504.0)
     gone, moved = OwnLine("`int(token)`", 242.0, 0.0, False), OwnLine("`loss.backward()`", 300.0, 200.0, False)
     said = judge(of_step((0.5, 0.5), total, lines=(moved, gone))).sentence
-    assert said.startswith("Likely faster, not certain: ") and "`int(token)` takes 242 µs less" in said
+    assert said.startswith("Likely faster, not certain: ") and "`int(token)` takes 242 µs less per step in the" in said
     doubtful = judge(of_step((0.5, 0.5), total, lines=(moved,)))
     assert doubtful.sentence.startswith("Not certain: ")
     assert not [fact for fact in doubtful.evidence if fact.kind == "own_line"], "it stands below as if it were certain"
+
+
+def test_a_line_that_took_longer_by_less_than_its_thread_waited_for_a_cpu_is_not_named() -> None:
+    total = replace(quantity("time", "too_short", "time"), before_us=34.0, after_us=49.6)
+    line = OwnLine("`loss.backward()`", 4.15, 10.2, False)
+    for waited, is_named in ((9.14, False), (2.0, True)):
+        part = Quantity("part", "rest:no_cpu", "waiting for a CPU", 0.62, waited, None, None, WIDE, "too_short")
+        found = judge(of_step((0.1, 0.2), total, parts=(part,), lines=(line,)))
+        assert ("backward" in found.sentence) == is_named
+        assert any(fact.kind == "own_line" for fact in found.evidence) == is_named
 
 
 def test_little_data_wait_that_is_gone_by_chance_stands_below_what_has_much() -> None:

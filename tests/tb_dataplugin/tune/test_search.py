@@ -6,7 +6,7 @@ import pytest
 
 from tb_dataplugin.tune.guarding import Free
 from tb_dataplugin.tune.running import CannotRun, Facts, Forecast, Limits
-from tb_dataplugin.tune.search import Search
+from tb_dataplugin.tune.search import Outcome, Search
 from tb_dataplugin.tune.setting import Changes
 from tests.tb_dataplugin.tune.made_up_loops import FACTS, MADE, PLENTY, MadeUpRunner, by_workers
 
@@ -90,6 +90,34 @@ def test_only_the_settings_asked_for_are_tried() -> None:
     facts = Facts(made={**MADE, "num_workers": 2, "prefetch_factor": 2}, cpus=4, takes=frozenset({"in_order"}))
     outcome = MadeUpRunner(lambda settings: 0.01).search(Limits(tried=("prefetch_factor",)), facts=facts)
     assert {name for row in outcome.rows for name, _ in row.changes} == {"prefetch_factor"}
+
+
+class FlatModel:
+    """Predicts half the step time for more DataLoader workers, and nothing for all else."""
+
+    def __init__(self, crowded: bool, low: float = 0.5) -> None:
+        self.crowded, self.low = crowded, low
+
+    def forecast(self, changes: Changes, beside: Changes) -> Forecast:
+        is_more = int(changes.get("num_workers") or 0) > 0
+        return Forecast(1.0, self.low if is_more else 1.0, 1.5, self.crowded and is_more)
+
+
+def searched(model: FlatModel) -> Outcome:
+    runner = MadeUpRunner(by_workers)
+    return Search(
+        runner, FACTS, model, Limits(), lambda line: None, clock=lambda: runner.now, free=lambda: PLENTY
+    ).run()
+
+
+def test_what_only_other_programs_would_pay_for_is_not_tried_and_said() -> None:
+    outcome = searched(FlatModel(crowded=True))
+    assert not outcome.rows
+    assert outcome.crowded_out is not None and outcome.crowded_out.as_dict() == {"num_workers": 1}
+    assert outcome.stopped.endswith("while other programs use the CPUs; measure again when the machine is quieter")
+    for model in (FlatModel(crowded=False), FlatModel(crowded=True, low=0.99)):
+        quiet = searched(model)
+        assert quiet.crowded_out is None and quiet.stopped == "no further setting is promising"
 
 
 class OracleModel:

@@ -12,7 +12,9 @@ from tb_dataplugin.tune.as_json import as_json
 from tb_dataplugin.tune.as_text import as_text
 from tb_dataplugin.tune.remainder import Remainder, remainder_of
 from tb_dataplugin.tune.running import Limits
+from tb_dataplugin.tune.search import CROWDED, NOTHING_LEFT
 from tb_dataplugin.tune.server import Program
+from tb_dataplugin.tune.setting import Changes
 from tb_dataplugin.tune.tuning import Tuned
 from tests.tb_dataplugin.tune.made_up_loops import MadeUpRunner, by_workers
 
@@ -82,6 +84,26 @@ def test_a_search_that_was_broken_off_at_once_claims_nothing() -> None:
     text = as_text(Tuned(Program("a:b"), outcome, "", rest, ()), PLAIN)
     assert "Nothing is known of other settings" in text
     assert "code" not in text
+
+
+def untried(stopped: str, crowded_out: Changes | None = None) -> str:
+    outcome = MadeUpRunner(by_workers).search(Limits(minutes=0.0))
+    outcome.rows, outcome.best, outcome.stopped, outcome.crowded_out = [], Changes(), stopped, crowded_out
+    tuned = Tuned(Program("a:b"), outcome, "", remainder_of(outcome, OneStage(), None), ())  # type: ignore[arg-type]
+    return " ".join(as_text(tuned, PLAIN).split())
+
+
+def test_settings_that_a_busy_machine_kept_from_being_tried_may_still_help() -> None:
+    text = untried(CROWDED, Changes.of({"num_workers": 2}))
+    assert "Nothing is known of other settings: other programs used the CPUs that num_workers=2 would need." in text
+    assert "measure again when the machine is quieter" in text
+    assert "num_workers=2 may still reduce it; in code, transform::Blur would bring most" in text
+
+
+def test_where_nothing_is_promising_that_is_what_is_known() -> None:
+    text = untried(NOTHING_LEFT)
+    assert "none is predicted to gain as much as such windows show" in text and "Nothing is known" not in text
+    assert "Nothing is known of other settings." in untried("0 min are over (--minutes)")
 
 
 class Prediction:

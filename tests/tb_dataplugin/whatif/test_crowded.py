@@ -116,7 +116,8 @@ def test_tune_is_promised_nothing_that_other_programs_would_lose() -> None:
     made = {"num_workers": 2, "prefetch_factor": 2}
     more = with_change(Changes(), "num_workers", 12, made)
     crowded, alone = (WhatIf(loop(other_cpus=busy), made).forecast(more, Changes()) for busy in (2.0, 0.02))
-    assert crowded is not None and crowded.value >= 1.0 > crowded.low
+    assert crowded is not None and crowded.value >= 1.0 > crowded.low and crowded.crowded
+    assert alone is not None and not alone.crowded
     assert alone is not None and alone.value == pytest.approx(1.0, abs=0.1)
 
 

@@ -8,7 +8,7 @@ import pytest
 from annotate.trace_format import Stage
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.errors import BadRequest
-from tb_dataplugin.whatif import Change, parse_changes, predict, usual_changes
+from tb_dataplugin.whatif import Change, parse_changes, predict, usual_changes, without_profiler
 from tb_dataplugin.whatif.change import changed
 from tb_dataplugin.whatif.fitting import told_apart
 from tb_dataplugin.whatif.loop import Loop, Settings, Timed
@@ -283,3 +283,17 @@ def test_a_batch_of_another_collate_function_is_copied_as_it_is_sent() -> None:
     made = loop(0, build=Timed(((SAMPLE, BLUR),), np.array([[20e6]])), batch_bytes=10e6)
     new, _ = with_other_workers(changed(made, Change(workers=2)), made)
     assert (new.build.ns.tolist(), new.way_ns.tolist()) == ([[20e6]], [pytest.approx(FILL_NS * 10e6)])
+
+
+@pytest.mark.parametrize(("own_ms", "step_ms", "wait_ms"), [(20, 30, 20), (40, 30, 10), (80, 40, 0)])
+def test_without_the_profiler_what_workers_build_meanwhile_is_waited_for(
+    own_ms: float, step_ms: float, wait_ms: float
+) -> None:
+    """Building takes 30 ms, and half of the rest of a step is the profiler's."""
+    recorded = loop(
+        1, own_ms=own_ms, measured_step_ns=max(30, own_ms) * 1e6, measured_wait_ns=max(0, 30 - own_ms) * 1e6
+    )
+    found = without_profiler(recorded, longer=2.0)
+    assert found.step_ns / 1e6 == pytest.approx(step_ms, rel=0.02)
+    assert found.wait_ns / 1e6 == pytest.approx(wait_ms, abs=0.5)
+    assert found.more_wait_ns == pytest.approx(found.wait_ns - recorded.measured_wait_ns)

@@ -1,9 +1,10 @@
+import { batch } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { Comparison, Quantity } from "../../contract/report";
 import { source } from "../../data/source";
 import { formatCount, plural } from "../../model/format";
 import { aloneText, type Side } from "../../model/sides";
-import { chooseSide, forgetSides } from "../../state/actions";
+import { chooseSide, chooseSides, forgetSides } from "../../state/actions";
 import {
   comparesAnyway,
   comparison,
@@ -64,8 +65,10 @@ function Sides() {
 function Chooser() {
   const swap = (): void => {
     const [first, second] = [before.value?.key ?? null, after.value?.key ?? null];
-    sideBefore.value = second;
-    sideAfter.value = first;
+    batch(() => {
+      sideBefore.value = second;
+      sideAfter.value = first;
+    });
   };
   return (
     <div class="actions compare-sides">
@@ -94,14 +97,7 @@ function BothRuns() {
   if (runs === null) return null;
   const [first, second] = runs;
   return (
-    <button
-      type="button"
-      class="link"
-      data-testid="both-runs"
-      onClick={() => {
-        chooseSide("before", first.key);
-        chooseSide("after", second.key);
-      }}>
+    <button type="button" class="link" data-testid="both-runs" onClick={() => chooseSides(first.key, second.key)}>
       Compare {first.label} with {second.label}
     </button>
   );

@@ -30,7 +30,8 @@ const TIMES: readonly Column[] = [
   {
     column: "in_queue_us",
     label: "Time in queue",
-    title: "Finished and not yet asked for; 0 when the training thread waited for it",
+    title:
+      "Finished and not yet asked for; 0 when it was asked for before it was finished. One that is on its way is waited for all the same",
     absent: NOT_RECEIVED,
   },
   {

@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+import pytest
+
 from annotate.trace_format import THREAD_STATES, Stage
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.line_rows import LineRow
@@ -145,6 +147,48 @@ def test_a_slow_sample_beside_a_filled_buffer_is_named_by_its_batch() -> None:
     assert said.title == "1 of 9 samples takes 28x the median"
     named = [line for line in evidence_of(said) if "in sample::" in line]
     assert named == ["in batch 5: 700 µs, 100% in sample::Clips"]
+
+
+def in_bursts(every: int, slow: float, cpu: float = 1.0, longest: int = -1) -> TraceBuilder:
+    """An iterable dataset of which one next() in `every` makes what the others hand out; that of sample `longest` takes
+    300 ms.
+    """
+    batch, samples = 8, 480
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": batch, "iterable": True}]).worker(0)
+    now = 0.0
+    for number in range(samples // batch):
+        begin, steps = now, []
+        for sample in range(number * batch, (number + 1) * batch):
+            took = 300_000.0 if sample == longest else slow if sample % every == every // 2 else 30.0
+            steps.append((now, took))
+            now += took
+        builder.step(begin, now - begin).wait(begin, now - begin - 1)
+        builder.batch(number, 0, begin - 1, begin, now, now - 1)
+        for start, took in steps:
+            args = {"batch": number, "index": -1, "epoch": 0, "cpu_us": took * cpu}
+            builder.add("user_annotation", "sample::Pieces", start, took, pid=100, tid=100, **args)
+    return builder
+
+
+@pytest.mark.parametrize("every", (4, 30))
+def test_samples_that_one_call_makes_at_once_are_no_slow_ones(every: int) -> None:
+    capture = capture_of(in_bursts(every, 20_000.0))
+    assert [sample.duration_us for sample in capture.slow_samples][:4] == [20_000] * 4
+    assert "slow_samples" not in [finding.rule for finding in capture.findings]
+    told = f"one call in {every} has 9{'9.6' if every == 4 else '5.8'}% of the time: it makes several samples at once"
+    assert told in evidence_of(next(one for one in capture.findings if one.stage == "sample::Pieces"))
+    assert capture.stage_summary.sentence.endswith(f". O{told[1:]}.")
+    assert capture.stage_details[0].sentence.endswith(f". O{told[1:]}.")
+
+
+def test_pages_that_are_fetched_for_the_samples_after_them_are_no_slow_ones() -> None:
+    capture = capture_of(in_bursts(30, 20_000.0, cpu=0.02))
+    assert "slow_samples" not in [finding.rule for finding in capture.findings]
+
+
+def test_a_sample_that_is_slow_beside_a_slow_kind_is_named() -> None:
+    said = finding_in(in_bursts(4, 2_000.0, longest=300), "slow_samples")
+    assert said.title == "1 of 480 samples takes 10,000x the median"
 
 
 def chunked(*longest: float, rest: int = 40) -> TraceBuilder:
