@@ -32,12 +32,13 @@ def blocks(random: np.random.Generator, count: int, period: int = 1) -> npt.NDAr
 
 
 def with_resamples(values: Floats, rows: npt.NDArray[np.intp]) -> Floats:
-    """The mean, then those of the resamples. Few values resampled vary too little; they are spread by what Student's t
-    has over the normal distribution, to first order.
+    """The mean, then those of the resamples, of times. Few values resampled vary too little; they are spread by what
+    Student's t has over the normal distribution, to first order: by their ratio to the mean, since no time is below 0.
     """
     mean, freedom = values.mean(), max(1, len(values) - 1)
     spread = np.sqrt(1 + 1 / freedom) * (1 + 1.21 / freedom)
-    return np.concatenate(([mean], mean + spread * (values[rows].mean(axis=1) - mean)))
+    ratios = values[rows].mean(axis=1) / mean if mean > 0 else np.ones(len(rows))
+    return np.concatenate(([mean], mean * ratios**spread))
 
 
 def interval(values: Floats) -> Estimate:

@@ -19,7 +19,8 @@ of. So are pauses for a collection of garbage.
 Where a thread feeds the loop through a queue of the user's, that queue counts as well (`fed_queue`), and a thread that
 makes batches itself is what a worker is.
 
-The interval is from resampling blocks of steps, and of each worker's batches (Kunsch's moving blocks, circular).
+The interval is from resampling blocks of steps, and of each worker's batches (Kunsch's moving blocks, circular). Workers
+finish in rounds, and the loop waits in rounds: what is estimated from the waits themselves takes some of them.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ SAME: Final = 0.01
 
 LEAST_STEPS: Final = 8
 """Fewer steps do not show by how much steps differ."""
+
+LEAST_ROUNDS: Final = 4
+"""Fewer rounds of workers do not show by how much rounds differ: the loop may wait for one batch of each only."""
 
 LEAST_BATCHES: Final = 4
 """The same of batches."""
@@ -117,24 +121,26 @@ def find_steady_state(
     state = _state(supply)
     duration = np.array([row.duration_ns for row in steps.rows], dtype=np.float64)
     theirs = _overlap(steps, apart.not_mine)
-    waited = np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64) - theirs
-    measured, whole = float(waited.mean()), float((duration - theirs).mean())
-    enough = len(duration) >= LEAST_STEPS and sum(map(len, supply.builds)) >= LEAST_BATCHES
+    waited = np.maximum(0, np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64) - theirs)
+    own = np.maximum(0, duration - theirs - waited)
+    measured, rest = float(waited.mean()), float(own.mean())
+    enough = len(own) >= LEAST_STEPS and sum(map(len, supply.builds)) >= LEAST_BATCHES
+    enough &= state in ("draining", "filling") or supply.received >= LEAST_ROUNDS * len(supply.builds)
     found: tuple[Estimate, Estimate] | None = None
     if enough and state == "epoch_start":
-        found = _between_starts(duration - theirs, waited, _overlap(steps, apart.starts), len(apart.epochs))
+        found = _between_starts(own, waited, _overlap(steps, apart.starts), len(apart.epochs))
     elif enough:
-        found = _estimate(state, duration, waited, theirs, supply)
+        found = _estimate(state, own, waited, theirs, supply)
     return SteadyState(
         state=state,
         measured_ns=measured,
-        measured_share=measured / whole if whole else 0.0,
+        measured_share=measured / (measured + rest) if measured + rest else 0.0,
         wait=found[0] if found else None,
         share=found[1] if found else None,
         capacity_per_s=_capacity([each.mean(keepdims=True) for each in supply.builds], supply.alive)[0] * 1e9
         if all(map(len, supply.builds))
         else None,
-        own_step_ns=whole - measured,
+        own_step_ns=rest,
         ready_first=supply.first,
         ready_last=supply.last,
         fed=fed is not None,
@@ -226,37 +232,39 @@ def _overlap(steps: StepTable, waits: Intervals) -> Floats:
     return waits.overlap(begin, begin + int64([row.duration_ns for row in steps.rows])).astype(np.float64)
 
 
-def _between_starts(duration: Floats, waited: Floats, starts: Floats, epochs: int) -> tuple[Estimate, Estimate] | None:
+def _between_starts(own: Floats, waited: Floats, starts: Floats, epochs: int) -> tuple[Estimate, Estimate] | None:
     """Data wait per step and its share, without the starts of epochs. Blocks are about an epoch long. None where the
     other steps are too few.
     """
     if (starts == 0).sum() < LEAST_STEPS:
         return None
-    own, waited = _thinned(duration - waited), _thinned(np.maximum(waited - starts, 0))
+    own, waited = _thinned(own), _thinned(np.maximum(waited - starts, 0))
     steps = blocks(np.random.default_rng(0), len(own), period=len(own) // max(1, epochs))
     wait, rest = with_resamples(waited, steps), with_resamples(own, steps)
-    wait = np.maximum(wait, 0)
-    return interval(wait), interval(wait / np.maximum(wait + rest, 1))
+    return interval(wait), interval(_share(wait, rest))
 
 
-def _estimate(
-    state: State, duration: Floats, waited: Floats, theirs: Floats, supply: _Supply
-) -> tuple[Estimate, Estimate]:
-    """Data wait per step and its share; first as found, then of resampled steps and batches. `theirs`: waits in which
-    the loop's loader is not asked, part of the duration.
+def _estimate(state: State, own: Floats, waited: Floats, theirs: Floats, supply: _Supply) -> tuple[Estimate, Estimate]:
+    """Data wait per step and its share; first as found, then of resampled steps and batches. `own`, `waited`, `theirs`:
+    per step, of the loop itself, of data wait, and of waits in which the loop's loader is not asked.
     """
-    random, per_step = np.random.default_rng(0), supply.received / len(duration)
-    duration, waited, theirs = _thinned(duration), _thinned(waited), _thinned(theirs)
+    random, per_step = np.random.default_rng(0), supply.received / len(own)
+    own, waited, theirs = _thinned(own), _thinned(waited), _thinned(theirs)
     builds = [_thinned(each) for each in supply.builds]
-    steps = blocks(random, len(duration), period=len(builds))
+    steps = blocks(random, len(own), period=len(builds))
     means = [with_resamples(each, blocks(random, len(each))) if len(each) else each for each in builds]
-    step, measured, others = (with_resamples(each, steps) for each in (duration, waited, theirs))
+    rest, measured, others = (with_resamples(each, steps) for each in (own, waited, theirs))
     wait = measured
     if state != "steady":
-        needed = per_step / _capacity(means, supply.alive) - (step - measured)
+        needed = per_step / _capacity(means, supply.alive) - rest - others
         wait = np.maximum(needed, measured) if state == "draining" else np.clip(needed, 0, measured)
-    whole = step - others - measured + wait
-    return interval(wait), interval(wait / np.maximum(whole, 1))
+    return interval(wait), interval(_share(wait, rest))
+
+
+def _share(wait: Floats, rest: Floats) -> Floats:
+    """Of the step: `rest` is the other part of it."""
+    part: Floats = wait / np.maximum(wait + rest, 1)
+    return part
 
 
 def _thinned(values: Floats) -> Floats:

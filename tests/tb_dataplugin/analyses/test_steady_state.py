@@ -122,6 +122,36 @@ def test_few_steps_have_no_estimate() -> None:
     assert not steady.HasField("share")
 
 
+def in_rounds(steps: int) -> TraceBuilder:
+    """Four workers that finish at once: the loop waits 350 ms for every fourth batch, and for no other."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 4, "batch_size": 1}], host={"cores": 16})
+    for worker in range(4):
+        builder.worker(worker, started=-1e9)
+    at = 0.0
+    for step in range(steps):
+        waits = 100.0 if step % 4 else 350_000.0
+        finished = at + waits - 50 if step % 4 == 0 else at - 20_000
+        builder.step(at, waits + 80_000).wait(at, waits, "wait::DataLoader")
+        spans = {"transform::Slow": (finished - 500_000, 499_000)}
+        builder.batch(NUMBER + step, step % 4, at - 900_000, finished - 500_000, finished, at + waits - 1, spans)
+        at += waits + 80_000
+    return builder
+
+
+def test_fewer_steps_than_some_rounds_of_the_workers_have_no_interval() -> None:
+    capture = analyse(in_rounds(9).trace()).capture
+    steady = capture.loader.steady_state
+    assert steady.state == "steady" and steady.sentence == "The window is steady."
+    assert not steady.HasField("share") and not steady.HasField("wait_low_us")
+
+
+@pytest.mark.parametrize("steps", (16, 18, 23))
+def test_no_end_of_an_interval_is_a_time_below_none_or_more_than_the_step(steps: int) -> None:
+    steady = analyse(in_rounds(steps).trace()).capture.loader.steady_state
+    assert 0 <= steady.wait_low_us <= steady.wait_us <= steady.wait_high_us
+    assert 0 <= steady.share_low <= steady.share <= steady.share_high <= 1
+
+
 def epochs(steps: int, first: int, wait: int, own: int = 10_000, length: int = 6) -> TraceBuilder:
     """Epochs of `length` batches: the first one is waited for longer than the others."""
     settings = {"name": "DataLoader", "num_workers": 2, "batch_size": 1}
