@@ -126,7 +126,8 @@ class StageRow:
     span of the sample that they are for (`samples_of`). `place` is the mean place of the
     calls among all calls right inside the enclosing stage, by their start: 0 is the first; None at the top.
     `gap_ns` is the median time from the end of the value's stage before it (`OF_VALUE`) in the enclosing stage, or from
-    the start of that, to its start: what code without such a stage has in between. `per_sample`: mean calls.
+    the start of that, to its start: what code without such a stage has in between. `per_sample`: mean calls in the
+    samples that have any, also of before the window, which cuts some.
     `has_index`: its calls are for samples of a known index.
     """
 
@@ -167,15 +168,14 @@ def tabulate_stages(
         )
         return Unavailable("stages", "no_stage_markers", message)
     cpu_below, place, sizes = cpu_of_children(tree, facts), _places(tree), _sizes(tree, facts)
-    gap, sample = _gaps(tree), samples_of(tree)
+    gap, per_sample = _gaps(tree), _per_sample(tree)
     caused = None if waited is None else _by_node(tree, waited)
     rows = {}
     for number, here in groups(tree.node, np.flatnonzero(inside)):
         data_wait = None if caused is None else int(caused[number])
         row = _row(tree, facts, here, tree.paths[number], data_wait, cpu_below, place)
-        per_sample = len(here) / len(np.unique(sample[here]))
         rows[row.path] = replace(
-            row, sizes=sizes.get(number, {}), gap_ns=_median_gap(gap[here]), per_sample=per_sample
+            row, sizes=sizes.get(number, {}), gap_ns=_median_gap(gap[here]), per_sample=per_sample[number]
         )
     return tuple(_depth_first(rows))
 
@@ -186,6 +186,14 @@ def _sizes(tree: StageTree, facts: SpanFacts) -> dict[int, Mapping[int, int]]:
     return {
         node: dict(zip(sample[here].tolist(), facts.bytes[here].tolist(), strict=True))
         for node, here in groups(tree.node, np.flatnonzero(facts.bytes >= 0))
+    }
+
+
+def _per_sample(tree: StageTree) -> dict[int, float]:
+    """By node: `StageRow.per_sample`."""
+    sample = samples_of(tree)
+    return {
+        node: len(here) / len(np.unique(sample[here])) for node, here in groups(tree.node, np.arange(len(tree.node)))
     }
 
 

@@ -27,9 +27,9 @@ class Decoded:
 class Step:
     """`before`: the earlier stages that worked on as much data as this one gets: none before one that shrinks it.
 
-    `ratio`: bytes out over bytes in, of a typical call; None where the size of this stage's result is not known, or that
-    of its input: the stage before it has returned something else (`_is_fed_by`). `measured`: how many samples it is of;
-    0 where no sample has both sizes. `decoded`: what the code between decoding and this stage has left of it.
+    `ratio`: bytes out over bytes in, of a typical call; None where the size of this stage's result is not known, or
+    that of its input: the stage before it has returned something else (`_is_fed_by`). `measured`: how many samples it
+    is of; 0 where no sample has both sizes. `decoded`: what the code between decoding and this stage has left of it.
     """
 
     calls: StageCalls
@@ -90,7 +90,7 @@ def _steps(rows: tuple[StageCalls, ...]) -> tuple[Step, ...]:
     steps: list[Step] = []
     whole = 0  # the first that worked on as much data as the next stage gets
     for place, row in enumerate(rows):
-        is_fed = place > 0 and _is_fed_by(rows[place - 1], row)
+        is_fed = place > 0 and _is_fed_by(rows[:place], row)
         if place > 0 and rows[place - 1].stage.kind != "read" and not is_fed:
             steps.append(Step(row, (), None, decoded=_decoded(rows[:place], row)))
             whole = place
@@ -101,11 +101,13 @@ def _steps(rows: tuple[StageCalls, ...]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _is_fed_by(earlier: StageCalls, own: StageCalls) -> bool:
-    """Whether a stage gets what the one before it returns: no file's bytes, which are compressed; one result and not
+def _is_fed_by(rows: Sequence[StageCalls], own: StageCalls) -> bool:
+    """Whether a stage gets what the last of `rows` returns: no file's bytes, which are compressed; one result and not
     several; and no code in between that may have made another thing of it.
     """
-    if earlier.stage.kind == "read" or round(earlier.per_sample / own.per_sample) > 1:
+    earlier = rows[-1]
+    results = _images(rows, own) if earlier.stage.kind == "decode" else earlier.per_sample
+    if earlier.stage.kind == "read" or own.stage.kind != "transform" or round(results / own.per_sample) > 1:
         return False
     size = earlier.bytes / earlier.count if earlier.bytes else 0.0
     return (own.gap_us or 0.0) <= HANDING_ON_US + COPY_US_PER_BYTE * size
@@ -113,12 +115,22 @@ def _is_fed_by(earlier: StageCalls, own: StageCalls) -> bool:
 
 def _decoded(rows: Sequence[StageCalls], own: StageCalls) -> Decoded | None:
     """None where another transform works on it first, or a size is not known."""
-    calls = tuple(row for row in rows if row.stage.kind == "decode")
-    sizes = [row.per_sample * row.bytes / row.count for row in calls if row.bytes]
+    calls, images = tuple(row for row in rows if row.stage.kind == "decode"), _images(rows, own)
+    sizes = [row.bytes for row in calls if row.bytes]
     if not calls or len(sizes) < len(calls) or not own.bytes or any(row.stage.kind == "transform" for row in rows):
         return None
-    left = own.per_sample * own.bytes / own.count
-    return Decoded(calls, left / sum(sizes), sum(row.per_sample for row in calls))
+    left, each = own.per_sample * own.bytes / own.count, sum(sizes) / sum(row.count for row in calls)
+    return Decoded(calls, left / (images * each), images)
+
+
+def _images(rows: Sequence[StageCalls], own: StageCalls) -> float:
+    """Calls of decoders for a sample. Of several decoders each may be for some samples only: then calls count beside
+    samples, though a window cuts some of these.
+    """
+    decodes = [row for row in rows if row.stage.kind == "decode"]
+    if len(decodes) == 1:
+        return decodes[0].per_sample
+    return sum(row.count for row in decodes) / max(row.count / row.per_sample for row in (*rows, own))
 
 
 def _ratio(earlier: Mapping[int, int], own: Mapping[int, int]) -> tuple[float | None, int]:

@@ -231,7 +231,7 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if stage.kind == "read":
         return read_advice(signals)
     if stage.kind == "sample":
-        advice = advice.format(method=_method(signals, stage))
+        advice = advice.format(method=method_of(signals, stage))
     if stage.kind in ("sample", "user"):
         return advice + _where(signals, stage)
     if stage.kind != "transform":
@@ -276,7 +276,7 @@ def read_advice(signals: Signals) -> str:
     return CACHED if cached is not None and cached >= ALL_CACHED else ADVICE["read"]
 
 
-def _method(signals: Signals, stage: Stage) -> str:
+def method_of(signals: Signals, stage: Stage) -> str:
     """The dataset's method that makes a sample."""
     if stage.label.endswith(".__getitems__"):
         return "__getitems__"

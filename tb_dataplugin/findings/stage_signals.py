@@ -73,7 +73,7 @@ class StageCalls:
     gap_us: float | None = None
     """Median time since the end of the stage before it that works on the value; None at the top (`StageRow.gap_ns`)."""
     per_sample: float = 1.0
-    """Mean calls."""
+    """Mean calls in the samples that have any."""
     has_index: bool = True
     """False for items of an iterable dataset, which has no indices."""
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
