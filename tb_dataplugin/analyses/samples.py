@@ -142,6 +142,13 @@ def held_up(sample: SlowSample, batches: BatchTimes, waits: Intervals) -> Interv
     return Intervals.union(batches.wait_start_ns[rows], batches.wait_end_ns[rows]).intersect(waits)
 
 
+def its_batch(sample: SlowSample, batches: BatchTimes) -> Rows:
+    """The row of its batch, if that is known."""
+    table = batches.table
+    mine = (table.loader == sample.loader) & (table.epoch == sample.epoch) & (table.number == sample.batch)
+    return np.flatnonzero(mine & known(batches.build_ns))[:1]
+
+
 def listed_samples(samples: tuple[SlowSample, ...]) -> tuple[SlowSample, ...]:
     """Those that are slow beside the slowest of the loop as it goes on."""
     times = [sample.duration_ns - sample.collected_ns for sample in samples]

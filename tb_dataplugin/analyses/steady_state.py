@@ -19,8 +19,8 @@ of. So are pauses for a collection of garbage.
 Where a thread feeds the loop through a queue of the user's, that queue counts as well (`fed_queue`), and a thread that
 makes batches itself is what a worker is.
 
-The interval is from resampling blocks of steps, and of each worker's batches (Kunsch's moving blocks, circular). Workers
-finish in rounds, and the loop waits in rounds: what is estimated from the waits themselves takes some of them.
+The interval is from resampling blocks of steps, and of each worker's batches (Kunsch's moving blocks, circular).
+Workers finish in rounds, and the loop waits in rounds: what is estimated from the waits alone takes some of these.
 """
 
 from __future__ import annotations

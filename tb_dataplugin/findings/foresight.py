@@ -57,7 +57,8 @@ class _Step:
         return f"{steps}, and it takes {duration(self.now_us)} now{both}"
 
     def evidence(self, how: str, change: Change) -> Evidence:
-        return time(GAIN_BOUND, self.us, f"`tb-dataplugin whatif` predicts {self.text(how, change)}")
+        who = f"{'the model of ' if change.single else ''}`tb-dataplugin whatif`"
+        return time(GAIN_BOUND, self.us, f"{who} predicts {self.text(how, change)}")
 
 
 class Foresight:
@@ -132,13 +133,20 @@ class Foresight:
         return _Step(us, loop, self._has_starts)
 
     def _known(self, change: Change) -> Change:
-        """Without stages that no batch of the loop spent time in."""
+        """Without stages that no batch of the loop spent time in, and batches that are not among them."""
         parts = () if self._loop is None else (*self._loop.build.parts, *self._loop.receive.parts)
-        return replace(change, own=tuple((path, left) for path, left in change.own if path in parts))
+        built = () if self._loop is None else self._loop.built
+        return replace(
+            change,
+            own=tuple((path, left) for path, left in change.own if path in parts),
+            single=tuple((batch, left) for batch, left in change.single if batch in built),
+        )
 
 
 def _words(change: Change) -> str:
     """As a sentence goes on; settings as torch calls them."""
+    if change.single:
+        return "with these samples as fast as the median one"
     shorter = {path[-1].name: factor for path, factor in change.own} | dict(change.stages)
     if shorter:
         stages, left = " and ".join(shorter), min(shorter.values())

@@ -6,7 +6,19 @@ from dataclasses import dataclass
 
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.samples import SlowSample, held_up
+from tb_dataplugin.analyses.samples import SlowSample, held_up, its_batch
+from tb_dataplugin.analyses.workers import BatchTimes
+from tb_dataplugin.model.intervals import Intervals
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltBatch:
+    """A batch that a DataLoader worker built. `wait_us`: data wait for it."""
+
+    epoch: int
+    number: int
+    build_us: float
+    wait_us: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +41,8 @@ class SlowSampleSignal:
     """Number of its batch in the epoch, -1 where it is not known."""
     held_up_us: float | None = None
     """Data wait for its batch and the batches after it; None where batches are not known."""
+    built: BuiltBatch | None = None
+    """That batch; None where it is not known."""
     waited_us: float | None = None
     """Off the CPU; None where CPU time was not recorded."""
     waited_at: Place | None = None
@@ -55,9 +69,10 @@ def read_slow_samples(results: Results) -> tuple[SlowSampleSignal, ...]:
 
 
 def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:
-    loader, workers, held_up_us = results.loop.loader, results.workers, None
+    loader, workers, held_up_us, built = results.loop.loader, results.workers, None, None
     if loader is not None and workers is not None and sample.batch >= 0:
         held_up_us = held_up(sample, workers.batches, loader.waits).total_ns / 1e3
+        built = _built(sample, workers.batches, loader.waits)
     return SlowSampleSignal(
         index=sample.index,
         duration_us=(sample.duration_ns - sample.collected_ns) / 1e3,
@@ -67,6 +82,15 @@ def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:
         first=sample.first,
         batch=sample.batch,
         held_up_us=held_up_us,
+        built=built,
         waited_us=None if sample.waited_ns is None else sample.waited_ns / 1e3,
         waited_at=sample.waited_at,
     )
+
+
+def _built(sample: SlowSample, batches: BatchTimes, waits: Intervals) -> BuiltBatch | None:
+    rows = its_batch(sample, batches)
+    if not len(rows):
+        return None
+    waited_ns = waits.overlap(batches.wait_start_ns[rows], batches.wait_end_ns[rows])
+    return BuiltBatch(sample.epoch, sample.batch, int(batches.build_ns[rows][0]) / 1e3, int(waited_ns[0]) / 1e3)

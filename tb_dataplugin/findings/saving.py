@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
+from tb_dataplugin.findings.sample_signals import BuiltBatch
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
@@ -130,6 +131,46 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     if whole_us is not None and judge_cpus(signals).saturated is False:
         text += f"; with more of them as well, for which CPUs are free, up to {duration(whole_us)} per step"
     return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
+
+
+def saved_in_batches(signals: Signals, spent_us: Mapping[BuiltBatch, float], most_us: float) -> Saving:
+    """Did DataLoader workers not spend that on these batches: what the loop waited for them. Workers build also while
+    nobody waits: every batch is finished earlier by what that is of one worker's time. But the loop gets no shorter
+    than they still need: where they build all the time, a batch that comes late holds back others, and costs no more.
+
+    Args:
+        most_us: data wait that it can have caused.
+    """
+    spent = sum(spent_us.values())
+    waited = sum(min(us, batch.wait_us) for batch, us in spent_us.items())
+    building = spent / (signals.num_workers or 1) * _in_the_long_run(signals)
+    left = signals.loop_us - _needed_us(signals, building, _in_the_long_run(signals))
+    most_us = min(most_us, max(spent, building))
+    saved = max(0.0, min(most_us, max(waited, building), left))
+    change = Change(single=tuple(_faster(batch, us) for batch, us in spent_us.items()))
+    foreseen = _foreseen(signals, change, saved, most_us)
+    us = foreseen.ratio * saved
+    return Saving(us, (*_why_in_batches(signals, us, waited, building), *foreseen.why))
+
+
+def _faster(batch: BuiltBatch, us: float) -> tuple[tuple[int, int], float]:
+    return (batch.epoch, batch.number), max(0.0, 1 - us / batch.build_us) if batch.build_us else 1.0
+
+
+def _why_in_batches(signals: Signals, us: float, waited_us: float, building_us: float) -> tuple[Evidence, ...]:
+    """Nothing where it is what was waited for these batches."""
+    workers, steps = signals.workers, signals.step_count or 1
+    goes, waited, frees = (duration(part / steps) for part in (us, waited_us, building_us))
+    if goes == waited or workers is None:
+        return ()
+    if us <= building_us or goes == frees:
+        return (_derivation(signals, us, building_us, building_us, 0.0),)
+    per = " per step" if signals.step_count else ""
+    text = (
+        f"this frees {frees}{per} of each DataLoader worker, which builds nothing for {percent(1 - workers.busy)} "
+        f"{workers.of_whole}, so that up to {goes} of data wait{per} can go"
+    )
+    return (time(GAIN_BOUND, us, text),)
 
 
 def _with_way(signals: Signals, saving: Saving) -> Saving:

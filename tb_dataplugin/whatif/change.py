@@ -30,8 +30,9 @@ _CONTAINS_THE_OTHERS = ("sample", "wrapper")
 @dataclass(frozen=True, slots=True)
 class Change:
     """None: as captured. `stages`: names, each with the factor of its time, with what it calls; see `parse_stage`.
-    `own`: chains of stages, each with the factor of what its last stage takes itself. `batch`: samples of a batch;
-    `moved`: stages that the device does. Of these and `pin` see `unknown`.
+    `own`: chains of stages, each with the factor of what its last stage takes itself. `single`: epochs and numbers of
+    batches, each with the factor of building it. `batch`: samples of a batch; `moved`: stages that the device does. Of
+    these and `pin` see `unknown`.
     """
 
     workers: int | None = None
@@ -42,6 +43,7 @@ class Change:
     pin: bool | None = None
     moved: tuple[str, ...] = ()
     own: tuple[tuple[Path, float], ...] = ()
+    single: tuple[tuple[tuple[int, int], float], ...] = ()
 
     @property
     def text(self) -> str:
@@ -53,6 +55,7 @@ class Change:
         parts += [f"{name}={factor:g}x" for name, factor in self.stages]
         parts += [f"{name}=device" for name in self.moved]
         parts += [f"{path[-1].name} itself={factor:g}x" for path, factor in self.own]
+        parts += [f"batch {number} of epoch {epoch}={factor:g}x" for (epoch, number), factor in self.single]
         return ", ".join(parts) or "unchanged"
 
 
@@ -119,6 +122,8 @@ def check(change: Change, loop: Loop) -> None:
             raise BadRequest(f"the capture has no stage {name}; {hint}")
     if any(path not in (*loop.build.parts, *loop.receive.parts) for path, _ in change.own):
         raise BadRequest(f"cannot predict {change.text}: the batches of the window spent no time there")
+    if any(batch not in loop.built for batch, _ in change.single):
+        raise BadRequest(f"cannot predict {change.text}: no DataLoader worker built such a batch in the window")
     if change.workers is not None and not 0 <= change.workers <= MOST_WORKERS:
         raise BadRequest(f"cannot predict workers={change.workers}; choose 0 to {MOST_WORKERS}")
     if change.prefetch is not None and not 1 <= change.prefetch <= MOST_PREFETCH:
@@ -144,6 +149,9 @@ def changed(loop: Loop, change: Change) -> Loop:
             build, receive = scaled(build, factor, of), scaled(receive, factor, of)
     for path, factor in change.own:
         build, receive = (scaled(timed, factor, partial(eq, path)) for timed in (build, receive))
+    if change.single:
+        factors = dict(change.single)
+        build = Timed(build.parts, build.ns * np.array([[factors.get(batch, 1.0)] for batch in loop.built]))
     if loop.lock is not None:
         build = _waiting(build, loop.build, loop.lock, new.workers)
     if loop.kept is not None:

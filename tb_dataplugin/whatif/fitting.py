@@ -90,7 +90,7 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     rows = np.flatnonzero((table.loader == loader) & known(table.started_ns) & known(table.finished_ns))
     rows = rows[table.finished_ns[rows] > results.window.start_ns]
     rows = rows[~results.loop.apart.batches[rows]] if results.loop.apart else rows
-    built = _built(results, workers, rows)
+    order, built = _built(results, workers, rows)
     taken = rows[known(workers.batches.wait_start_ns[rows]) & (table.number[rows] != 0)]
     if not len(built) or not len(taken):
         return _cannot("no batch was built, and received, in its window")
@@ -117,6 +117,7 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     around_ns *= 1 - receiving.delayed
     return replace(
         loop,
+        built=tuple(zip(table.epoch[order].tolist(), table.number[order].tolist(), strict=True)),
         send_ns=send_ns,
         held_ns=found.held_ns,
         maybe_held_ns=found.maybe_held_ns,
@@ -242,9 +243,9 @@ def _pageable_ns(results: Results) -> float | None:
     return sum(copies) / len(results.steps.rows) if any(copies) else None
 
 
-def _built(results: Results, workers: Workers, rows: Rows) -> Timed:
-    """What building each of these batches took, in the order in which workers get them: a slow worker finishes late,
-    and its batches would be another one's. Those from before its worker recorded stages are left out.
+def _built(results: Results, workers: Workers, rows: Rows) -> tuple[Rows, Timed]:
+    """These batches, and what building each of them took, in the order in which workers get them: a slow worker
+    finishes late, and its batches would be another one's. Those from before its worker recorded stages are left out.
     """
     table, found = workers.batches.table, []
     for track, process in results.trace.worker_tracks().items():
@@ -259,7 +260,8 @@ def _built(results: Results, workers: Workers, rows: Rows) -> Timed:
         total[first : first + len(mine), [parts.index(part) for part in timed.parts]] = timed.ns
         first += len(mine)
     every = np.concatenate([mine for mine, _ in found]) if found else rows[:0]
-    return Timed(parts, total[np.argsort(table.drawn_ns[every], kind="stable")])
+    order = np.argsort(table.drawn_ns[every], kind="stable")
+    return every[order], Timed(parts, total[order])
 
 
 def _worker_cpus(results: Results) -> _Cpus:

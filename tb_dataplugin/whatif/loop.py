@@ -135,6 +135,8 @@ class Loop:
     """Of that: copying from pageable memory, beside no kernel."""
     device_wait: DeviceWait | None = None
     """Of that device, for the rest of a step: what it waits for longest."""
+    built: tuple[tuple[int, int], ...] = ()
+    """Epoch and number of each batch of `build`; empty where the training thread builds them."""
     batch_size: int | None = None
     is_pinned: bool = False
     pageable_ns: float | None = None

@@ -21,7 +21,8 @@ from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.line_texts import place_text
 from tb_dataplugin.findings.registry import rule
-from tb_dataplugin.findings.sample_signals import SlowSampleSignal
+from tb_dataplugin.findings.sample_signals import BuiltBatch, SlowSampleSignal
+from tb_dataplugin.findings.saving import Saving, saved_in_batches
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
@@ -55,8 +56,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     slow = _slow(signals)
     excess = sum(sample.duration_us - calls.p50_us for sample in slow)
-    cost = min(wait_cost, excess, _built_cost(signals, wait_cost), _held_up(slow, wait_cost))
-    if not slow or cost < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
+    saving = _saving(signals, slow, calls.p50_us, min(wait_cost, _built_cost(signals, wait_cost)))
+    if not slow or saving.us < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
         return None
     waited = sum(min(sample.waited_us or 0.0, sample.duration_us - calls.p50_us) for sample in slow)
     has_waited, loading = waited >= MOSTLY * excess, _loading(signals, slow)
@@ -66,16 +67,17 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return Abstention("DataLoader workers often waited for a CPU, so a slow sample may only have waited for one.")
     if any(doubt.code == "busy_machine" for doubt in signals.doubts):
         return Abstention("Other programs used the CPUs, so a slow sample may only have waited for one.")
-    gain = signals.per_step(cost)
-    text = f"median {duration(calls.p50_us)}; together they take {duration(excess)} more than that"
+    gain = signals.per_step(saving.us)
+    whose = " of the DataLoader workers' time" if signals.builds_batches_in_workers else ""
+    text = f"median {duration(calls.p50_us)}; together they take {duration(excess)}{whose} more than that"
     is_of_any = has_waited and (calls.has_index or not loading)
     return Finding(
-        severity=severity(signals, gain, otherwise_us=cost),
+        severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{_how_many(signals, slow)} of {count(calls.count)} samples {_take(slow, calls.p50_us)}"
         f"{', mostly waiting' if has_waited else ''}",
         advice=f"{_of_waiting(signals, slow) if is_of_any else loading or OF_DATA}{_order(signals)}",
         stage=slow[0].stage,
-        evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN])),
+        evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN]), *saving.why),
         gain_us_per_step=gain,
         confidence="likely",
         confidence_reason="Only the excess of the slowest samples is counted, and the queue may hide part of it.",
@@ -137,8 +139,19 @@ def _of_waiting(signals: Signals, slow: list[SlowSampleSignal]) -> str:
     return AT_LINE.format(line=line, what=what)
 
 
+def _saving(signals: Signals, slow: list[SlowSampleSignal], typical_us: float, most_us: float) -> Saving:
+    """Did they take as long as the median one."""
+    most_us, spent = min(most_us, _held_up(slow, most_us)), dict[BuiltBatch, float]()
+    for sample in slow:
+        if sample.built is not None:
+            spent[sample.built] = spent.get(sample.built, 0.0) + sample.duration_us - typical_us
+    if signals.builds_batches_in_workers and spent:
+        return saved_in_batches(signals, spent, most_us)
+    return Saving(min(most_us, sum(sample.duration_us - typical_us for sample in slow)))
+
+
 def _order(signals: Signals) -> str:
-    if not signals.builds_batches_in_workers:
+    if not signals.builds_batches_in_workers or (signals.loader is not None and signals.loader.in_order is False):
         return ""
     return " Batches are handed over in order, so one slow sample holds back all that follow."
 

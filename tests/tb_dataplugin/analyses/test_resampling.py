@@ -14,7 +14,7 @@ def test_few_times_of_which_most_are_nothing_resample_to_none_below_nothing() ->
 
 
 def test_times_that_differ_little_are_spread_by_what_students_t_has() -> None:
-    times = 1000.0 + np.arange(10)
+    times = np.arange(1000, 1010, dtype=np.float64)
     rows = blocks(np.random.default_rng(0), len(times))
     plain, spread = times[rows].mean(axis=1) - times.mean(), with_resamples(times, rows)[1:] - times.mean()
     assert spread == pytest.approx(plain * np.sqrt(1 + 1 / 9) * (1 + 1.21 / 9), abs=0.01)
