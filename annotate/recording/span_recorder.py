@@ -32,9 +32,10 @@ from annotate.trace_format import parse_span_name
 
 STALE_NS: Final = 50_000
 _RUNNING_NS: Final = 2_000
-MEASURE_EACH: Final = 16
-"""Calls of one name for each whose result is measured; the first is. Those of `collate` all are: a step may take longer
-with a larger batch."""
+MEASURE_EACH: Final = 17
+"""Calls of one name for each whose result is measured; the first is. An odd number: of samples of two or four images
+only the first image would be measured otherwise. Those of `collate` all are: a step may take longer with a larger
+batch."""
 FLUSH_NS: Final = 100_000_000
 """An unfinished batch is written after this long at the end of a sample: what a killed worker, or a window that closes
 in the middle of a long batch, can lose."""

@@ -66,7 +66,7 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     wide = min(room, max(CHANGES, longest + 1))
     yield f"  {'change':<{wide}}{numbers}"
     for prediction in predictions:
-        yield _row(prediction, unit, wide, has_memory)
+        yield from _row(prediction, unit, wide, has_memory)
     yield ""
     for limit in _limits(predictions, loop):
         yield from wrap(limit, "  ")
@@ -121,7 +121,15 @@ def _fit_inside(name: str, width: int) -> str:
     return f"{head[:left]}...{equals}{end}"
 
 
-def _row(prediction: Prediction, unit: TimeUnit, wide: int, has_memory: bool) -> str:
+def _in_lines(name: str, width: int) -> list[str]:
+    """Of several changes that one line has no room for, each has its own: cut off, two of them would look alike."""
+    if len(name) <= width:
+        return [name]
+    first, *further = name.split(", ")
+    return [_fit_inside(first, width), *(_fit_inside(f"+ {part}", width) for part in further)]
+
+
+def _row(prediction: Prediction, unit: TimeUnit, wide: int, has_memory: bool) -> Iterator[str]:
     step, rate = prediction.step_us, prediction.samples_per_s
     between = f"{in_unit(step.low, unit)} to {in_unit(step.high, unit)}"
     samples = UNKNOWN if rate is None else significant(rate.value)
@@ -134,7 +142,9 @@ def _row(prediction: Prediction, unit: TimeUnit, wide: int, has_memory: bool) ->
         value, samples, wait, idle = UNKNOWN, UNKNOWN, UNKNOWN, idle and UNKNOWN
         between = f"at least {in_unit(prediction.at_least_us, unit)}"
     numbers = f"{value:>11}  {between:<17}{samples:>10}{wait:>10}{f'{idle:>{IDLE}}' if idle else ''}{ahead}"
-    return f"  {_fit_inside(_name(prediction), wide - 1):<{wide}}{numbers}"
+    first, *further = _in_lines(_name(prediction), wide - 1)
+    yield f"  {first:<{wide}}{numbers}"
+    yield from (f"    {part}" for part in further)
 
 
 def _limits(predictions: Sequence[Prediction], loop: Loop) -> Iterator[str]:

@@ -71,12 +71,21 @@ def test_an_error_passes_and_closes_its_span() -> None:
 
 
 @pytest.mark.usefixtures("recording")
-def test_results_are_measured_at_the_first_call_and_every_sixteenth() -> None:
+def test_results_are_measured_at_the_first_call_and_every_seventeenth() -> None:
     same = span_recorder.timed(lambda self, value: value, {id(None): "transform::bytes"})
     for _ in range(span_recorder.MEASURE_EACH + 1):
         same(None, b"12345")
     sizes = [size for _, size in recorded()]
     assert [at for at, size in enumerate(sizes) if size == 5] == [0, span_recorder.MEASURE_EACH]
+
+
+@pytest.mark.usefixtures("recording")
+def test_of_samples_of_an_image_and_its_mask_both_are_measured() -> None:
+    same = span_recorder.timed(lambda self, value: value, {id(None): "decode::image"})
+    for _ in range(2 * span_recorder.MEASURE_EACH):
+        same(None, b"image")
+        same(None, b"mask")
+    assert {5, 4} <= {size for _, size in recorded()}
 
 
 @pytest.mark.usefixtures("recording")

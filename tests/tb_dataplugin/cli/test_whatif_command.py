@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tb_dataplugin.cli import main
-from tb_dataplugin.export.whatif_text import _fit_inside
+from tb_dataplugin.export.whatif_text import _fit_inside, _in_lines
 from tb_dataplugin.export.width import WIDEST
 from tests.simulated_run import Simulation
 from tests.trace_builder import TraceBuilder
@@ -196,3 +196,11 @@ def test_a_capture_that_says_too_little_is_one_line(tmp_path: Path, capsys: pyte
 def test_a_long_change_is_cut_before_its_factor() -> None:
     assert _fit_inside("collate::default_collate_of_ours=0.5x", 26) == "collate::default_c...=0.5x"
     assert _fit_inside("workers=4 *", 26) == "workers=4 *"
+
+
+def test_each_of_several_changes_is_named() -> None:
+    assert _in_lines("sample::Mosaics=0.15x, decode::PIL.Image=0.2x *", 30) == [
+        "sample::Mosaics=0.15x",
+        "+ decode::PIL.Image=0.2x *",
+    ]
+    assert _in_lines("workers=4, prefetch_factor=2", 30) == ["workers=4, prefetch_factor=2"]
