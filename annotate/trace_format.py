@@ -350,9 +350,7 @@ class StepRecords(TypedDict, total=False):
 
 class CallerMetadata(TypedDict):
     """A generator or iterator of the program's that calls a loader's ``next()`` in the training thread, in the window.
-
-    Its own code is in no `wait` span. Where a step ends while it runs, it is the training loop itself.
-    """
+    Its own code is in no `wait` span. Where a step ends while it runs, it is the training loop itself."""
 
     function: str  # its qualified name where the interpreter has one
     file: str

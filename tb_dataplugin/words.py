@@ -280,6 +280,12 @@ TERMS: Final = (
         "A thread that is ready to run but has no CPU. Of the training thread and of batches it is "
         "measured; of a stage and of a cause of idle time it is an estimate, so these figures may differ.",
     ),
+    Term(
+        "device_utilisation",
+        "device utilisation",
+        "Share of the time in which a kernel ran, copies not counted, as NVIDIA's driver has it of the last 1/6 to "
+        "1 s, before the window too. Device busy is that of the trace: exact, of the window, and with copies.",
+    ),
     Term("blocked", "blocked", "A thread that waits for storage, a lock or another process."),
     Term(
         "limited_by",

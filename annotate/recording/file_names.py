@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from annotate.recording import switch
 from annotate.saying import report_error
 
-FILES: Final = 4
+FILES: Final = 8
 """Files of one sample that are kept: the first ones that it opened."""
 SAMPLES: Final = 32
 """Slowest samples of a process and window; the report shows 20 of all processes."""
@@ -58,8 +58,16 @@ def saw(path: Any) -> None:
         (thread.sample or thread.noticed)
         and len(thread.files) < FILES
         and (type(path) is str or hasattr(type(path), "__fspath__"))
+        and not _is_known(path, thread.files)
     ):
         thread.files.append(path)
+
+
+def _is_known(path: Any, files: list[Any]) -> bool:
+    """A decoder and ``open`` may both be given it. A class of the user's is not asked what it equals."""
+    if type(path) is not str:
+        return any(path is known for known in files)
+    return any(type(known) is str and path == known for known in files)
 
 
 def ended(files: list[Any], start: int, end: int) -> None:

@@ -103,7 +103,7 @@ def _places(chosen: BoolArray, start: Int64Array, track: npt.NDArray[np.int32]) 
     """By thread: where they are, from 0 before the first call to 1 after the last. Of many, the first ones."""
     for one in np.unique(track).tolist():
         mine = np.flatnonzero(track == one)
-        at = np.flatnonzero(chosen[mine[np.argsort(start[mine], kind="stable")]]) + 0.5
+        at = np.flatnonzero(chosen[mine[np.lexsort((chosen[mine], start[mine]))]]) + 0.5
         until = at[MOST] if len(at) > MOST else len(mine)
         yield at[:MOST] / until
 

@@ -115,7 +115,7 @@ def _slowest(
 
 
 def _usual(index: Int64Array, took: Int64Array) -> tuple[int, ...]:
-    nearest = np.argsort(np.abs(took - np.median(took)), kind="stable")
+    nearest = np.lexsort((index, np.abs(took - np.median(took))))
     indices = tuple(one for one in dict.fromkeys(index[nearest].tolist()) if one >= 0)
     return indices[: min(USUAL, -(-len(indices) // 2))]
 

@@ -46,7 +46,7 @@ _ADVICE: Final[dict[str, str]] = {
 JPEG: Final = frozenset((".jpg", ".jpeg", ".jpe", ".jfif"))
 
 _CODE: Final = {
-    "PIL": "image.draft('RGB', (width, height))  # of JPEG files, before load(): decodes at the next smaller scale",
+    "PIL": "image.draft('RGB', (width, height))  # if not done yet: of JPEG files, before load(), a smaller scale",
     "cv2": "cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_2)  # decodes at half the size",
     "cv2.VideoCapture": "",
     "numpy.NpzFile": "np.save(path, array)  # once; np.load(path) for each sample",

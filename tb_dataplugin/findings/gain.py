@@ -96,8 +96,8 @@ def _long_step(signals: Signals, step_us: float) -> tuple[float, str]:
     long_us = step_us + start_us
     name = f"a step of {duration(long_us)}"
     left_out = signals.apart.worth_a_word.names if signals.apart else ""
-    if _is_mean_step(signals, long_us):
-        return long_us, name
+    if _is_mean_step(signals, long_us):  # what lies between steps would make it another in the last digit
+        return long_us, f"a step of {duration(signals.mean_step_us or long_us)}"
     if start_us:
         return long_us, f"{name}, its part of an epoch's start included"
     return long_us, f"{name}, without {left_out}" if left_out else name

@@ -271,6 +271,8 @@ def _calls(row: StageRow, spent: Occupancy | None, collected_ns: int) -> StageCa
         bytes=row.bytes,
         sizes=row.sizes,
         place=row.place,
+        gap_us=None if row.gap_ns is None else _us(row.gap_ns),
+        per_sample=row.per_sample,
         cpu_use=_cpu_use(spent) if spent else None,
         collected_us=_us(collected_ns),
         has_index=row.has_index,

@@ -92,7 +92,12 @@ def _stands_out(sample: ReplayedSample, load_ns: int) -> bool:
 
 def _may_be_storage(sample: ReplayedSample) -> bool:
     """Whether storage makes a difference, and nothing says that its files did not come from there."""
-    return sample.storage_share is None and sample.cold_ns is not None and sample.cold_ns >= COLD * sample.warm_ns
+    return not _was_in_memory(sample) and sample.cold_ns is not None and sample.cold_ns >= COLD * sample.warm_ns
+
+
+def _was_in_memory(sample: ReplayedSample) -> bool:
+    """What was read for it in training; False also where that is not known."""
+    return sample.storage_share is not None and sample.storage_share < MOSTLY
 
 
 def _reads_slowly(sample: ReplayedSample) -> bool:
@@ -149,7 +154,7 @@ def _fast(sample: ReplayedSample) -> str:
 
 
 def _whence(sample: ReplayedSample) -> str:
-    if sample.storage_share is not None and sample.storage_share < MOSTLY:
+    if _was_in_memory(sample):
         return "and what was read for it in training was in memory"
     return "also with its files from storage"
 

@@ -13,6 +13,7 @@ from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.saving import OF_STEP, until_workers_limit
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.step_advice import PINNING
 
 STARVED: Final = ("uneven_workers", "head_of_line", "prefetch_too_shallow")
 """Rules about workers that are starved while the training thread waits, the most specific first: a slow worker holds up
@@ -32,6 +33,7 @@ OUTSIDE_WAIT: Final = COPIES | frozenset(
 """Rules about what the training thread does outside the data wait: with a device, how long that is idle for it."""
 
 OUTSIDE: Final = "time outside the data wait"
+PINNED: Final = "time, by pin_memory=True"
 
 
 def without_rivals(findings: Sequence[NamedFinding], signals: Signals) -> list[NamedFinding]:
@@ -89,11 +91,19 @@ def find_overlaps(findings: Sequence[NamedFinding], signals: Signals) -> tuple[O
     of_wait = [(place, named) for place, named in ranked if named.gain.of_wait]
     outside = [(place, named) for place, named in ranked if named.rule in OUTSIDE_WAIT]
     wait_us = _wait_us(signals, [named for _, named in of_wait])
+    pinned = [(place, named) for place, named in ranked if named.rule == "unpinned_copies" or _pins(named)]
+    pinning_us = max((_pins(named) for _, named in pinned), default=0.0)
     found = (
+        _overlap(pinned, max(0.0, (signals.step_us or 0.0) - pinning_us), PINNED) if pinning_us else None,
         _overlap(of_wait, signals.per_step(wait_us), "data wait"),
         _overlap(outside, signals.per_step(_outside_us(signals, [named.rule for _, named in outside])), OUTSIDE),
     )
     return tuple(overlap for overlap in found if overlap is not None)
+
+
+def _pins(named: NamedFinding) -> float:
+    """What the thread that pins needs per step, where this finding wants it to free batches; else 0."""
+    return next((fact.value or 0.0 for fact in named.finding.evidence if fact.kind == PINNING), 0.0)
 
 
 def _overlap(ranked: Iterable[tuple[int, NamedFinding]], whole: float | None, of: str) -> Overlap | None:

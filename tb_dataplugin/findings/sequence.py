@@ -3,27 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median_high
 
 from annotate.trace_format import Stage
-from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.analyses.stages import OF_VALUE, Path
 from tb_dataplugin.findings.stage_signals import StageCalls
-from tb_dataplugin.findings.thresholds import SHRINKS
+from tb_dataplugin.findings.thresholds import COPY_US_PER_BYTE, HANDING_ON_US, SHRINKS
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What is decoded for a sample, before code without a stage makes of it what a transform gets: `ratio` is what the
+    transform returns over all that is decoded. `images`: mean calls of decoders per sample.
+    """
+
+    calls: tuple[StageCalls, ...]
+    ratio: float
+    images: float
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
     """`before`: the earlier stages that worked on as much data as this one gets: none before one that shrinks it.
 
-    `ratio`: bytes out over bytes in, of a typical call; None where the size of this stage's result, or of the one
-    before it, is not known. `measured`: how many samples it is of; 0 where no sample has both sizes.
+    `ratio`: bytes out over bytes in, of a typical call; None where the size of this stage's result is not known, or
+    that of its input: the stage before it has returned something else (`_is_fed_by`). `measured`: how many samples it
+    is of; 0 where no sample has both sizes. `decoded`: what the code between decoding and this stage has left of it.
     """
 
     calls: StageCalls
     before: tuple[StageCalls, ...]
     ratio: float | None
     measured: int = 0
+    decoded: Decoded | None = None
 
     @property
     def shrinks(self) -> bool:
@@ -37,7 +50,7 @@ def sequences(stages: Sequence[StageCalls]) -> list[tuple[Step, ...]]:
     """
     children: dict[Path, list[StageCalls]] = {}
     for calls in stages:
-        if calls.place is not None and calls.stage.kind in ("read", "decode", "transform"):
+        if calls.place is not None and calls.stage.kind in OF_VALUE:
             children.setdefault(calls.path[:-1], []).append(calls)
     held = containers(stages)
     inner = held & {calls.path for rows in children.values() for calls in rows}
@@ -61,23 +74,63 @@ def containers(stages: Sequence[StageCalls]) -> frozenset[Path]:
     )
 
 
-def _flat(parent: Path, children: dict[Path, list[StageCalls]], held: frozenset[Path]) -> Iterator[StageCalls]:
+def _flat(
+    parent: Path, children: dict[Path, list[StageCalls]], held: frozenset[Path], gap_us: float = 0.0
+) -> Iterator[StageCalls]:
+    """`gap_us`: between the stage before the parent and the parent, for the first inside it."""
     for calls in sorted(children.get(parent, ()), key=lambda calls: (calls.place or 0.0, calls.path)):
+        before, gap_us = gap_us + (calls.gap_us or 0.0), 0.0
         if calls.path in held:
-            yield from _flat(calls.path, children, held)
+            yield from _flat(calls.path, children, held, before)
         else:
-            yield calls
+            yield replace(calls, gap_us=before)
 
 
 def _steps(rows: tuple[StageCalls, ...]) -> tuple[Step, ...]:
     steps: list[Step] = []
     whole = 0  # the first that worked on as much data as the next stage gets
     for place, row in enumerate(rows):
-        is_fed_by_value = place > 0 and rows[place - 1].stage.kind != "read"  # a file's bytes are compressed
-        ratio, measured = _ratio(rows[place - 1].sizes, row.sizes) if is_fed_by_value else (None, 0)
+        is_fed = place > 0 and _is_fed_by(rows[:place], row)
+        if place > 0 and rows[place - 1].stage.kind != "read" and not is_fed:
+            steps.append(Step(row, (), None, decoded=_decoded(rows[:place], row)))
+            whole = place
+            continue
+        ratio, measured = _ratio(rows[place - 1].sizes, row.sizes) if is_fed else (None, 0)
         steps.append(Step(row, rows[whole:place], ratio, measured))
         whole = place + 1 if steps[-1].shrinks else whole
     return tuple(steps)
+
+
+def _is_fed_by(rows: Sequence[StageCalls], own: StageCalls) -> bool:
+    """Whether a stage gets what the last of `rows` returns: no file's bytes, which are compressed; one result and not
+    several; and no code in between that may have made another thing of it.
+    """
+    earlier = rows[-1]
+    results = _images(rows, own) if earlier.stage.kind == "decode" else earlier.per_sample
+    if earlier.stage.kind == "read" or own.stage.kind != "transform" or round(results / own.per_sample) > 1:
+        return False
+    size = earlier.bytes / earlier.count if earlier.bytes else 0.0
+    return (own.gap_us or 0.0) <= HANDING_ON_US + COPY_US_PER_BYTE * size
+
+
+def _decoded(rows: Sequence[StageCalls], own: StageCalls) -> Decoded | None:
+    """None where another transform works on it first, or a size is not known."""
+    calls, images = tuple(row for row in rows if row.stage.kind == "decode"), _images(rows, own)
+    sizes = [row.bytes for row in calls if row.bytes]
+    if not calls or len(sizes) < len(calls) or not own.bytes or any(row.stage.kind == "transform" for row in rows):
+        return None
+    left, each = own.per_sample * own.bytes / own.count, sum(sizes) / sum(row.count for row in calls)
+    return Decoded(calls, left / (images * each), images)
+
+
+def _images(rows: Sequence[StageCalls], own: StageCalls) -> float:
+    """Calls of decoders for a sample. Of several decoders each may be for some samples only: then calls count beside
+    samples, though a window cuts some of these.
+    """
+    decodes = [row for row in rows if row.stage.kind == "decode"]
+    if len(decodes) == 1:
+        return decodes[0].per_sample
+    return sum(row.count for row in decodes) / max(row.count / row.per_sample for row in (*rows, own))
 
 
 def _ratio(earlier: Mapping[int, int], own: Mapping[int, int]) -> tuple[float | None, int]:

@@ -231,7 +231,7 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if stage.kind == "read":
         return read_advice(signals)
     if stage.kind == "sample":
-        advice = advice.format(method=_method(signals, stage))
+        advice = advice.format(method=method_of(signals, stage))
     if stage.kind in ("sample", "user"):
         return advice + _where(signals, stage)
     if stage.kind != "transform":
@@ -247,19 +247,19 @@ def _advice(signals: Signals, stage: Stage) -> str:
         )
     later = shrunk_after(signals.stages, stage)
     if later is None:
-        return _line_advice(signals, stage) or advice
+        return line_advice(signals, stage) or advice
     return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input."
 
 
-def _line_advice(signals: Signals, stage: Stage) -> str:
-    """What to do about its hottest line; "" where none has much of it."""
+def line_advice(signals: Signals, stage: Stage, of_python: str = OF_PYTHON) -> str:
+    """What to do about its hottest line; "" where none has much of it. `of_python`: where it calls no library."""
     line = signals.stage_lines.get(stage.name)
     if line is None or line.share < HOT_LINE:
         return ""
     known = callee_advice(line.calls)
     if line.share < ONE_LINE:
         return known
-    return f"{line.share_of('it')} is {line.text}: begin there. {known or OF_PYTHON}"
+    return f"{line.share_of('it')} is {line.text}: begin there. {known or of_python}"
 
 
 def has_pictures(signals: Signals) -> bool:
@@ -276,7 +276,7 @@ def read_advice(signals: Signals) -> str:
     return CACHED if cached is not None and cached >= ALL_CACHED else ADVICE["read"]
 
 
-def _method(signals: Signals, stage: Stage) -> str:
+def method_of(signals: Signals, stage: Stage) -> str:
     """The dataset's method that makes a sample."""
     if stage.label.endswith(".__getitems__"):
         return "__getitems__"

@@ -70,6 +70,10 @@ class StageCalls:
     """None when their CPU time was not recorded."""
     collected_us: float = 0.0
     """Part of `total_us` in full collections of Python's garbage, which fall on any call by chance."""
+    gap_us: float | None = None
+    """Median time since the end of the stage before it that works on the value; None at the top (`StageRow.gap_ns`)."""
+    per_sample: float = 1.0
+    """Mean calls in the samples that have any."""
     has_index: bool = True
     """False for items of an iterable dataset, which has no indices."""
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)

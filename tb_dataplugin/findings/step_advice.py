@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.analyses.line_work import Work
 from tb_dataplugin.findings import collecting
+from tb_dataplugin.findings.copy_costs import copy_cost_us
+from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.line_signals import StepLineSignal
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.units import duration
 
 _BY_WORK: Final[dict[Work, str]] = {
     "iterators": "An iterator of a DataLoader is made or dropped there, and its DataLoader workers with it. Make it "
@@ -27,6 +31,8 @@ _BY_WORK: Final[dict[Work, str]] = {
 }
 
 _PINNED_ELSEWHERE: Final = " With pin_memory=True the thread that pins frees them, beside the step."
+PINNING: Final = "pinning_thread"
+"""Evidence: microseconds per step that the thread that pins needs."""
 _FEWER: Final = " Send fewer, larger tensors."
 
 
@@ -36,6 +42,18 @@ def advice_on(signals: Signals, line: StepLineSignal) -> str:
     if line.work != "freeing":
         return advice
     return advice + (_PINNED_ELSEWHERE if _can_pin(signals) else _FEWER)
+
+
+def freed_by_pinning(signals: Signals, line: StepLineSignal | None, pauses_us: float) -> Iterator[Evidence]:
+    """What `pin_memory=True` cannot take from a step: one thread copies each batch to pinned memory, and frees it."""
+    copied_us = copy_cost_us(signals)
+    if line is None or line.work != "freeing" or not _can_pin(signals) or copied_us is None:
+        return
+    freed_us = min(pauses_us, (line.idle_share or 0.0) * (signals.idle.total_us or 0.0))
+    least = signals.per_step(copied_us + freed_us)
+    if least is not None:
+        text = f"with pin_memory=True one thread copies and frees each batch: a step takes about {duration(least)} then"
+        yield time(PINNING, least, f"{text}, at least", whole="step")
 
 
 def _can_pin(signals: Signals) -> bool:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.findings.line_signals import AroundSignal, StepLineSignal, interval
 from tb_dataplugin.findings.lock import feeding_line
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import FEWEST_SAMPLES, HOT_LINE, INPUT_BOUND, MODELS_WORK
-from tb_dataplugin.units import percent
+from tb_dataplugin.units import percent, plural
 
 SHOWN: Final = 3
 """Slow lines that a finding names."""
@@ -123,7 +124,8 @@ def _sentences(signals: Signals) -> Iterator[str]:
             part = more or f" ({interval(in_step(signals, line.part))})"
             yield f" {of_step(signals, cost / signals.window_us)} goes to {line.text}{part}{_freeing(line)}."
         elif line.idle_share is not None and line.idle_share >= HOT_LINE:
-            yield f" {percent(line.idle_share)} of the idle time goes to {line.text}{_freeing(line)}."
+            by = f", by {plural(line.part.samples, 'stack sample')}," if line.part.samples < LEAST_SAMPLES else ""
+            yield f" {percent(line.idle_share)} of the idle time{by} goes to {line.text}{_freeing(line)}."
     step = signals.step
     if signals.has_device:
         return

@@ -198,3 +198,10 @@ THROWN_AWAY: Final = 0.25
 
 ALL_FOR_EACH: Final = 0.1
 """By how much calls per sample may differ from the number of DataLoader workers: a window cuts some samples."""
+
+COPY_US_PER_BYTE: Final = 0.0005
+"""Time per byte between two stages up to which code only hands it on: a copy (`convert`, `asarray`) takes less, and
+scaling a picture several times as much."""
+
+HANDING_ON_US: Final = 50.0
+"""The same for anything, however small."""

@@ -17,6 +17,7 @@ from tb_dataplugin.units import duration, percent
 from tb_dataplugin.words import GAIN_BOUND
 
 WITHOUT_PROFILER: Final = f"{GAIN_BOUND}_without_profiler"
+SLOWED: Final = "without torch's profiler more: it slows launches, and the step that is left with them"
 
 
 def find_unrecorded_wait(results: Results, foresight: Foresight) -> UnrecordedWait | None:
@@ -48,6 +49,8 @@ def unrecorded_evidence(signals: Signals) -> Iterator[Evidence]:
 def more_to_gain(signals: Signals, gain_us: float) -> Iterator[Evidence]:
     """For a finding that saves so much data wait per step: as large a part of what there is without the profiler."""
     found, wait_us = signals.unrecorded_wait, signals.per_step(signals.wait_cost_us or 0.0)
+    if signals.slows_launches and (signals.share(signals.idle.by_cause_us.get("launch")) or 0.0) >= INPUT_BOUND:
+        yield Evidence(WITHOUT_PROFILER, SLOWED)
     if found is None or not signals.step_us:
         return
     more_us = found.more_us * min(1.0, gain_us / wait_us if wait_us else 1.0)

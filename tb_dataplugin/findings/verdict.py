@@ -166,7 +166,7 @@ def _judge_unsteady(
     about = f"about {percent(cost)} of the time{_interval_of(unsteady)}"
     sentence = (
         f"in the steady state {who} waits for data for {about}, but in this window, in which the queue {does}, the "
-        f"data wait is {percent(unsteady.measured_share)}"
+        f"data wait is {percent(unsteady.measured_share)} of the step"
     )
     sentence = f"{opening}; {sentence}" if opening else f"{sentence[0].upper()}{sentence[1:]}"
     if leader is not None:

@@ -121,13 +121,13 @@ def check(change: Change, loop: Loop) -> None:
             hint = f"did you mean {' or '.join(meant)}?" if meant else f"it has {', '.join(names) or 'none'}"
             raise BadRequest(f"the capture has no stage {name}; {hint}")
     if any(path not in (*loop.build.parts, *loop.receive.parts) for path, _ in change.own):
-        raise BadRequest(f"{change.text} cannot be predicted: the batches of the window spent no time there")
+        raise BadRequest(f"cannot predict {change.text}: the batches of the window spent no time there")
     if any(batch not in loop.built for batch, _ in change.single):
-        raise BadRequest(f"{change.text} cannot be predicted: no DataLoader worker built such a batch in the window")
+        raise BadRequest(f"cannot predict {change.text}: no DataLoader worker built such a batch in the window")
     if change.workers is not None and not 0 <= change.workers <= MOST_WORKERS:
-        raise BadRequest(f"workers={change.workers} cannot be predicted; choose 0 to {MOST_WORKERS}")
+        raise BadRequest(f"cannot predict workers={change.workers}; choose 0 to {MOST_WORKERS}")
     if change.prefetch is not None and not 1 <= change.prefetch <= MOST_PREFETCH:
-        raise BadRequest(f"prefetch_factor={change.prefetch} cannot be predicted; choose 1 to {MOST_PREFETCH}")
+        raise BadRequest(f"cannot predict prefetch_factor={change.prefetch}; choose 1 to {MOST_PREFETCH}")
 
 
 def changed(loop: Loop, change: Change) -> Loop:

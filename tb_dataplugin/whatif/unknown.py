@@ -32,14 +32,14 @@ def check_known(change: Change, loop: Loop) -> None:
     """Raises BadRequest where the capture does not even show the loader's side."""
     if change.batch is not None:
         if not 1 <= change.batch <= MOST_SAMPLES:
-            raise BadRequest(f"batch={change.batch} cannot be predicted; choose 1 to {MOST_SAMPLES:,}")
+            raise BadRequest(f"cannot predict batch={change.batch}; choose 1 to {MOST_SAMPLES:,}")
         if loop.batch_size is None:
-            raise BadRequest("batch cannot be predicted: the capture does not say how many samples a batch has")
+            raise BadRequest("cannot predict another batch size: the capture does not say how many samples a batch has")
     if change.pin and loop.is_pinned:
-        raise BadRequest("pin_memory=True changes nothing: the loader has it already")
+        raise BadRequest("the loader has pin_memory=True already")
     if change.pin and not loop.pageable_ns:
         raise BadRequest(
-            "pin_memory=True cannot be predicted: the capture has no copies from pageable memory to a device, "
+            "cannot predict pin_memory=True: the capture has no copies from pageable memory to a device, "
             "so it does not say what they take"
         )
 

@@ -9,7 +9,7 @@ from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.whatif.more_workers import finds_cpus, none_free
 
 TOLD_WORKERS: Final = 8
-"""DataLoader workers that `telling_changes` goes up to."""
+"""DataLoader workers that `telling_changes` goes up to, where the loop has no more."""
 
 MOST_STAGES: Final = 4
 """Stages that are shown where no change is asked for."""
@@ -29,10 +29,12 @@ def usual_changes(loop: Loop) -> list[Change]:
 
 
 def telling_changes(loop: Loop) -> list[Change]:
-    """For where nobody can ask: up to eight DataLoader workers, other queues, and the longest stages in half of their
-    time and in none."""
+    """For where nobody can ask: up to eight DataLoader workers, or of more the quarters up to twice as many; other
+    queues; and the longest stages in half of their time and in none."""
     now = loop.settings
-    numbers = _other_workers(loop, set(range(TOLD_WORKERS + 1)))
+    few = set(range(TOLD_WORKERS + 1))
+    many = {now.workers - 1, now.workers + 1, *(now.workers * quarter // 4 for quarter in range(TOLD_WORKERS + 1))}
+    numbers = _other_workers(loop, many if now.workers > TOLD_WORKERS else few)
     queues = [queue for queue in (1, 2, 4, 8) if now.workers and queue != now.prefetch]
     stages = [change.stages[0][0] for change in usual_changes(loop) if change.stages]
     factors = (0.5, 0.0)

@@ -147,3 +147,41 @@ def test_a_long_path_keeps_its_end_and_a_name_that_is_no_text_can_be_written() -
     assert entry.files[0].endswith("a/end.bin")
     assert len(entry.files[0]) == file_names.LONGEST
     assert entry.files[1].encode("utf-8")
+
+
+def test_a_file_that_is_opened_and_decoded_leaves_room_for_the_others(tmp_path: Path) -> None:
+    """A mosaic of four images: `open` and PIL are both given each path."""
+    for number in range(4):
+        PIL.Image.new("RGB", (8, 8)).save(tmp_path / f"{number}.png")
+
+    def tiles(folder: Path) -> None:
+        for path in sorted(map(str, folder.glob("*.png"))):
+            PIL.Image.open(path).convert("L")
+
+    loader: Any = annotate.loader(DataLoader(Files([tmp_path] * 4, tiles)))  # type: ignore[arg-type]
+    with annotate.profile(tmp_path / "logs", schedule=record_all) as prof:
+        list(loader)
+    named = [
+        event["args"]["files"]
+        for event in load(prof.trace_files[-1])["traceEvents"]
+        if "files" in event.get("args", {})
+    ]
+    assert named and all(len(files) == 4 for files in named)
+
+
+class Odd:
+    """A path of the user's own that does not want to be compared."""
+
+    def __fspath__(self) -> str:
+        return __file__
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("compared")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_a_path_of_the_users_is_not_compared(tmp_path: Path) -> None:
+    loader: Any = annotate.loader(DataLoader(Files([Odd()] * 2, read_twice)))  # type: ignore[arg-type]
+    with annotate.profile(tmp_path, schedule=record_all):
+        assert [int(batch) for batch in loader] == [0, 1]

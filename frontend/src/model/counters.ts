@@ -1,7 +1,7 @@
 // Counters of the host and its devices: values in words, and the point under the pointer.
 
 import type { CounterLine } from "../data/timeline";
-import { exactUs, formatBytes, formatDuration, formatPercent, significant } from "./format";
+import { exactPosition, formatBytes, formatDuration, formatPercent, significant } from "./format";
 import type { HoverInfo } from "./hover";
 import type { Chart, LaneRows } from "./lanes";
 import type { TimeRange } from "./time-scale";
@@ -60,7 +60,7 @@ export function counterHover({ chart, title }: LaneRows, point: number): HoverIn
   const atUs = chart?.lines[0]?.time_us[point];
   if (chart === null || atUs === undefined) return null;
   const lines = chart.lines.map((line) => lineWords(line, heldAt(line.time_us, atUs), chart.unit));
-  return { box: null, title, lines: [...lines, `at ${exactUs(atUs)}`], token: "ink-muted" };
+  return { box: null, title, lines: [...lines, `at ${exactPosition(atUs)}`], token: "ink-muted" };
 }
 
 function lineWords(line: CounterLine, point: number, unit: string): string {

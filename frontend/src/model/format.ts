@@ -112,6 +112,11 @@ export function exactUs(us: number): string {
   return `${grouped(us, 0, 3)}${NBSP}µs`;
 }
 
+/** The same of a point in time, in the unit that axes mostly have. */
+export function exactPosition(us: number): string {
+  return `${grouped(us / US_PER_UNIT.ms, 0, 6)}${NBSP}ms`;
+}
+
 /** For hover over values other than times. */
 export function exactNumber(value: number): string {
   return grouped(value, 0, Math.abs(value) < 1 ? 6 : 3);

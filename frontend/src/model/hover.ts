@@ -1,7 +1,7 @@
 // What the timeline says about the box under the pointer.
 
 import { counterHover, pointAt } from "./counters";
-import { exactUs, formatDuration, plural } from "./format";
+import { exactPosition, exactUs, formatDuration, plural } from "./format";
 import { hit, type LaneRows, type TimelineModel } from "./lanes";
 import { lengthUs, pxToUs, type TimeScale } from "./time-scale";
 
@@ -58,7 +58,7 @@ export function buildHover(model: TimelineModel, address: BoxAddress): HoverInfo
   const { token, startUs, durationUs, merged } = box;
   const rounded = formatDuration(durationUs);
   const exact = exactUs(durationUs);
-  const lines = [rounded === exact ? exact : `${rounded} (${exact})`, `starts at ${exactUs(startUs)}`];
+  const lines = [rounded === exact ? exact : `${rounded} (${exact})`, `starts at ${exactPosition(startUs)}`];
   // Of several samples in one box the index would be that of one of them.
   if (box.index !== null && merged === 1) lines.push(`dataset index ${box.index}`);
   if (merged > 1) lines.push(`merges ${plural(merged, "span")}, too short to draw separately`);

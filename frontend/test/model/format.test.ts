@@ -4,6 +4,7 @@ import {
   chooseByteUnit,
   chooseTimeUnit,
   exactNumber,
+  exactPosition,
   exactUs,
   formatBytes,
   formatChange,
@@ -63,6 +64,7 @@ describe("a table", () => {
 
 it("does not round on hover", () => {
   expect(exactUs(1234567.891)).toBe("1,234,567.891\u00a0µs");
+  expect(exactPosition(1234567.891)).toBe("1,234.567891\u00a0ms");
   expect(exactNumber(-138.08957822262724)).toBe("−138.09");
   expect(exactNumber(0.08957822262724)).toBe("0.089578");
 });

@@ -342,6 +342,15 @@ it("shows numbers of sides that are not comparable only to those who ask, and a 
   expect(fieldsOfPlace(currentPlace()).anyway).toBeUndefined();
 });
 
+it("marks a stage that is compared per sample of its batch", async () => {
+  const collate = { kind: "stage", name: "collate::a", before_us: 1, after_us: 1, outcome: "not_significant" };
+  const stages = [{ ...collate, calls: { measure: "cpu", per_sample: true } }, ...SLOWER.stages.slice(1)];
+  answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, stages }) });
+  await drawAndWait();
+  expect(all("measure").map((cell) => cell.textContent)).toEqual(["CPU per sample", "–", "wall", "–"]);
+  expect(find("stage-changes").closest("section")?.textContent).toContain("Per sample where a stage runs once per");
+});
+
 it("says that captures are identical", async () => {
   const time = { before_us: 1, after_us: 1, change: 0, interval_text: "identical", outcome: "identical" };
   const value = { outcome: "identical", sentence: "Identical: every compared number is equal.", unit: "step", time };

@@ -111,6 +111,16 @@ it("gives a bound, and no prediction, where no CPU is free", async () => {
   expect(cells).toEqual(["–", "at least 4.00", "–", "–", "–", "4,000"]);
 });
 
+it("shows a saving that is next to nothing as none", async () => {
+  const saved = { value: -0.0001, low: -0.2, high: 0.2 };
+  served(200, { ...answer, predictions: [{ ...answer.predictions[0], saved_share: saved }] });
+  whatIfChanges.value = ["workers=4"];
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  await settle();
+  const cells = [...find("what-if-table").querySelectorAll("tbody td")].map((cell) => plain(cell.textContent));
+  expect(cells[2]).toBe("0%");
+});
+
 it("takes no change that is typed wrong, and keeps what was predicted", async () => {
   served(200, answer);
   whatIfChanges.value = ["workers=4"];

@@ -13,7 +13,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.step_advice import advice_on
+from tb_dataplugin.findings.step_advice import advice_on, freed_by_pinning
 from tb_dataplugin.findings.step_work import slow_lines
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, LONG_PAUSE_US
 from tb_dataplugin.units import duration, percent
@@ -41,7 +41,12 @@ def check(signals: Signals) -> Finding | None:
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"The device is idle for {percent(part)} of the window while the training thread is in Python",
         advice=collecting.ADVICE if collects else _advice(signals, slow, is_known=bool(line)),
-        evidence=(time("long_pauses", pauses, text), *line, *saving.why),
+        evidence=(
+            time("long_pauses", pauses, text),
+            *line,
+            *saving.why,
+            *freed_by_pinning(signals, slow, pauses),
+        ),
         gain_us_per_step=gain,
         code=collecting.FREEZE if collects else "" if line else 'with annotate.stage("user", "logging"):\n    ...',
         confidence="measured" if known else "possible",

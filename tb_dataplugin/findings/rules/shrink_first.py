@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from annotate.trace_format import Stage
-from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.hot import definition, stage_line
 from tb_dataplugin.findings.leading import most_waited_for
+from tb_dataplugin.findings.of_decoded import decoded_for_little, times_before
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import Step, sequences, shrunk_after
@@ -17,7 +18,7 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import EARLIER_WORTH
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.units import percent
 
 _LISTED: Final = Evidence(
     "no_line",
@@ -30,11 +31,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if not signals.waits_by_stage:
         return None
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
-    if len(steps) > 1 and all(step.ratio is None for step in steps):
+    if len(steps) > 1 and all(step.ratio is None and step.decoded is None for step in steps):
         return Abstention("The sizes of what transforms return were not recorded.")
     largest = _largest(signals, steps)
     if largest is None:
-        return None
+        return decoded_for_little(signals, steps)
     saving, step = largest
     label, kept = step.calls.stage.label, percent(step.ratio)
     before = ", ".join(calls.stage.label for calls in step.before if calls.stage.kind == "transform")
@@ -85,21 +86,9 @@ def _lines(signals: Signals, step: Step) -> tuple[Evidence, ...]:
 def _evidence(signals: Signals, step: Step, counted: list[StageCalls]) -> tuple[Evidence, ...]:
     """`counted`: what the bound is made of."""
     label, kept = step.calls.stage.label, step.ratio or 1.0
-    caused = {wait.name: f", {percent(wait.share)} of the data wait" for wait in signals.waits_by_stage or ()}
     median = f", the median of {step.measured} samples whose sizes were measured" if step.measured > 1 else ""
     text = f"{label} returns {percent(kept)} of the bytes it gets{median}"
-    return (
-        share("bytes_kept", kept, "bytes", text, step.calls.stage.name),
-        *(
-            time(
-                "self_time",
-                calls.self_us,
-                f"{calls.stage.name} before it: {duration(calls.self_us)} self time{caused.get(calls.stage.name, '')}",
-                stage=calls.stage.name,
-            )
-            for calls in counted
-        ),
-    )
+    return share("bytes_kept", kept, "bytes", text, step.calls.stage.name), *times_before(signals, counted)
 
 
 def _advice(label: str, before: str, kept: str, *, bounded: bool) -> str:

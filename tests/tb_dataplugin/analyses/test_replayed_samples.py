@@ -80,6 +80,7 @@ def test_why_a_sample_was_slow(loads: list[float], captured: float | None, more:
             "contention",
             "alone it is fast, and what was read for it in training was in memory",
         ),
+        ([500, 5, 5, 250], {"typical_us": [8], "storage_share": [0.9]}, "storage", "only its files make it slow"),
         ([500, 46, 46, 82], {"read_us": [270]}, "storage", "reading its files took 93.8% of its time in training"),
         ([500, 46, 46, 50], {"read_us": [270]}, "contention", "Contention"),
         (

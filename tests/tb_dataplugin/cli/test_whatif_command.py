@@ -166,7 +166,7 @@ def test_what_else_is_in_an_interval_is_said(capture: Path, capsys: pytest.Captu
         (["--stage", "transform::Blur"], 2, "write it like"),
         (["--workers", "many"], 2, "write 4, 0..8 or 2,4,8"),
         (["--workers", "999"], 2, "choose 0 to 64"),
-        (["--batch", "0"], 2, "batch=0 cannot be predicted"),
+        (["--batch", "0"], 2, "cannot predict batch=0"),
         (["--batch", "many"], 2, "invalid int value"),
         (["--pin", "on"], 2, "no copies from pageable memory"),
         (["--pin", "off"], 2, "invalid choice"),

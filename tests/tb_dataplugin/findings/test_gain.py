@@ -102,3 +102,14 @@ def test_the_step_that_gains_are_shares_of_is_named_beside_a_mean_step_that_it_i
 def test_a_step_that_gains_are_shares_of_is_named_only_where_it_is_not_the_mean_step(signals: Signals) -> None:
     assert gain_of(2000.0, signals).long_step == ""
     assert gain_of(2000.0, signals).text.startswith("saves up to 2.00 ms per step (20.0% of it")
+
+
+def test_the_step_that_gains_are_shares_of_is_called_as_the_mean_step_is_where_little_lies_between_steps() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0, "batch_size": 1}])
+    for number in range(10):
+        start = 1010 * number
+        builder.step(start, 1000).wait(start, 800, "wait::DataLoader").stage("transform::Blur", start, 780)
+    capture = capture_of(builder)
+    assert capture.steps.mean_us == pytest.approx(1000) and capture.window_us / 10 > 1008
+    texts = [finding.gain_share_text for finding in capture.findings if finding.gain_share_text]
+    assert texts and all(text.endswith(" of a step of 1.00 ms") for text in texts)

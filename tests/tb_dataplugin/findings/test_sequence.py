@@ -73,3 +73,55 @@ def test_samples_without_one_of_the_sizes_have_no_quotient() -> None:
 
 def test_sizes_of_different_samples_are_compared_as_typical_ones() -> None:
     assert kept(crops((1000, -1), (-1, 300))) == (0.3, 0)
+
+
+def test_a_flip_after_a_resize_without_a_stage_keeps_an_unknown_part() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    stages = {
+        "sample::Pets": (0.0, 9000.0, 9000.0),
+        "decode::PIL.Image": (0.0, 5000.0, 5000.0, 1_200_000),
+        "transform::Flip": (8000.0, 20.0, 20.0, 200_000),
+    }
+    builder.step(0, 10_000).wait(0, 9000).batch(0, 0, 0, 0, 9000, 9500, stages)
+    assert kept(builder) == (None, 0)
+
+
+def test_a_copy_in_between_leaves_the_size_of_the_input_known() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    stages = {
+        "sample::Pets": (0.0, 9000.0, 9000.0),
+        "decode::PIL.Image": (0.0, 5000.0, 5000.0, 1_200_000),
+        "transform::Compose": (5300.0, 3000.0, 3000.0, 200_000),
+        "transform::Crop": (5350.0, 20.0, 20.0, 200_000),
+    }
+    builder.step(0, 10_000).wait(0, 9000).batch(0, 0, 0, 0, 9000, 9500, stages)
+    assert kept(builder) == (1 / 6, 1)
+
+
+def test_an_image_and_its_mask_are_both_what_a_transform_gets() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    stages = {
+        "sample::Pets": (0.0, 9000.0, 9000.0),
+        "decode::PIL.Image": (0.0, 5000.0, 5000.0, 1_200_000),
+        "decode::cv2.imread": (5000.0, 1000.0, 1000.0, 400_000),
+        "transform::Flip": (6000.0, 20.0, 20.0, 1_600_000),
+    }
+    builder.step(0, 10_000).wait(0, 9000).batch(0, 0, 0, 0, 9000, 9500, stages)
+    (sequence,) = sequences(signals_of(builder).stages)
+    assert [step.ratio for step in sequence] == [None, None, None]
+    assert sequence[2].decoded is not None and sequence[2].decoded.ratio == 1.0
+
+
+def test_another_decoder_for_some_samples_makes_no_sample_of_two_images() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    builder.step(0, 10_000).wait(0, 9000)
+    for number, decoder in enumerate(("PIL.Image", "cv2.imread", "cv2.imread")):
+        start = 3000.0 * number
+        stages = {
+            "sample::Pets": (start, 2900.0, 2900.0),
+            f"decode::{decoder}": (start, 1000.0, 1000.0, 1000),
+            "transform::Crop": (start + 1000, 20.0, 20.0, 300),
+        }
+        builder.batch(number, 0, start, start, start + 2900, start + 2950, stages)
+    (sequence,) = sequences(signals_of(builder).stages)
+    assert sequence[-1].ratio == 0.3

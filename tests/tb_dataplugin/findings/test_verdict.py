@@ -11,6 +11,7 @@ from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.findings.verdict import judge_run
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tests.tb_dataplugin.findings.cases import launching, signals_of
+from tests.tb_dataplugin.findings.rules.test_python_pauses import paused
 
 
 def verdict(steady_share: float, low: float) -> str:
@@ -40,3 +41,9 @@ def test_workers_that_hardly_keep_up_are_not_acquitted_without_a_word(busy: floa
     workers = WorkerSignals(2, 2.0, 5.0, busy, 0.0, 0, 1.0)
     sentence = judge_run(replace(signals, workers=workers)).sentence
     assert ("could hardly keep up with a faster step" in sentence) is is_said
+
+
+def test_a_line_that_few_samples_name_is_said_with_their_number() -> None:
+    few, many = (judge_run(signals_of(paused(80, every_ms=every))).sentence for every in (8, 2))
+    assert "of the idle time, by 50 stack samples, goes to" in few
+    assert "stack samples" not in many and "of the idle time goes to" in many

@@ -87,3 +87,16 @@ def test_what_of_a_gain_is_the_profiler_is_said_and_else_that_it_is_not_known() 
     known = found("launch_bound", replace(spent, slows_launches=False, profiler_us=10.0)).finding
     assert "slows launches" not in known.confidence_reason
     assert any("up to 10.0 µs per step of this gain is torch's profiler's own" in fact.text for fact in known.evidence)
+
+
+def test_a_gain_of_data_wait_is_no_bound_of_what_is_saved_without_the_profiler() -> None:
+    idle = IdleSignals(HALF, {"data_wait": HALF / 2, "launch": HALF / 2})
+    for slows in (True, False):
+        waiting = replace(signals("launch_bound", 0.97), idle=idle, slows_launches=slows)
+        texts = [
+            fact.text
+            for named in run_rules(waiting)[0]
+            if named.gain.of_wait and named.gain.us_per_step
+            for fact in named.finding.evidence
+        ]
+        assert texts and any("without torch's profiler more" in text for text in texts) is slows

@@ -131,3 +131,9 @@ def test_starts_of_epochs_are_spoken_of_where_there_are_some(has_starts: bool) -
     known = replace(loop(other_cpus=0.0), has_starts=has_starts)
     sentence = json.loads(as_json(known, [predict(known, Change(workers=1))]))["sentence"]
     assert ("include starts of epochs; these do not" in sentence) == has_starts
+
+
+def test_a_report_tells_of_numbers_of_workers_near_those_of_the_loop() -> None:
+    many = replace(loop(other_cpus=0.0), settings=Settings(15, 2, True), cpus=64.0)
+    numbers = [change.workers for change in telling_changes(many) if change.workers is not None]
+    assert numbers == [0, 3, 7, 11, 14, 16, 18, 22, 26, 30]

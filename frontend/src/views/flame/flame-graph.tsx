@@ -46,7 +46,7 @@ export function FlameGraph({ capture }: { capture: Capture }) {
       <FlamePanel part={part} />
       <HotLines lines={lines} measure={measure} />
       <p class="muted">
-        <Prose text={capture.lines.sentence} />
+        <Prose text={[capture.lines.sentence, ...capture.lines.unseen.map((each) => `${each}.`)].join(" ")} />
       </p>
     </>
   );

@@ -4,7 +4,7 @@ import { source } from "../../data/source";
 import { batchKey } from "../../model/batches";
 import { asCause, causeLabel, causeParts } from "../../model/causes";
 import { batchOfChain, type ChainRow, chainRows, noWaitWords } from "../../model/chain";
-import { exactUs, formatDuration } from "../../model/format";
+import { exactPosition, exactUs, formatDuration } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { selectView } from "../../state/actions";
 import { chainLink, selectedBatch, selectedGapUs } from "../../state/atoms";
@@ -190,7 +190,7 @@ function LinkItem({ row, gap }: { row: ChainRow; gap: Gap }) {
   const when =
     startUs === undefined || durationUs === undefined
       ? ""
-      : `\nstarts at ${exactUs(startUs)}, takes ${exactUs(durationUs)}`;
+      : `\nstarts at ${exactPosition(startUs)}, takes ${exactUs(durationUs)}`;
   return (
     <li data-testid="chain-row" data-link={key} data-known={place !== null} aria-current={current ? "true" : undefined}>
       <span class="chain-label">{label}</span>

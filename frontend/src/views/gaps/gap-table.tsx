@@ -3,6 +3,7 @@ import { asCause, type Cause, causeLabel, causeParts } from "../../model/causes"
 import { gapsOfCause } from "../../model/chain";
 import {
   chooseTimeUnit,
+  exactPosition,
   exactUs,
   formatCount,
   inUnit,
@@ -145,7 +146,7 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
       data-cause={cause}
       aria-current={current ? "true" : undefined}
       onClick={() => showGap(gap)}>
-      <td class="num" data-value-us={gap.start_us} title={exactUs(gap.start_us)}>
+      <td class="num" data-value-us={gap.start_us} title={exactPosition(gap.start_us)}>
         <button
           type="button"
           class="link tabular"

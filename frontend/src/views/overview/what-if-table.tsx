@@ -22,6 +22,8 @@ const NO_SAMPLES = "The number of samples per step is not known.";
 const NO_MEMORY = "The size of a batch was not recorded, or no batch is kept ready.";
 const CROWDED = "No CPU was free: see * below the table.";
 const SAVES = "Share of the step as captured; negative where a step would take longer";
+/** Tenths of a percent: what is less is nothing. */
+const SAVED_DECIMALS = 3;
 const AHEAD = "Memory of the batches that are kept ready";
 
 /** `name`: of the change that it answers, which may have several rows. */
@@ -128,7 +130,7 @@ function Predicted({ step, unit, hasIdle }: CellsProps<PredictedStep>) {
         {inUnit(us.low, unit)} to {inUnit(us.high, unit)}
       </td>
       <td class="num" data-value={savedShare?.value}>
-        {savedShare === null ? UNKNOWN : formatPercent(savedShare.value)}
+        {savedShare === null ? UNKNOWN : formatPercent(Number(savedShare.value.toFixed(SAVED_DECIMALS)))}
       </td>
       <td class="num" data-value={samplesPerS?.value}>
         {samplesPerS === null ? <Unknown reason={NO_SAMPLES} /> : significant(samplesPerS.value)}

@@ -111,7 +111,9 @@ function Findings({ capture, name }: { capture: Capture; name: string }) {
 }
 
 function missingLines(capture: Capture): string {
-  return capture.lines === undefined ? reasonFor(capture, "lines").message : "No stack was sampled in this stage.";
+  return capture.lines === undefined
+    ? reasonFor(capture, "lines").message
+    : ["No stack was sampled in this stage.", ...capture.lines.unseen.map((each) => `${each}.`)].join(" ");
 }
 
 function StageHead({ name, rows }: { name: string; rows: readonly Stage[] }) {

@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { QueueDepth } from "../../contract/report";
-import { exactUs, formatCount, plural } from "../../model/format";
+import { exactPosition, formatCount, plural } from "../../model/format";
 import { gutterPx } from "../../model/lane-layout";
 import { type Corner, deepest, rowAtTime, stepCorners } from "../../model/queue";
 import { pxToUs, type TimeScale, usToPx } from "../../model/time-scale";
@@ -133,12 +133,12 @@ function Key({ name }: { name: "queue-ready" | "queue-flight" }) {
 
 function Readout({ queue, us }: { queue: QueueDepth; us: number }) {
   const row = rowAtTime(queue.time_us, us);
-  if (row < 0) return <p>The queue at {exactUs(us)} was not recorded.</p>;
+  if (row < 0) return <p>The queue at {exactPosition(us)} was not recorded.</p>;
   return (
     <>
       <p class="tooltip-title">{plural(queue.ready[row] ?? 0, "batch")} ready</p>
       <p>{formatCount(queue.in_flight[row] ?? 0)} in flight</p>
-      <p>at {exactUs(us)}</p>
+      <p>at {exactPosition(us)}</p>
     </>
   );
 }

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tb_dataplugin.findings.cases import finding_in, finding_of, launching
+from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of, launching
 from tests.trace_builder import TraceBuilder
 
 
@@ -79,3 +79,18 @@ def test_a_pause_right_behind_the_wait_at_the_line_that_takes_batches_is_the_fre
 def test_few_samples_that_agree_name_the_line_here_as_in_the_verdict() -> None:
     few = paused(80, every_ms=20)
     assert "m.py:8" in finding_in(few, "python_pauses").evidence[-1].text
+
+
+def test_pinning_that_also_frees_is_sold_once() -> None:
+    """31 of 60 ms are freeing, and 9 a copy from pageable memory: the thread that pins needs 40 for each batch."""
+    builder = taking("for batch in loader:", first_operator_ms=40)
+    for number in range(10):
+        begin = 60_000 * number
+        builder.call("cudaMemcpyAsync", begin + 30_000, 9000, 100 + number).memcpy(
+            begin + 30_000, 9000, correlation=100 + number
+        )
+    (freed,) = (one for one in finding_in(builder, "python_pauses").evidence if one.kind == "pinning_thread")
+    assert freed.value == pytest.approx(40_000, rel=0.05)
+    assert "1st and 2nd finding save the same time, by pin_memory=True: together at most 20" in (
+        capture_of(builder).gains_sentence
+    )

@@ -104,3 +104,45 @@ def test_without_the_size_of_its_input_a_crop_is_not_judged() -> None:
         "transform::RandomCrop": (0.8, 0.2, 0.2, 200_000),
     }
     assert finding_of(input_bound(stages=chain), "shrink_first") is None
+
+
+RESIZED = {
+    "sample::Mosaics": (0.0, 1.0, 1.0),
+    "decode::PIL.Image": (0.0, 0.5, 0.5, 1_200_000),
+    "transform::Flip": (0.8, 0.1, 0.1, 240_000),
+    "transform::ToTensor": (0.9, 0.1, 0.1, 240_000),
+}
+
+
+def test_what_the_dataset_itself_scales_down_is_not_said_of_the_flip_after_it() -> None:
+    said = finding_in(input_bound(stages=RESIZED), "shrink_first")
+    assert said.title == "A sample keeps 20.0% of what is decoded for it"
+    assert said.advice.startswith("Decode only what Mosaics.__getitem__ keeps")
+    assert (said.stage, said.title_stage) == ("decode::PIL.Image", "sample::Mosaics")
+    assert said.evidence[0].text == (
+        "Flip returns 20.0% of the bytes that are decoded for a sample: code of Mosaics.__getitem__ is in between"
+    )
+
+
+def test_all_images_of_a_sample_are_counted() -> None:
+    builder = input_bound(stages=RESIZED)
+    decoded = [event for event in builder.events if event["name"] == "decode::PIL.Image"]
+    builder.events += [{**event, "ts": event["ts"] + event["dur"] + 1, "dur": 10.0} for event in decoded]
+    said = finding_in(builder, "shrink_first")
+    assert said.title == "A sample keeps 10.0% of what is decoded for it (2 images)"
+
+
+def test_several_images_that_one_transform_puts_together_shrink_in_no_transform() -> None:
+    chain = {**RESIZED, "transform::Flip": (0.5, 0.1, 0.1, 600_000)}
+    builder = input_bound(stages=chain)
+    decoded = [event for event in builder.events if event["name"] == "decode::PIL.Image"]
+    builder.events += [{**event, "ts": event["ts"] + event["dur"] / 2} for event in decoded]
+    for event in decoded:
+        event["dur"] /= 2.1
+    said = finding_of(builder, "shrink_first")
+    assert said is None or "Flip" not in said.title
+
+
+def test_a_sample_that_keeps_most_of_what_is_decoded_is_left_alone() -> None:
+    chain = {**RESIZED, "transform::Flip": (0.8, 0.1, 0.1, 1_000_000)}
+    assert finding_of(input_bound(stages=chain), "shrink_first") is None

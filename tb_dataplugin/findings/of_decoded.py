@@ -1,0 +1,78 @@
+"""The dataset's own code makes little of what is decoded for a sample, before the first transform gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from annotate.trace_format import Stage
+from tb_dataplugin.findings.decoder_advice import decodes_pictures
+from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.hot import stage_line
+from tb_dataplugin.findings.leading import most_waited_for
+from tb_dataplugin.findings.saving import saved_without
+from tb_dataplugin.findings.sequence import Decoded, Step
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_finding import method_of
+from tb_dataplugin.findings.stage_signals import StageCalls
+from tb_dataplugin.findings.thresholds import EARLIER_WORTH, SHRINKS
+from tb_dataplugin.units import duration, percent
+
+_REASON: Final = (
+    "This assumes that decoding a part takes as much less as the part is smaller, and that what was measured of a few "
+    "decoded {things} holds for all."
+)
+
+
+def decoded_for_little(signals: Signals, steps: Iterable[Step]) -> Finding | None:
+    """Where decoding less is worth it."""
+    for step in steps:
+        decoded, parent = step.decoded, step.calls.path[-2:-1]
+        if decoded is None or decoded.ratio > SHRINKS or not parent or parent[0].kind != "sample":
+            continue
+        cost = signals.wait_cost_us
+        if cost and signals.cost_of(decoded.calls) * (1 - decoded.ratio) >= EARLIER_WORTH * cost:
+            return _finding(signals, step, decoded, parent[0])
+    return None
+
+
+def times_before(signals: Signals, counted: Iterable[StageCalls]) -> Iterator[Evidence]:
+    """What the stages before the one that keeps little take."""
+    caused = {wait.name: f", {percent(wait.share)} of the data wait" for wait in signals.waits_by_stage or ()}
+    for calls in counted:
+        name = calls.stage.name
+        text = f"{name} before it: {duration(calls.self_us)} self time{caused.get(name, '')}"
+        yield time("self_time", calls.self_us, text, stage=name)
+
+
+def _finding(signals: Signals, step: Step, decoded: Decoded, sample: Stage) -> Finding:
+    saving = saved_without(signals, decoded.calls, part=1 - decoded.ratio)
+    gain = signals.per_step(saving.us) if signals.mode != "replay" else None
+    kept = percent(decoded.ratio)
+    things = "images" if all(decodes_pictures(calls.stage.label) for calls in decoded.calls) else "values"
+    many = f" ({round(decoded.images)} {things})" if round(decoded.images) > 1 else ""
+    between = f"{sample.label.partition('.')[0]}.{method_of(signals, sample)}"
+    return Finding(
+        severity=severity(signals, signals.per_step(saving.of_wait_us) if gain else None, otherwise_us=saving.us),
+        title=f"A sample keeps {kept} of what is decoded for it{many}",
+        advice=f"Decode only what {between} keeps, {kept} of the data: use a decoder that crops or scales while it "
+        "decodes; how much of the decoding that saves depends on the format.",
+        stage=most_waited_for(signals, decoded.calls) or decoded.calls[0].stage.name,
+        title_stage=sample.name,
+        evidence=(
+            share("bytes_kept", decoded.ratio, "bytes", _shown(step, decoded, kept, many, between), sample.name),
+            *times_before(signals, decoded.calls),
+            *stage_line(signals, sample.name),
+            *(saving.why if gain else ()),
+        ),
+        gain_us_per_step=gain,
+        confidence="likely",
+        confidence_reason=_REASON.format(things=things),
+    )
+
+
+def _shown(step: Step, decoded: Decoded, kept: str, many: str, between: str) -> str:
+    label = step.calls.stage.label
+    return f"{label} returns {kept} of the bytes that are decoded for a sample{many}: code of {between} is in between"
