@@ -306,7 +306,7 @@ def test_persistent_workers_go_on_after_the_session_and_are_missed_in_the_next(t
 def test_a_loop_that_began_before_is_missed_loudly(tmp_path: Path) -> None:
     iterator = iter(fast_loader())
     with (
-        pytest.warns(RuntimeWarning, match="no data from.*Start the loop inside"),
+        pytest.warns(RuntimeWarning, match="no data from.*start the loop inside"),
         annotate.profile(tmp_path, schedule=record_all),
     ):
         assert len(list(iterator)) == 8
