@@ -115,9 +115,9 @@ def _running_us(trace: Trace, own_us: float) -> float:
 
 LAUNCHES_ARE_SLOWER: Final = (
     "torch's profiler slows launches to the device (on an H100 it made steps of 4 ms 1.4x as long); by how much here "
-    "is not known: launch and host code may be too large, and a step without it is shorter. This capture has no times "
-    "of steps before its window, 8 of which would tell: annotate.profile keeps them in a loop over prof.steps(loader), "
-    "and with DataLoader workers"
+    "is not known: launch and host code may be too large, and a step without it is shorter. It is known "
+    "where 8 steps before the window were timed and take about as long as one another: annotate.profile times them in "
+    "a loop over prof.steps(loader), and with DataLoader workers"
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypedDict
 
@@ -32,7 +32,7 @@ from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apa
 from tb_dataplugin.findings.detail_texts import slow_kind_text
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.foresight import Foresight
-from tb_dataplugin.findings.line_signals import HotLine, hottest, read_patterns, read_step
+from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import line_text, part_text
 from tb_dataplugin.findings.look_signals import read_looks
 from tb_dataplugin.findings.rank_signals import read_ranks
@@ -53,6 +53,15 @@ from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 class _OfProfiler(TypedDict):
     profiler_us: float
     slows_launches: bool
+
+
+class _OfLines(TypedDict):
+    stage_lines: Mapping[str, HotLine]
+    stages_without_lines: Mapping[str, str]
+    training_lines: Mapping[str, HotLine]
+    feeder_us: float
+    step: StepSignals | None
+    patterns: tuple[PatternSignal, ...]
 
 
 def read_signals(results: Results) -> Signals:
@@ -97,13 +106,8 @@ def read_signals(results: Results) -> Signals:
         **_of_profiler(results),
         unrecorded_wait=find_unrecorded_wait(results, foresight),
         lock=read_lock(loop.limits, results.lines) if loop.limits else None,
-        stage_lines=dict(_stage_lines(results)),
-        stages_without_lines=dict(_without_lines(results)),
+        **_of_lines(results),
         stage_places=dict(pipeline.stages_at) if pipeline else {},
-        training_lines=dict(_training_lines(results)),
-        feeder_us=_us(results.lines.feeder.time_ns) if results.lines and results.lines.feeder else 0.0,
-        step=read_step(results.lines),
-        patterns=read_patterns(results.lines),
         is_fed=results.loader is None and is_fed(results.trace, results.window),
         queue_wait=results.queue_wait,
         taken=find_taken_cpus(results),
@@ -119,6 +123,18 @@ def read_signals(results: Results) -> Signals:
         uneven=_uneven(results.uneven),
         remade=results.remade,
     )
+
+
+def _of_lines(results: Results) -> _OfLines:
+    lines = results.lines
+    return {
+        "stage_lines": dict(_stage_lines(results)),
+        "stages_without_lines": dict(_without_lines(results)),
+        "training_lines": dict(_training_lines(results)),
+        "feeder_us": _us(lines.feeder.time_ns) if lines and lines.feeder else 0.0,
+        "step": read_step(lines),
+        "patterns": read_patterns(lines),
+    }
 
 
 def _of_profiler(results: Results) -> _OfProfiler:
