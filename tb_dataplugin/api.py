@@ -62,8 +62,9 @@ class Report(Sequence[Capture]):
         return as_json(self._message, indent)
 
     def to_html(self) -> str:
-        """One self-contained page, with the timelines."""
-        return as_html(self._message, [timeline_of(kept) for kept in self._kept], self._title)
+        """One self-contained page, with the timelines and the comparisons of captures of one program."""
+        timelines = [timeline_of(kept) for kept in self._kept]
+        return as_html(self._message, timelines, self._title, taken_ns=[kept.taken_ns for kept in self._kept])
 
     def _repr_html_(self) -> str:
         """For a notebook, in a frame without rights: the page's styles and scripts stay inside, and cannot reach it."""

@@ -68,6 +68,11 @@ class KeptCapture:
     trace: TraceFile | None = None
     rank: RankTable | Unavailable | None = None
 
+    @property
+    def taken_ns(self) -> int:
+        """When it was taken, 0 where the file was not looked at."""
+        return self.trace.taken_ns if self.trace is not None else 0
+
 
 def open_found(
     trace: TraceFile, options: AnalysisOptions = DEFAULT_OPTIONS, stores: Sequence[Store] = ()

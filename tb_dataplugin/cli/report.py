@@ -155,7 +155,8 @@ def _write_page(report: Report, opened: Opened, arguments: argparse.Namespace) -
     kept, output = opened.captures, arguments.output
     title = shown(", ".join(map(str, arguments.paths)))
     predicted = [_predicted(one) for one in kept[:PREDICTED]]
-    page = as_html(report, [timeline_of(one) for one in kept], title, predicted, opened.complaints)
+    timelines, taken_ns = [timeline_of(one) for one in kept], [one.taken_ns for one in kept]
+    page = as_html(report, timelines, title, predicted, opened.complaints, taken_ns)
     output = _free_file() if output is None and sys.stdout.isatty() else output
     write_text(page, output)
     size = len(page.encode())

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tb_dataplugin.compare import program_numbers
 from tb_dataplugin.export.as_json import as_compact_json, as_dict
+from tb_dataplugin.export.comparisons import comparisons, run_of, suggested_pairs
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.rows import as_rows, row_of
@@ -22,6 +23,9 @@ MAX_BYTES: Final = 5_000_000
 SLICE_PIXELS: Final = 4000
 CUTS: Final = (1, 4, 8, 16)
 """Levels of detail that are carried, while there is room: the whole window, and so many parts that overlap by half."""
+
+COMPARED_SHARE: Final = 3
+"""One part in so many of what the report leaves is for comparisons, at most."""
 
 LIST_LENGTHS: Final = (None, 500, 100, 20)
 """To how many entries gaps, batches and queue depths are cut until a report of many captures fits."""
@@ -43,18 +47,23 @@ def as_html(
     title: str,
     what_ifs: Sequence[str | None] = (),
     problems: Sequence[str] = (),
+    taken_ns: Sequence[int] = (),
 ) -> str:
     """`timelines`: one for each capture of the report, None where there is none to draw; `what_ifs`: of each its
-    predictions as JSON, None or nothing where none were made; `problems`: why other captures are not there.
+    predictions as JSON, None or nothing where none were made; `problems`: why other captures are not there;
+    `taken_ns`: when each was taken (Unix time), for what is compared with what; nothing where that is unknown.
     """
     script, style = (_STATIC / "index.js").read_text("utf-8"), (_STATIC / "index.css").read_text("utf-8")
     report_json = _bounded(report, MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000)
     room = MAX_BYTES - len(script.encode()) - len(style.encode()) - len(report_json.encode())
+    compared = _compared(report.captures, taken_ns, room // COMPARED_SHARE)
+    room -= len(compared.encode())
     slices = [_slices(source, room // max(1, len(timelines))) for source in timelines]
     rows = _json(as_dict(as_rows(_rows(report.captures))))
     predicted = ", ".join(_json(None if one is None else json.loads(one)) for one in what_ifs)
     parts = f'"report": {report_json}, "rows": {rows}, "timelines": [{", ".join(slices)}], "what_ifs": [{predicted}]'
-    data = f'{{"title": {_json(title)}, "problems": {_json([shown(one) for one in problems])}, {parts}}}'
+    told = _json([shown(one) for one in problems])
+    data = f'{{"title": {_json(title)}, "problems": {told}, {parts}, {compared}}}'
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -71,6 +80,18 @@ def as_html(
 </html>"""
 
 
+def _compared(captures: Sequence[pb.Capture], taken_ns: Sequence[int], room: int) -> str:
+    """What each capture suggests itself to be compared with, and the comparisons that fit."""
+    pairs, kept = suggested_pairs(captures, taken_ns), []
+    for one in map(_json, comparisons(captures, pairs)):
+        room -= len(one.encode())
+        if room < 0:
+            break
+        kept.append(one)
+    suggestions = [None if pair is None else pair.as_ids() for pair in pairs]
+    return f'"suggestions": {_json(suggestions)}, "comparisons": [{", ".join(kept)}]'
+
+
 def _rows(captures: Sequence[pb.Capture]) -> list[pb.CaptureRow]:
     rows = [_row(capture, number) for number, capture in enumerate(captures)]
     programs = program_numbers((row.run, capture) for row, capture in zip(rows, captures, strict=True))
@@ -82,8 +103,7 @@ def _rows(captures: Sequence[pb.Capture]) -> list[pb.CaptureRow]:
 def _row(capture: pb.Capture, number: int) -> pb.CaptureRow:
     """The page knows a capture that it carries by its number."""
     row = row_of(capture)
-    run, _, name = capture.name.rpartition("/")
-    row.id, row.run, row.name = str(number), run or ".", name
+    row.id, row.run, row.name = str(number), run_of(capture), capture.name.rpartition("/")[2]
     return row
 
 

@@ -27,7 +27,7 @@ from tb_dataplugin.shown import encodable
 from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.logs import log_failure
 from tb_dataplugin.tb.runs import CaptureLibrary, Entry
-from tb_dataplugin.tb.suggesting import suggest
+from tb_dataplugin.tb.suggesting import suggestion_for
 from tb_dataplugin.timeline.searching import FoundSpan, Place, Scope, search_spans
 
 MIN_WIDTH, MAX_WIDTH = 100, 8000
@@ -151,7 +151,7 @@ def suggestion_route(request: Request, library: CaptureLibrary) -> Response:
     capture = library.capture(entry.id)
     if isinstance(capture, Entry):
         return not_ready(request, capture)
-    found = suggest(library, entry, capture)
+    found = suggestion_for(library, entry, capture)
     if found.waiting and found.before is None and found.after is None:
         return loading(request)
     return _json(request, {"before": found.before, "after": found.after})

@@ -128,11 +128,26 @@ def test_a_link_to_a_place_in_a_file_opens_there(page: Any, tmp_path: Path) -> N
 
 def test_a_link_to_a_view_that_needs_a_server_says_so(page: Any, tmp_path: Path) -> None:
     write(tmp_path / "report.html", V100)
-    page.goto((tmp_path / "report.html").as_uri() + "#view=compare&capture=0")
+    page.goto((tmp_path / "report.html").as_uri() + "#view=trace&capture=0")
     note = page.get_by_test_id("view-needs-server")
-    assert plain(note.inner_text()) == "Compare needs TensorBoard: it is in the tab, not in this file."
+    assert plain(note.inner_text()) == "Trace needs TensorBoard: it is in the tab, not in this file."
     page.get_by_test_id("tab-stages").click()
     note.wait_for(state="detached")
+
+
+def test_captures_of_one_program_are_compared_in_the_file_and_on_paper(page: Any, tmp_path: Path) -> None:
+    before, after = V100, GOLDEN / "v100_resnet50_workers4.pt.trace.json.gz"
+    write(tmp_path / "report.html", before, after)
+    command = [str(Path(sys.executable).with_name("tb-dataplugin")), "compare", str(before), str(after)]
+    told = subprocess.run([*command, "--format", "json"], check=True, capture_output=True).stdout
+    page.goto((tmp_path / "report.html").as_uri())
+    page.get_by_test_id("tab-compare").click()
+    assert plain(page.get_by_test_id("compare-sentence").inner_text()) == json.loads(told)["sentence"]
+    assert page.get_by_test_id("carried-pair").locator("option").all_inner_texts() == [
+        "v100_resnet50_workers0 → v100_resnet50_workers4"
+    ]
+    page.get_by_test_id("tab-overview").click()
+    assert "printed-compare" in page.evaluate(PRINTED)["views"]
 
 
 def test_the_carried_timeline_zooms(page: Any, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
 // Data that the page itself carries: `tb-dataplugin report --format html` (export/as_html.py) writes them.
 
-import type { Capture, CaptureRows, RanksList, WholeRuns } from "../contract/report";
-import { type Answer, NO_SUGGESTION, type TimelineQuery } from "./api";
-import { readCaptures, readRanks, readRows, readWholeRuns } from "./report";
+import type { Capture, CaptureRows, Comparison, RanksList, WholeRuns } from "../contract/report";
+import type { Answer, TimelineQuery } from "./api";
+import { readCaptures, readComparison, readRanks, readRows, readWholeRuns } from "./report";
 import { type CaptureEntry, fieldsOf, listIn, modeOf, textIn } from "./runs";
-import type { DataSource } from "./source";
+import { areAlike, type Compared, type DataSource } from "./source";
 import { spansInSlice } from "./spans";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
 import { decodeWhatIf, type WhatIf } from "./what-if";
@@ -17,6 +17,9 @@ type Embedded = {
   readonly rows?: CaptureRows;
   /** Predictions of each capture, null where there are none. */
   readonly whatIfs: readonly (WhatIf | null)[];
+  /** What each capture suggests itself to be compared with, null where nothing does. */
+  readonly suggestions: readonly (Compared | null)[];
+  readonly comparisons: readonly (Compared & { readonly value: Comparison })[];
   readonly wholeRuns?: WholeRuns;
   readonly ranks?: RanksList;
   readonly title: string;
@@ -37,6 +40,8 @@ export function embeddedSource(document: Document): DataSource | null {
 /** What this page was not given cannot be made from it. */
 const NO_RUN = "This page has no whole run: annotate.watch, or ANNOTATE_WATCH=FOLDER, records one for the next report.";
 const NO_TIMELINE = "The timeline of this capture was too large for this page; the TensorBoard tab has it.";
+const NO_COMPARISON =
+  "This file does not carry this comparison: the TensorBoard tab and tb-dataplugin compare make it.";
 const NO_RANKS = "This page has no folder with captures of several ranks of one run.";
 
 function read(value: unknown): Embedded {
@@ -50,8 +55,17 @@ function read(value: unknown): Embedded {
     captures: readCaptures(fieldsOf(value).report),
     rows: readRows(fieldsOf(value).rows ?? {}),
     whatIfs: listIn(value, "what_ifs").map((one) => (one === null ? null : decodeWhatIf(one))),
+    suggestions: listIn(value, "suggestions").map((one) => (one === null ? null : comparedIn(one))),
+    comparisons: listIn(value, "comparisons").map((one) => ({
+      ...comparedIn(one),
+      value: readComparison(fieldsOf(one).comparison),
+    })),
     timelines: listIn(value, "timelines").map((one) => listIn(one, "slices").map(decodeTimeline)),
   };
+}
+
+function comparedIn(value: unknown): Compared {
+  return { before: listIn(value, "before").map(String), after: listIn(value, "after").map(String) };
 }
 
 export function sourceOf({
@@ -61,12 +75,15 @@ export function sourceOf({
   ranks,
   timelines,
   whatIfs,
+  suggestions,
+  comparisons,
   title,
   problems,
 }: Embedded): DataSource {
   const indexOf = (id: string): number => Number(id);
   return {
     live: false,
+    compared: comparisons,
     runs: () =>
       ready({
         logdir: title,
@@ -92,8 +109,15 @@ export function sourceOf({
       const [whole] = timelines[indexOf(query.id)] ?? [];
       return whole === undefined ? failed(NO_TIMELINE) : ready(spansInSlice(whole, query));
     },
-    comparison: () => failed("Comparisons need the TensorBoard tab, or tb-dataplugin compare."),
-    suggestion: () => ready(NO_SUGGESTION),
+    comparison: (before, after) => {
+      const found = comparisons.find((one) => areAlike(one.before, before) && areAlike(one.after, after));
+      return found === undefined ? failed(NO_COMPARISON) : ready(found.value);
+    },
+    suggestion: (id) => {
+      const { before = [], after = [] } = suggestions[indexOf(id)] ?? {};
+      const beside = (ids: readonly string[]): string | null => ids.find((other) => other !== id) ?? null;
+      return ready({ before: beside(before), after: beside(after) });
+    },
     whatIf: (id) => {
       const found = whatIfs[indexOf(id)] ?? null;
       return found === null ? failed("This page carries no predictions.") : ready(found);

@@ -22,9 +22,19 @@ import type { FoundSpans, SpanQuery } from "./spans";
 import type { TimelineSlice } from "./timeline";
 import type { WhatIf } from "./what-if";
 
+/** Ids of the captures of both sides. */
+export type Compared = { readonly before: readonly string[]; readonly after: readonly string[] };
+
+/** Whichever order a side lists its captures in. */
+export function areAlike(ids: readonly string[], others: readonly string[]): boolean {
+  return ids.length === others.length && ids.every((id) => others.includes(id));
+}
+
 export interface DataSource {
-  /** Whether there is a server to ask again, and to ask for traces and comparisons. */
+  /** Whether there is a server to ask again, and to ask for traces. */
   readonly live: boolean;
+  /** The only comparisons that can be had; null where any two sides can be compared. */
+  readonly compared: readonly Compared[] | null;
   runs(): Promise<Answer<Runs>>;
   /** One line per capture, the worst first. */
   captures(): Promise<Answer<CaptureRows>>;
@@ -48,6 +58,7 @@ export interface DataSource {
 
 export const httpSource: DataSource = {
   live: true,
+  compared: null,
   runs: fetchRuns,
   captures: fetchCaptures,
   wholeRuns: fetchWholeRuns,

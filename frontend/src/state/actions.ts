@@ -207,7 +207,7 @@ export function showPlace(place: Place): void {
   batch(() => {
     if (capture !== null && capture !== captureId.value) selectCapture(capture);
     selectSteps(source().live ? place.steps : null);
-    const isThere = viewsFor(source().live).includes(place.view);
+    const isThere = viewsFor(source()).includes(place.view);
     view.value = isThere ? place.view : "overview";
     servedView.value = isThere ? null : place.view;
     chosenRun.value = place.run;

@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Capture, CaptureRows, Comparison, RanksList, Steps, WholeRuns } from "../contract/report";
 import type { CaptureEntry, Runs } from "../data/runs";
+import type { DataSource } from "../data/source";
 import type { WhatIf } from "../data/what-if";
 import type { BatchSort } from "../model/batches";
 import type { Cause } from "../model/causes";
@@ -27,11 +28,10 @@ export const VIEWS = [
   "trace",
 ] as const;
 export type View = (typeof VIEWS)[number];
-/** What needs a server: an HTML report does without. */
-const SERVED: ReadonlySet<View> = new Set<View>(["compare", "trace"]);
-
-export function viewsFor(isLive: boolean): readonly View[] {
-  return isLive ? VIEWS : VIEWS.filter((name) => !SERVED.has(name));
+/** An HTML report does without the trace, and has the comparisons that it carries. */
+export function viewsFor({ live, compared }: Pick<DataSource, "live" | "compared">): readonly View[] {
+  if (live) return VIEWS;
+  return VIEWS.filter((name) => name !== "trace" && (name !== "compare" || (compared ?? []).length > 0));
 }
 
 /** `version` is the file's size and time stamp: a report of an older version is fetched again. */

@@ -3,7 +3,7 @@
 import { computed } from "@preact/signals";
 import { NO_SUGGESTION } from "../data/api";
 import { browserTimers, type Timers } from "../data/poll";
-import { source } from "../data/source";
+import { areAlike, source } from "../data/source";
 import { runAround, type Side, sideOfCapture, sidesOf } from "../model/sides";
 import { comparison, entry, runs, type SuggestionState, sideAfter, sideBefore, suggestion, versionOf } from "./atoms";
 
@@ -66,6 +66,16 @@ export const bothRuns = computed<readonly [before: Side, after: Side] | null>(()
   return first && second && first.key !== second.key ? [first, second] : null;
 });
 
+/** Those that an HTML report carries; null where any two sides can be compared. */
+export function carriedPairs(): readonly (readonly [before: Side, after: Side])[] | null {
+  const sideOf = (ids: readonly string[]): Side[] => sides.value.filter((side) => areAlike(side.ids, ids));
+  const found = source().compared?.flatMap((one) => {
+    const [[first], [second]] = [sideOf(one.before), sideOf(one.after)];
+    return first && second ? [[first, second] as const] : [];
+  });
+  return found ?? null;
+}
+
 /** Names both sides and the versions of their files; null while there are no two sides. */
 export const comparisonKey = computed<string | null>(() => {
   if (before.value === null || after.value === null) return null;
@@ -74,6 +84,11 @@ export const comparisonKey = computed<string | null>(() => {
     .map(({ ids }) => ids.map((id) => `${id} ${versions.get(id) ?? ""}`).join("\n"))
     .join("\n\n");
 });
+
+/** Whether the comparison of the sides is there. */
+export const isCompared = computed(
+  () => comparison.value.kind === "ready" && comparison.value.key === comparisonKey.value,
+);
 
 /** Asks until there is an answer, or until the sides are others. Returns how to stop. */
 export function watchComparison(key: string, timers: Timers = browserTimers): () => void {

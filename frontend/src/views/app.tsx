@@ -32,6 +32,7 @@ import {
   viewsFor,
   wholeRuns,
 } from "../state/atoms";
+import { isCompared } from "../state/comparing";
 import { emptyViews } from "../state/empty-views";
 import { linkHere } from "../state/location";
 import { sortStore } from "../state/sorts";
@@ -49,6 +50,7 @@ import { Tabs } from "../ui/tabs";
 import { useTop } from "../ui/use-top";
 import { Captures } from "./captures/captures";
 import { Compare } from "./compare/compare";
+import { useComparison } from "./compare/use-comparison";
 import { Findings } from "./findings/findings";
 import { FlameGraph } from "./flame/flame-graph";
 import { Gaps } from "./gaps/gaps";
@@ -85,6 +87,7 @@ export function App() {
   useEffect(() => watchSectionKeys(viewElement), []);
   useEffect(() => catchFocus(viewElement), []);
   useTop(`${view.value} ${shownStage.value}`, () => isReturn.peek());
+  useComparison(source().compared !== null);
   const known = runs.value;
   const bare = known === null || (known.captures.length === 0 && known.wholeRuns === 0);
   return (
@@ -109,7 +112,7 @@ export function App() {
             <>
               <h1 class="offscreen">Data Pipeline: {LABELS[view.value]}</h1>
               <Tabs
-                names={viewsFor(source().live)}
+                names={viewsFor(source())}
                 labels={LABELS}
                 empty={emptyViews.value}
                 current={view.value}
@@ -291,10 +294,12 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
 function printedViews(): View[] {
   const isThere: Partial<Record<View, boolean>> = {
     captures: captureRows.value !== null,
+    compare: source().compared !== null && isCompared.value,
+    trace: false,
     run: wholeRuns.value?.runs.some(({ run }) => run === entry.value?.run) ?? false,
     ranks: ranksList.value?.ranks.some(({ run }) => run === entry.value?.run) ?? false,
   };
-  return viewsFor(false).filter((name) => isThere[name] ?? true);
+  return viewsFor(source()).filter((name) => isThere[name] ?? true);
 }
 
 /** All views that are about this capture, one below the other; of those that have nothing to show, why. */

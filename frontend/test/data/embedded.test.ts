@@ -1,8 +1,19 @@
 import { afterEach, expect, it } from "vitest";
+import { Comparison } from "../../src/contract/report";
 import { EMBEDDED_ID, embeddedSource, sourceOf } from "../../src/data/embedded";
 import { capture, timeline } from "../build";
 
 afterEach(() => document.body.replaceChildren());
+
+const NOTHING = {
+  captures: [],
+  timelines: [],
+  whatIfs: [],
+  suggestions: [],
+  comparisons: [],
+  title: "",
+  problems: [],
+};
 
 const slice = (start: number, end: number) => ({ ...timeline([]), start_us: start, end_us: end });
 
@@ -28,9 +39,7 @@ it("reads what the exporter wrote, escapes included", async () => {
 
 it("answers with the shortest slice that reaches as far as the range", async () => {
   const source = sourceOf({
-    whatIfs: [],
-    title: "",
-    problems: [],
+    ...NOTHING,
     captures: [capture({})],
     timelines: [[slice(0, 100), slice(0, 50), slice(40, 90)]],
   });
@@ -49,8 +58,21 @@ it("answers with the shortest slice that reaches as far as the range", async () 
   expect(await asked(45, 95)).toEqual([0, 100]);
 });
 
-it("has neither comparisons nor traces, and says where they are", async () => {
-  const source = sourceOf({ whatIfs: [], title: "", problems: [], captures: [], timelines: [] });
+it("answers with the comparisons that it carries, in whichever order the captures of a side are named", async () => {
+  const value = Comparison.fromJSON({ sentence: "Faster." });
+  const source = sourceOf({
+    ...NOTHING,
+    suggestions: [null, { before: ["1"], after: ["0"] }, { before: ["2"], after: ["0"] }],
+    comparisons: [{ before: ["1", "2"], after: ["0"], value }],
+  });
+  expect(await source.comparison(["2", "1"], ["0"])).toEqual({ kind: "ready", value });
+  expect((await source.comparison(["1"], ["0"])).kind).toBe("failed");
+  expect(await source.suggestion("0")).toEqual({ kind: "ready", value: { before: null, after: null } });
+  expect(await source.suggestion("1")).toEqual({ kind: "ready", value: { before: null, after: "0" } });
+});
+
+it("has no traces and no other comparisons, and says where they are", async () => {
+  const source = sourceOf(NOTHING);
   expect(source.live).toBe(false);
   expect(await source.comparison([], [])).toMatchObject({
     kind: "failed",

@@ -50,7 +50,7 @@ it("says of a report in a file what that does without, and of the tab nothing", 
   expect(all("help-file")).toEqual([]);
   useSource({ ...httpSource, live: false });
   open({}, "findings");
-  for (const word of ["Compare", "Trace", "steps", "predictions"])
+  for (const word of ["comparisons", "Trace", "steps", "predictions"])
     expect(find("help-file").textContent).toContain(word);
   useSource(httpSource);
 });

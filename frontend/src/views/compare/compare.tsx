@@ -1,21 +1,10 @@
 import { batch } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { Comparison, Quantity } from "../../contract/report";
-import { source } from "../../data/source";
 import { formatCount, plural } from "../../model/format";
 import { aloneText, type Side } from "../../model/sides";
 import { chooseSide, chooseSides, forgetSides } from "../../state/actions";
-import {
-  comparesAnyway,
-  comparison,
-  entry,
-  runs,
-  sideAfter,
-  sideBefore,
-  suggestion,
-  versionOf,
-} from "../../state/atoms";
-import { after, before, bothRuns, comparisonKey, sides, watchComparison, watchSuggestion } from "../../state/comparing";
+import { comparesAnyway, comparison, entry, runs, sideAfter, sideBefore, suggestion } from "../../state/atoms";
+import { after, before, bothRuns, carriedPairs, comparisonKey, sides } from "../../state/comparing";
 import { Code } from "../../ui/code";
 import { PictureOf } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
@@ -24,20 +13,10 @@ import { FlameDifference } from "../flame/flame-difference";
 import { CompareNumbers } from "./numbers";
 import { StageChangeTable } from "./stage-changes";
 import { PartTable, SettingTable } from "./tables";
-
-const COMMAND = "tb-dataplugin compare BEFORE AFTER";
+import { useComparison } from "./use-comparison";
 
 /** Two captures, or two runs of several captures each, against each other. */
 export function Compare() {
-  if (!source().live) {
-    return (
-      <UnavailableState
-        title="This page cannot compare captures."
-        reason="Comparing needs the TensorBoard tab, or the command line:">
-        <Code text={COMMAND} testId="compare-command" />
-      </UnavailableState>
-    );
-  }
   if (sides.value.length < 2) {
     return (
       <UnavailableState
@@ -51,12 +30,11 @@ export function Compare() {
 }
 
 function Sides() {
-  const item = entry.value;
-  const [id, version] = [item?.id ?? null, item === null ? "" : versionOf(item)];
-  useEffect(() => (id === null ? undefined : watchSuggestion(id, version)), [id, version]);
+  const carried = carriedPairs();
+  useComparison();
   return (
     <>
-      <Chooser />
+      {carried === null ? <Chooser /> : <Pairs pairs={carried} />}
       <Result />
     </>
   );
@@ -87,6 +65,39 @@ function Chooser() {
         </button>
       )}
       <BothRuns />
+    </div>
+  );
+}
+
+/** A file has the comparisons that were made for it. */
+function Pairs({ pairs }: { pairs: readonly (readonly [Side, Side])[] }) {
+  const place = pairs.findIndex(([first, second]) => first === before.value && second === after.value);
+  const choose = (number: number): void => {
+    const pair = pairs[number];
+    if (pair !== undefined) chooseSides(pair[0].key, pair[1].key);
+  };
+  const [first, second] = pairs[place] ?? [];
+  return (
+    <div class="compare-sides">
+      {first && second && (
+        <p class="print-note">
+          Before: {first.label}; after: {second.label}
+        </p>
+      )}
+      <label class="compare-side carried">
+        <span class="muted">Before → after</span>
+        <select
+          data-testid="carried-pair"
+          value={place}
+          onChange={(event) => choose(Number(event.currentTarget.value))}>
+          {place === -1 && <option value={-1}>choose one</option>}
+          {pairs.map(([first, second], number) => (
+            <option key={`${first.key} ${second.key}`} value={number}>
+              {first.label} → {second.label}
+            </option>
+          ))}
+        </select>
+      </label>
     </div>
   );
 }
@@ -128,7 +139,6 @@ function Choice({ label, chosen, testId, onChoose }: ChoiceProps) {
 
 function Result() {
   const key = comparisonKey.value;
-  useEffect(() => (key === null ? undefined : watchComparison(key)), [key]);
   const state = comparison.value;
   if (key === null) return <Unchosen />;
   if (state.kind === "failed" && state.key === key)

@@ -1,0 +1,93 @@
+"""Which capture of the same program a capture suggests itself to be compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from tb_dataplugin.compare.programs import are_same_program
+from tb_dataplugin.report.report_pb2 import Capture
+
+MOST_READ: Final = 64
+"""Reports looked into: one comes from memory, or in 20 ms from the cache."""
+
+MOST_RUNS: Final = 4
+"""Runs of the program among which one that is not doubtful is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A capture as it is listed. `read` gives its report, None where that is not possible any more."""
+
+    id: str
+    run: str
+    taken_ns: int
+    read: Callable[[], Capture | None]
+    state: Literal["ready", "waiting", "unreadable"] = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """An older capture, else a newer one; both None where none is known to be of the same program. `waiting`: some that
+    would come first are not analysed yet.
+    """
+
+    before: str | None
+    after: str | None
+    waiting: bool = False
+
+
+def suggest(candidates: Iterable[Candidate], own: Candidate, capture: Capture) -> Suggestion:
+    """The newest older capture of another run, else of the same one, else the oldest newer one of another run, else of
+    the same one; of several processes the one of the same rank. Other ranks of its own run are not before or after it.
+    A run with doubtful captures only where none of the next few is sound.
+
+    `candidates`: newest first; `own` may be among them. `capture`: its report.
+    """
+    others = [other for other in candidates if other.id != own.id]
+    older = [other for other in others if other.taken_ns < own.taken_ns]
+    newer = [other for other in reversed(others) if other.taken_ns >= own.taken_ns]
+    before, waits = _nearest(older, own, capture)
+    if before is not None or waits:
+        return Suggestion(before, None, waits)
+    after, waits = _nearest(newer, own, capture)
+    return Suggestion(None, after, waits)
+
+
+def _nearest(candidates: Sequence[Candidate], own: Candidate, capture: Capture) -> tuple[str | None, bool]:
+    """Its id, None where there is none; and whether some are not analysed yet."""
+    ordered = sorted(candidates, key=lambda other: other.run == own.run)  # within each still nearest first
+    runs = list(_alike(ordered, own, capture))
+    alike = next((run for run in runs if _is_sound(run)), runs[0] if runs else [])
+    same_rank = [other.id for other, report in alike if report.rank == capture.rank]
+    waiting = any(other.state == "waiting" for other in candidates)
+    return next(iter(same_rank), alike[0][0].id if alike else None), waiting
+
+
+def _alike(
+    candidates: Iterable[Candidate], own: Candidate, capture: Capture
+) -> Iterator[list[tuple[Candidate, Capture]]]:
+    """The captures of the same program, run by run, up to the first run that is sound."""
+    found: list[tuple[Candidate, Capture]] = []
+    runs = 0
+    ready = [other for other in candidates if other.state == "ready"]
+    for other in ready[:MOST_READ]:
+        if found and other.run != found[0][0].run:
+            yield found
+            runs += 1
+            if _is_sound(found) or runs == MOST_RUNS:
+                return
+            found = []
+        report = other.read()
+        if report is None or (other.run == own.run and report.rank != capture.rank):
+            continue
+        if are_same_program(report, capture):
+            found.append((other, report))
+    if found:
+        yield found
+
+
+def _is_sound(run: Sequence[tuple[Candidate, Capture]]) -> bool:
+    """Nothing is certain beside a capture that is doubtful."""
+    return not any(other.doubts for _, other in run)
