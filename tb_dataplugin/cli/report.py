@@ -184,12 +184,14 @@ def _write(opened: Opened, runs: list[NamedRun], arguments: argparse.Namespace) 
     writers: dict[str, Callable[[Report], str]] = {
         "json": partial(as_json, indent=2),
         "markdown": report_markdown,
-        "text": partial(as_text, style=style, only_summary=arguments.summary and bool(kept)),
+        "text": partial(
+            as_text,
+            style=style,
+            only_summary=arguments.summary and bool(kept),
+            whole_runs=runs_text([run for run, _ in runs], style),
+        ),
     }
     text = writers[arguments.format](report)
-    if runs and arguments.format == "text":
-        whole = runs_text([run for run, _ in runs], style)
-        text = f"{whole}\n{text}" if kept else whole
     write_text(text, output)
     if output is not None and output.is_file():
         complain(f"wrote {output}: {plural(len(kept), 'capture')}, {data_size(len(text.encode()))}")

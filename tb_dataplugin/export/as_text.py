@@ -25,15 +25,17 @@ BAR = 40
 MAX_STEPS, MAX_STAGES, MAX_GAPS = 12, 30, 5
 
 
-def as_text(report: pb.Report, style: Style = PLAIN, *, only_summary: bool = False) -> str:
+def as_text(report: pb.Report, style: Style = PLAIN, *, only_summary: bool = False, whole_runs: str = "") -> str:
     """Every capture, one below the other; several of them begin with one line each, and the worst comes first.
 
     Args:
         only_summary: those lines alone.
+        whole_runs: what is said of them (`runs_text`), below those lines.
     """
     captures = [capture for capture, _ in worst_first(harmless(report).captures)]
     with as_wide_as(style.width):
         lines = [*_table(summary_lines(captures), style), ""][1:] if only_summary or len(captures) > 1 else []
+        lines += [whole_runs] if whole_runs else []
         for capture in () if only_summary else captures:
             lines += [*_capture(capture, style), ""]
     return style.legible("\n".join(line.rstrip() for line in lines))

@@ -15,6 +15,7 @@ from tb_dataplugin.report.build_whole_run import whole_run_report
 from tb_dataplugin.watchfile.reading import read_part, runs_of
 from tb_dataplugin.watchfile.sentences import event_note, event_sentence, run_sentence, times_text
 from tb_dataplugin.watchfile.summary import Summary, percentile, summary_of
+from tests.trace_builder import TraceBuilder
 
 BEGIN = 1_700_000_000.0
 RUN = {"kind": "run", "t": BEGIN, "version": 1, "host": "node", "pid": 7, "rank": None}
@@ -292,6 +293,19 @@ def test_report_shows_a_run_that_has_no_capture(tmp_path: Path, capsys: pytest.C
     assert main(["report", str(tmp_path)]) != 0
     told = capsys.readouterr()
     assert "b.watch.jsonl" in told.err and "Whole run" in told.out
+
+
+def test_a_whole_run_stands_below_the_lines_of_captures_and_above_their_reports(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "a.watch.jsonl", RUN, interval(0))
+    for run in "bc":
+        TraceBuilder().annotated("train").step(0, 100).write(tmp_path / f"{run}.pt.trace.json")
+    assert main(["report", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("2 captures, worst first")
+    assert text.count("Whole run") == 1
+    assert text.index("shares of the window") < text.index("Whole run") < text.index("b · train")
 
 
 def test_a_name_cannot_write_to_the_terminal(tmp_path: Path) -> None:
