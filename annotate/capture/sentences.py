@@ -93,6 +93,11 @@ def written(paths: Sequence[str], logdir: Path, window: Shortened | None = None,
     return f"wrote {what}.{said if sentence else ''}{why} {_look(paths, logdir)}"
 
 
+def added(path: str) -> str:
+    """Where the rows are that a profiler of the user's own exported, and how to look at them."""
+    return f"what was annotated is in the trace that torch.profiler wrote. {_look([path], Path(path).parent)}"
+
+
 def _look(paths: Sequence[str], logdir: Path) -> str:
     """Where there are other ranks, the rank that the others wait for need not be this one."""
     ranks = has_other_ranks()

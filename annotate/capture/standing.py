@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from annotate.capture import guest, session
+from annotate.capture.exported import Exports
 from annotate.capture.standing_session import StandingSession
 from annotate.capture.torch_profiler import is_open, results_are_whole
 from annotate.capture.window import Recorded, Window, names_handed_out
@@ -54,12 +55,11 @@ class Standing:
         self.workers: Final = StandingWorkers()
         self.is_whole = False
         """All hooks are in; if not, that has been reported."""
-        self._patches = Patches()
+        self._patches, self._exports = Patches(), Exports()
         self._session: StandingSession | None = None
         self._window: Window | None = None
         self._is_open = False
-        self._profiler: weakref.ref[Any] | None = None
-        """Of the session that is on."""
+        self._profiler: weakref.ref[Any] | None = None  # of the session that is on
         self.begins: guest.Whose = "program"
         """Whose profiler begins next. Nobody looks at a guest's tables, nor at anything of a trial."""
         self._kept: Recorded | None = None
@@ -190,7 +190,7 @@ class Standing:
         self._kept = self._kept_of = None
         try:
             writer.merge_trace(Path(path), names_handed_out(), kept.metadata, kept.rows)
-            guest.wrote(path)
+            self._exports.tell(path)
         except Exception as error:
             if came_by_a_signal(error):
                 raise

@@ -114,6 +114,20 @@ def test_the_handler_of_tensorboard_writes_a_file_with_our_rows(tmp_path: Path, 
     assert any(str(event["name"]).startswith("host::") for event in trace["traceEvents"] if event["ph"] == "C")
 
 
+def test_the_first_file_of_the_users_profiler_is_told_how_to_look_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=BATCH))
+    paths = [tmp_path / name for name in ("plain.json", "a.pt.trace.json", "b.pt.trace.json")]
+    for path in paths:
+        with cpu() as prof:
+            loop(loader)
+        prof.export_chrome_trace(str(path))
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("annotate: ")]
+    look = f"Look at it: tb-dataplugin report {paths[1]}"
+    assert said == [f"annotate: what was annotated is in the trace that torch.profiler wrote. {look}"]
+
+
 @pytest.mark.parametrize("suffix", [".json", ".json.gz"])
 def test_export_chrome_trace_by_the_user(tmp_path: Path, suffix: str) -> None:
     loader = annotate.loader(DataLoader(Numbers(), batch_size=BATCH))
