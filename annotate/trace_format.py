@@ -133,6 +133,7 @@ class OverheadMetadata(TypedDict, total=False):
     marker_count: int
     operator_us: float  # that recording one operator of torch adds; left out where it could not be measured
     own_us_before: list[float]  # from a batch to the next wait, in the latest steps without a profiler
+    heap_bytes: list[int]  # in use in the training process when the window opened and when it closed; left out: unknown
     worker_span_us: float  # median over the workers
     worker_span_count: int  # of all workers together
 

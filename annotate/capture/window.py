@@ -9,7 +9,7 @@ from typing import Final
 from annotate.capture.missing import what_is_missing
 from annotate.capture.session import Session
 from annotate.hooks.loaders import describe
-from annotate.host import facts
+from annotate.host import facts, heap
 from annotate.host.sampler import HostSampler
 from annotate.host.stack_thread import WORKERS_NOT_SAMPLED, StackThread
 from annotate.host.watching import States, Watch
@@ -82,6 +82,7 @@ class Window:
         self._callers = Callers()
         self._anchors = Anchors()
         self._marker_us = 0.0
+        self._heap_bytes: list[int | None] = []
         self._operator_cost, self._weighs_profiler = OperatorCost(), weighs_profiler
 
     def begin(self) -> None:
@@ -93,6 +94,7 @@ class Window:
     def open(self) -> None:
         """Record the calling thread; torch's profiler must be recording."""
         self._session.refresh()
+        self._heap_bytes = [heap.in_use()]
         self._anchors = Anchors()
         self._anchors.begin()
         self._session.workers.open_window()
@@ -142,6 +144,8 @@ class Window:
         if self._session.workers.window is not None and not self._session.workers.window[1]:
             self._anchors.end()
         self._session.workers.close_window(is_last=is_last)
+        if len(self._heap_bytes) == 1:
+            self._heap_bytes.append(heap.in_use())
 
     @property
     def ends(self) -> tuple[Callable[[], None], ...]:
@@ -165,6 +169,7 @@ class Window:
             marker_us=self._marker_us,
             operator_us=self._operator_cost.added_us,
             own_us=self._own_us(),
+            heap_bytes=[found for found in self._heap_bytes if found is not None],
             loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
             unread=self._session.unread(),
             boundaries=None if self._boundaries is None else self._boundaries.found(),
@@ -190,6 +195,8 @@ class Recorded:
     """What the profiler adds to an operator; None where that could not be measured."""
     own_us: list[float]
     """The loop's own work in steps before the window."""
+    heap_bytes: list[int]
+    """In use when the window opened and when it closed; fewer where that is unknown."""
     loaders: list[LoaderMetadata]
     unread: list[str]
     """What is to be said where no sample was recorded."""
@@ -234,6 +241,8 @@ class Recorded:
             metadata["overhead"]["operator_us"] = round(self.operator_us, 3)
         if self.own_us:
             metadata["overhead"]["own_us_before"] = self.own_us
+        if len(self.heap_bytes) == 2:
+            metadata["overhead"]["heap_bytes"] = self.heap_bytes
         if costs:
             metadata["batch_costs"] = costs
         metadata["steps"] = self._steps()

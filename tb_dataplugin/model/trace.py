@@ -237,6 +237,8 @@ class PipelineInfo:
     operator_us: float | None = None
     own_us_before: tuple[float, ...] = ()
     """Of the loop's own work, from a batch to the next wait, in steps without a profiler."""
+    heap_grown_bytes: int | None = None
+    """By so much more is in use in the training process at the window's end than at its begin; freed blocks are not."""
     worker_span_us: float | None = None
     worker_span_count: int | None = None
     dropped_spans: int | None = None

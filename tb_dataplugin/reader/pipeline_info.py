@@ -44,8 +44,13 @@ class _Overhead(msgspec.Struct):
     marker_count: Count | None = None
     operator_us: Time | None = None
     own_us_before: list[Time] = []
+    heap_bytes: list[Total] = []
     worker_span_us: Time | None = None
     worker_span_count: Count | None = None
+
+
+def _grown(heap_bytes: list[int]) -> int | None:
+    return heap_bytes[1] - heap_bytes[0] if len(heap_bytes) == 2 else None
 
 
 class _Worker(msgspec.Struct):
@@ -196,6 +201,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         marker_count=metadata.overhead.marker_count,
         operator_us=metadata.overhead.operator_us,
         own_us_before=tuple(metadata.overhead.own_us_before[:MOST_STEPS]),
+        heap_grown_bytes=_grown(metadata.overhead.heap_bytes),
         worker_span_us=metadata.overhead.worker_span_us,
         worker_span_count=metadata.overhead.worker_span_count,
         dropped_spans=metadata.dropped_spans,
