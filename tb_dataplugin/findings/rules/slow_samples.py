@@ -7,6 +7,7 @@ then does the work of several, and nothing is wrong with the sample that it is f
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Final
 
@@ -17,7 +18,7 @@ from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import TRANSFER
-from tb_dataplugin.findings.evidence import Evidence, time
+from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.line_texts import place_text
 from tb_dataplugin.findings.registry import rule
@@ -27,7 +28,7 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import ALL_CACHED, NO_CPU, SLOW_SAMPLES_TOGETHER
-from tb_dataplugin.units import count, duration, percent
+from tb_dataplugin.units import count, duration, percent, plural
 
 SHOWN: Final = 5
 
@@ -77,7 +78,12 @@ def check(signals: Signals) -> Finding | Abstention | None:
         f"{', mostly waiting' if has_waited else ''}",
         advice=f"{_of_waiting(signals, slow) if is_of_any else loading or OF_DATA}{_order(signals)}",
         stage=slow[0].stage,
-        evidence=(time("slow_samples_excess", excess, text), *map(_evidence, slow[:SHOWN]), *saving.why),
+        evidence=(
+            time("slow_samples_excess", excess, text),
+            *map(_evidence, slow[:SHOWN]),
+            *_not_waited_for(signals),
+            *saving.why,
+        ),
         gain_us_per_step=gain,
         confidence="likely",
         confidence_reason="Only the excess of the slowest samples is counted, and the queue may hide part of it.",
@@ -94,6 +100,15 @@ def _slow(signals: Signals) -> list[SlowSampleSignal]:
     ]
     excess = np.cumsum([sample.duration_us - common_us for sample in outliers])
     return outliers[: 1 + int(np.searchsorted(excess, ALMOST_ALL * excess[-1]))] if outliers else []
+
+
+def _not_waited_for(signals: Signals) -> Iterator[Evidence]:
+    """As slow, and listed among the slowest samples; that they cost nothing in this window is luck."""
+    least = SLOW * signals.sample_habit.common_us
+    others = [one for one in signals.slow_samples if one.duration_us >= least and one.held_up_us == 0]
+    if others:
+        text = f"as slow, and not counted: {plural(len(others), 'sample')} whose batches the loop did not wait for here"
+        yield number("slow_samples_not_waited_for", len(others), "count", text)
 
 
 def _loading(signals: Signals, slow: list[SlowSampleSignal]) -> str:

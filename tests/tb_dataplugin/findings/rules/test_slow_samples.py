@@ -45,6 +45,14 @@ def in_a_line(builder: TraceBuilder, source: str) -> TraceBuilder:
     return builder.stacks(times, [(OURS, QUERY)] * 80, 100, states, {(QUERY[1], QUERY[2]): source})
 
 
+def test_slow_samples_whose_batches_nobody_waited_for_are_named_beside_those_that_count() -> None:
+    builder = one_slow_sample()
+    builder.batch(9, 0, 0, 801, 1501, None, {"sample::Pets": (801, 700, 700.0)})
+    said = finding_in(builder, "slow_samples")
+    assert "as slow, and not counted: 1 sample whose batches the loop did not wait for here" in evidence_of(said)
+    assert "not counted" not in str(evidence_of(finding_in(one_slow_sample(), "slow_samples")))
+
+
 def test_slow_samples_that_compute_have_other_data_than_the_rest() -> None:
     said = finding_in(one_slow_sample(), "slow_samples")
     assert "Look at these samples" in said.advice and "waiting" not in said.title
