@@ -95,7 +95,7 @@ def find_overlaps(findings: Sequence[NamedFinding], signals: Signals) -> tuple[O
     pinning_us = max((_pins(named) for _, named in pinned), default=0.0)
     found = (
         _overlap(pinned, max(0.0, (signals.step_us or 0.0) - pinning_us), PINNED) if pinning_us else None,
-        _overlap(of_wait, signals.per_step(wait_us), "data wait"),
+        _overlap(of_wait, signals.per_step(wait_us), _of_wait(signals, wait_us)),
         _overlap(outside, signals.per_step(_outside_us(signals, [named.rule for _, named in outside])), OUTSIDE),
     )
     return tuple(overlap for overlap in found if overlap is not None)
@@ -111,6 +111,11 @@ def _overlap(ranked: Iterable[tuple[int, NamedFinding]], whole: float | None, of
     if not whole or len(claiming) < 2 or sum(claiming.values()) <= whole * SAME:
         return None
     return Overlap(whole, tuple(claiming), of)
+
+
+def _of_wait(signals: Signals, wait_us: float) -> str:
+    """More than the data wait itself can go where DataLoader workers give CPUs back to the step."""
+    return "data wait and CPU time of the step" if wait_us > SAME * (signals.wait_cost_us or 0.0) else "data wait"
 
 
 def _wait_us(signals: Signals, claiming: Iterable[NamedFinding]) -> float:

@@ -17,7 +17,7 @@ from tb_dataplugin.units import duration, percent
 from tb_dataplugin.words import GAIN_BOUND
 
 WITHOUT_PROFILER: Final = f"{GAIN_BOUND}_without_profiler"
-SLOWED: Final = "without torch's profiler more: it slows launches, and the step that is left with them"
+SLOWED: Final = "without torch's profiler, which slows launches, the rest of a step is shorter, and more can go"
 
 
 def find_unrecorded_wait(results: Results, foresight: Foresight) -> UnrecordedWait | None:

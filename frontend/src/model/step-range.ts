@@ -14,6 +14,13 @@ export function stepsOfFields(first: string, last: string): StepRange | null {
     : { first: Math.min(a, b), last: Math.max(a, b) };
 }
 
+/** The part of `steps` that there is; null where there is none. */
+export function within(steps: StepRange, recorded: StepRange): StepRange | null {
+  const first = Math.max(steps.first, recorded.first);
+  const last = Math.min(steps.last, recorded.last);
+  return first <= last ? { first, last } : null;
+}
+
 /** The numbers of steps; null of none. */
 export function rangeOf(items: ReadonlyArray<{ readonly number: number }>): StepRange | null {
   const numbers = items.map(({ number }) => number);

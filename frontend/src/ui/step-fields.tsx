@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { type StepRange, stepsOfFields } from "../model/step-range";
+import { type StepRange, stepsOfFields, within } from "../model/step-range";
 
 type Props = {
   /** What the fields hold at first. */
@@ -36,8 +36,9 @@ export function StepFields({ shown, recorded, choose, children }: Props) {
   const problem = problemOf(first.value, last.value, recorded);
   const submit = (event: Event): void => {
     event.preventDefault();
-    const steps = stepsOfFields(first.value, last.value);
-    if (steps === null || problem !== null) return;
+    const asked = stepsOfFields(first.value, last.value);
+    const steps = asked && within(asked, recorded);
+    if (steps === null) return;
     submitted = steps;
     [first.value, last.value] = [String(steps.first), String(steps.last)];
     choose(steps);
@@ -81,7 +82,5 @@ function Field({ label, name, text }: FieldProps) {
 function problemOf(first: string, last: string, recorded: StepRange): string | null {
   const steps = stepsOfFields(first, last);
   if (steps === null) return "Write two step numbers.";
-  return steps.first < recorded.first || steps.last > recorded.last
-    ? `This capture has steps ${recorded.first} to ${recorded.last}.`
-    : null;
+  return within(steps, recorded) === null ? `This capture has steps ${recorded.first} to ${recorded.last}.` : null;
 }

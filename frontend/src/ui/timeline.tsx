@@ -86,13 +86,15 @@ export function Timeline(props: Props) {
         {props.search}
         <PictureMenu name="Timeline" />
       </div>
-      <RangeBar window={whole.window} shown={range ?? whole.window} act={(action) => viewRef.current?.act(action)} />
-      <Minimap
-        whole={whole}
-        shown={range ?? whole.window}
-        palette={palette}
-        onRange={(next) => props.onRange(clampRange(next, whole.window))}
-      />
+      <div class="timeline-top">
+        <RangeBar window={whole.window} shown={range ?? whole.window} act={(action) => viewRef.current?.act(action)} />
+        <Minimap
+          whole={whole}
+          shown={range ?? whole.window}
+          palette={palette}
+          onRange={(next) => props.onRange(clampRange(next, whole.window))}
+        />
+      </div>
       <div class="canvas-frame">
         {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the canvas takes keys, which this role hands to it */}
         <canvas

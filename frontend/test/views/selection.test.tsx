@@ -71,6 +71,7 @@ it("asks for the numbers of the steps in the fields, says which they are, and ha
 
 it("says in one line what is wrong with the fields, and asks for nothing", async () => {
   open({ steps }, "overview");
+  write("step-first", "7");
   write("step-last", "9");
   expect(find("step-fields").textContent).toContain("This capture has steps 1 to 4.");
   await submit();
@@ -78,6 +79,14 @@ it("says in one line what is wrong with the fields, and asks for nothing", async
   expect(find("step-fields").textContent).toContain("Write two step numbers.");
   await submit();
   expect(asked).toEqual([]);
+});
+
+it("shows the part of a range that was recorded", async () => {
+  open({ steps }, "overview");
+  write("step-first", "3");
+  write("step-last", "9");
+  await submit();
+  expect(chosenSteps.value).toBe("3..4");
 });
 
 it("takes all recorded steps for no choice", async () => {

@@ -114,7 +114,7 @@ function Numbers({ ranks }: { ranks: Ranks }) {
         label="Lost time"
         testId="ranks-lost"
         {...asShare(ranks.lost_us, ranks.rank_time_us)}
-        note={`${formatDuration(ranks.lost_us)} of ${formatDuration(ranks.rank_time_us)} rank time`}
+        note={`${formatDuration(ranks.lost_us)} of ${formatDuration(ranks.rank_time_us)}, from the first collective to the last, of all ranks together`}
         exact={exactUs(ranks.lost_us)}
       />
       <BigNumber

@@ -140,7 +140,11 @@ export function Owners({ ranks }: { ranks: Ranks }) {
               <Th column="rank" label="Rank" />
               <Th column="cause" label="Cause" numeric={false} />
               <Th column="lost" label="Lost" unit={unit} title={LOST} />
-              <Th column="share" label="of rank time" title="Of the time of all ranks together" />
+              <Th
+                column="share"
+                label="of rank time"
+                title="Of the time of all ranks together, from the first collective to the last"
+              />
               <Th column="times" label="Times others'" title={TIMES} />
               <Th column="pattern" label="Pattern" numeric={false} />
             </tr>
