@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines, stage_notes
+from tb_dataplugin.export.costs import (
+    Line,
+    cost_lines,
+    host_limit_lines,
+    limit_lines,
+    limited_lines,
+    profiler_lines,
+    stage_notes,
+)
 from tb_dataplugin.export.findings_text import finding_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
@@ -266,6 +274,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from wrap(f"wait: {_share_of_wait(capture)}", "  ")
     yield from stage_notes(rows)
     yield from limit_lines(rows)
+    yield from profiler_lines(rows)
     if replayed:
         yield from _contention(rows, capture.replay_name)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from annotate.trace_format import StageKind, parse_span_name
@@ -11,6 +11,7 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
@@ -36,8 +37,8 @@ _BUILDING: Final = frozenset[StageKind](("sample", "read", "decode", "transform"
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """ "" where there is nothing to say. `devices` and `workers` are in the order of the results; `limits` is by the
-    stage's path.
+    """ "" where there is nothing to say. `devices` and `workers` are in the order of the results; `limits` and
+    `stage_profiler` are by the stage's path.
     """
 
     findings: str
@@ -56,6 +57,7 @@ class Sentences:
     quiet_workers: str = ""
     recording: RecordingCost | None = None
     apart: str = ""
+    stage_profiler: Mapping[Path, str] = field(default_factory=dict)
 
 
 def say(
@@ -78,6 +80,7 @@ def say(
         stages=_stages(results),
         stage_waits=_stage_waits(results),
         limits=dict(_limits(results)),
+        stage_profiler=dict(_stage_profiler(results)),
         sawtooth=rhythm_sentence(results.sawtooth) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
         workers=tuple(
@@ -220,6 +223,18 @@ def _limits(results: Results) -> Iterator[tuple[Path, str]]:
         spent = results.occupancy.get(row.path)
         if spent is not None and row.self_ns:
             yield row.path, _limit(row, spent)
+
+
+def _stage_profiler(results: Results) -> Iterator[tuple[Path, str]]:
+    for row in results.stages:
+        weight = results.stage_weights.get(row.path)
+        if weight is not None and weight.share >= WORTH_A_WORD:
+            operators = plural(round(weight.operators / row.count), "operator")
+            yield (
+                row.path,
+                f"{operators} per call that torch's profiler recorded here are about {percent(weight.share)} of its "
+                "self time: runs without it do not have that, nor do DataLoader workers.",
+            )
 
 
 def _limit(row: StageRow, spent: Occupancy) -> str:
