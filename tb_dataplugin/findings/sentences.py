@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
+from tb_dataplugin.analyses.throughput import SlowestPart, Throughput
 from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import ApartSignals
@@ -33,6 +34,13 @@ from tb_dataplugin.units import duration, listed, ordinal, percent, plural
 from tb_dataplugin.words import NO_STAGES, cause_label, label_of
 
 _BUILDING: Final = frozenset[StageKind](("sample", "read", "decode", "transform", "collate", "user"))
+
+SLOWEST: Final[dict[SlowestPart, str]] = {
+    "read": "reading",
+    "prepare": "preparation",
+    "device": "the training step",
+    "around": "what is around the loader",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,7 @@ class Sentences:
     recording: RecordingCost | None = None
     apart: str = ""
     stage_profiler: Mapping[Path, str] = field(default_factory=dict)
+    slowest_part: str = ""
 
 
 def say(
@@ -80,6 +89,7 @@ def say(
         stages=_stages(results),
         stage_waits=_stage_waits(results),
         limits=dict(_limits(results)),
+        slowest_part=_slowest_part(results.throughput) if results.throughput else "",
         stage_profiler=dict(_stage_profiler(results)),
         sawtooth=rhythm_sentence(results.sawtooth) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
@@ -216,6 +226,16 @@ def _built_share(results: Results) -> float | None:
     stages = {name: parse_span_name(name) for name in waits}
     built = sum(time for name, time in waits.items() if (stage := stages[name]) and stage.kind in _BUILDING)
     return built / sum(waits.values())
+
+
+def _slowest_part(rates: Throughput) -> str:
+    """Neither reading nor preparation limits by itself: whoever builds batches does one after the other."""
+    part = rates.slowest_part
+    if part is None:
+        return ""
+    if part in ("read", "prepare") and rates.read is not None and rates.prepare is not None:
+        return f"loading limits, most of it {SLOWEST[part]}"
+    return f"{SLOWEST[part]} limits"
 
 
 def _limits(results: Results) -> Iterator[tuple[Path, str]]:

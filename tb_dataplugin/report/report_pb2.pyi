@@ -2628,6 +2628,7 @@ class Throughput(_message.Message):
     LOAD_PER_S_FIELD_NUMBER: _builtins.int
     AROUND_PER_S_FIELD_NUMBER: _builtins.int
     SLOWEST_PART_FIELD_NUMBER: _builtins.int
+    SLOWEST_TEXT_FIELD_NUMBER: _builtins.int
     samples_per_s: _builtins.float
     """what the run reached"""
     read_per_s: _builtins.float
@@ -2646,6 +2647,10 @@ class Throughput(_message.Message):
     """what drawing indices and code around the DataLoader alone could sustain"""
     slowest_part: _builtins.str
     """read | prepare | device | around; "" when not known. The run is input-bound when it is not"""
+    slowest_text: _builtins.str
+    """the device: device_per_s > load_per_s
+    the same in words, "loading limits, most of it reading"; "" when not known
+    """
     def __init__(
         self,
         *,
@@ -2657,10 +2662,11 @@ class Throughput(_message.Message):
         load_per_s: _builtins.float | None = ...,
         around_per_s: _builtins.float | None = ...,
         slowest_part: _builtins.str = ...,
+        slowest_text: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part", "slowest_text", b"slowest_text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__around_per_s: _TypeAlias = _typing.Literal["around_per_s"]  # noqa: Y015
     _WhichOneofArgType__around_per_s: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s"]  # noqa: Y015

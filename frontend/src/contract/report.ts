@@ -1067,6 +1067,8 @@ export interface Throughput {
     | undefined;
   /** read | prepare | device | around; "" when not known. The run is input-bound when it is not */
   slowest_part: string;
+  /** the device: device_per_s > load_per_s */
+  slowest_text: string;
 }
 
 export interface Verdict {
@@ -3807,6 +3809,11 @@ export const Throughput: MessageFns<Throughput> = {
         ? globalThis.String(object.slowestPart)
         : isSet(object.slowest_part)
         ? globalThis.String(object.slowest_part)
+        : "",
+      slowest_text: isSet(object.slowestText)
+        ? globalThis.String(object.slowestText)
+        : isSet(object.slowest_text)
+        ? globalThis.String(object.slowest_text)
         : "",
     };
   },
