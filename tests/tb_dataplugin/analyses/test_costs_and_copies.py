@@ -205,7 +205,7 @@ def test_where_loading_limits_neither_half_is_said_to_do_so_alone() -> None:
     assert min(rates["read_per_s"], rates["prepare_per_s"]) > rates["device_per_s"] > rates["load_per_s"]
     assert rates["slowest_text"] == "loading limits, most of it reading"
     text = " ".join(as_text(as_report([analyse(builder.trace()).capture])).split())
-    assert "reading 2,500, preparation 3,330 (both by turns 1,430), training step 2,000; loading limits" in text
+    assert "reading 2,500, preparation 3,330 (both by turns 1,430), training step 2,310; loading limits" in text
 
 
 def test_where_only_one_half_is_known_that_limits() -> None:
