@@ -140,9 +140,9 @@ def _notes(
 def _recorded_note(recorded: float, unit: Unit) -> Iterator[Diagnostic]:
     if recorded >= RECORDED:
         message = (
-            "On one side stages ran in the training thread, where torch's profiler records each operator, on the other "
-            f"in DataLoader workers or with other operators: about {percent(recorded)} of the time per {unit} is the "
-            "profiler's, and no change. The intervals allow for it"
+            "On one side more operators of stages ran in the training thread, where torch's profiler records each (in "
+            f"DataLoader workers it does not): about {percent(recorded)} of that side's time per {unit}, which is no "
+            "change of the program's. The intervals allow for it"
         )
         yield Diagnostic("capture", "profiler_on_one_side", 1, message)
 

@@ -71,15 +71,16 @@ def _figure(figure: Figure, us: float) -> Figure:
 
 
 def recorded_on_one_side(before: Sequence[Run], after: Sequence[Run], unit: Unit) -> float:
-    """How much of the time per unit it took to record operators of stages that only one side has recorded: a share."""
+    """How long it took to record operators of stages that one side has more of: a share of its time per unit."""
     stages = [stage for run in (*before, *after) for stage in _stages(run)]
     operators = sum(stage.operators for stage in stages)
     if not operators or not all(stage.HasField("operators") for stage in stages):
         return 0.0
     each_us = sum(stage.profiler_us for stage in stages) / operators
     sides = [[_per_unit(run, unit) for run in runs] for runs in (before, after)]
-    many, times = ([statistics.fmean(one[place] for one in side) for side in sides] for place in (0, 1))
-    return abs(many[0] - many[1]) * each_us / min(times) if all(times) else 0.0
+    means = [(statistics.fmean(many), statistics.fmean(us)) for many, us in (zip(*side, strict=True) for side in sides)]
+    (fewer, _), (more, us) = sorted(means)
+    return (more - fewer) * each_us / us if us else 0.0
 
 
 def _per_unit(run: Run, unit: Unit) -> tuple[float, float]:
