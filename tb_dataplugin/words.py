@@ -157,6 +157,7 @@ PATTERNS: Final = (
 RATES: Final = (
     Term("read", "reading alone", "What reading alone could sustain."),
     Term("prepare", "preparation alone", "What all other stages alone could sustain."),
+    Term("load", "both by turns", "What loading could sustain: whoever builds batches reads and prepares by turns."),
     Term("around", "around the loader", "What drawing indices and code around the DataLoader alone could sustain."),
     Term("device", "training step alone", "What the training step could sustain if every batch were ready."),
 )

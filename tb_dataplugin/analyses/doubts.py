@@ -122,7 +122,7 @@ def _recorder(results: Results) -> Iterator[Doubt]:
 
 def _more(results: Results) -> str:
     if results.selection is not None and results.selection.recorded_count >= FEW_STEPS:
-        return f"With {FEW_STEPS} steps or more it would not."
+        return f"Choose {FEW_STEPS} or more."
     if results.steps is not None and [row.number for row in results.steps.rows] == [0]:
         return (
             f"Call prof.step() after each batch, and record at least {FEW_STEPS} (active={FEW_STEPS}): where nobody "

@@ -16,7 +16,7 @@ from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.steps import find_steps
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import Category
-from tb_dataplugin.model.intervals import EMPTY, Window
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.units import duration, plural, ratio
 
@@ -89,19 +89,30 @@ def _counted(trace: Trace, window: Window, steps: StepTable, loader: LoaderWait 
 
     Without DataLoader workers samples are made in the wait, by operators as well: that belongs to the step then.
     """
-    pipeline, track = trace.info.pipeline, trace.training_track
-    if pipeline is None or pipeline.operator_us is None or track is None:
+    pipeline, track, each_us = trace.info.pipeline, trace.training_track, operator_cost_us(trace)
+    if pipeline is None or each_us is None or track is None:
         return None
-    each_us = TIMES_PROBED * pipeline.operator_us
     waits = EMPTY if loader is None or not any(each.num_workers for each in pipeline.loaders) else loader.waits
-    events = trace.events
-    start = events.start_ns[events.is_category(Category.CPU_OP) & (events.track == track)]
+    start = recorded_operators(trace, track)
     start = start[(start >= window.start_ns) & (start < window.end_ns)]
     count = len(steps.rows)
     operators = int((~waits.contains(start)).sum()) / count
     own_us = _running_us(trace, (window.duration_ns - waits.clip(window).total_ns) / count / 1000)
     added_us = min(operators * each_us, MOST * own_us)
     return ProfilerWeight(own_us, added_us, operators, each_us) if added_us > 0 else None
+
+
+def operator_cost_us(trace: Trace) -> float | None:
+    """That recording one operator of a whole loop adds, at least; None where nothing was measured."""
+    probed_us = trace.info.pipeline.operator_us if trace.info.pipeline else None
+    return TIMES_PROBED * probed_us if probed_us is not None and probed_us >= 0 else None
+
+
+def recorded_operators(trace: Trace, track: int) -> Int64Array:
+    """When they began, those inside others included: each is recorded."""
+    events = trace.events
+    begun: Int64Array = events.start_ns[events.is_category(Category.CPU_OP) & (events.track == track)]
+    return begun
 
 
 def _running_us(trace: Trace, own_us: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.copies import CopyFigures
@@ -29,6 +29,7 @@ from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.stage_blocks import StageBlocks
 from tb_dataplugin.analyses.stage_details import StageDetail
 from tb_dataplugin.analyses.stage_summary import StageSummary
+from tb_dataplugin.analyses.stage_weight import StageWeight
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_table import StepTable
@@ -96,5 +97,6 @@ class Results:
     selection: StepSelection | None = None
     queue_wait: QueueWait | None = None
     profiler_weight: ProfilerWeight | None = None
+    stage_weights: Mapping[Path, StageWeight] = field(default_factory=dict)
     headspace: Headspace | None = None
     uneven: UnevenBatches | None = None

@@ -42,6 +42,7 @@ from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
 from tb_dataplugin.analyses.stage_summary import summarise_stages
+from tb_dataplugin.analyses.stage_weight import find_stage_weights
 from tb_dataplugin.analyses.stages import StageTree, build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.steady_state import find_steady_state
 from tb_dataplugin.analyses.step_table import StepTable, tabulate_steps
@@ -175,6 +176,7 @@ def run_analyses(
         tree=tree,
         stages=seen.loop.stages,
         stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps, apart.left(tree.starts_in(window))),
+        stage_weights=find_stage_weights(trace, tree, tree.starts_in(window)),
         stage_summary=summarise_stages(seen.loop.stages),
         occupancy=seen.loop.occupancy,
         workers=workers,

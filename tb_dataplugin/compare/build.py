@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from math import exp
 from typing import Final
 
 from tb_dataplugin.compare.build_flames import flame_report
@@ -13,6 +13,7 @@ from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, co
 from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
 from tb_dataplugin.compare.own_lines import own_lines
 from tb_dataplugin.compare.parts import compare_parts
+from tb_dataplugin.compare.profiler import recorded_on_one_side
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
 from tb_dataplugin.compare.promises import promises
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
@@ -35,13 +36,16 @@ from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build import diagnostic_report
 from tb_dataplugin.report.build_findings import evidence_report
-from tb_dataplugin.units import ratio
+from tb_dataplugin.units import percent, ratio
 from tb_dataplugin.words import SETTINGS, label_of
 
 SCHEMA_VERSION = 2
 
 BUSY: Final = 0.1
 """Waiting for a CPU (`sharing`) from which a diagnostic says so."""
+
+RECORDED: Final = 0.01
+"""Share of the time that torch's profiler took for stages of one side only, from which a diagnostic says so."""
 
 
 def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Comparison:
@@ -50,7 +54,8 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
     unit = common_unit((*first, *second))
     each = [max(sharing(stages_of(run)) for run in side) for side in (first, second)]
     shared = max(each)
-    time, stages = compare_time(first, second, unit, shared), compare_stages(first, second, unit, shared)
+    recorded = recorded_on_one_side(first, second, unit)
+    time, stages = compare_time(first, second, unit, shared, recorded), compare_stages(first, second, unit, shared)
     settings = compare_settings(first, second)
     compared = Compared(
         unit=unit,
@@ -59,7 +64,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         same_content=are_identical(before, after),
         why_not=why_not_comparable(first, second),
         time=time,
-        parts=compare_parts(first, second, unit, shared),
+        parts=compare_parts(first, second, unit, math.hypot(shared, recorded)),
         stages=stages,
         settings=settings,
         not_judged=not_judged(first, second, unit, stages, settings),
@@ -69,7 +74,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         too_few=too_few_steps(first, second),
     )
     verdict = judge(compared)
-    notes = (*left, *right, *_notes(first, second, each, verdict.outcome))
+    notes = (*left, *right, *_notes(first, second, each, verdict.outcome), *_recorded_note(recorded, unit))
     if compared.crowded and verdict.outcome != "identical":
         message = f"{compared.crowded}. Compare captures of a quieter machine: a slowdown is not told from their load"
         notes = (Diagnostic("capture", CODE, 1, message[0].upper() + message[1:]), *notes)
@@ -111,7 +116,7 @@ def _notes(
         yield Diagnostic("capture", "few_runs", 1, message)
     if _is_shared(shared):
         times = ", ".join(
-            f"{side} they took {ratio(exp(share))} as long"
+            f"{side} they took {ratio(math.exp(share))} as long"
             for side, share in zip(("before", "after"), sides, strict=True)
             if _is_shared(share)
         )
@@ -130,6 +135,16 @@ def _notes(
     if len(modes) > 1:
         message = f"The captures are of different kinds ({', '.join(sorted(modes))}); their times mean different things"
         yield Diagnostic("capture", "different_modes", 1, message)
+
+
+def _recorded_note(recorded: float, unit: Unit) -> Iterator[Diagnostic]:
+    if recorded >= RECORDED:
+        message = (
+            "On one side more operators of stages ran in the training thread, where torch's profiler records each (in "
+            f"DataLoader workers it does not): about {percent(recorded)} of that side's time per {unit}, which is no "
+            "change of the program's. The intervals allow for it"
+        )
+        yield Diagnostic("capture", "profiler_on_one_side", 1, message)
 
 
 def _left_out(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Diagnostic]:

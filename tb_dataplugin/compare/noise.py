@@ -56,12 +56,14 @@ class Figure:
     """One run's figure. `variance` is that of its mean by its blocks, None when there are too few of them.
 
     `luck` is what the run itself shows of the luck of processes: its DataLoader workers do the same and differ by that.
+    `estimated`: standard error of what was taken off, in the same way in all runs of its side.
     """
 
     value: float
     variance: float | None
     freedom: float
     luck: float = 0.0
+    estimated: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +184,16 @@ def change(
         ((1 - share) * max(luck**2, seen) * per_run, BELIEF),
     ]
     parts += [(shared**2 / (1 + repeated) * per_run, BELIEF), (2 * layout**2, BELIEF), (drift**2, BELIEF)]
+    parts += [(estimated(before, after), BELIEF)]
     parts += [((1 - share) * (variance or 0.0) / runs**2, freedom) for variance, freedom, runs in inner]
     whole = sum(part for part, _ in parts)
     freedom = whole**2 / sum(part**2 / known for part, known in parts if part)
     return Change(value, math.sqrt(whole), freedom)
+
+
+def estimated(before: Sequence[Figure], after: Sequence[Figure]) -> float:
+    """Variance by what was taken off; no number of runs lessens it."""
+    return sum(max(figure.estimated for figure in side) ** 2 for side in (before, after))
 
 
 def _trusted(scatter: float, assumed: float, repeated: int) -> float:

@@ -125,7 +125,9 @@ def _too_few(runs: Sequence[Run], when: str) -> str:
 class StageFigures:
     """One stage in one run. `typical` has a figure per measure that the run has. `waited_us`: for a CPU; None where
     that was not recorded. `counts`: calls in each block of batches. `in_sample`: it runs within samples. `typical` is
-    of a call over `samples`: 1, or those of its batch (`per_sample`).
+    of a call over `samples`: 1, or those of its batch (`per_sample`). `operators`: that torch's profiler recorded in
+    all calls, None where what that costs is not known, and `profiler_us` how long it took; `less_us` was taken off each
+    time in `typical` for it.
     """
 
     calls: int
@@ -135,6 +137,9 @@ class StageFigures:
     counts: tuple[int, ...] = ()
     in_sample: bool = False
     samples: int = 1
+    operators: int | None = None
+    profiler_us: float = 0.0
+    less_us: float = 0.0
 
     def per_sample(self, samples: int) -> StageFigures:
         """Of a stage that runs once for so many."""
@@ -182,7 +187,16 @@ def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
     waited_us = sum(waited) if len(waited) == len(rows) else None
     counts = tuple(count for row in rows for count in row.block_count)
     in_sample = all(any(name.startswith("sample::") for name in row.path) for row in rows)
-    return StageFigures(calls, sum(row.self_us for row in rows), typical, waited_us, counts, in_sample)
+    return StageFigures(
+        calls,
+        sum(row.self_us for row in rows),
+        typical,
+        waited_us,
+        counts,
+        in_sample,
+        operators=sum(row.operators for row in rows) if all(row.HasField("operators") for row in rows) else None,
+        profiler_us=sum(row.profiler_us for row in rows),
+    )
 
 
 def computes(stage: StageFigures, shared: float) -> bool:

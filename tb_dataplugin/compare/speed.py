@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.compare import student
-from tb_dataplugin.compare.noise import BELIEF, Change, Figure, Floats, mean_of
+from tb_dataplugin.compare.noise import BELIEF, Change, Figure, Floats, estimated, mean_of
 
 LEAST_RUNS: Final = 3
 """On each side, from which their scatter shows how a stage follows the machine's speed."""
@@ -106,6 +106,7 @@ def change_beside(
         ((1 - share) * assumed * per_run, BELIEF),
         (((seems - follows) * moved) ** 2, 1),
         (2 * layout**2, BELIEF),
+        (estimated(before, after), BELIEF),
     ]
     whole = sum(part for part, _ in parts)
     freedom = whole**2 / sum(part**2 / known for part, known in parts if part)

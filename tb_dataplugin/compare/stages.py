@@ -12,6 +12,7 @@ import numpy as np
 
 from tb_dataplugin.compare.like_batches import of_like_batches
 from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
+from tb_dataplugin.compare.profiler import without_profiler
 from tb_dataplugin.compare.quantity import (
     NONE_AFTER,
     NONE_BEFORE,
@@ -25,7 +26,7 @@ from tb_dataplugin.compare.quantity import (
 )
 from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes
 from tb_dataplugin.compare.speed import Speed, change_beside, speed_by
-from tb_dataplugin.units import magnitude
+from tb_dataplugin.units import duration, magnitude
 
 ALARM: Final = 0.03
 """Probability that any stage is named between equal sides. With the verdict's own 0.02 that is 1 in 20. Each stage has
@@ -91,6 +92,8 @@ class Typical:
     """How much slower the machine was after, as a logarithm; 0 where that is not adjusted for."""
     per_sample: bool = False
     """The times are not per call, but per sample of its batch."""
+    profiler_us: tuple[float, float] = (0.0, 0.0)
+    """Taken off the times before and after, since only that side was recorded by it."""
 
     @property
     def probability(self) -> float:
@@ -104,7 +107,7 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     Args:
         shared: How much waiting for a CPU may have moved wall times.
     """
-    sides = of_like_batches(before, after, unit)
+    sides = without_profiler(of_like_batches(before, after, unit))
     counts = [[run.units(unit) for run in runs] for runs in (before, after)]
     names = sorted({name for side in sides for run in side for name in run})
     shares = {name: _share(sides, name) for name in names}
@@ -136,7 +139,7 @@ def _quantity(
         after_us=after_us,
         change=typical.change.relative if typical else None,
         interval=judged.interval,
-        interval_text=judged.text + (says_machine(typical) if typical else ""),
+        interval_text=judged.text + (says_less(typical) if typical else ""),
         outcome=judged.outcome,
         detectable=None if judged.outcome in ("identical", "too_short") else said_limit(reach),
         calls=StageCalls(
@@ -170,12 +173,19 @@ def _times_us(before: Side | None, after: Side | None, typical: Typical | None) 
     return before.per_call_us if before else None, after.per_call_us if after else None
 
 
-def says_machine(typical: Typical) -> str:
-    """How far the time after is not as it was recorded, but at the machine's speed before; "" where it is."""
+def says_less(typical: Typical) -> str:
+    """How far the times are not as they were recorded: without torch's profiler, and after at the machine's speed of
+    before; "" where they are.
+    """
     slower = math.expm1(typical.machine)
-    if not typical.speed_adjusted or abs(slower) < SAID_SPEED:
-        return ""
-    return f"; after: less what a machine {magnitude(slower)} {'slower' if slower > 0 else 'faster'} explains"
+    less = [
+        f"{when}: less about {duration(us)} of torch's profiler"
+        for when, us in zip(("before", "after"), typical.profiler_us, strict=True)
+        if us
+    ]
+    if typical.speed_adjusted and abs(slower) >= SAID_SPEED:
+        less.append(f"after: less what a machine {magnitude(slower)} {'slower' if slower > 0 else 'faster'} explains")
+    return f"; {', '.join(less)}" if less else ""
 
 
 def _change_us(before: Side | None, after: Side | None) -> float | None:
@@ -243,7 +253,9 @@ def _most_telling(
         noise = shared if measure == "wall" else shared * min(1.0, COLD_US / call_us)
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
         moved = change(before, after, STAGE_LUCK, noise, layout, drift)
-        plain = Typical(moved, measure, part, *times, per_sample=known[0][0].samples > 1 or known[1][0].samples > 1)
+        is_per_sample = known[0][0].samples > 1 or known[1][0].samples > 1
+        less_us = known[0][0].less_us, known[1][0].less_us
+        plain = Typical(moved, measure, part, *times, per_sample=is_per_sample, profiler_us=less_us)
         candidates += _both(plain, before, after, speed, layout) if measure == "cpu" else [plain]
     return _choose(candidates, suits, own_alarm)
 

@@ -15,15 +15,17 @@ ALARM: Final = SHOWN
 """Probability of "faster" or "slower" between equal sides: that of the interval, so that the two never disagree."""
 
 
-def compare_time(before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float) -> Quantity | None:
-    """None where a run has neither samples nor steps."""
+def compare_time(
+    before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float, recorded: float = 0.0
+) -> Quantity | None:
+    """None where a run has neither samples nor steps. `recorded`: the share of torch's profiler on one side only."""
     sides = [[time_figure(run, unit) for run in runs] for runs in (before, after)]
     known = [[figure for figure in side if figure is not None] for side in sides]
     if any(len(figures) < len(side) for figures, side in zip(known, sides, strict=True)):
         return None
     means = [[time_per_unit(run, unit) or 0.0 for run in runs] for runs in (before, after)]
     before_us, after_us = (sum(side) / len(side) for side in means)
-    found = change(known[0], known[1], TIME_LUCK, shared)
+    found = change(known[0], known[1], TIME_LUCK, shared, drift=recorded)
     if before_us and after_us:  # of the means beside it, which the parts add up to
         found = replace(found, value=math.log(after_us / before_us))
     same = found.value == 0 and before_us == after_us

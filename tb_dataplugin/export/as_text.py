@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
-from tb_dataplugin.export.costs import Line, cost_lines, host_limit_lines, limit_lines, limited_lines, stage_notes
+from tb_dataplugin.export.costs import (
+    Line,
+    cost_lines,
+    host_limit_lines,
+    limit_lines,
+    limited_lines,
+    profiler_lines,
+    stage_notes,
+)
 from tb_dataplugin.export.findings_text import finding_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
@@ -108,7 +115,7 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
     waits = (
         f"{plural(loader.wait_count, 'wait')}, p50 {duration(loader.wait_p50_us)}, max {duration(loader.wait_max_us)}"
     )
-    yield line("data wait", duration(loader.wait_us), share, waits)
+    yield line("data wait", duration(loader.wait_us), share, waits, _steady_share(loader.steady_state))
     if loader.HasField("exposed_wait_us"):
         exposed = f"{percent(_share(loader.exposed_wait_us, window))} of the window"
         yield line("  exposed", duration(loader.exposed_wait_us), exposed, "the device was idle")
@@ -127,27 +134,31 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         yield line("DataLoader workers", count(loader.num_workers), note, size, loader.dataset)
 
 
-NO_DEVICE: Final = "no_device_activity"
-
-SLOWEST: Final = {
-    "read": "reading",
-    "prepare": "preparation",
-    "device": "the training step",
-    "around": "what is around the loader",
-}
+def _steady_share(steady: pb.SteadyState) -> str:
+    """Where the sentence below does not have it."""
+    is_said = steady.state not in ("", "steady") and "95% interval" in steady.sentence
+    if is_said or not steady.HasField("share_low"):
+        return ""
+    ends = f"95% interval {percent(steady.share_low)} to {percent(steady.share_high)}"
+    return f"steady state {percent(steady.share)} of a step ({ends})"
 
 
 def _rates(rates: pb.Throughput, has_ranks: bool, line: Line) -> Iterator[str]:
     step = "training step and waiting for other ranks" if has_ranks else "training step"
+    has_both = rates.HasField("read_per_s") and rates.HasField("prepare_per_s")
+    both = f" (both by turns {significant(rates.load_per_s)})" if has_both else ""
     alone = {
         "reading": rates.read_per_s if rates.HasField("read_per_s") else None,
         "preparation": rates.prepare_per_s if rates.HasField("prepare_per_s") else None,
         "around the loader": rates.around_per_s if rates.HasField("around_per_s") else None,
         step: rates.device_per_s if rates.HasField("device_per_s") else None,
     }
-    known = [f"{name} {significant(rate)}" for name, rate in alone.items() if rate is not None]
-    slowest = SLOWEST.get(rates.slowest_part, "")
-    limits = f"; {slowest} limits" if slowest else ""
+    known = [
+        f"{name} {significant(rate)}{both if name == 'preparation' else ''}"
+        for name, rate in alone.items()
+        if rate is not None
+    ]
+    limits = f"; {rates.slowest_text}" if rates.slowest_text else ""
     notes = (f"each by itself: {', '.join(known)}{limits}{_from_queue(rates)}",) if known else ()
     yield line("samples per second", significant(rates.samples_per_s), *notes)
 
@@ -266,6 +277,7 @@ def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from wrap(f"wait: {_share_of_wait(capture)}", "  ")
     yield from stage_notes(rows)
     yield from limit_lines(rows)
+    yield from profiler_lines(rows)
     if replayed:
         yield from _contention(rows, capture.replay_name)
 
@@ -354,12 +366,10 @@ def _first_file(files: Sequence[str]) -> str:
 
 
 def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:
-    has_none = capture.torch_version.endswith("+cpu")  # nothing of a device is missing then
-    notes = [note for note in capture.diagnostics if note.code != NO_DEVICE or not has_none]
-    if not notes and not capture.abstained:
+    if not capture.diagnostics and not capture.abstained:
         return
     yield from heading("Missing data and warnings", style)
-    for note in notes:
+    for note in capture.diagnostics:
         times = f" ({count(note.count)} times)" if note.count > 1 else ""
         yield from wrap(f"{note.message}{times}", "  - ", "    ")
     for check in capture.abstained:

@@ -60,6 +60,13 @@ def limit_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:
         yield from wrap(f"mixed: {named}{more}", "  ", "    ")
 
 
+def profiler_lines(rows: Sequence[pb.Stage]) -> Iterator[str]:
+    """Stages whose operators torch's profiler recorded, where that is much of their time."""
+    texts = {f"{row.path[-1]}: {row.profiler_text}": None for row in rows if row.profiler_text}
+    for text in list(texts)[:MOST_NAMED]:
+        yield from wrap(text, "  ", "    ")
+
+
 def _is_mixed(row: pb.Stage) -> bool:
     """Nothing takes most of it, and its calls are long enough to know."""
     is_known = row.HasField("run_delay_us") and row.HasField("blocked_us")

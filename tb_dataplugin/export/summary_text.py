@@ -10,7 +10,7 @@ from typing import Final
 
 from tb_dataplugin.export.width import columns, room
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.rows import doubt_words, worst_first
+from tb_dataplugin.report.rows import doubt_words, wide_interval, worst_first
 from tb_dataplugin.units import UNKNOWN, percent, plural
 from tb_dataplugin.words import MODES, label_of
 
@@ -39,25 +39,34 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
         shares = f"{percent(wait):>11}{percent(idle):>8}"
         findings = UNKNOWN if capture.mode == "unannotated" and not capture.findings else str(len(capture.findings))
         row = f"  {cut_inside(names[id(capture)], wide - 1):<{wide}}{shares}{findings:>10}  "
+        ends = f"  {wide_interval(capture):>{wide + 11}}".rstrip()
         verdict = _verdict(capture, len(modes) > 1)
         if capture.mode == "replay" and not replays and len(modes) > 1:
             yield "  replays, which train nothing:"
         replays = replays or capture.mode == "replay"
-        yield from _with_verdict(row, verdict, is_beside=is_beside)
+        yield from _with_verdict(row, ends, verdict, is_beside=is_beside)
     if len(captures) > ROWS:
         yield f"  and {len(captures) - ROWS} more"
     if not is_beside:
         yield from textwrap.wrap(f"below each: {LAST}", room(), initial_indent="  ", subsequent_indent="  ")
     yield "  data wait, idle: shares of the window; idle: the mean over the devices"
+    if any(map(wide_interval, captures)):
+        yield "  below a data wait: 95% interval of the steady state, where it may be less than half as much"
     if sum(capture.world_size > 1 for capture in captures) > 1:
         yield "  which rank holds up the others: tb-dataplugin ranks FOLDER"
 
 
-def _with_verdict(row: str, verdict: str, *, is_beside: bool) -> list[str]:
-    """Behind the numbers, or below them where the rest of a line would be too short to read."""
-    first, indent = (row, " " * len(row)) if is_beside else ("    ", "    ")
-    lines = textwrap.wrap(verdict, room(), initial_indent=first, subsequent_indent=indent)
-    return (lines or [row]) if is_beside else [row.rstrip(), *lines]
+def _with_verdict(row: str, below: str, verdict: str, *, is_beside: bool) -> list[str]:
+    """Behind the numbers, or below them where the rest of a line would be too short to read. `below`: in the row's
+    columns, "" without any.
+    """
+    if not is_beside:
+        lines = textwrap.wrap(verdict, room(), initial_indent="    ", subsequent_indent="    ")
+        return [row.rstrip(), *filter(None, (below,)), *lines]
+    beside = textwrap.wrap(verdict, room() - len(row)) or [""]
+    beside += [""] * (len(beside) == 1 and below != "")
+    rows = (row, f"{below:<{len(row)}}", *[" " * len(row)] * len(beside))
+    return [f"{start}{line}".rstrip() for start, line in zip(rows, beside, strict=False)]
 
 
 def _names(captures: Sequence[pb.Capture]) -> dict[int, str]:

@@ -14,7 +14,7 @@ from tb_dataplugin.findings.gain import NO_GAIN, gain_of
 from tb_dataplugin.findings.leading import in_order
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
-from tb_dataplugin.findings.saving import OF_STEP
+from tb_dataplugin.findings.saving import LESS_PROFILER, OF_STEP
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.unrecorded import more_to_gain
 from tb_dataplugin.units import listed, percent
@@ -75,10 +75,12 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
 def _estimated(finding: Finding, rule: Rule) -> Finding:
     """A gain is not measured where it is not just the data wait that was caused."""
     kinds = {fact.kind for fact in finding.evidence}
-    if finding.confidence != "measured" or kinds.isdisjoint((GAIN_BOUND, OF_STEP)):
+    if finding.confidence != "measured" or kinds.isdisjoint((GAIN_BOUND, OF_STEP, LESS_PROFILER)):
         return finding
     if OF_STEP in kinds:
         reason = "The data wait is measured; what the step itself would gain is an estimate."
+    elif GAIN_BOUND not in kinds:
+        reason = "The data wait is measured; what torch's profiler has of it is an estimate."
     else:
         of_step = rule.about in ("host", "copies")
         known = "Its part of the step is in the capture" if of_step else "The data wait is measured"

@@ -20,6 +20,7 @@ from tb_dataplugin.analyses.recorder_load import find_recorder_load
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import find_lone_wait
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
+from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
@@ -153,7 +154,11 @@ def _flow_us(results: Results, waits: Intervals) -> float:
 def _all_calls(results: Results) -> Iterator[StageCalls]:
     collected = collected_by_stage(results.trace, results.tree, results.window)
     for row in results.loop.stages:
-        yield _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
+        calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
+        weight = results.stage_weights.get(row.path)
+        if weight is not None and weight.share >= WORTH_A_WORD:
+            calls = replace(calls, profiler_share=weight.share, operators=weight.operators)
+        yield calls
 
 
 def _wait_cost(results: Results) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.findings.stage_signals import StageWait
 
@@ -28,10 +29,19 @@ def read_waits(results: Results, cost_us: float | None, hidden_us: float) -> tup
             data_wait_us=waits.get(name, 0) / 1e3,
             cost_us=costs.get(name, 0) / 1e3 * left + hidden.get(name, 0.0),
             share=waits.get(name, 0) / whole if whole else 0.0,
+            profiler_us=waits.get(name, 0) / 1e3 * _of_profiler(results, name),
         )
         for name in waits.keys() | hidden.keys()
     )
     return tuple(sorted(found, key=lambda wait: (-wait.data_wait_us, wait.name)))
+
+
+def _of_profiler(results: Results, name: str) -> float:
+    """Share of the stage's time, wherever it is called; 0 where it is too little to matter."""
+    rows = [row for row in results.loop.stages if row.stage.name == name and row.path in results.stage_weights]
+    whole = sum(row.self_ns for row in results.loop.stages if row.stage.name == name)
+    added = sum(results.stage_weights[row.path].share * row.self_ns for row in rows)
+    return added / whole if whole and added >= WORTH_A_WORD * whole else 0.0
 
 
 def _by_building(results: Results, hidden_us: float) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tb_dataplugin.findings.capacity import judge_cpus
@@ -12,12 +12,15 @@ from tb_dataplugin.findings.sample_signals import BuiltBatch
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.units import duration, percent, plural
 from tb_dataplugin.whatif.change import TRANSFER, Change
 from tb_dataplugin.words import GAIN_BOUND
 
 OF_STEP: Final = f"{GAIN_BOUND}_of_step"
 """The same, where a part of the gain is that of the step itself: an estimate, not data wait that was measured."""
+
+LESS_PROFILER: Final = f"{GAIN_BOUND}_less_profiler"
+"""What of the data wait is no gain, since torch's profiler has it: estimated."""
 
 MOSTLY_STARVED: Final = 0.5
 """Share of their lifetime in which workers have no index, from which they would be ahead of a faster loop."""
@@ -57,10 +60,12 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     """
     rows = list(calls)
     caused = part * max(least_us, signals.cost_of(rows))
+    recording = _less_profiler(signals, rows, caused)
     if not signals.builds_batches_in_workers or not signals.num_workers or signals.wait_cost_us is None:
-        return Saving(caused)
+        return recording
     if rows and all(row.stage.kind in IN_TRAINING_THREAD for row in rows):
-        saving = _with_way(signals, until_workers_limit(signals, caused))
+        saving = _with_way(signals, until_workers_limit(signals, recording.us))
+        saving = replace(saving, why=(*saving.why, *recording.why))
         foreseen = _foreseen(signals, _shorter(rows, 1 - part), saving.us, signals.wait_cost_us)
         return Saving(foreseen.ratio * saving.us, (*saving.why, *foreseen.why))
     building = part * sum(row.self_us for row in rows) / signals.num_workers * _in_the_long_run(signals)
@@ -77,6 +82,24 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     frees = building if duration(saved) != duration(caused) and saved <= max(caused, building) else 0.0
     why = (_derivation(signals, saved, building, frees, given_back), *foreseen.why)
     return Saving(saved + given_back, why, given_back)
+
+
+def _less_profiler(signals: Signals, rows: Sequence[StageCalls], caused_us: float) -> Saving:
+    """Less what recording their operators took of it, in the training thread: a run without the profiler has no such
+    time to save.
+    """
+    whole_us = sum(row.self_us for row in rows)
+    recording_us = caused_us * sum(row.profiler_share * row.self_us for row in rows) / whole_us if whole_us else 0.0
+    if not recording_us:
+        return Saving(caused_us)
+    steps, operators = signals.step_count or 0, sum(row.operators for row in rows)
+    each, per = max(1, steps), " per step" if steps else ""
+    many = plural(round(operators / each), "operator")
+    text = (
+        f"another {duration(recording_us / each)}{per} or so is torch's profiler, which recorded {many}{per} there: "
+        "runs without it do not have that"
+    )
+    return Saving(caused_us - recording_us, (time(LESS_PROFILER, recording_us, text),))
 
 
 def _divided(signals: Signals, ratio: float, saved_us: float, given_back_us: float) -> tuple[float, float]:

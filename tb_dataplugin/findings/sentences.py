@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from annotate.trace_format import StageKind, parse_span_name
@@ -11,8 +11,10 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
+from tb_dataplugin.analyses.throughput import SlowestPart, Throughput
 from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import ApartSignals
@@ -33,11 +35,18 @@ from tb_dataplugin.words import NO_STAGES, cause_label, label_of
 
 _BUILDING: Final = frozenset[StageKind](("sample", "read", "decode", "transform", "collate", "user"))
 
+SLOWEST: Final[dict[SlowestPart, str]] = {
+    "read": "reading",
+    "prepare": "preparation",
+    "device": "the training step",
+    "around": "what is around the loader",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """ "" where there is nothing to say. `devices` and `workers` are in the order of the results; `limits` is by the
-    stage's path.
+    """ "" where there is nothing to say. `devices` and `workers` are in the order of the results; `limits` and
+    `stage_profiler` are by the stage's path.
     """
 
     findings: str
@@ -56,6 +65,8 @@ class Sentences:
     quiet_workers: str = ""
     recording: RecordingCost | None = None
     apart: str = ""
+    stage_profiler: Mapping[Path, str] = field(default_factory=dict)
+    slowest_part: str = ""
 
 
 def say(
@@ -78,6 +89,8 @@ def say(
         stages=_stages(results),
         stage_waits=_stage_waits(results),
         limits=dict(_limits(results)),
+        slowest_part=_slowest_part(results.throughput) if results.throughput else "",
+        stage_profiler=dict(_stage_profiler(results)),
         sawtooth=rhythm_sentence(results.sawtooth) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
         workers=tuple(
@@ -215,11 +228,33 @@ def _built_share(results: Results) -> float | None:
     return built / sum(waits.values())
 
 
+def _slowest_part(rates: Throughput) -> str:
+    """Neither reading nor preparation limits by itself: whoever builds batches does one after the other."""
+    part = rates.slowest_part
+    if part is None:
+        return ""
+    if part in ("read", "prepare") and rates.read is not None and rates.prepare is not None:
+        return f"loading limits, most of it {SLOWEST[part]}"
+    return f"{SLOWEST[part]} limits"
+
+
 def _limits(results: Results) -> Iterator[tuple[Path, str]]:
     for row in results.stages:
         spent = results.occupancy.get(row.path)
         if spent is not None and row.self_ns:
             yield row.path, _limit(row, spent)
+
+
+def _stage_profiler(results: Results) -> Iterator[tuple[Path, str]]:
+    for row in results.stages:
+        weight = results.stage_weights.get(row.path)
+        if weight is not None and weight.share >= WORTH_A_WORD:
+            operators = plural(round(weight.operators / row.count), "operator")
+            yield (
+                row.path,
+                f"{operators} per call that torch's profiler recorded here are about {percent(weight.share)} of its "
+                "self time: runs without it do not have that, nor do DataLoader workers.",
+            )
 
 
 def _limit(row: StageRow, spent: Occupancy) -> str:

@@ -24,6 +24,8 @@ class StageWait:
     """Its part of `Signals.wait_cost_us`."""
     share: float
     """`data_wait_us` as a share of the data wait."""
+    profiler_us: float = 0.0
+    """Part of `data_wait_us` in which torch's profiler recorded operators; 0 where that is too little to matter."""
 
     @property
     def kind(self) -> StageKind | None:
@@ -78,6 +80,10 @@ class StageCalls:
     """False for items of an iterable dataset, which has no indices."""
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
     """Of the results that were measured, by the sample that they are for."""
+    profiler_share: float = 0.0
+    """Of `self_us`, in which torch's profiler recorded operators; 0 where that is too little to matter."""
+    operators: int = 0
+    """That it recorded, where that is of `profiler_share`."""
 
     @property
     def stage(self) -> Stage:

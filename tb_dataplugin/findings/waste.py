@@ -181,7 +181,10 @@ def _why_unknown(read: Sequence[Int64Array]) -> str:
         return "What several DataLoader workers read was not recorded"
     if min(map(len, read)) < LEAST_RESULTS:
         return "Too few items of each DataLoader worker have a recorded size to compare them by it"
-    return "The items that DataLoader workers read are nearly all of one size, and cannot be compared by it"
+    return (
+        "What was measured of the items that DataLoader workers read (arrays, tensors, images and text in them) is "
+        "nearly all of one size, and cannot be compared by it"
+    )
 
 
 def _shows(sizes: Int64Array) -> bool:

@@ -52,7 +52,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         worker_costs=cost_report(results.worker_costs) if results.worker_costs else None,
         host_load=map(load_report, results.load.series if results.load else ()),
         load_rows=map(load_row_report, results.load.rows if results.load else ()),
-        throughput=_throughput(results.throughput) if results.throughput else None,
+        throughput=_throughput(results.throughput, sentences) if results.throughput else None,
         verdict=verdict_report(judgement.verdict),
         findings=map(finding_report, judgement.findings),
         findings_sentence=sentences.findings,
@@ -195,7 +195,7 @@ def _settings(settings: LoaderInfo) -> pb.Loader:
     )
 
 
-def _throughput(rates: Throughput) -> pb.Throughput:
+def _throughput(rates: Throughput, sentences: Sentences) -> pb.Throughput:
     return pb.Throughput(
         samples=rates.samples,
         samples_per_s=rates.reached,
@@ -204,6 +204,7 @@ def _throughput(rates: Throughput) -> pb.Throughput:
         load_per_s=rates.load,
         around_per_s=rates.around,
         slowest_part=rates.slowest_part or "",
+        slowest_text=sentences.slowest_part,
         device_per_s=rates.device,
     )
 

@@ -20,6 +20,10 @@ def stage_reports(results: Results, sentences: Sentences) -> Iterator[pb.Stage]:
     for row in results.stages:
         stage = _stage(row, results.occupancy.get(row.path))
         stage.limited_by_text = sentences.limits.get(row.path, "")
+        weight = results.stage_weights.get(row.path)
+        if weight is not None:
+            stage.profiler_us, stage.operators = us(weight.added_ns), weight.operators
+        stage.profiler_text = sentences.stage_profiler.get(row.path, "")
         stage.defined_at = places.get(row.stage.name, "")
         blocks = results.stage_blocks.get(row.path)
         if blocks is not None:

@@ -1686,6 +1686,9 @@ class Stage(_message.Message):
     LIMITED_BY_FIELD_NUMBER: _builtins.int
     BLOCKED_US_FIELD_NUMBER: _builtins.int
     LIMITED_BY_TEXT_FIELD_NUMBER: _builtins.int
+    OPERATORS_FIELD_NUMBER: _builtins.int
+    PROFILER_US_FIELD_NUMBER: _builtins.int
+    PROFILER_TEXT_FIELD_NUMBER: _builtins.int
     DEFINED_AT_FIELD_NUMBER: _builtins.int
     BLOCK_COUNT_FIELD_NUMBER: _builtins.int
     BLOCK_SELF_US_FIELD_NUMBER: _builtins.int
@@ -1727,6 +1730,15 @@ class Stage(_message.Message):
     """
     limited_by_text: _builtins.str
     """how self_us divides, as a sentence; "" when unknown"""
+    operators: _builtins.int
+    """In the training thread torch's profiler records each operator, which runs without it do not do, nor DataLoader
+    workers. Absent where it recorded some and what that costs was not measured.
+    recorded in self_us
+    """
+    profiler_us: _builtins.float
+    """part of self_us that recording them took, at least (estimated)"""
+    profiler_text: _builtins.str
+    """the same as a sentence; "" where it is too little to matter"""
     defined_at: _builtins.str
     """"file:line" of the class, function or annotate.stage call that it is named for; "" """
     @_builtins.property
@@ -1776,15 +1788,18 @@ class Stage(_message.Message):
         limited_by: _builtins.str = ...,
         blocked_us: _builtins.float | None = ...,
         limited_by_text: _builtins.str = ...,
+        operators: _builtins.int | None = ...,
+        profiler_us: _builtins.float | None = ...,
+        profiler_text: _builtins.str = ...,
         defined_at: _builtins.str = ...,
         block_count: _abc.Iterable[_builtins.int] | None = ...,
         block_self_us: _abc.Iterable[_builtins.float] | None = ...,
         block_cpu_us: _abc.Iterable[_builtins.float] | None = ...,
         block_worker: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "blocked_us", b"blocked_us", "bytes", b"bytes", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "blocked_us", b"blocked_us", "bytes", b"bytes", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "operators", b"operators", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "defined_at", b"defined_at", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "total_us", b"total_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "defined_at", b"defined_at", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "operators", b"operators", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "profiler_text", b"profiler_text", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "total_us", b"total_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blame_us: _TypeAlias = _typing.Literal["blame_us"]  # noqa: Y015
     _WhichOneofArgType__blame_us: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us"]  # noqa: Y015
@@ -1796,6 +1811,10 @@ class Stage(_message.Message):
     _WhichOneofArgType__cpu_self_us: _TypeAlias = _typing.Literal["_cpu_self_us", b"_cpu_self_us"]  # noqa: Y015
     _WhichOneofReturnType__cpu_us: _TypeAlias = _typing.Literal["cpu_us"]  # noqa: Y015
     _WhichOneofArgType__cpu_us: _TypeAlias = _typing.Literal["_cpu_us", b"_cpu_us"]  # noqa: Y015
+    _WhichOneofReturnType__operators: _TypeAlias = _typing.Literal["operators"]  # noqa: Y015
+    _WhichOneofArgType__operators: _TypeAlias = _typing.Literal["_operators", b"_operators"]  # noqa: Y015
+    _WhichOneofReturnType__profiler_us: _TypeAlias = _typing.Literal["profiler_us"]  # noqa: Y015
+    _WhichOneofArgType__profiler_us: _TypeAlias = _typing.Literal["_profiler_us", b"_profiler_us"]  # noqa: Y015
     _WhichOneofReturnType__replay_mean_us: _TypeAlias = _typing.Literal["replay_mean_us"]  # noqa: Y015
     _WhichOneofArgType__replay_mean_us: _TypeAlias = _typing.Literal["_replay_mean_us", b"_replay_mean_us"]  # noqa: Y015
     _WhichOneofReturnType__replay_ratio: _TypeAlias = _typing.Literal["replay_ratio"]  # noqa: Y015
@@ -1812,6 +1831,10 @@ class Stage(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_self_us) -> _WhichOneofReturnType__cpu_self_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__cpu_us) -> _WhichOneofReturnType__cpu_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__operators) -> _WhichOneofReturnType__operators | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__profiler_us) -> _WhichOneofReturnType__profiler_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__replay_mean_us) -> _WhichOneofReturnType__replay_mean_us | None: ...
     @_typing.overload
@@ -2605,6 +2628,7 @@ class Throughput(_message.Message):
     LOAD_PER_S_FIELD_NUMBER: _builtins.int
     AROUND_PER_S_FIELD_NUMBER: _builtins.int
     SLOWEST_PART_FIELD_NUMBER: _builtins.int
+    SLOWEST_TEXT_FIELD_NUMBER: _builtins.int
     samples_per_s: _builtins.float
     """what the run reached"""
     read_per_s: _builtins.float
@@ -2623,6 +2647,10 @@ class Throughput(_message.Message):
     """what drawing indices and code around the DataLoader alone could sustain"""
     slowest_part: _builtins.str
     """read | prepare | device | around; "" when not known. The run is input-bound when it is not"""
+    slowest_text: _builtins.str
+    """the device: device_per_s > load_per_s
+    the same in words, "loading limits, most of it reading"; "" when not known
+    """
     def __init__(
         self,
         *,
@@ -2634,10 +2662,11 @@ class Throughput(_message.Message):
         load_per_s: _builtins.float | None = ...,
         around_per_s: _builtins.float | None = ...,
         slowest_part: _builtins.str = ...,
+        slowest_text: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part", "slowest_text", b"slowest_text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__around_per_s: _TypeAlias = _typing.Literal["around_per_s"]  # noqa: Y015
     _WhichOneofArgType__around_per_s: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s"]  # noqa: Y015

@@ -23,6 +23,9 @@ DOUBTS: Final = {
 }
 """What makes a capture doubtful, by its code, in as many words as a row has room for."""
 
+WIDE: Final = 0.5
+"""Low end of an interval over its value, up to which a number alone would mislead."""
+
 WAITING: Final = ("queued", "loading")
 
 
@@ -59,9 +62,19 @@ def doubt_words(capture: pb.Capture) -> str:
 
 
 def verdict_in_short(capture: pb.Capture) -> str:
-    """The verdict with what makes it doubtful, for a line that has nothing else of the report."""
-    doubt = doubt_words(capture)
-    return f"{capture.verdict.sentence} Doubtful: {doubt}." if doubt else capture.verdict.sentence
+    """The verdict with how sure it is, for a line that has nothing else of the report."""
+    doubt, ends, said = doubt_words(capture), wide_interval(capture), capture.verdict.sentence
+    if ends and ends not in said:
+        said += f" In the steady state data wait is {ends} of a step (95% interval)."
+    return f"{said} Doubtful: {doubt}." if doubt else said
+
+
+def wide_interval(capture: pb.Capture) -> str:
+    """Of the steady state's data wait, ``5.05% to 53.0%``, where less than half of it is possible; "" elsewhere."""
+    steady = capture.loader.steady_state
+    if not steady.HasField("share_low") or steady.share_low > WIDE * steady.share:
+        return ""
+    return f"{percent(steady.share_low)} to {percent(steady.share_high)}"
 
 
 def worst_first(captures: Sequence[pb.Capture]) -> list[tuple[pb.Capture, pb.CaptureRow]]:

@@ -689,6 +689,19 @@ export interface Stage {
     | undefined;
   /** how self_us divides, as a sentence; "" when unknown */
   limited_by_text: string;
+  /**
+   * In the training thread torch's profiler records each operator, which runs without it do not do, nor DataLoader
+   * workers. Absent where it recorded some and what that costs was not measured.
+   */
+  operators?:
+    | number
+    | undefined;
+  /** part of self_us that recording them took, at least (estimated) */
+  profiler_us?:
+    | number
+    | undefined;
+  /** the same as a sentence; "" where it is too little to matter */
+  profiler_text: string;
   /** "file:line" of the class, function or annotate.stage call that it is named for; "" */
   defined_at: string;
   /**
@@ -1054,6 +1067,8 @@ export interface Throughput {
     | undefined;
   /** read | prepare | device | around; "" when not known. The run is input-bound when it is not */
   slowest_part: string;
+  /** the device: device_per_s > load_per_s */
+  slowest_text: string;
 }
 
 export interface Verdict {
@@ -3281,6 +3296,17 @@ export const Stage: MessageFns<Stage> = {
         : isSet(object.limited_by_text)
         ? globalThis.String(object.limited_by_text)
         : "",
+      operators: isSet(object.operators) ? globalThis.Number(object.operators) : undefined,
+      profiler_us: isSet(object.profilerUs)
+        ? globalThis.Number(object.profilerUs)
+        : isSet(object.profiler_us)
+        ? globalThis.Number(object.profiler_us)
+        : undefined,
+      profiler_text: isSet(object.profilerText)
+        ? globalThis.String(object.profilerText)
+        : isSet(object.profiler_text)
+        ? globalThis.String(object.profiler_text)
+        : "",
       defined_at: isSet(object.definedAt)
         ? globalThis.String(object.definedAt)
         : isSet(object.defined_at)
@@ -3783,6 +3809,11 @@ export const Throughput: MessageFns<Throughput> = {
         ? globalThis.String(object.slowestPart)
         : isSet(object.slowest_part)
         ? globalThis.String(object.slowest_part)
+        : "",
+      slowest_text: isSet(object.slowestText)
+        ? globalThis.String(object.slowestText)
+        : isSet(object.slowest_text)
+        ? globalThis.String(object.slowest_text)
         : "",
     };
   },

@@ -106,6 +106,7 @@ export const PATTERNS = [
 export const RATES = [
   {"id": "read", "label": "reading alone", "meaning": "What reading alone could sustain."},
   {"id": "prepare", "label": "preparation alone", "meaning": "What all other stages alone could sustain."},
+  {"id": "load", "label": "both by turns", "meaning": "What loading could sustain: whoever builds batches reads and prepares by turns."},
   {"id": "around", "label": "around the loader", "meaning": "What drawing indices and code around the DataLoader alone could sustain."},
   {"id": "device", "label": "training step alone", "meaning": "What the training step could sustain if every batch were ready."},
 ] as const;

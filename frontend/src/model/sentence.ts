@@ -2,3 +2,7 @@
 export function asSentence(text: string): string {
   return text === "" || /[.:!?]$/.test(text) ? text : `${text}.`;
 }
+
+export function capitalised(label: string): string {
+  return label.charAt(0).toUpperCase() + label.slice(1);
+}

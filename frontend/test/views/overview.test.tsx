@@ -182,6 +182,17 @@ it("draws rates that differ a hundredfold so that the small ones can be told apa
   expect(widths.map(Math.round)).toEqual([8, 100, 13]);
 });
 
+it("shows what reading and preparation sustain together, and which of loading and the step limits", () => {
+  const rates = { samples_per_s: 13, read_per_s: 29.9, prepare_per_s: 33.1, load_per_s: 15.7, device_per_s: 17.3 };
+  open({ throughput: { ...rates, slowest_text: "loading limits, most of it reading" } }, "overview");
+  const rows = [...find("rates").querySelectorAll("tbody tr")].map((row) => plain(row.textContent));
+  expect(rows[3]).toBe("both by turns15.7");
+  expect(find("rates-limit").textContent).toBe("Loading limits, most of it reading.");
+  open({ throughput: { ...rates, read_per_s: undefined, load_per_s: 33.1 } }, "overview");
+  expect(find("rates").textContent).not.toContain("by turns");
+  expect(all("rates-limit")).toHaveLength(0);
+});
+
 it("leads from a cause of idle time to its gaps", () => {
   open({ devices: [device({})] }, "overview");
   click(all("cause-filter").find((button) => button.dataset.cause === "data_wait"));

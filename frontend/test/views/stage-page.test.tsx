@@ -137,13 +137,15 @@ it("says why it has no lines, and that a capture has no such stage", () => {
 it("says what limits the stage and what to change in it, and leaves findings of others out", () => {
   atoms.shownStage.value = "transform::Mask";
   const limited = { self_us: 9, cpu_self_us: 8, limited_by: "cpu", limited_by_text: "90.0% of its self time running." };
+  const recorded = { profiler_text: "Half of it is torch's profiler." };
   const findings = [
     { rule: "heavy", title: "Mask is slow", stage: "transform::Mask" },
     { rule: "other", title: "Reading is slow", stage: "read::open" },
   ];
-  const stages = [stage(["sample::D"], {}), stage(["sample::D", "transform::Mask"], limited)];
+  const stages = [stage(["sample::D"], {}), stage(["sample::D", "transform::Mask"], { ...limited, ...recorded })];
   open({ ...CAPTURE, stages, findings }, "stages");
   expect(find("stage-limits").textContent).toBe("Limited byCPU-bound. 90.0% of its self time running.");
+  expect(find("stage-profiler").textContent).toBe("Half of it is torch's profiler.");
   expect(all("finding").map((one) => one.dataset.rule)).toEqual(["heavy"]);
 });
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tb_dataplugin.export.as_json import as_dict
-from tb_dataplugin.pipeline import analyse
+from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.pipeline import analyse, as_report
 from tests.trace_builder import TraceBuilder, training_run
 
 PINNED = "Memcpy HtoD (Pinned -> Device)"
@@ -189,11 +190,27 @@ def test_reading_and_preparation_by_turns_sustain_less_than_either() -> None:
     rates = capture_of(batches(3, build=400, read=100, kernel=200))["throughput"]
     assert (rates["read_per_s"], rates["device_per_s"]) == (10_000, pytest.approx(1e6 / 600))
     assert (rates["load_per_s"], rates["slowest_part"]) == (2500, "device")
+    assert rates["slowest_text"] == "the training step limits"
 
 
 def test_a_loader_slower_than_the_device_is_limited_by_its_slower_half() -> None:
     assert capture_of(training_run())["throughput"]["slowest_part"] == "device"
     assert capture_of(batches(3, build=900, read=600, kernel=100))["throughput"]["slowest_part"] == "read"
+
+
+def test_where_loading_limits_neither_half_is_said_to_do_so_alone() -> None:
+    """Reading and preparation sustain more than the step each, and less by turns."""
+    builder = batches(3, build=700, read=400, kernel=500)
+    rates = capture_of(builder)["throughput"]
+    assert min(rates["read_per_s"], rates["prepare_per_s"]) > rates["device_per_s"] > rates["load_per_s"]
+    assert rates["slowest_text"] == "loading limits, most of it reading"
+    text = " ".join(as_text(as_report([analyse(builder.trace()).capture])).split())
+    assert "reading 2,500, preparation 3,330 (both by turns 1,430), training step 2,310; loading limits" in text
+
+
+def test_where_only_one_half_is_known_that_limits() -> None:
+    rates = capture_of(batches(3, build=700, read=2, kernel=500))["throughput"]
+    assert rates["slowest_text"] == "preparation limits"
 
 
 @pytest.mark.parametrize(("build", "part"), [(200, "device"), (500, ""), (800, "prepare")])
@@ -224,6 +241,6 @@ def test_a_part_with_next_to_no_spans_has_no_rate(read: int, known: list[str]) -
 
 def test_of_two_batches_no_part_has_a_rate_of_its_own() -> None:
     capture = capture_of(batches(2, build=400, read=100, kernel=200))
-    assert capture["throughput"] == {"samples": 2, "samples_per_s": 1000, "slowest_part": ""}
+    assert capture["throughput"] == {"samples": 2, "samples_per_s": 1000, "slowest_part": "", "slowest_text": ""}
     (note,) = (note for note in capture["diagnostics"] if note["code"] == "few_batches")
     assert note["topic"] == "throughput" and "the window has 2 batches, and it takes 3" in note["message"]

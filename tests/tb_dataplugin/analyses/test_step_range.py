@@ -113,4 +113,4 @@ def test_what_is_no_range_is_one_line(text: str) -> None:
 def test_too_few_chosen_steps_are_a_reason_to_choose_more(tmp_path: Path) -> None:
     path = training_run(12).write(tmp_path / "run.json")
     [doubt] = capture_of(path, StepRange(2, 4)).doubts
-    assert doubt.code == "short_window" and doubt.sentence.endswith("With 8 steps or more it would not.")
+    assert doubt.code == "short_window" and doubt.sentence.endswith("Choose 8 or more.")

@@ -23,7 +23,7 @@ from tb_dataplugin.compare.quantity import (
 )
 from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import Run
-from tb_dataplugin.compare.stages import Typical, says_machine
+from tb_dataplugin.compare.stages import Typical, says_less
 from tb_dataplugin.compare.verdict import Compared, judge
 from tb_dataplugin.export.compare_markdown import compare_markdown
 from tb_dataplugin.export.compare_text import compare_text
@@ -64,9 +64,9 @@ def test_a_limit_beyond_all_use_is_none() -> None:
 
 def test_a_row_says_how_far_its_time_after_allows_for_the_machine() -> None:
     adjusted = Typical(Change(math.log(0.993)), "cpu", 1.0, 48_000, 47_664, speed_adjusted=True, machine=math.log(1.35))
-    assert says_machine(adjusted) == "; after: less what a machine 35% slower explains"
-    assert says_machine(replace(adjusted, machine=0.001)) == ""
-    assert says_machine(Typical(Change(math.log(0.89)), "wall", 1.0, 20_000, 17_800)) == ""
+    assert says_less(adjusted) == "; after: less what a machine 35% slower explains"
+    assert says_less(replace(adjusted, machine=0.001)) == ""
+    assert says_less(Typical(Change(math.log(0.89)), "wall", 1.0, 20_000, 17_800)) == ""
 
 
 def test_what_is_too_short_to_compare_has_no_change_in_the_terminal() -> None:

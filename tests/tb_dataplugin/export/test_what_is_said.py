@@ -27,6 +27,55 @@ def test_a_verdict_by_itself_says_what_makes_it_doubtful() -> None:
     assert verdict_in_short(pb.Capture(verdict=pb.Verdict(sentence="It waits."))) == "It waits."
 
 
+def test_the_terminal_says_all_that_is_missing_as_the_page_does() -> None:
+    note = pb.Diagnostic(topic="device", code="no_device_activity", count=1, message="The trace has no device activity")
+    cpu = pb.Capture(mode="train", name="a", torch_version="2.13.0+cpu", diagnostics=[note])
+    assert "Missing data and warnings\n  - The trace has no device activity" in as_text(pb.Report(captures=[cpu]))
+
+
+def waiting(low: float, high: float = 0.53, name: str = "a") -> pb.Capture:
+    steady = pb.SteadyState(
+        state="steady", share=0.235, share_low=low, share_high=high, sentence="The window is steady."
+    )
+    loader = pb.Loader(wait_us=2350, wait_count=20, steady_state=steady)
+    verdict = pb.Verdict(sentence="It waits for data for 23.5% of the window.")
+    return pb.Capture(mode="train", name=name, window_us=10_000, loader=loader, verdict=verdict)
+
+
+def test_the_terminal_has_the_interval_of_the_data_wait() -> None:
+    text = " ".join(as_text(pb.Report(captures=[waiting(0.2, 0.27)])).split())
+    assert "23.5% of the window, 20 waits, p50 0 µs, max 0 µs, steady state 23.5% of a step (95% interval" in text
+    assert "20.0% to 27.0%)" in text
+
+
+def test_an_interval_that_the_sentence_below_has_is_said_once() -> None:
+    capture = waiting(0.05)
+    steady = capture.loader.steady_state
+    steady.state, steady.sentence = "filling", "The queue fills: about 23.5% of the step (95% interval 5.00% to 53.0%)."
+    assert " ".join(as_text(pb.Report(captures=[capture])).split()).count("95% interval") == 1
+
+
+def test_a_data_wait_that_may_be_less_than_half_is_never_said_alone() -> None:
+    said = "In the steady state data wait is 5.00% to 53.0% of a step (95% interval)."
+    assert verdict_in_short(waiting(0.05)) == f"It waits for data for 23.5% of the window. {said}"
+    assert verdict_in_short(waiting(0.2)) == "It waits for data for 23.5% of the window."
+    already = waiting(0.05)
+    already.verdict.sentence = "It waits for about 23.5% of the time (95% interval 5.00% to 53.0%)."
+    assert verdict_in_short(already) == already.verdict.sentence
+
+
+def test_the_summary_has_it_below_the_number_where_it_is_wide() -> None:
+    captures = [waiting(0.05, name="a"), waiting(0.2, name="b")]
+    for capture in captures:
+        capture.findings.add(title="Slow")
+    _, _, wide, below, other, *_, legend = as_text(pb.Report(captures=captures), only_summary=True).splitlines()
+    assert wide.split() == ["a", "23.5%", "–", "1", "Slow"] and below.strip() == "5.00% to 53.0%"
+    assert wide.index("23.5%") + len("23.5%") == len(below) and other.split()[:2] == ["b", "23.5%"]
+    assert "below a data wait: 95% interval of the steady state" in legend
+    narrow = as_text(pb.Report(captures=captures), Style(width=80), only_summary=True).splitlines()
+    assert [line.strip() for line in narrow[3:5]] == ["5.00% to 53.0%", "Slow"]
+
+
 def test_the_summary_says_what_kind_a_capture_is_where_they_differ() -> None:
     plain = pb.Capture(mode="unannotated", name="a", file="run/a.json", findings=[pb.Finding(title="Slow")])
     train = pb.Capture(mode="train", name="b", file="run/b.json", findings=[pb.Finding(title="Slow")])

@@ -110,6 +110,9 @@ def test_workers_are_compared_by_their_own_batches() -> None:
 
 def test_items_of_one_size_cannot_be_compared() -> None:
     found = read_waste(results_of(streamed(lambda worker, item: 5000)))
-    assert found.twins is None and "nearly all of one size" in found.twins_unknown
+    assert (
+        found.twins is None
+        and "arrays, tensors, images and text in them) is nearly all of one size" in found.twins_unknown
+    )
     few = read_waste(results_of(streamed(lambda worker, item: 5000 + item, batches=1)))
     assert few.twins is None and "Too few items" in few.twins_unknown

@@ -1,6 +1,7 @@
 import type { Capture, Throughput } from "../../contract/report";
 import { RATES } from "../../contract/words";
 import { exactNumber, significant } from "../../model/format";
+import { asSentence, capitalised } from "../../model/sentence";
 import { labelOf } from "../../model/words";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Prose } from "../../ui/prose";
@@ -12,13 +13,14 @@ const FEW = "few_batches";
 /** What the rates have in them that a part alone would not have. */
 const WITH = ["contended_rates", "rates_with_ranks"];
 
-/** What each part could sustain alone: the shortest bar is the one to widen. */
+/** What each part could sustain alone; reading and preparation together, too, since the loop has to wait for both. */
 export function Rates({ capture: { throughput, diagnostics } }: { capture: Capture }) {
   if (throughput === undefined) return null;
   const rates: Rate[] = [
     { name: "this run", perS: throughput.samples_per_s, token: "ink-muted" },
     { name: labelOf(RATES, "read"), perS: throughput.read_per_s, token: "read" },
     { name: labelOf(RATES, "prepare"), perS: throughput.prepare_per_s, token: "transform" },
+    { name: labelOf(RATES, "load"), perS: loadingOf(throughput), token: "collate" },
     { name: labelOf(RATES, "around"), perS: throughput.around_per_s, token: "sampler" },
     { name: labelOf(RATES, "device"), perS: throughput.device_per_s, token: "kernel" },
   ];
@@ -60,6 +62,11 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
           </Rows>
         </tbody>
       </DataTable>
+      {throughput.slowest_text !== "" && (
+        <p data-testid="rates-limit">
+          <Prose text={capitalised(asSentence(throughput.slowest_text))} />
+        </p>
+      )}
       {notes.map(({ code, message }) => (
         <p key={code} class="muted" data-testid={code}>
           <Prose text={message} />.
@@ -72,6 +79,11 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
       )}
     </div>
   );
+}
+
+/** Of reading and preparation, which whoever builds batches does by turns: less than either alone. */
+function loadingOf({ load_per_s, read_per_s, prepare_per_s }: Throughput): number | undefined {
+  return read_per_s === undefined || prepare_per_s === undefined ? undefined : load_per_s;
 }
 
 /** Rates differ a hundredfold: a bar per decade, from the one below the smallest to the largest. */

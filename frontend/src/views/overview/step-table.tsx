@@ -1,6 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { Step, Steps } from "../../contract/report";
 import { chooseTimeUnit, exactUs, inUnit } from "../../model/format";
+import { capitalised } from "../../model/sentence";
 import { type StepPart, stackKeys, stepStack } from "../../model/steps";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 
@@ -59,8 +60,4 @@ export function StepTable({ steps, waitKnown }: { steps: Steps; waitKnown: boole
       )}
     </details>
   );
-}
-
-function capitalised(label: string): string {
-  return label.charAt(0).toUpperCase() + label.slice(1);
 }

@@ -41,6 +41,7 @@ export function StagePage({ capture, id, name }: Props) {
       )}
       <StageNumbers capture={capture} rows={rows} detail={detail} />
       <Limits rows={rows} />
+      <ProfilerPart rows={rows} />
       <Findings capture={capture} name={name} />
       {detail !== undefined && (
         <div class="columns">
@@ -92,6 +93,17 @@ function Limits({ rows }: { rows: readonly Stage[] }) {
       ))}
     </section>
   );
+}
+
+/** How much of it is torch's profiler, of each place that it is called in. */
+function ProfilerPart({ rows }: { rows: readonly Stage[] }) {
+  const recorded = rows.filter((row) => row.profiler_text !== "");
+  return recorded.map((row) => (
+    <p key={row.path.join(" > ")} class="muted" data-testid="stage-profiler">
+      {recorded.length > 1 && `${whereWords(row)}: `}
+      <Prose text={row.profiler_text} />
+    </p>
+  ));
 }
 
 /** What the report would change in this stage: who asks why it is slow need not look elsewhere. */
