@@ -67,7 +67,9 @@ def test_what_findings_save_together_counts_what_each_gives_back_to_the_step() -
     whole = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
     gives = replace(first.finding, evidence=(time(OF_STEP, 30.0, "30 us of the step"),))
     more = replace(first, finding=gives, gain=gain_of(whole + 30.0, signals, of_wait=True))
-    assert find_overlaps([more, more], signals) == (Overlap(whole + 60.0, (1, 2), "data wait and CPU time of the step"),)
+    assert find_overlaps([more, more], signals) == (
+        Overlap(whole + 60.0, (1, 2), "data wait and CPU time of the step"),
+    )
     taken = TakenCpus(own_ns=100_000, delayed=0.4, threads=1.0, workers_ns=1e6, by_workers=1.0)
     assert taken.saved_us(1.0) == pytest.approx(40.0)
     (together,) = find_overlaps([more, more], replace(signals, taken=taken))
