@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.findings.dividing import CODE
 from tb_dataplugin.findings.evidence import share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WASTED
 from tb_dataplugin.units import percent
-
-CODE = """info = torch.utils.data.get_worker_info()
-files = self.files if info is None else self.files[info.id :: info.num_workers]"""
 
 LOOK = "Look into __iter__: it has to use get_worker_info(), or each item is trained on once per DataLoader worker."
 
