@@ -294,11 +294,11 @@ class Divided(Stream):
 
 def test_a_window_shows_whether_workers_deliver_the_same() -> None:
     again = timed_window(DataLoader(Stream(), 2, num_workers=2), Step(), 0.001)
-    assert again["same"] is True and again["passed"] == 10
+    assert again["same"] and again["passed"] == 10
     divided = timed_window(DataLoader(Divided(), 2, num_workers=2), Step(), 0.001)
-    assert divided["same"] is False and divided["passed"] == 6
+    assert not divided["same"] and divided["passed"] == 6
     with_indices = timed_window(DataLoader(Numbers(), 2, num_workers=2), Step(), 0.001)
-    assert with_indices["same"] is False
+    assert not with_indices["same"]
 
 
 def test_what_cannot_be_compared_is_not_the_same() -> None:
@@ -306,11 +306,11 @@ def test_what_cannot_be_compared_is_not_the_same() -> None:
         delivered = Delivered(2)
         for batch in batches:
             delivered.saw(batch)
-        assert delivered.facts()["same"] is False
+        assert not delivered.facts()["same"]
     delivered = Delivered(2)
     for number in (0, 0, 1, 1):
         delivered.saw({"x": torch.tensor([number]), "name": ["a"]})
-    assert delivered.facts()["same"] is True
+    assert delivered.facts()["same"]
 
 
 def test_the_first_window_can_be_captured(tmp_path: Path) -> None:
