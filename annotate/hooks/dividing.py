@@ -26,8 +26,10 @@ _MOST_HELD: Final = 16
 """Of one list or dict."""
 
 
-def is_divided(loader: Any) -> bool:
-    """Whether something is seen that may give each DataLoader worker a part of the loader's iterable dataset."""
+def is_divided(loader: Any) -> bool | None:
+    """Whether something is seen that may give each DataLoader worker a part of the loader's iterable dataset; None:
+    nothing, but an installed library makes it, whose code is not followed.
+    """
     init = _unwrapped(getattr(loader, "worker_init_fn", None))
     if _has_dataset(init):
         return True
@@ -37,11 +39,13 @@ def is_divided(loader: Any) -> bool:
         if id(one) in seen or type(one) in (str, bytes, int, float, bool, NoneType):
             continue
         seen[id(one)] = one
-        if len(seen) > _MOST or _divides(one):
+        if len(seen) > _MOST:
             return True
         with suppress(Exception):  # an attribute of the user's may raise anything
+            if _divides(one):
+                return True
             waiting.extend(_within(one))
-    return False
+    return None if any(map(_is_installed, type(loader.dataset).__mro__)) else False
 
 
 def _unwrapped(init: Any) -> Any:
@@ -63,7 +67,7 @@ def _has_dataset(init: Any) -> bool:
 
 
 def _divides(one: object) -> bool:
-    if isinstance(one, FunctionType):
+    if type(one) is FunctionType:
         return any(not _ASKING.isdisjoint(_names(code)) for code in _nested(one.__code__))
     return any(
         f"{cls.__module__}.".startswith(_LIBRARIES)
@@ -86,17 +90,18 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _within(one: object) -> Iterator[object]:
-    if isinstance(one, FunctionType):
+    """Asks for types alone: ``isinstance`` would ask a user's proxy for its class."""
+    if type(one) is FunctionType:
         yield from _used_by(one)
-    elif isinstance(one, MethodType):
+    elif type(one) is MethodType:
         yield from (one.__func__, one.__self__)
-    elif isinstance(one, partial):
+    elif type(one) is partial:
         yield from (one.func, *one.args)
-    elif isinstance(one, (staticmethod, classmethod)):
+    elif type(one) is staticmethod or type(one) is classmethod:
         yield one.__func__
-    elif isinstance(one, property):
+    elif type(one) is property:
         yield one.fget
-    elif isinstance(one, type):
+    elif issubclass(type(one), type) and isinstance(one, type):
         for cls in one.__mro__:
             if _is_users(cls.__module__) or _is_dataset(cls):
                 yield from vars(cls).values()
@@ -106,7 +111,7 @@ def _within(one: object) -> Iterator[object]:
         yield from islice(one.values(), _MOST_HELD)
     elif any(_is_users(cls.__module__) or _is_dataset(cls) for cls in type(one).__mro__):
         yield type(one)
-        yield from list(getattr(one, "__dict__", {}).values())
+        yield from list(object.__getattribute__(one, "__dict__").values())
 
 
 def _used_by(function: FunctionType) -> Iterator[object]:
@@ -130,7 +135,14 @@ def _is_dataset(cls: type) -> bool:
 def _is_users(module: str | None) -> bool:
     """Neither of the standard library, nor installed, nor ours."""
     root = (module or "").partition(".")[0]
-    if root in sys.stdlib_module_names or root in ("annotate", "torch"):
-        return False
+    return root not in sys.stdlib_module_names and root not in ("annotate", "torch") and not _is_in_library(root)
+
+
+def _is_installed(cls: type) -> bool:
+    root = cls.__module__.partition(".")[0]
+    return root != "torch" and _is_in_library(root)
+
+
+def _is_in_library(root: str) -> bool:
     file = getattr(sys.modules.get(root), "__file__", None) or ""
-    return not any(f"/{part}/" in file.replace("\\", "/") for part in _INSTALLED)
+    return any(f"/{part}/" in file.replace("\\", "/") for part in _INSTALLED)

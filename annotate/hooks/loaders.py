@@ -71,7 +71,9 @@ def _describe_order(loader: Any, facts: LoaderMetadata) -> None:
     """Which indices there are in an epoch. Only torch's own samplers are asked how many: len() of others may cost."""
     if is_iterable(loader):
         facts["iterable"] = True
-        facts["divided"] = is_divided(loader)
+        divided = is_divided(loader)
+        if divided is not None:
+            facts["divided"] = divided
         return
     sampler = getattr(loader, "sampler", None)
     if sampler is None or not isinstance(loader, _torch_loader()):
@@ -93,7 +95,8 @@ def is_iterable(loader: Any) -> bool:
 
 def undivided(loader: Any) -> str:
     """The class of an iterable dataset that each DataLoader worker reads all of, as far as its code shows; else ""."""
-    return "" if not is_iterable(loader) or is_divided(loader) else type(behind_subsets(loader.dataset)).__name__
+    is_known = is_iterable(loader) and is_divided(loader) is False
+    return type(behind_subsets(loader.dataset)).__name__ if is_known else ""
 
 
 def _torch_loader() -> type:

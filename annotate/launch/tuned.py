@@ -37,7 +37,7 @@ def iterated(loader: Any, iterator: Any, began: float, order: Mapping[str, Any])
             _leave_line(loader, Path(order["folder"]))
             return
         if not _calls:
-            _calls.append(TunedLoop(_connected(order["socket"]), describe(loader), is_iterable(loader)))
+            _calls.append(TunedLoop(_connected(order["socket"]), describe(loader)))
         _calls[0].begins(began, perf_counter(), settling(loader), int(loader.num_workers))
         next_calls.time_next(iterator, _calls[0])
 
@@ -52,6 +52,7 @@ def describe(loader: Any) -> dict[str, Any]:
         "device": "cuda" if torch.cuda.is_initialized() else "",  # type: ignore[no-untyped-call]
         "trains": torch.is_grad_enabled(),
         "pid": os.getpid(),
+        "iterable": is_iterable(loader),
         "undivided": undivided(loader),
     }
 
@@ -80,11 +81,11 @@ def _connected(path: str) -> socket.socket | None:
 class TunedLoop:
     """Of one loader, over its epochs; a `next_calls.NextCall`."""
 
-    def __init__(self, line: socket.socket | None, facts: Mapping[str, Any], iterable: bool = False) -> None:
+    def __init__(self, line: socket.socket | None, facts: Mapping[str, Any]) -> None:
         self._asked: Final = None if line is None else line.makefile("r")
         self._answers: Final = None if line is None else line.makefile("w")
         self._facts: Mapping[str, Any] | None = facts
-        self._delivered: Final = Delivered(facts["settings"]["num_workers"] if iterable else 0)
+        self._delivered: Final = Delivered(facts["settings"]["num_workers"] if facts["iterable"] else 0)
         self._seconds = 0.0
         self._settling = self._workers = 0
         self._left = -1

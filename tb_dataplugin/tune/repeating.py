@@ -33,6 +33,17 @@ def why_not_tried(facts: Facts) -> str:
     )
 
 
+def not_seen(facts: Facts, best: Changes, windows: Sequence[Window]) -> str:
+    """A sentence where more DataLoader workers were kept, and no window shows whether items come once; else ""."""
+    more = number_of(in_effect(best, facts.made), WORKERS) > max(1, number_of(facts.made, WORKERS))
+    if not facts.iterable or not more or any(window.passed for window in windows):
+        return ""
+    return (
+        "The dataset is iterable, and no pass over it ended in the windows, so whether each item still comes once was "
+        "not seen: check that an epoch has as many samples as before."
+    )
+
+
 def seen_to_repeat(before: Sequence[Window], after: Sequence[Window], more: int) -> str:
     """Why windows with so many `more` DataLoader workers show no gain: they delivered the same again; else ""."""
     if any(window.same for window in after):

@@ -21,6 +21,7 @@ class Facts:
     made        its settings, as the user makes it
     takes       keywords that this torch's DataLoader has
     device      batches are copied there: "" for none
+    iterable    its dataset has no indices
     undivided   class of an iterable dataset that each DataLoader worker reads all of, as far as its code shows
     """
 
@@ -33,6 +34,7 @@ class Facts:
     file: str = ""
     line: int = 0
     note: str = ""
+    iterable: bool = False
     undivided: str = ""
 
 

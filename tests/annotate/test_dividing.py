@@ -13,7 +13,7 @@ import torch.utils.data
 from torch.utils.data import ChainDataset, DataLoader, IterableDataset, get_worker_info
 
 from annotate.hooks.dividing import is_divided
-from annotate.hooks.loaders import describe
+from annotate.hooks.loaders import describe, undivided
 from annotate.tuning.rebuilding import ThreadsInWorkers
 from annotate.workers.worker_side import WorkerInit
 
@@ -95,6 +95,22 @@ def test_an_init_function_divides_where_it_sees_the_dataset(init: Any, divides: 
         assert is_divided(DataLoader(Plain(), worker_init_fn=ThreadsInWorkers(1, init))) is divides
         stand_in = WorkerInit(init, None)  # type: ignore[arg-type]
         assert is_divided(DataLoader(Plain(), worker_init_fn=stand_in)) is divides
+
+
+def test_a_librarys_own_dataset_may_be_divided_where_nobody_looks() -> None:
+    installed = type("Installed", (Plain,), {"__module__": "pytest"})
+    loader: DataLoader[int] = DataLoader(installed())
+    assert is_divided(loader) is None
+    assert "divided" not in describe(loader) and undivided(loader) == ""
+    assert undivided(DataLoader(Plain())) == "Plain"
+
+
+def test_a_proxy_is_not_asked() -> None:
+    class Proxy:
+        def __getattribute__(self, name: str) -> object:
+            raise AssertionError("its code ran")
+
+    assert is_divided(DataLoader(Around([Proxy()]))) is False
 
 
 def test_a_capture_says_so_of_iterable_datasets_alone() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tb_dataplugin.tune.repeating import repeats, seen_to_repeat, why_not_tried
+from tb_dataplugin.tune.repeating import not_seen, repeats, seen_to_repeat, why_not_tried
 from tb_dataplugin.tune.running import Window
 from tb_dataplugin.tune.setting import Changes
 from tests.tb_dataplugin.tune.made_up_loops import FACTS, MADE, MadeUpRunner, by_workers
@@ -47,6 +47,13 @@ def test_what_is_delivered_again_is_not_kept_however_fast(delivered: object) -> 
     assert several and not any(row.kept or row.ratio for row in several)
     assert all(row.why.startswith("not kept: ") for row in several)
     assert int(outcome.best.get("num_workers") or 0) <= 1
+
+
+def test_what_no_pass_shows_is_said_of_iterable_datasets() -> None:
+    iterable, windows = replace(FACTS, iterable=True), [Window(10, 1.0, 0.5)]
+    assert "check that an epoch has as many samples as before" in not_seen(iterable, TWO, windows)
+    assert not_seen(FACTS, TWO, windows) == not_seen(iterable, Changes(), windows) == ""
+    assert not_seen(iterable, TWO, [replace(windows[0], passed=5)]) == ""
 
 
 def test_a_last_batch_of_each_worker_is_no_repeat() -> None:
