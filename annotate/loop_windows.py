@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,6 +16,58 @@ LEAST: Final = 8
 
 LONGEST: Final = 4.0
 """A window that has fewer ends after so many times its length."""
+
+LOOKED_AT: Final = 4096
+"""Elements of a tensor by which batches are compared."""
+
+
+class Delivered:
+    """What so many DataLoader workers of an iterable dataset deliver; none of one that has indices: it is divided."""
+
+    def __init__(self, workers: int = 0) -> None:
+        self._workers = workers
+        self._first: list[object] = []
+        """Of the first pass: two batches of each worker, as they take turns."""
+        self._count = self._longest = 0
+
+    def saw(self, batch: Any) -> None:
+        self._count += 1
+        if self._workers > 1 and len(self._first) < 2 * self._workers:
+            seen: object = None
+            with suppress(Exception):  # a tensor that has no elements to look at
+                seen = tuple(_looked_at(batch))
+            self._first.append(seen)
+
+    def ended(self) -> None:
+        """A pass."""
+        self._longest, self._count = max(self._longest, self._count), 0
+
+    def broken_off(self) -> None:
+        self._count = 0
+
+    def facts(self) -> dict[str, float]:
+        """`passed`: batches of the longest whole pass; `same`: each worker's first two batches are those of the others,
+        and not each other's.
+        """
+        mine, other = self._first[: self._workers], self._first[self._workers :]
+        is_whole = self._workers > 1 and len(other) == self._workers and all(self._first)
+        same = is_whole and mine[0] != other[0] and all(len(set(side)) == 1 for side in (mine, other))
+        return {"passed": self._longest, "same": same}
+
+
+def _looked_at(batch: Any) -> Iterator[object]:
+    """Of torch's and numpy's arrays, and Python's own types: asking any other object may run the user's code."""
+    if type(batch).__module__ in ("torch", "numpy") and hasattr(batch, "reshape"):
+        flat = batch.reshape(-1)
+        yield (*batch.shape, *flat[:: max(1, len(flat) // LOOKED_AT)].tolist())
+    elif type(batch) in (list, tuple):
+        for part in batch:
+            yield from _looked_at(part)
+    elif type(batch) is dict:
+        for part in batch.values():
+            yield from _looked_at(part)
+    elif type(batch) in (str, bytes, int, float):
+        yield batch
 
 
 def worker_bytes() -> float:

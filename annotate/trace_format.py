@@ -102,6 +102,7 @@ class LoaderMetadata(TypedDict, total=False):
     in_order: bool
     drop_last: bool
     iterable: bool  # its dataset has no indices
+    divided: bool  # of such a one: something in its code may give each DataLoader worker a part of it
     sampler: str  # class of the sampler
     sampler_length: int  # indices that one of torch's samplers gives in an epoch
     replacement: bool  # the sampler draws with replacement
@@ -110,9 +111,8 @@ class LoaderMetadata(TypedDict, total=False):
     iterated_in_window: int  # the same, in the window
     stepped: bool  # its batches drove the steps: it was given to prof.steps
     gone: bool  # the program holds it no longer; left out of an annotate.profile, and where there is one loader
-    passes_us: list[
-        tuple[float, float | None]
-    ]  # its latest: iter() was called, its iterator let go; of several loaders
+    # Its latest passes, of several loaders: when iter() was called, and its iterator let go.
+    passes_us: list[tuple[float, float | None]]
 
 
 class HostMetadata(TypedDict, total=False):

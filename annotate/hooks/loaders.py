@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import behind_subsets, time_dataset
+from annotate.hooks.dividing import is_divided
 from annotate.hooks.fastai_loaders import is_stand_in, known_as
 from annotate.hooks.marked import Role
 from annotate.hooks.patching import Patches
@@ -68,8 +69,11 @@ def describe(loader: Any) -> LoaderMetadata:
 
 def _describe_order(loader: Any, facts: LoaderMetadata) -> None:
     """Which indices there are in an epoch. Only torch's own samplers are asked how many: len() of others may cost."""
-    if getattr(loader, "_dataset_kind", None) == _ITERABLE:
+    if is_iterable(loader):
         facts["iterable"] = True
+        divided = is_divided(loader)
+        if divided is not None:
+            facts["divided"] = divided
         return
     sampler = getattr(loader, "sampler", None)
     if sampler is None or not isinstance(loader, _torch_loader()):
@@ -82,6 +86,17 @@ def _describe_order(loader: Any, facts: LoaderMetadata) -> None:
     if kind.__module__.startswith("torch.utils.data"):
         facts["shuffle"] = kind.__name__ in _SHUFFLING or shuffle is True
         facts["sampler_length"] = len(sampler)
+
+
+def is_iterable(loader: Any) -> bool:
+    """Its dataset has no indices."""
+    return getattr(loader, "_dataset_kind", None) == _ITERABLE
+
+
+def undivided(loader: Any) -> str:
+    """The class of an iterable dataset that each DataLoader worker reads all of, as far as its code shows; else ""."""
+    is_known = is_iterable(loader) and is_divided(loader) is False
+    return type(behind_subsets(loader.dataset)).__name__ if is_known else ""
 
 
 def _torch_loader() -> type:

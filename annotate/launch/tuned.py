@@ -18,7 +18,8 @@ from typing import Any, Final
 
 import torch
 
-from annotate.loop_windows import LEAST, LONGEST, SETTLING, batch_bytes, worker_bytes
+from annotate.hooks.loaders import is_iterable, undivided
+from annotate.loop_windows import LEAST, LONGEST, SETTLING, Delivered, batch_bytes, worker_bytes
 from annotate.monitoring import next_calls
 from annotate.saying import guard
 
@@ -51,6 +52,8 @@ def describe(loader: Any) -> dict[str, Any]:
         "device": "cuda" if torch.cuda.is_initialized() else "",  # type: ignore[no-untyped-call]
         "trains": torch.is_grad_enabled(),
         "pid": os.getpid(),
+        "iterable": is_iterable(loader),
+        "undivided": undivided(loader),
     }
 
 
@@ -82,6 +85,7 @@ class TunedLoop:
         self._asked: Final = None if line is None else line.makefile("r")
         self._answers: Final = None if line is None else line.makefile("w")
         self._facts: Mapping[str, Any] | None = facts
+        self._delivered: Final = Delivered(facts["settings"]["num_workers"] if facts["iterable"] else 0)
         self._seconds = 0.0
         self._settling = self._workers = 0
         self._left = -1
@@ -92,6 +96,7 @@ class TunedLoop:
     def begins(self, began: float, now: float, settling: int, workers: int) -> None:
         """An epoch. What the program did between two of them (validation) does not count, its beginning does."""
         self._settling, self._workers = settling, workers
+        self._delivered.broken_off()
         if self._ended_at:
             self._from += began - self._ended_at
             self._waited += now - began
@@ -103,6 +108,7 @@ class TunedLoop:
             batch = method(iterator)
         except StopIteration:
             self._epochs, self._ended_at = self._epochs + 1, perf_counter()
+            self._delivered.ended()
             raise
         if self._answers is not None:
             with guard(_LOST):
@@ -110,6 +116,7 @@ class TunedLoop:
         return batch
 
     def _got(self, batch: Any, began: float, now: float) -> None:
+        self._delivered.saw(batch)
         if self._left < 0:
             self._wait_for_question()
         elif self._left > 0:
@@ -126,7 +133,9 @@ class TunedLoop:
 
     def _answer(self, batch: Any, total: float) -> None:
         window = {"batches": self._count, "total": total, "wait": self._waited, "epochs": self._epochs}
-        self._tell({**window, "worker_bytes": worker_bytes(), "batch_bytes": batch_bytes(batch)})
+        self._tell(
+            {**window, "worker_bytes": worker_bytes(), "batch_bytes": batch_bytes(batch), **self._delivered.facts()}
+        )
 
     def _wait_for_question(self) -> None:
         """Raises KeyboardInterrupt once there are none any more."""

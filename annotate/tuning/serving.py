@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TextIO
 
+from annotate.hooks.loaders import is_iterable, undivided
 from annotate.tuning.rebuilding import NotTunable, not_the_same, rebuilt, settings_of
 from annotate.tuning.windows import Step, loaderless_window, recorded_window, same_window, timed_window
 
@@ -91,6 +92,8 @@ def _facts(source: Any, loader: Any, made: Any) -> dict[str, Any]:
         "file": file,
         "line": line,
         "note": not_the_same(loader),
+        "iterable": is_iterable(loader),
+        "undivided": undivided(loader),
     }
 
 

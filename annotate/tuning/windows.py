@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from annotate.loop_windows import LEAST, LONGEST, SETTLING, batch_bytes, worker_bytes
+from annotate.hooks.loaders import is_iterable
+from annotate.loop_windows import LEAST, LONGEST, SETTLING, Delivered, batch_bytes, worker_bytes
 from annotate.tuning.rebuilding import NotTunable
 
 SEED: Final = 0
@@ -67,6 +68,7 @@ class Epochs:
             through: what is iterated in place of the loader.
         """
         self.ended = 0
+        self.delivered = Delivered(int(loader.num_workers) if is_iterable(loader) else 0)
         self._loader, self._through = loader, through
 
     def __iter__(self) -> Iterator[Any]:
@@ -74,10 +76,12 @@ class Epochs:
             is_empty = True
             for batch in self._through(self._loader):
                 is_empty = False
+                self.delivered.saw(batch)
                 yield batch
             if is_empty:
                 raise NotTunable(f"the {type(self._loader).__name__} gives no batch; is its dataset empty?")
             self.ended += 1
+            self.delivered.ended()
 
 
 def timed_window(loader: Any, step: Step, seconds: float, count: int = 0) -> dict[str, float]:
@@ -95,7 +99,7 @@ def timed_window(loader: Any, step: Step, seconds: float, count: int = 0) -> dic
         step(next(batches))
     step.finish()
     ended, timed = epochs.ended, _timed(batches, step, seconds, LEAST + 2 * workers, count)
-    return {**timed, "epochs": epochs.ended - ended, "worker_bytes": worker_bytes()}
+    return {**timed, "epochs": epochs.ended - ended, "worker_bytes": worker_bytes(), **epochs.delivered.facts()}
 
 
 def _timed(batches: Iterator[Any], step: Step, seconds: float, least: int, exactly: int) -> dict[str, float]:

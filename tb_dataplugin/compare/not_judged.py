@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
-from tb_dataplugin.compare.settings import SettingChange
+from tb_dataplugin.compare.settings import WORKERS, SettingChange
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.report import report_pb2 as pb
@@ -25,8 +25,11 @@ MUCH: Final = 0.1
 SAID: Final = 3
 """Stages that are named, those with the largest change of time."""
 
+READ_AGAIN: Final = "workers_read_the_same"
 MADE_ANEW: Final = "loader_made_anew"
-"""The rule that says so."""
+"""The rules that say so."""
+
+AGAIN: Final = "samples that come again in an epoch count after the change, and are no gain"
 
 OF_STARTS: Final = frozenset(("persistent_workers", "num_workers", "start_method", "prefetch_factor", "dataset"))
 """Settings that an epoch's start depends on."""
@@ -43,7 +46,19 @@ def not_judged(
     starts = _starts(before, after) if any(setting.name in OF_STARTS for setting in settings) else ()
     left = left_out(before, after)
     said = (time("left_out", left.us, left.text, whole="data wait"),) if left.share >= MUCH else ()
-    return (*_calls(stages, unit), *starts, *said, *_between_epochs(before, after))
+    more = _read_again(after) if any(setting.name == WORKERS for setting in settings) else ()
+    return (*more, *_calls(stages, unit), *starts, *said, *_between_epochs(before, after))
+
+
+def _read_again(after: Sequence[Run]) -> Iterator[Evidence]:
+    """Of other numbers of DataLoader workers: samples that come again are no gain, however fast they come."""
+    captures = [capture for run in after for capture in run.captures]
+    found = next((each.title for one in captures for each in one.findings if each.rule == READ_AGAIN), "")
+    unknown = next((each.reason for one in captures for each in one.abstained if each.rule == READ_AGAIN), "")
+    if found:
+        yield Evidence("read_again", f"{AGAIN}: {found}")
+    elif unknown:
+        yield Evidence("read_again", f"{AGAIN}. {unknown}")
 
 
 def _between_epochs(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evidence]:

@@ -92,6 +92,18 @@ def _opening(loop: Loop, predictions: Sequence[Prediction], unit: TimeUnit) -> s
     )
 
 
+def _undivided(loop: Loop) -> str:
+    """What predictions of several DataLoader workers take for granted."""
+    if loop.undivided is None:
+        return ""
+    dataset = shown(loop.undivided.dataset)
+    does = f"nothing in the code of {dataset} does that" if loop.undivided.is_certain else f"if {dataset} does not"
+    return (
+        " Predictions with more than one DataLoader worker are for data that is divided among them, by "
+        f"get_worker_info() in __iter__: {does}, {'so ' if loop.undivided.is_certain else ''}each reads all of it."
+    )
+
+
 def _steady(loop: Loop, unit: TimeUnit) -> str:
     step = in_unit(loop.measured_step_ns / 1e3, unit)
     rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s"
@@ -103,7 +115,7 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
     return (
         f"Now, in the steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}. "
-        f"Without any data wait a step would take {left} {unit.name}{back}.{starts}"
+        f"Without any data wait a step would take {left} {unit.name}{back}.{starts}{_undivided(loop)}"
     )
 
 

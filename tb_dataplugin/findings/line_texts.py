@@ -63,7 +63,8 @@ def _below(row: LineRow) -> str:
 
 def lines_text(lines: Together) -> str:
     """``mel at train.py:16 to 19, over 3 lines, the hottest `row[k] += x` in line 17``; of lines that call the same
-    ``log.add, called in main at train.py:16, 19``; of one line as `line_text`.
+    ``log.add, called in main at train.py:16, 19``; of one line as `line_text`. Of a library's also the user's line that
+    calls them, where that is one.
     """
     if len(lines) == 1:
         return line_text(lines[0])
@@ -73,7 +74,10 @@ def lines_text(lines: Together) -> str:
         within = f"called in {hottest.function}" if len(functions) == 1 else "called"
         return f"{call}, {within} at {lines_place(lines)}"
     written = f"`{hottest.source}` in line {hottest.line}" if hottest.source else f"line {hottest.line}"
-    return f"{hottest.function} at {lines_place(lines)}, over {len(lines)} lines, the hottest {written}"
+    callers = {row.called_from for row in lines}
+    caller = next(iter(callers)) if len(callers) == 1 else None
+    called = "" if caller is None else f", called from {place_text(caller)}"
+    return f"{hottest.function} at {lines_place(lines)}, over {len(lines)} lines, the hottest {written}{called}"
 
 
 def lines_place(lines: Together) -> str:

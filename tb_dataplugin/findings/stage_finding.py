@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import PurePath
+from collections.abc import Iterator
 from typing import Final
 
 from annotate.trace_format import Stage, StageKind
@@ -20,23 +19,30 @@ from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
 from tb_dataplugin.findings.in_memory import code_for, is_in_memory
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.line_texts import line_text
+from tb_dataplugin.findings.reader_advice import (
+    READ_ADVICE,
+    are_packed,
+    read_advice,
+    read_code,
+    same_file,
+    samples_built,
+)
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import Step, containers, sequences, shrunk_after
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import (
-    ALL_CACHED,
     HIGHLY_INPUT_BOUND,
     HOT_LINE,
     LIMIT_WORTH_A_WORD,
     NO_CPU,
     ONE_LINE,
 )
-from tb_dataplugin.units import count, duration, percent, plural, significant
+from tb_dataplugin.units import duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
-    "read": "Read fewer, larger files (packed records), keep them on a local disk, or cache what is read again.",
+    "read": READ_ADVICE,
     "decode": "Decode less of it, with a faster decoder, or store the data decoded.",
     "transform": "Replace it with array operations, or apply it once per batch, after collate or on the device.",
     "sample": "This is time in the dataset's own {method}, outside all marked stages",
@@ -46,16 +52,6 @@ ADVICE: Final[dict[StageKind, str]] = {
     "Let the workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread.",
     "user": "This is time inside a marker of your own",
 }
-
-ONE_FILE: Final = (
-    "The slow samples read the same file: open it once per DataLoader worker, not once per sample, and read only what "
-    "a sample needs (np.load(path, mmap_mode='r'), a handle that is kept)."
-)
-CACHED: Final = (
-    "What is read is in memory already (page cache), so faster storage would not help. Read less of it per sample "
-    "(memory-mapped files, smaller records), or keep what a sample needs."
-)
-FEW_SAMPLES: Final = 3
 
 ELSEWHERE: Final[frozenset[StageKind]] = frozenset(("collate", "transfer", "h2d", "wait"))
 """Kinds with rules of their own, or that no data wait is passed on to. A new kind is here or in `ADVICE`."""
@@ -110,10 +106,6 @@ LIMIT_WORDS: Final[dict[StageLimit, str]] = {
 }
 
 
-ARCHIVES: Final = (".npz", ".zip", ".tar", ".tgz")
-"""Ends of names of files that have members with names of their own."""
-
-
 def has_advice(signals: Signals, place: StageWait | None) -> bool:
     """False for what other rules are about."""
     if place is None or place.stage is None or place.stage.kind not in ADVICE:
@@ -146,7 +138,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
             *_calls_evidence(signals, calls, place),
             *stage_line(signals, place.name),
             *_parents(stage, rows),
-            *_same_file(signals, stage),
+            *same_file(signals, stage),
             *(_use_of_time(most) if most is not None else ()),
             *_order(later, gain),
             *(() if gain is None else saving.why),
@@ -159,6 +151,8 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
 def _code(signals: Signals, stage: Stage) -> str:
     if stage.kind == "sample" and is_in_memory(signals):
         return code_for(signals)
+    if stage.kind == "read":
+        return read_code(signals, stage)
     return decoder_code(stage.label, signals.slow_files) if stage.kind == "decode" else ""
 
 
@@ -192,7 +186,8 @@ def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str
     reads = stage.kind in READING
     if hint and reads and is_locked:
         return hint.strip()  # how it reads matters little
-    if not hint or not reads or row is None or _parts_of_time(row).get("blocked", 0.0) < MOSTLY_BLOCKED:
+    is_blocked = row is not None and _parts_of_time(row).get("blocked", 0.0) >= MOSTLY_BLOCKED
+    if not hint or not reads or not is_blocked or are_packed(signals, stage):
         return _advice(signals, stage) + hint
     line = signals.stage_lines.get(stage.name)
     where = (
@@ -229,7 +224,7 @@ def _advice(signals: Signals, stage: Stage) -> str:
     if stage.kind == "sample" and is_in_memory(signals):
         return ADVICE_IN_MEMORY
     if stage.kind == "read":
-        return read_advice(signals)
+        return read_advice(signals, stage)
     if stage.kind == "sample":
         advice = advice.format(method=method_of(signals, stage))
     if stage.kind in ("sample", "user"):
@@ -265,15 +260,6 @@ def line_advice(signals: Signals, stage: Stage, of_python: str = OF_PYTHON) -> s
 def has_pictures(signals: Signals) -> bool:
     """Only of those can a decoder leave out parts."""
     return any(row.stage.kind == "decode" and decodes_pictures(row.stage.label) for row in signals.stages)
-
-
-def read_advice(signals: Signals) -> str:
-    """By what is read: one file by many samples, what is in memory already, or files from storage."""
-    files = [sample.files for sample in signals.slow_samples if sample.files]
-    if len(files) >= FEW_SAMPLES and len(set(files)) == 1:
-        return ONE_FILE
-    cached = signals.costs.cached if signals.costs else None
-    return CACHED if cached is not None and cached >= ALL_CACHED else ADVICE["read"]
 
 
 def method_of(signals: Signals, stage: Stage) -> str:
@@ -335,7 +321,7 @@ def _waited(signals: Signals, place: StageWait) -> Evidence:
 def _calls_evidence(signals: Signals, calls: AllCalls | None, place: StageWait) -> tuple[Evidence, ...]:
     if calls is None:
         return ()
-    samples = sum(row.count for row in signals.stages if _is_sample(row.stage))
+    samples = samples_built(signals)
     often = calls.count / samples if samples else 0.0
     each = f" ({significant(often)} per sample: are all of them needed?)" if often >= OFTEN else ""
     spread = f"p50 {duration(calls.median_us)}, longest {duration(calls.longest_us)}"
@@ -344,35 +330,11 @@ def _calls_evidence(signals: Signals, calls: AllCalls | None, place: StageWait) 
     return (every,) if kind is None else (every, Evidence("slow_kind", kind, stage=place.name))
 
 
-def _is_sample(stage: Stage) -> bool:
-    return stage.kind == "sample" and not stage.label.endswith(".__getitems__")
-
-
 def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
     parents = {calls.path[-2].name for calls in rows if len(calls.path) > 1 and calls.path[-2].kind == "transform"}
     if stage.kind != "decode" or not parents:
         return ()
     return (Evidence("inside", f"called inside {', '.join(sorted(parents))}", stage=stage.name),)
-
-
-def _same_file(signals: Signals, stage: Stage) -> tuple[Evidence, ...]:
-    """That every slow sample opens one file: it could be read once."""
-    opened = [_files(sample.files) for sample in signals.slow_samples if sample.files]
-    if stage.kind not in ("read", "decode") or len(opened) < FEW_SAMPLES:
-        return ()
-    shared = set.intersection(*opened)
-    if not shared:
-        return ()
-    names = ", ".join(sorted(PurePath(path).name for path in shared))
-    text = f"each of the {count(len(opened))} slowest samples whose files are known opens {names}"
-    return (Evidence("same_file", text, stage=stage.name),)
-
-
-def _files(names: Sequence[str]) -> set[str]:
-    """Without members of an archive that is among them: each archive may have one of that name."""
-    if not any(PurePath(name).suffix in ARCHIVES for name in names):
-        return set(names)
-    return {name for name in names if PurePath(name).is_absolute() or PurePath(name).suffix in ARCHIVES}
 
 
 def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:

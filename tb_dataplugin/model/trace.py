@@ -62,6 +62,8 @@ class LoaderInfo:
     """The latest, on one clock for all loaders: when each began, and when it was over where that is known."""
     drop_last: bool | None = None
     iterable: bool | None = None
+    divided: bool | None = None
+    """Whether an iterable dataset's code may give each DataLoader worker a part of it."""
     sampler: str = ""
     sampler_length: int | None = None
     replacement: bool | None = None

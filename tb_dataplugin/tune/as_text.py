@@ -125,6 +125,8 @@ def _untried(outcome: Outcome) -> str:
         return f"Nothing is known of other settings: {why}."
     if outcome.rows or outcome.stopped != NOTHING_LEFT:
         return "Nothing is known of other settings."
+    if outcome.facts.undivided:
+        return "No other setting was tried."
     return "No other setting was tried: none is predicted to gain as much as such windows show."
 
 

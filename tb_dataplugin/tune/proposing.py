@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tb_dataplugin.tune.pairs import LOOKS, SAME, Ratio, reach_of
+from tb_dataplugin.tune.repeating import repeats
 from tb_dataplugin.tune.running import Facts, Forecast, Model
 from tb_dataplugin.tune.setting import (
     CONTEXT,
@@ -99,7 +100,10 @@ def _left(
     return [
         Proposal(changes, None if model is None else model.forecast(changes, best))
         for name, changes in (*_neighbours(facts, best, epochs_end), *_by_request(facts, best, names))
-        if changes not in seen and (not names or name in names) and not _is_ruled_out(name, changes, facts, tried)
+        if changes not in seen
+        and not repeats(changes, facts)
+        and (not names or name in names)
+        and not _is_ruled_out(name, changes, facts, tried)
     ]
 
 

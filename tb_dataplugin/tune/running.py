@@ -21,6 +21,8 @@ class Facts:
     made        its settings, as the user makes it
     takes       keywords that this torch's DataLoader has
     device      batches are copied there: "" for none
+    iterable    its dataset has no indices
+    undivided   class of an iterable dataset that each DataLoader worker reads all of, as far as its code shows
     """
 
     made: Mapping[str, Value]
@@ -32,6 +34,8 @@ class Facts:
     file: str = ""
     line: int = 0
     note: str = ""
+    iterable: bool = False
+    undivided: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,8 @@ class Window:
     epochs          that ended in it
     worker_bytes    memory of the largest DataLoader worker
     batch_bytes     of one batch
+    passed          batches of the longest whole pass over an iterable dataset that the loop has seen; 0: none
+    same            its DataLoader workers were seen to deliver the same batches
     """
 
     batches: int
@@ -49,6 +55,8 @@ class Window:
     epochs: int = 0
     worker_bytes: float = 0.0
     batch_bytes: float = 0.0
+    passed: int = 0
+    same: bool = False
 
     @property
     def step_s(self) -> float:

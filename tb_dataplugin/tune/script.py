@@ -270,6 +270,8 @@ def facts_of(loader: Mapping[str, Any], cpus: int) -> Facts:
         device=loader["device"],
         file=file,
         line=int(line),
+        iterable=loader["iterable"],
+        undivided=loader["undivided"],
     )
 
 

@@ -11,6 +11,7 @@ from tb_dataplugin.tune.alternating import Beside, measure_beside
 from tb_dataplugin.tune.guarding import Free, free_now, refusal
 from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.proposing import Proposal, Tried, crowded_out, next_proposal
+from tb_dataplugin.tune.repeating import seen_to_repeat
 from tb_dataplugin.tune.running import CannotRun, Facts, Forecast, Limits, Loop, Model, Runner, Window
 from tb_dataplugin.tune.setting import WORKERS, Changes, in_effect, number_of
 from tb_dataplugin.units import change, duration, interval, plural
@@ -150,7 +151,11 @@ class Search:
         loop: Loop | None = None
         try:
             loop = self._runner.start(changes)
-            self._window(loop)
+            first = self._window(loop)
+            again = self._again(changes, [first])
+            if again:
+                loop.close()
+                return self._without_gain(proposal, [first], again)
             pairs = self._pairs(self._best_loop, loop, changes, beside)
         except (CannotRun, KeyboardInterrupt) as error:
             if loop is not None:
@@ -162,6 +167,11 @@ class Search:
         ratio = pairs.ratio
         if not beside:
             outcome.unchanged += pairs.before
+        again = self._again(changes, pairs.after, pairs.before)
+        if again:
+            loop.close()
+            outcome.windows += pairs.before
+            return self._without_gain(proposal, pairs.after, again)
         if ratio.is_faster:
             self._best_loop.close()
             self._best, outcome.best, outcome.windows = loop, changes, list(pairs.after)
@@ -170,6 +180,18 @@ class Search:
             outcome.windows += pairs.before
         self._say(f"{changes.text}: {_in_words(ratio)}; {'kept' if ratio.is_faster else 'not kept'}")
         return Row(changes, beside, proposal.forecast, ratio, step_of(pairs.after), ratio.is_faster, _why(ratio))
+
+    def _again(self, changes: Changes, after: Sequence[Window], before: Sequence[Window] = ()) -> str:
+        """Why what it delivers is the same again; "" where it is not, or has no more DataLoader workers."""
+        made = self.outcome.facts.made
+        now, then = (number_of(in_effect(side, made), WORKERS) for side in (self.outcome.best, changes))
+        return seen_to_repeat([*self.outcome.windows, *before], after, then - now) if then > now else ""
+
+    def _without_gain(self, proposal: Proposal, windows: Sequence[Window], why: str) -> Row:
+        """Its steps may be faster, and its epochs are longer."""
+        changes, best = proposal.changes, self.outcome.best
+        self._say(f"{changes.text}: not kept: {why}")
+        return Row(changes, best, proposal.forecast, None, step_of(windows), False, f"not kept: {why}")
 
     def _check_best(self) -> None:
         """Whose fault it was that a window failed."""

@@ -100,6 +100,8 @@ class Server:
             file=first["file"],
             line=int(first["line"]),
             note=first["note"],
+            iterable=first["iterable"],
+            undivided=first["undivided"],
         )
 
     def window(self) -> Window:

@@ -16,6 +16,7 @@ from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.tune.model import WhatIf
 from tb_dataplugin.tune.patching import diff_of
 from tb_dataplugin.tune.remainder import Remainder, remainder_of
+from tb_dataplugin.tune.repeating import not_seen, why_not_tried
 from tb_dataplugin.tune.running import CannotRun, Facts, Limits
 from tb_dataplugin.tune.script import Script, at_place, chosen, facts_of, record
 from tb_dataplugin.tune.search import Outcome, Search
@@ -55,7 +56,8 @@ def tune(program: Program | Script, limits: Limits, say: Callable[[str], None], 
     outcome = Search(program, facts, captured.model, limits, say).run()
     if not outcome.windows:
         raise CannotRun("interrupted before anything was measured")
-    notes = captured.notes
+    unseen = not_seen(facts, outcome.best, outcome.windows)
+    notes = (*filter(None, (why_not_tried(facts), unseen)), *captured.notes)
     if logdir is not None and not outcome.interrupted:
         say("the best loop: a capture")
         notes = (*notes, _report_of(program, outcome.best, logdir))

@@ -11,6 +11,7 @@ from tb_dataplugin.errors import BadRequest, NothingToReport
 from tb_dataplugin.report.report_pb2 import Capture, Finding
 from tb_dataplugin.tune.alternating import Beside, measure_beside
 from tb_dataplugin.tune.guarding import free_now, refusal
+from tb_dataplugin.tune.repeating import repeats, why_not_tried
 from tb_dataplugin.tune.running import CannotRun, Facts, Loop, Window
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import NAMES, PIN, THREADS, WORKERS, Changes, Value, in_effect, number_of, with_change
@@ -125,6 +126,8 @@ def verify(
     facts = plain.facts(1)
     plain.close()
     base, changed = both_sides(facts.made, captured_settings(capture), advice)
+    if repeats(changed, facts):
+        raise NothingToReport(why_not_tried(facts))
     loop: Loop = program.start(base)
     try:
         beside = _beside(program, loop, facts, base, changed, pairs, say)

@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sampling_cost import sampling_cpus
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
 from tb_dataplugin.analyses.taken_cpus import delayed_share, step_threads, training_costs, waits_cpu_ns
+from tb_dataplugin.analyses.undivided import find_undivided
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.diagnostics import Unavailable
@@ -226,6 +227,7 @@ def _loop(
         lock=find_shared_lock(results),
         possible_lock=possible.place.short if (possible := find_possible_lock(results)) else "",
         kept=find_kept_loads(results),
+        undivided=find_undivided(results.settings),
         handed_over=results.trace.info.pipeline.handed_over if results.trace.info.pipeline else None,
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)

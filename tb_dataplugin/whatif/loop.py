@@ -12,6 +12,7 @@ from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.analyses.undivided import Undivided
 from tb_dataplugin.model.trace import HandedOver
 
 Floats = npt.NDArray[np.float64]
@@ -155,6 +156,8 @@ class Loop:
     """The place of a call to a database that they are blocked in, perhaps for one another."""
     kept: KeptLoads | None = None
     """Rare calls that each of its DataLoader workers makes."""
+    undivided: Undivided | None = None
+    """Its dataset, where each of several DataLoader workers may read all of it."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

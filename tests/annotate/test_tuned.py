@@ -138,7 +138,7 @@ def asked_and_timed(questions: int, batches: int) -> tuple[list[Any], list[dict[
     with ours, theirs:
         ours.sendall(b'{"seconds": 4}\n' * questions)
         ours.shutdown(socket.SHUT_WR)
-        call = tuned.TunedLoop(theirs, {"place": "train.py:3"})
+        call = tuned.TunedLoop(theirs, {"place": "train.py:3", "iterable": False})
         call.begins(0.0, 0.0, settling=2, workers=0)
         got: list[Any] = []
         iterator, interrupted = iter(range(batches)), False
@@ -156,7 +156,7 @@ def asked_and_timed(questions: int, batches: int) -> tuple[list[Any], list[dict[
 
 def test_windows_are_timed_as_asked_and_the_loop_is_interrupted_when_nobody_asks() -> None:
     got, answers, interrupted = asked_and_timed(questions=2, batches=100)
-    assert answers[0] == {"place": "train.py:3"}
+    assert answers[0] == {"place": "train.py:3", "iterable": False}
     assert [answer["batches"] for answer in answers[1:]] == [LEAST, LEAST]
     assert interrupted
     assert got == list(range(len(got)))
@@ -165,3 +165,19 @@ def test_windows_are_timed_as_asked_and_the_loop_is_interrupted_when_nobody_asks
 def test_an_epoch_that_ends_in_a_window_is_passed_on() -> None:
     got, answers, interrupted = asked_and_timed(questions=1, batches=5)
     assert (got, len(answers), interrupted) == (list(range(5)), 1, False)
+
+
+def test_a_window_shows_whether_workers_of_an_iterable_dataset_deliver_the_same() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.sendall(b'{"seconds": 4}\n')
+        ours.shutdown(socket.SHUT_WR)
+        call = tuned.TunedLoop(theirs, {"iterable": True, "settings": {"num_workers": 2}})
+        call.begins(0.0, 0.0, settling=2, workers=2)
+        iterator = iter([number // 2 for number in range(100)])
+        with pytest.raises(KeyboardInterrupt):
+            while True:
+                call.next_of(iterator, next)
+        theirs.shutdown(socket.SHUT_WR)
+        window = [json.loads(line) for line in ours.makefile()][1]
+    assert window["same"] is True and window["passed"] == 0

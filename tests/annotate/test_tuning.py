@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler
+from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler, get_worker_info
 
-from annotate.loop_windows import LEAST, SETTLING, batch_bytes
+from annotate.loop_windows import LEAST, SETTLING, Delivered, batch_bytes
 from annotate.tuning.rebuilding import NotTunable, ThreadsInWorkers, not_the_same, rebuilt, settings_of
 from annotate.tuning.serving import _facts, one_line
 from annotate.tuning.windows import KEPT, Epochs, Step, loaderless_window, recorded_window, same_window, timed_window
@@ -281,6 +281,36 @@ def test_facts_say_where_the_loader_is_made() -> None:
     assert facts["settings"]["num_workers"] == 0
     assert facts["made"]["num_workers"] == 2
     assert "in_order" in facts["takes"]
+    assert facts["undivided"] == "Stream"
+    assert _facts(loaders, loaders()["shuffled"], loaders()["shuffled"])["undivided"] == ""
+
+
+class Divided(Stream):
+    def __iter__(self) -> Iterator[int]:
+        info = get_worker_info()
+        assert info is not None
+        return iter(range(info.id, 10, info.num_workers))
+
+
+def test_a_window_shows_whether_workers_deliver_the_same() -> None:
+    again = timed_window(DataLoader(Stream(), 2, num_workers=2), Step(), 0.001)
+    assert again["same"] and again["passed"] == 10
+    divided = timed_window(DataLoader(Divided(), 2, num_workers=2), Step(), 0.001)
+    assert not divided["same"] and divided["passed"] == 6
+    with_indices = timed_window(DataLoader(Numbers(), 2, num_workers=2), Step(), 0.001)
+    assert not with_indices["same"]
+
+
+def test_what_cannot_be_compared_is_not_the_same() -> None:
+    for batches in ([object()] * 4, [torch.zeros(2)] * 4, [torch.zeros(2), torch.ones(2)] * 2):
+        delivered = Delivered(2)
+        for batch in batches:
+            delivered.saw(batch)
+        assert not delivered.facts()["same"]
+    delivered = Delivered(2)
+    for number in (0, 0, 1, 1):
+        delivered.saw({"x": torch.tensor([number]), "name": ["a"]})
+    assert delivered.facts()["same"]
 
 
 def test_the_first_window_can_be_captured(tmp_path: Path) -> None:

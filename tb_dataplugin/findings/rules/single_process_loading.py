@@ -10,6 +10,7 @@ from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
 from tb_dataplugin.findings.capacity import MOST_BLOCKED, judge_cpus
+from tb_dataplugin.findings.dividing import divide_first, with_division
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import is_in_memory
@@ -65,15 +66,16 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     if promise.without_gain:
         return _without_gain(signals, full, promise.without_gain, facts)
     how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
-    first = RESTARTED if signals.restarts else REMADE if signals.remade else ""
+    divide = divide_first(signals, workers)
+    first = f"{divide}{full}{RESTARTED if signals.restarts else REMADE if signals.remade else ''}"
     return Finding(
         severity="medium" if full and how_severe == "high" else how_severe,
         title=_title(signals),
-        advice=f"{full}{first}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited "
+        advice=f"{first}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited "
         f"by those processes{_other_numbers(signals)}.",
         gain_us_per_step=promise.us_per_step,
         evidence=facts,
-        code=_code(signals, workers),
+        code=with_division(divide, _code(signals, workers)),
         confidence="possible" if full else "likely",
         confidence_reason="No CPU was free for them."
         if full

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from tb_dataplugin.findings.calls import AllCalls
-from tb_dataplugin.findings.evidence import Evidence, share, time
+from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.hot import stage_line
+from tb_dataplugin.findings.reader_advice import are_packed
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_signals import StageWait
+from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import ALL_CACHED, LEADING_STAGE, SMALL_READ_BYTES
 from tb_dataplugin.units import data_size, duration, percent, plural
 
@@ -23,7 +25,7 @@ with wds.ShardWriter('train-%05d.tar', maxcount=10000) as shards:
 def check(signals: Signals) -> Finding | Abstention | None:
     reads = [wait for wait in signals.waits_by_stage or () if _is_of_reads(signals, wait)]
     read_share, cost = sum(wait.share for wait in reads), sum(wait.cost_us for wait in reads)
-    if read_share < LEADING_STAGE:
+    if read_share < LEADING_STAGE or _are_packed(signals, reads):
         return None
     names = {wait.name for wait in reads}
     rows = [calls for calls in signals.stages if calls.stage.name in names]
@@ -44,6 +46,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         stage=reads[0].name,
         evidence=(
             time("read_time", each, f"{plural(count, 'read')} of {duration(each)} on average", whole="read"),
+            *_leading(signals, reads[0], sized),
             *_cached(signals),
             *(saving.why if gain else ()),
         ),
@@ -54,6 +57,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
+def _are_packed(signals: Signals, reads: list[StageWait]) -> bool:
+    """The samples are in large files already: what most of the reading is for."""
+    return any(wait.stage is not None and are_packed(signals, wait.stage) for wait in reads[:1])
+
+
 def _is_of_reads(signals: Signals, wait: StageWait) -> bool:
     """Whether reads as such caused it, and not a few of them that import or fill a cache, or waiting for a lock."""
     lock = signals.shared_lock
@@ -61,6 +69,17 @@ def _is_of_reads(signals: Signals, wait: StageWait) -> bool:
         return False
     calls = AllCalls.of(calls for calls in signals.stages if calls.stage == wait.stage)
     return calls is None or not calls.are_few(signals)
+
+
+def _leading(signals: Signals, leader: StageWait, sized: list[StageCalls]) -> tuple[Evidence, ...]:
+    """Where most of the time is: the stage, where that is none of `sized`, and its line."""
+    line = stage_line(signals, leader.name)
+    calls = AllCalls.of(row for row in signals.stages if row.stage == leader.stage)
+    if calls is None or any(row.stage == leader.stage for row in sized):
+        return line
+    each = duration(calls.total_us / calls.count)
+    text = f"most of it in {leader.name}, {plural(calls.count, 'call')} of {each} on average"
+    return (number("calls", calls.count, "count", text, stage=leader.name), *line)
 
 
 def _cached(signals: Signals) -> tuple[Evidence, ...]:

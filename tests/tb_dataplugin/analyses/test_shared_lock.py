@@ -131,7 +131,8 @@ def test_reads_that_wait_for_a_lock_are_not_small_reads() -> None:
         and "(packed records)" not in advice
     )
     assert finding_of(builder, "small_reads") is None
-    assert finding_of(asking(DATABASE, takes_turns=False, stages=QUERIES), "small_reads") is not None
+    files = {"sample::Tiles": (0.0, 1.0, 0.5), "read::file": (0.0, 0.9, 0.5, 10_000)}
+    assert finding_of(asking(DATABASE, takes_turns=False, stages=files), "small_reads") is not None
 
 
 def test_a_database_that_is_slow_for_each_by_itself_is_no_shared_lock() -> None:

@@ -97,3 +97,18 @@ def test_what_lies_between_epochs_is_in_no_time_and_said_where_it_is_known() -> 
     )
     assert any(fact.startswith(text) for fact in facts)
     assert not [fact for fact in not_judged([run(1_000.0)], [run(1_000.0)], "sample", (), ()) if "between" in fact.text]
+
+
+def test_other_numbers_of_workers_may_bring_the_same_samples_again() -> None:
+    finding = pb.Finding(rule="workers_read_the_same", title="2 DataLoader workers each read all of Clicks")
+    unknown = pb.Abstention(rule="workers_read_the_same", reason="All items are of one size.")
+    workers, before = SettingChange("num_workers", "0", "2"), [Run("run", (pb.Capture(),))]
+    for capture, words in (
+        (pb.Capture(findings=[finding]), "and are no gain: 2 DataLoader workers each read all of Clicks"),
+        (pb.Capture(abstained=[unknown]), "and are no gain. All items are of one size."),
+    ):
+        after = [Run("run", (capture,))]
+        (fact,) = not_judged(before, after, "sample", (), [workers])
+        assert fact.text.endswith(words)
+        assert not not_judged(before, after, "sample", (), [BATCH])
+    assert not not_judged(before, before, "sample", (), [workers])

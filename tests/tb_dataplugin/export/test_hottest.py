@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.line_rows import LineRow
 from tb_dataplugin.analyses.spread_lines import spread, spread_in_step
@@ -38,6 +40,14 @@ def test_a_loop_of_plain_python_is_one_function_whose_lines_are_all_colder() -> 
         "24.0%  mel at train.py:16 to 19, over 3 lines, the hottest line 17",
         "20.0%  logmel at train.py:31",
     ]
+
+
+def test_lines_of_a_library_name_the_line_that_calls_them() -> None:
+    callers = [Place("Pairs.load", TRAIN, number, "tar.extractfile(name)") for number in (67, 67, 67, 68)]
+    one = tuple(replace(row, called_from=callers[0]) for row in LOOP)
+    assert lines_text(one).endswith("line 17, called from `tar.extractfile(name)` in Pairs.load at train.py:67")
+    several = tuple(replace(row, called_from=caller) for row, caller in zip(LOOP, callers[1:], strict=True))
+    assert lines_text(several).endswith("the hottest line 17")
 
 
 def test_a_line_with_most_of_its_function_is_said_itself() -> None:

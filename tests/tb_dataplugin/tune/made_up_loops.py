@@ -27,6 +27,7 @@ class MadeUpLoop:
     step_s: float
     noise: Callable[[], float]
     runner: MadeUpRunner
+    delivered: tuple[int, bool] = (0, False)
 
     def window(self) -> Window:
         self.runner.windows += 1
@@ -34,7 +35,9 @@ class MadeUpLoop:
         if self.runner.windows == self.runner.interrupted_at:
             raise KeyboardInterrupt
         step = self.step_s * self.noise()
-        return Window(100, 100 * step, 100 * max(0.0, step - self.runner.own_s), self.runner.epochs, 1e8, 1e6)
+        return Window(
+            100, 100 * step, 100 * max(0.0, step - self.runner.own_s), self.runner.epochs, 1e8, 1e6, *self.delivered
+        )
 
     def close(self) -> None:
         self.runner.open -= 1
@@ -42,7 +45,9 @@ class MadeUpLoop:
 
 @dataclass
 class MadeUpRunner:
-    """`scatter`: standard deviation (relative) of a window; refused: settings that do not start."""
+    """`scatter`: standard deviation (relative) of a window; refused: settings that do not start; delivered: of so many
+    DataLoader workers, batches of a pass, and whether each delivers the same.
+    """
 
     cost: Cost
     scatter: float = 0.01
@@ -50,6 +55,7 @@ class MadeUpRunner:
     epochs: int = 0
     refused: tuple[Changes, ...] = ()
     interrupted_at: int = -1
+    delivered: Callable[[int], tuple[int, bool]] = lambda workers: (0, False)
     windows: int = 0
     open: int = 0
     now: float = 0.0
@@ -62,7 +68,8 @@ class MadeUpRunner:
             raise CannotRun("ValueError: torch says no")
         self.open += 1
         noise = lambda: float(np.exp(self.random.normal(0, self.scatter)))  # noqa: E731
-        return MadeUpLoop(self.cost(in_effect(changes, MADE)), noise, self)
+        settings = in_effect(changes, MADE)
+        return MadeUpLoop(self.cost(settings), noise, self, self.delivered(int(settings["num_workers"] or 0)))
 
     def search(self, limits: Limits | None = None, free: Free = PLENTY, facts: Facts = FACTS) -> Outcome:
         """Without a model, on a clock that windows alone move."""

@@ -21,6 +21,8 @@ def made(line: int, workers: int = 2, batch_size: int = 8, trains: bool = True) 
         "takes": ["num_workers", "in_order"],
         "device": "",
         "trains": trains,
+        "iterable": False,
+        "undivided": "",
     }
 
 

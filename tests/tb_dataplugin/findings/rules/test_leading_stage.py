@@ -8,9 +8,10 @@ import annotate.trace_format as trace_format
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.line_signals import HotLine
+from tb_dataplugin.findings.reader_advice import read_advice
 from tb_dataplugin.findings.rules.leading_stage import check
 from tb_dataplugin.findings.sample_signals import SlowSampleSignal
-from tb_dataplugin.findings.stage_finding import ADVICE, ELSEWHERE, read_advice, stage_finding
+from tb_dataplugin.findings.stage_finding import ADVICE, ELSEWHERE, stage_finding
 from tb_dataplugin.options import AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.report import report_pb2 as pb
@@ -107,9 +108,11 @@ def test_tensors_in_memory_are_taken_by_whole_batches_and_need_no_workers() -> N
     ],
 )
 def test_what_to_do_about_reads_goes_by_what_is_read(files: tuple[int, ...], from_storage: int, words: str) -> None:
-    samples = tuple(SlowSampleSignal(0, 1.0, "read::file", 1.0, (f"/data/{number}.npy",)) for number in files)
+    samples = tuple(
+        SlowSampleSignal(index, 1.0, "read::file", 1.0, (f"/data/{number}.npy",)) for index, number in enumerate(files)
+    )
     signals = signals_of(input_bound(costs={"read_chars": 1000, "read_bytes": from_storage}))
-    assert words in read_advice(replace(signals, slow_samples=samples))
+    assert words in read_advice(replace(signals, slow_samples=samples), trace_format.Stage("read", "file"))
 
 
 def test_a_file_that_every_slow_sample_opens_is_named() -> None:

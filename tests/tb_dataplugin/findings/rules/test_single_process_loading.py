@@ -64,3 +64,29 @@ def test_what_is_mostly_blocked_may_have_more_workers_than_cpus() -> None:
     builder.add("user_annotation", "transform::Remote", 0, 98, cpu_us=98 * 0.2)
     said = finding_in(builder, "single_process_loading")
     assert "num_workers=10 (they mostly wait, so 2 CPUs carry more)" in said.advice
+
+
+def streamed(**settings: object) -> TraceBuilder:
+    """A step of 100 us that waits for 60 of them, for items of an iterable dataset."""
+    loaders = [{"num_workers": 0, "dataset": "Clicks", "iterable": True, **settings}]
+    builder = TraceBuilder().annotated(loaders=loaders, host={"cores": 4})
+    return builder.step(0, 100).wait(0, 60, "wait::DataLoader")
+
+
+def test_an_iterable_dataset_is_divided_before_it_gets_workers() -> None:
+    undivided = finding_in(streamed(divided=False), "single_process_loading")
+    assert undivided.advice.startswith("First divide the data, by get_worker_info() in Clicks.__iter__: nothing in its")
+    assert "an epoch would have every item 2 times. Start with num_workers=2" in undivided.advice
+    assert undivided.code.index("get_worker_info()") < undivided.code.index("num_workers=2, persistent_workers=True")
+    assert undivided.gain_us_per_step == pytest.approx(60)
+    unknown = finding_in(streamed(), "single_process_loading")
+    assert unknown.advice.startswith(
+        "First see that Clicks.__iter__ divides the data, by get_worker_info(): if it does"
+    )
+    divided = finding_in(streamed(divided=True), "single_process_loading")
+    assert divided.advice.startswith("Start with num_workers=2") and "get_worker_info" not in divided.code
+
+
+def test_one_worker_has_nothing_to_divide() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "iterable": True}], host={"cores": 1})
+    assert "divide" not in finding_in(builder.step(0, 100).wait(0, 60), "single_process_loading").advice

@@ -25,3 +25,11 @@ def test_whether_cpus_are_free_is_not_guessed() -> None:
 
 def test_workers_that_are_not_busy_are_not_too_few() -> None:
     assert finding_of(input_bound(busy=0.3), "too_few_workers") is None
+
+
+def test_an_iterable_dataset_is_divided_before_it_gets_more_workers() -> None:
+    said = finding_in(input_bound(loader={"iterable": True, "divided": False}), "too_few_workers")
+    assert said.advice.startswith("First divide the data, by get_worker_info()")
+    assert "every item 8 times. Use num_workers=8" in said.advice and "get_worker_info()" in said.code
+    divided = finding_in(input_bound(loader={"iterable": True, "divided": True}), "too_few_workers")
+    assert divided.advice.startswith("Use num_workers=8") and "get_worker_info" not in divided.code

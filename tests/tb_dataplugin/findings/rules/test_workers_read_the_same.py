@@ -31,5 +31,14 @@ def test_items_that_cannot_be_compared_are_an_inconclusive_check() -> None:
     assert "workers_read_the_same" not in abstentions(input_bound(stages={"sample::Stream": (0.0, 1.0, 1.0, 4096)}))
 
 
+def test_code_that_divides_nothing_says_so_where_items_cannot_be_compared() -> None:
+    alike = WasteSignals(twins_unknown="All items are of one size")
+    found = said(alike, dataset="Clicks", iterable=True, divided=False, num_workers=2)
+    assert found is not None and "each read all of Clicks: every item comes" in found.title
+    assert found.severity == "high" and "get_worker_info" in found.code
+    assert said(alike, dataset="Clicks", iterable=True, divided=True, num_workers=2) is None
+    assert said(WasteSignals(), dataset="Clicks", iterable=True, divided=False, num_workers=2) is None
+
+
 def test_workers_with_parts_of_their_own_are_in_order() -> None:
     assert said(WasteSignals()) is None

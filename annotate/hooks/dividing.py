@@ -1,0 +1,148 @@
+"""Whether DataLoader workers of an iterable dataset each get a part of it, as far as its code shows. None of it is run.
+
+Each worker has a copy of the dataset, and iterates all of it unless something divides it. What is looked at: the code
+of the dataset's class, of what it calls of the user's, of what it holds, and of the loader's ``worker_init_fn``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from itertools import islice
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, NoneType
+from typing import Any, Final, cast
+
+_ASKING: Final = frozenset(("get_worker_info", "_worker_info", "split_by_worker"))
+"""Names in code that asks which worker it runs in."""
+_LIBRARIES: Final = ("datasets.iterable_dataset.", "webdataset.", "torchdata.", "litdata.", "streaming.base.")
+"""Modules whose datasets divide themselves."""
+_INSTALLED: Final = ("site-packages", "dist-packages")
+_MOST: Final = 1000
+"""Objects and functions that are looked at; a dataset with more to it may be divided."""
+_MOST_HELD: Final = 16
+"""Of one list or dict."""
+
+
+def is_divided(loader: Any) -> bool | None:
+    """Whether something is seen that may give each DataLoader worker a part of the loader's iterable dataset; None:
+    nothing, but an installed library makes it, whose code is not followed.
+    """
+    init = _unwrapped(getattr(loader, "worker_init_fn", None))
+    if _has_dataset(init):
+        return True
+    waiting, seen = deque([loader.dataset, init]), dict[int, object]()
+    while waiting:
+        one = waiting.popleft()
+        if id(one) in seen or type(one) in (str, bytes, int, float, bool, NoneType):
+            continue
+        seen[id(one)] = one
+        if len(seen) > _MOST:
+            return True
+        with suppress(Exception):  # an attribute of the user's may raise anything
+            if _divides(one):
+                return True
+            waiting.extend(_within(one))
+    return None if any(map(_is_installed, type(loader.dataset).__mro__)) else False
+
+
+def _unwrapped(init: Any) -> Any:
+    """Without what stands in for a ``worker_init_fn``."""
+    while type(init).__module__.startswith("annotate.") or isinstance(init, partial):
+        inner = next((getattr(init, name) for name in ("function", "then", "func") if hasattr(init, name)), init)
+        if inner is init:
+            break
+        init = inner
+    return init
+
+
+def _has_dataset(init: Any) -> bool:
+    """False for one that only sets seeds, or threads. What is no function may do anything."""
+    code = getattr(init, "__code__", None)
+    if isinstance(code, CodeType):
+        return any("dataset" in each.co_names for each in _nested(code))
+    return init is not None and not isinstance(init, BuiltinFunctionType)
+
+
+def _divides(one: object) -> bool:
+    if type(one) is FunctionType:
+        return any(not _ASKING.isdisjoint(_names(code)) for code in _nested(one.__code__))
+    return any(
+        f"{cls.__module__}.".startswith(_LIBRARIES)
+        or (cls.__module__.startswith("multiprocessing.") and "Queue" in cls.__name__)  # workers take turns at it
+        or "apply_sharding" in vars(cls)
+        for cls in type(one).__mro__
+    )
+
+
+def _names(code: CodeType) -> set[str]:
+    return {*code.co_names, *(const for const in code.co_consts if isinstance(const, str))}
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    """With generators, comprehensions and functions inside."""
+    yield code
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            yield from _nested(const)
+
+
+def _within(one: object) -> Iterator[object]:
+    """Asks for types alone: ``isinstance`` would ask a user's proxy for its class."""
+    if type(one) is FunctionType:
+        yield from _used_by(one)
+    elif type(one) is MethodType:
+        yield from (one.__func__, one.__self__)
+    elif type(one) is partial:
+        yield from (one.func, *one.args)
+    elif type(one) is staticmethod or type(one) is classmethod:
+        yield one.__func__
+    elif type(one) is property:
+        yield one.fget
+    elif issubclass(type(one), type) and isinstance(one, type):
+        for cls in one.__mro__:
+            if _is_users(cls.__module__) or _is_dataset(cls):
+                yield from vars(cls).values()
+    elif type(one) in (list, tuple):
+        yield from islice(cast("list[object]", one), _MOST_HELD)
+    elif type(one) is dict:
+        yield from islice(one.values(), _MOST_HELD)
+    elif any(_is_users(cls.__module__) or _is_dataset(cls) for cls in type(one).__mro__):
+        yield type(one)
+        yield from list(object.__getattribute__(one, "__dict__").values())
+
+
+def _used_by(function: FunctionType) -> Iterator[object]:
+    """What it has in its closure, what it stands in for, and functions and classes of the user's that it names."""
+    yield vars(function).get("__wrapped__")
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):  # not bound yet
+            yield cell.cell_contents
+    names = {name for code in _nested(function.__code__) for name in code.co_names}
+    used = [function.__globals__[name] for name in names if name in function.__globals__]
+    modules = [one for one in used if isinstance(one, ModuleType) and _is_users(one.__name__)]
+    used += [vars(module)[name] for module in modules for name in names if name in vars(module)]
+    yield from (one for one in used if isinstance(one, (FunctionType, type)) and _is_users(one.__module__))
+
+
+def _is_dataset(cls: type) -> bool:
+    """One of torch's iterable datasets, or of a library's."""
+    return any(base.__module__.startswith("torch.utils.data.") for base in cls.__mro__)
+
+
+def _is_users(module: str | None) -> bool:
+    """Neither of the standard library, nor installed, nor ours."""
+    root = (module or "").partition(".")[0]
+    return root not in sys.stdlib_module_names and root not in ("annotate", "torch") and not _is_in_library(root)
+
+
+def _is_installed(cls: type) -> bool:
+    root = cls.__module__.partition(".")[0]
+    return root != "torch" and _is_in_library(root)
+
+
+def _is_in_library(root: str) -> bool:
+    file = getattr(sys.modules.get(root), "__file__", None) or ""
+    return any(f"/{part}/" in file.replace("\\", "/") for part in _INSTALLED)

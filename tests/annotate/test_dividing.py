@@ -1,0 +1,119 @@
+"""Which iterable datasets are seen to give each DataLoader worker a part of their own; none of their code is run."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+import torch.utils.data
+from torch.utils.data import ChainDataset, DataLoader, IterableDataset, get_worker_info
+
+from annotate.hooks.dividing import is_divided
+from annotate.hooks.loaders import describe, undivided
+from annotate.tuning.rebuilding import ThreadsInWorkers
+from annotate.workers.worker_side import WorkerInit
+
+
+class Plain(IterableDataset[int]):
+    """Raises whenever it is asked anything."""
+
+    def __iter__(self) -> Iterator[int]:
+        raise AssertionError("its code ran")
+
+    def __len__(self) -> int:
+        raise AssertionError("its code ran")
+
+    @property
+    def files(self) -> list[str]:
+        raise AssertionError("its code ran")
+
+
+class Asking(Plain):
+    def __iter__(self) -> Iterator[int]:
+        info = torch.utils.data.get_worker_info()
+        yield 0 if info is None else info.id
+
+
+def mine(rows: list[int]) -> list[int]:
+    info = get_worker_info()
+    return rows if info is None else rows[info.id :: info.num_workers]
+
+
+class ByHelper(Plain):
+    def rows(self) -> Iterator[int]:
+        yield from (row for row in mine([1, 2]))
+
+
+class Around(Plain):
+    def __init__(self, inner: object) -> None:
+        self.inner = inner
+
+
+def seeds(worker: int) -> None:
+    torch.manual_seed(worker)
+
+
+def cuts(worker: int) -> None:
+    info = get_worker_info()
+    assert info is not None
+    info.dataset.first = worker  # type: ignore[attr-defined]
+
+
+def shard(of: str, worker: int) -> None:
+    cuts(worker)
+
+
+@pytest.mark.parametrize(
+    "dataset",
+    [Asking(), ByHelper(), Around(Asking()), Around([Asking()]), Around(partial(mine, [1])), ChainDataset([Asking()])],
+    ids=lambda dataset: type(dataset).__name__,
+)
+def test_code_that_asks_for_the_worker_divides(dataset: Any) -> None:
+    assert is_divided(DataLoader(dataset))
+
+
+def test_what_is_shared_between_workers_divides() -> None:
+    assert is_divided(DataLoader(Around(multiprocessing.Queue())))
+
+
+def test_what_asks_for_nothing_does_not() -> None:
+    for dataset in (Plain(), Around(Plain()), Around([1, "get"]), ChainDataset([Plain()])):
+        assert not is_divided(DataLoader(dataset))
+
+
+@pytest.mark.parametrize(
+    ("init", "divides"),
+    [(None, False), (seeds, False), (cuts, True), (partial(shard, "x"), True), (lambda worker: 0, False)],
+)
+def test_an_init_function_divides_where_it_sees_the_dataset(init: Any, divides: bool) -> None:
+    assert is_divided(DataLoader(Plain(), worker_init_fn=init)) is divides
+    if init is not None:
+        assert is_divided(DataLoader(Plain(), worker_init_fn=ThreadsInWorkers(1, init))) is divides
+        stand_in = WorkerInit(init, None)  # type: ignore[arg-type]
+        assert is_divided(DataLoader(Plain(), worker_init_fn=stand_in)) is divides
+
+
+def test_a_librarys_own_dataset_may_be_divided_where_nobody_looks() -> None:
+    installed = type("Installed", (Plain,), {"__module__": "pytest"})
+    loader: DataLoader[int] = DataLoader(installed())
+    assert is_divided(loader) is None
+    assert "divided" not in describe(loader) and undivided(loader) == ""
+    assert undivided(DataLoader(Plain())) == "Plain"
+
+
+def test_a_proxy_is_not_asked() -> None:
+    class Proxy:
+        def __getattribute__(self, name: str) -> object:
+            raise AssertionError("its code ran")
+
+    assert is_divided(DataLoader(Around([Proxy()]))) is False
+
+
+def test_a_capture_says_so_of_iterable_datasets_alone() -> None:
+    assert describe(DataLoader(Plain()))["divided"] is False
+    assert describe(DataLoader(Asking()))["divided"] is True
+    assert "divided" not in describe(DataLoader([1, 2]))  # type: ignore[arg-type]
