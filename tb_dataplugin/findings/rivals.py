@@ -107,10 +107,12 @@ def _pins(named: NamedFinding) -> float:
 
 
 def _overlap(ranked: Iterable[tuple[int, NamedFinding]], whole: float | None, of: str) -> Overlap | None:
+    """Never less than one of them alone: bounds of different findings come from different facts."""
     claiming = {place: named.gain.us_per_step for place, named in ranked if named.gain.us_per_step}
-    if not whole or len(claiming) < 2 or sum(claiming.values()) <= whole * SAME:
+    if not whole or len(claiming) < 2:
         return None
-    return Overlap(whole, tuple(claiming), of)
+    together = max(whole, *claiming.values())
+    return Overlap(together, tuple(claiming), of) if sum(claiming.values()) > together * SAME else None
 
 
 def _of_wait(signals: Signals, wait_us: float) -> str:

@@ -9,13 +9,14 @@ import { goneId, isLedToWhatIf, isReturn, unknownView } from "./atoms";
 import { after, before } from "./comparing";
 import { type Fields, fieldsOfPlace, type Place, placeOfFields, placeOfView, START, viewThatIsNone } from "./place";
 
-const STORAGE_KEY = "data-pipeline-place";
+/** By page: HTML reports that one browser tab opens one after the other share their storage. */
+const storageKey = (): string => `data-pipeline-place ${window.location.pathname}`;
 /** Browsers refuse more than some hundred changes in half a minute: a zoom is written when it rests. */
 const REST_MS = 300;
 
 function stored(): Fields {
   try {
-    return fieldsOfOwnHash(window.sessionStorage.getItem(STORAGE_KEY) ?? "");
+    return fieldsOfOwnHash(window.sessionStorage.getItem(storageKey()) ?? "");
   } catch {
     return {}; // storage may be forbidden; the address alone will do
   }
@@ -23,7 +24,7 @@ function stored(): Fields {
 
 function store(fields: Fields): void {
   try {
-    window.sessionStorage.setItem(STORAGE_KEY, ownHash(fields));
+    window.sessionStorage.setItem(storageKey(), ownHash(fields));
   } catch {
     // see above
   }

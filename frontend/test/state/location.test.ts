@@ -194,6 +194,15 @@ it("remembers the last place in the browser's tab, and an address goes before it
   expect(view.value).toBe("gaps");
 });
 
+it("remembers the place in one file, not in another that the same browser's tab opens", () => {
+  const own = window.location.pathname;
+  browser({ view: "stages", capture: "a" }).keeper.start()();
+  window.history.replaceState(null, "", "/other.html");
+  browser().keeper.start()();
+  expect(view.value).toBe("overview");
+  window.history.replaceState(null, "", own);
+});
+
 it("makes no entry when a capture is gone and another takes its place: Back would come straight here again", async () => {
   const { entries, keeper, rest } = browser({ view: "gaps", capture: "gone" });
   const stop = keeper.start();

@@ -11,9 +11,10 @@ from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals
 from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.gain import gain_of
-from tb_dataplugin.findings.rivals import DELIVERY, OUTSIDE, Overlap, find_overlaps, without_rivals
+from tb_dataplugin.findings.rivals import DELIVERY, OUTSIDE, PINNED, Overlap, find_overlaps, without_rivals
 from tb_dataplugin.findings.rules import head_of_line, prefetch_too_shallow
 from tb_dataplugin.findings.saving import OF_STEP
+from tb_dataplugin.findings.step_advice import PINNING
 from tb_dataplugin.units import percent
 from tests.tb_dataplugin.findings.cases import held_up, launching, signals_of
 from tests.tb_dataplugin.findings.test_consistent import PLANTED
@@ -91,3 +92,14 @@ def test_gains_of_one_idle_time_are_said_not_to_add_up() -> None:
     assert find_overlaps([asleep, synced], signals) == (Overlap(1600.0, (1, 2), OUTSIDE),)
     copied = replace(synced, rule="unpinned_copies")
     assert find_overlaps([asleep, synced, copied], signals) == (Overlap(1680.0, (1, 2, 3), OUTSIDE),)
+
+
+def test_what_findings_save_together_is_never_less_than_one_of_them_alone() -> None:
+    """Also where one of them expects more to be left of a step than the other."""
+    signals = signals_of(held_up())
+    (first, *_), _ = run_rules(signals)
+    step_us = signals.step_us or 0.0
+    pins = replace(first.finding, evidence=(time(PINNING, step_us - 10.0, "left"),))
+    frees = replace(first, rule="slow_step_line", finding=pins, gain=gain_of(8.0, signals))
+    copies = replace(first, rule="unpinned_copies", gain=gain_of(15.0, signals))
+    assert Overlap(15.0, (1, 2), PINNED) in find_overlaps([copies, frees], signals)
