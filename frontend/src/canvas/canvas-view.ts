@@ -47,6 +47,9 @@ export abstract class CanvasView {
     this.invalidate();
   }
 
+  /** It is drawn so many times as wide as high. */
+  protected onSized(_ratio: number): void {}
+
   private readonly onRatio = (): void => {
     this.watchRatio();
     this.invalidate();
@@ -69,6 +72,7 @@ export abstract class CanvasView {
     if (this.canvas.width !== width || this.canvas.height !== height) {
       this.canvas.width = width;
       this.canvas.height = height;
+      this.onSized(widthPx / heightPx);
     }
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, widthPx, heightPx);

@@ -90,6 +90,11 @@ export class TimelineView extends CanvasView {
     for (const [name, listener] of this.listeners) this.canvas.removeEventListener(name, listener);
   }
 
+  /** On paper neither the lanes nor the charts below them get wider than a sheet has room for their height. */
+  protected override onSized(ratio: number): void {
+    this.canvas.closest<HTMLElement>(".timeline")?.style.setProperty("--wide", ratio.toFixed(4));
+  }
+
   update(input: TimelineInput): void {
     const isFirst = this.input === null;
     this.input = input;

@@ -110,7 +110,7 @@ export function Timeline(props: Props) {
         />
         {hint.shown && <WheelHint />}
       </div>
-      {props.below}
+      {props.below !== undefined && <div class="timeline-below">{props.below}</div>}
       {props.error !== null && <p class="error-line">{props.error}</p>}
       <TimelineLegend model={whole} folded={folded} />
       <Keys pickWords={props.pickWords} hasGaps={hasGaps} />
