@@ -11,8 +11,17 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.findings.evidence import Evidence, time
-from tb_dataplugin.units import duration, percent
-from tb_dataplugin.whatif import Change, Unrecorded, fit_loop, least_us, soonest_us, threads_wait, without_profiler
+from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.whatif import (
+    Change,
+    Unrecorded,
+    fit_loop,
+    least_us,
+    soonest_us,
+    step_lacks_cpus,
+    threads_wait,
+    without_profiler,
+)
 from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.words import GAIN_BOUND
 
@@ -21,6 +30,10 @@ WORTH_SAYING: Final = 0.01
 
 ALMOST: Final = 0.02
 """Part of a bound by which it may differ from what the model expects: they count a step's time a little differently."""
+
+
+SHORT_OF_CPUS: Final = "short_of_cpus"
+"""Evidence of what a step is likely to take, where a bound takes more CPUs for granted than there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +94,23 @@ class Foresight:
         """Of a setting, per step. `most_us`: what the capture by itself would allow. It stands where it lies between
         what the model expects, of all data wait (`wait_us`), and the end of its interval.
         """
+        promise, likely = self._promise(change, most_us, wait_us), self._likely(change)
+        if promise.us_per_step is None or likely is None:
+            return promise
+        return replace(promise, why=(*promise.why, likely))
+
+    def _likely(self, change: Change) -> Evidence | None:
+        """Where DataLoader workers take their CPUs from the rest of the step."""
+        loop, expected = self._loop, self._expected(change)
+        if loop is None or expected is None or not change.workers or not step_lacks_cpus(change.workers, loop):
+            return None
+        text = (
+            f"likelier is a step of about {duration(expected.us)}: {plural(int(loop.cpus), 'CPU')} are not enough for "
+            "these DataLoader workers and the training step"
+        )
+        return time(SHORT_OF_CPUS, expected.us, text)
+
+    def _promise(self, change: Change, most_us: float | None, wait_us: float) -> Promise:
         if most_us is None:
             return Promise(None)
         expected = self._expected(change)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Final
 
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP, STARVED, TRANSFER
-from tb_dataplugin.findings.finding import NamedFinding
+from tb_dataplugin.findings.finding import Finding, NamedFinding
+from tb_dataplugin.findings.foresight import SHORT_OF_CPUS
 from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
@@ -51,7 +53,8 @@ def most_waited_for(signals: Signals, rows: Iterable[StageCalls]) -> str:
 
 
 def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedFinding, ...]:
-    """By what they save, the most first; then those of which that is not known, by severity; low severity last.
+    """By what they save, the most first; then those of which that is not known, by severity; low severity last. Where a
+    bound takes more CPUs for granted than there are, what is likely counts.
 
     Of gains that read the same (several may end all of the data wait) that comes first whose stage caused more of it.
     """
@@ -61,9 +64,14 @@ def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedF
 def _place(named: NamedFinding, signals: Signals) -> tuple[bool, bool, float, float, int, bool]:
     finding = named.finding
     gain, low = finding.gain_us_per_step, finding.severity == "low"
-    saved = float(f"{gain or 0.0:.{DIGITS}g}")
+    saved = float(f"{min(gain or 0.0, _likely_us(finding, signals)):.{DIGITS}g}")
     caused = _caused_us(named, signals)
     return low, gain is None, -saved, -caused, _RANK[finding.severity], finding.confidence == "possible"
+
+
+def _likely_us(finding: Finding, signals: Signals) -> float:
+    step_us = next((fact.value for fact in finding.evidence if fact.kind == SHORT_OF_CPUS), None)
+    return inf if step_us is None or signals.step_us is None else max(0.0, signals.step_us - step_us)
 
 
 def _caused_us(named: NamedFinding, signals: Signals) -> float:

@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.line_work import Work
 from tb_dataplugin.analyses.spread_lines import Together, call_of, error_of, share_of, spread, spread_in_step
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
 from tb_dataplugin.findings.line_texts import line_text, lines_place, lines_text, place_text, row_name
+from tb_dataplugin.findings.thresholds import HOT_LINE
 from tb_dataplugin.units import percent
 
 
@@ -34,6 +35,8 @@ class HotLine:
     """``scipy.signal.convolve2d``, where most of the line's time is in it; else ""."""
     between: str = ""
     """`` (95% interval 90.1% to 99.1%)``, where few samples say so; else ""."""
+    second: str = ""
+    """``mel at train.py:36, 36.0%``: the next one, where this one calls a library and that has much of the time too."""
     in_whole_capture: bool = False
     """The share is that of the whole capture: the steps that somebody chose have too few stack samples of the stage."""
 
@@ -135,7 +138,12 @@ def hottest(parts: Iterable[tuple[str, PartLines]], *, in_step: bool = False) ->
     for name, part in parts:
         found = joined(row for row in part.rows if row.place not in part.one_off)
         if found:
-            yield name, _hot_line(found[0], is_of_few=part.samples < LEAST_SAMPLES)
+            line = _hot_line(found[0], is_of_few=part.samples < LEAST_SAMPLES)
+            yield name, replace(line, second=_second(found[1])) if line.calls and len(found) > 1 else line
+
+
+def _second(lines: Together) -> str:
+    return f"{lines_text(lines)}, {percent(share_of(lines))}" if share_of(lines) >= HOT_LINE else ""
 
 
 def _hot_line(lines: Together, *, is_of_few: bool) -> HotLine:

@@ -253,7 +253,7 @@ def line_advice(signals: Signals, stage: Stage, of_python: str = OF_PYTHON) -> s
         return ""
     known = callee_advice(line.calls)
     if line.share < ONE_LINE:
-        return known
+        return f"{known} Then see {line.second} of it." if known and line.second else known
     return f"{line.share_of('it')} is {line.text}: begin there. {known or of_python}"
 
 

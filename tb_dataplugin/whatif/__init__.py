@@ -2,6 +2,7 @@
 
 from tb_dataplugin.whatif.change import Change, parse_changes, parse_workers
 from tb_dataplugin.whatif.fitting import fit_loop
+from tb_dataplugin.whatif.more_workers import step_lacks_cpus
 from tb_dataplugin.whatif.prediction import (
     Prediction,
     Range,
@@ -26,6 +27,7 @@ __all__ = [
     "predict",
     "predict_all",
     "soonest_us",
+    "step_lacks_cpus",
     "telling_changes",
     "threads_wait",
     "usual_changes",

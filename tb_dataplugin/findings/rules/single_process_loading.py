@@ -23,7 +23,10 @@ from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration, plural
 from tb_dataplugin.whatif import Change
 
-FULL: Final = "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there. "
+FULL: Final = (
+    "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there: first see that "
+    "there is less work to do. "
+)
 
 RESTARTED: Final = (
     "First keep the iterator, which is made in every step: DataLoader workers would start and end with it. "
@@ -69,7 +72,7 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     divide = divide_first(signals, workers)
     first = f"{divide}{full}{RESTARTED if signals.restarts else REMADE if signals.remade else ''}"
     return Finding(
-        severity="medium" if full and how_severe == "high" else how_severe,
+        severity="low" if full else how_severe,
         title=_title(signals),
         advice=f"{first}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited "
         f"by those processes{_other_numbers(signals)}.",

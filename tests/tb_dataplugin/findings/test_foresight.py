@@ -19,8 +19,10 @@ from tests.trace_builder import TraceBuilder
 STEPS = 12
 
 
-def crowded(step_us: float, wait_us: float) -> TraceBuilder:
-    """A loop without workers that computes all the time, on one of two CPUs; another program has the other one."""
+def crowded(step_us: float, wait_us: float, other: float = 100.0) -> TraceBuilder:
+    """A loop without workers that computes all the time, on one of two CPUs; another program has so much of the other
+    one (%).
+    """
     host, whole = {"cores": 2}, STEPS * step_us
     thread = {"cpu_us": round(whole), "run_delay_us": 0, "process_cpu_us": round(whole)}
     loaders = [{"name": "DataLoader", "num_workers": 0, "batch_size": 1}]
@@ -29,7 +31,7 @@ def crowded(step_us: float, wait_us: float) -> TraceBuilder:
         start = number * step_us
         builder.step(start, step_us).add("user_annotation", "wait::DataLoader", start, wait_us, cpu_us=wait_us)
         builder.add("user_annotation", "sample::Pets", start + 1, wait_us - 2, index=number, cpu_us=wait_us - 2)
-        builder.counter("host::cpu", start + step_us / 2, **{"core 0": 100.0, "core 1": 100.0})
+        builder.counter("host::cpu", start + step_us / 2, **{"core 0": 100.0, "core 1": other})
     return builder
 
 
@@ -45,6 +47,18 @@ def test_workers_that_no_cpu_is_free_for_save_no_more_than_what_if_leaves() -> N
     assert made.crowded and "num_workers=2" in said.code
     assert 0 < said.gain_us_per_step == pytest.approx(10_000 - made.step_us.value)
     assert any("`tb-dataplugin whatif` predicts no less than" in text for text in evidence_of(said))
+
+
+def test_workers_for_which_cpus_are_short_are_placed_by_what_is_likely() -> None:
+    """Their bound takes for granted that the training step gives way."""
+    builder = crowded(10_000, 6000, other=60.0)
+    made = predict(loop_of(builder), Change(workers=2))
+    assert made.short_of_cpus and not made.crowded
+    first, second, *_ = capture_of(builder).findings
+    assert (first.rule, second.rule) == ("leading_stage", "single_process_loading")
+    (likely,) = (one for one in second.evidence if one.kind == "short_of_cpus")
+    assert likely.value == pytest.approx(made.step_us.value)
+    assert "2 CPUs are not enough for these DataLoader workers and the training step" in likely.text
 
 
 def test_workers_that_would_bring_nothing_stand_last_and_say_why() -> None:

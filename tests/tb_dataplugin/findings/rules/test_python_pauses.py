@@ -91,6 +91,6 @@ def test_pinning_that_also_frees_is_sold_once() -> None:
         )
     (freed,) = (one for one in finding_in(builder, "python_pauses").evidence if one.kind == "pinning_thread")
     assert freed.value == pytest.approx(40_000, rel=0.05)
-    assert "1st and 2nd finding save the same time, by pin_memory=True: together at most 20" in (
+    assert "1st and 2nd finding save the same time, by pin_memory=True: together at most 31" in (
         capture_of(builder).gains_sentence
     )
