@@ -199,7 +199,7 @@ def part_text(part: PartLines) -> str:
     if part.samples < FEWEST_SAMPLES:
         return f"too few stack samples to name a line ({count(part.samples)} of {LEAST_SAMPLES} needed)"
     whole = f"{count(part.samples)} stack samples"
-    return f"no line has most of its {whole} for certain: others are named from {LEAST_SAMPLES} on"
+    return f"no line has most of its {whole} for certain; from {LEAST_SAMPLES} on, lines with less are named too"
 
 
 def _more_steps(lines: HotLines, window: Window, steps: int | None) -> str:

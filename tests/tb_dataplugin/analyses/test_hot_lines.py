@@ -76,7 +76,10 @@ def test_too_few_samples_are_no_guess() -> None:
     part = lines_of(results_of(step().stacks(every(80, few), [HOT, WARM] * (few // 2) + [HOT]))).stages[MASKING]
     assert (part.samples, part.rows, part.tree) == (few, (), None)
     fewer = capture_of(step().stacks(every(160, 50), [HOT, WARM] * 25)).lines
-    assert fewer.stages[0].text == "no line has most of its 50 stack samples for certain: others are named from 100 on"
+    assert (
+        fewer.stages[0].text
+        == "no line has most of its 50 stack samples for certain; from 100 on, lines with less are named too"
+    )
     assert f"To see lines of {MASKING.name}, record about 3 steps (active=3; under run: --active 3)." in fewer.sentence
     five = capture_of(step().stacks(every(1600, 5), [HOT] * 5)).lines.stages[0]
     assert five.text == "too few stack samples to name a line (5 of 100 needed)"

@@ -135,4 +135,4 @@ def test_the_transfer_that_the_verdict_names_is_in_its_evidence_as_a_whole() -> 
     said = [fact for fact in capture.verdict.evidence if fact.in_sentence]
     assert [(fact.stage, round(fact.value, 3)) for fact in said] == [("transfer", 0.944)]
     whole, part = capture.verdict.evidence[:2]
-    assert whole.text.startswith("transfer: ") and part.text.startswith("transfer::deserialise: ")
+    assert whole.text.startswith("transfer: ") and part.text.startswith("of it transfer::deserialise: ")

@@ -299,7 +299,7 @@ def test_a_stage_without_a_line_says_why() -> None:
     other = ("Pets.crop", "/home/me/train.py", 60)
     said = finding_in(builder.stacks([200.0 * n for n in range(1, 41)], [[line], [other]] * 20), "leading_stage")
     (text,) = (one.text for one in said.evidence if one.kind == "no_line")
-    assert text == "no line has most of its 40 stack samples for certain: others are named from 100 on"
+    assert text == "no line has most of its 40 stack samples for certain; from 100 on, lines with less are named too"
 
 
 def test_a_stage_whose_time_is_spread_says_that_no_line_leads() -> None:
