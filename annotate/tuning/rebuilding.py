@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from annotate.tuning import openblas
+
 WORKERS: Final = "num_workers"
 THREADS: Final = "threads_per_worker"
-"""No keyword of DataLoader's: the threads that torch and OpenCV may use in each DataLoader worker."""
+"""No keyword of DataLoader's: the threads that torch, OpenCV and OpenBLAS may use in each DataLoader worker."""
 
 SETTINGS: Final = (
     WORKERS, "prefetch_factor", "pin_memory", "persistent_workers", "in_order", "multiprocessing_context", THREADS,
@@ -38,6 +40,7 @@ class ThreadsInWorkers:
         torch.set_num_threads(self.threads)
         if (cv2 := sys.modules.get("cv2")) is not None:
             cv2.setNumThreads(self.threads)
+        openblas.set_threads(self.threads)
         if self.then is not None:
             self.then(worker)
 

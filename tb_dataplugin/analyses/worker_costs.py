@@ -66,6 +66,13 @@ class WorkerCosts:
         return max(1.0, (self.process_cpu - self.sending) / self.cpu)
 
     @property
+    def hidden(self) -> float:
+        """Share of the process's CPU time that hidden threads have; 0 where that is not known."""
+        if self.threads is None or not self.process_cpu or not self.cpu:
+            return 0.0
+        return (self.threads - 1.0) * self.cpu / self.process_cpu
+
+    @property
     def cached(self) -> float | None:
         """Share of the bytes read that did not come from storage; None when (next to) nothing was read."""
         if self.read_chars is None or self.read_bytes is None or self.read_chars < 1:

@@ -241,11 +241,15 @@ def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     workers: by no more than that time. Other programs would take their part of what is set free. 0 where too little of
     the step waits for a CPU to be sure of it.
     """
+    return _returned_us(signals, sum(row.self_us if row.cpu_use is None else row.cpu_use.cpu_us for row in rows))
+
+
+def _returned_us(signals: Signals, used_us: float) -> float:
+    """The same for so much CPU time of DataLoader workers."""
     taken = signals.taken
     if taken is None or not workers_have_its_cpus(signals):
         return 0.0
-    used = sum(row.self_us if row.cpu_use is None else row.cpu_use.cpu_us for row in rows)
-    return min(taken.saved_us(used / taken.workers_us), used * taken.by_workers)
+    return min(taken.saved_us(used_us / taken.workers_us), used_us * taken.by_workers)
 
 
 def given_back(signals: Signals, rows: Sequence[StageCalls]) -> Saving:
@@ -253,6 +257,21 @@ def given_back(signals: Signals, rows: Sequence[StageCalls]) -> Saving:
     us = given_back_us(signals, rows)
     foreseen = _foreseen(signals, _shorter(rows, 0.0), us, signals.loop_us)
     return Saving(foreseen.ratio * us, foreseen.why)
+
+
+def saved_without_threads(signals: Signals) -> Saving | None:
+    """Without hidden threads in DataLoader workers: the data wait that their main threads' waiting for a CPU can have
+    caused, and what the step itself gets of the hidden threads' CPU time. What the main threads still need is no limit,
+    since a part of that is waiting in a loop for hidden threads that have no CPU. None where it is not known.
+    """
+    costs, workers, cost = signals.costs, signals.workers, signals.wait_cost_us
+    if costs is None or costs.run_delay is None or workers is None or cost is None:
+        return None
+    saved = min(cost, workers.busy * signals.own_window_us * costs.run_delay)
+    returned = 0.0 if signals.taken is None else _returned_us(signals, costs.hidden * signals.taken.workers_us)
+    if returned < WORTH_SAYING * signals.loop_us:
+        return Saving(saved)
+    return Saving(saved + returned, (_derivation(signals, saved, 0.0, 0.0, returned),), returned)
 
 
 def most_saved_us(signals: Signals) -> float:

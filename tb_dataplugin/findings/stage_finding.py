@@ -39,6 +39,7 @@ from tb_dataplugin.findings.thresholds import (
     NO_CPU,
     ONE_LINE,
 )
+from tb_dataplugin.findings.worker_cpus import has_hidden_threads
 from tb_dataplugin.units import duration, percent, plural, significant
 
 ADVICE: Final[dict[StageKind, str]] = {
@@ -76,10 +77,13 @@ OUTLIER_ADVICE: Final = (
 
 LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "cpu": "",
-    "no_cpu": " For {part} of its time it only waits for a CPU, so the stage itself costs less than its time suggests.",
+    "no_cpu": " For {part} of its time it only waits for a CPU, so the stage itself costs less than its time "
+    "suggests{threads}.",
     "blocked": " For {part} of its time it is blocked: storage, a lock, another process, sleep. DataLoader "
     "workers, or more of them, can wait at the same time, but not for a lock that they share.",
 }
+
+THREADS_FIRST: Final = ": first limit the hidden threads of libraries (see that finding), and measure again"
 
 READING: Final[frozenset[StageKind]] = frozenset(("read", "decode"))
 MOSTLY_BLOCKED: Final = 0.5
@@ -178,7 +182,13 @@ def _hint(signals: Signals, row: StageCalls) -> str:
         return (DATABASE_ADVICE if lock.is_of_database else LOCK_ADVICE).format(line=_name_of(signals, lock))
     parts = _parts_of_time(row)
     limit = next((limit for limit, part in parts.items() if limit != "cpu" and part >= NO_CPU), None)
-    return "" if limit is None else LIMIT_ADVICE[limit].format(part=percent(parts[limit]))
+    return (
+        ""
+        if limit is None
+        else LIMIT_ADVICE[limit].format(
+            part=percent(parts[limit]), threads=THREADS_FIRST if has_hidden_threads(signals) else ""
+        )
+    )
 
 
 def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str) -> str:

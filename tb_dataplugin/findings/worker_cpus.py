@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import INPUT_BOUND, MOSTLY_WORKERS
+from tb_dataplugin.findings.thresholds import HIDDEN_THREADS, INPUT_BOUND, MOSTLY_WORKERS, NO_CPU
 from tb_dataplugin.units import percent
 
 
@@ -17,6 +17,14 @@ def takes_cpus(signals: Signals) -> bool:
         return False
     lost = signals.loop_share(taken.saved_us(1.0))
     return taken.delayed_by_workers >= INPUT_BOUND and lost is not None and lost >= INPUT_BOUND
+
+
+def has_hidden_threads(signals: Signals) -> bool:
+    """Libraries run threads of their own in DataLoader workers, and no CPU is free for them."""
+    costs = signals.costs
+    if costs is None or not signals.builds_batches_in_workers:
+        return False
+    return (costs.threads or 0.0) >= HIDDEN_THREADS and (costs.run_delay or 0.0) >= NO_CPU
 
 
 def who_holds(taken: TakenCpus) -> str:

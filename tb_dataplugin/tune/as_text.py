@@ -149,7 +149,11 @@ def _advice(tuned: Tuned) -> Iterator[str]:
 def _further(best: Changes) -> Iterator[str]:
     """What a keyword alone does not say."""
     if best.get(THREADS) is not None:
-        text = f"worker_init_fn: call torch.set_num_threads({best.get(THREADS)}), and cv2.setNumThreads likewise."
+        number = best.get(THREADS)
+        text = (
+            f"worker_init_fn: call cv2.setNumThreads({number}) where OpenCV is used. For numpy and scipy, set "
+            f"OPENBLAS_NUM_THREADS={number} in the environment."
+        )
         yield from wrap(text, "  ")
     if best.get(IN_ORDER) is False:
         yield from wrap("in_order=False: batches come in another order each time; leave it where that matters.", "  ")

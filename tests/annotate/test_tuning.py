@@ -15,6 +15,7 @@ import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, SequentialSampler, get_worker_info
 
 from annotate.loop_windows import LEAST, SETTLING, Delivered, batch_bytes
+from annotate.tuning import openblas
 from annotate.tuning.rebuilding import NotTunable, ThreadsInWorkers, not_the_same, rebuilt, settings_of
 from annotate.tuning.serving import _facts, one_line
 from annotate.tuning.windows import KEPT, Epochs, Step, loaderless_window, recorded_window, same_window, timed_window
@@ -99,8 +100,22 @@ def test_a_class_with_its_own_init_is_made_again_as_a_plain_loader_and_said() ->
 def test_the_users_init_function_is_called_too(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[object] = []
     monkeypatch.setattr(torch, "set_num_threads", called.append)
+    monkeypatch.setattr(openblas, "set_threads", lambda _: None)
     ThreadsInWorkers(3, called.append)(7)
     assert called == [3, 7]
+
+
+def test_threads_in_workers_are_those_of_numpy_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = openblas.get_threads()
+    if not before:
+        pytest.skip("numpy has no OpenBLAS of its own here")
+    monkeypatch.setattr(torch, "set_num_threads", lambda _: None)
+    try:
+        for threads in (2, 1):
+            ThreadsInWorkers(threads, None)(0)
+            assert set(openblas.get_threads()) == {threads}
+    finally:
+        openblas.set_threads(max(before))
 
 
 def test_a_window_counts_batches_and_epochs() -> None:

@@ -14,7 +14,7 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import HEALTHY, INPUT_BOUND, MOSTLY_WORKERS
-from tb_dataplugin.findings.worker_cpus import delayed_text, takes_cpus, who_holds
+from tb_dataplugin.findings.worker_cpus import delayed_text, has_hidden_threads, takes_cpus, who_holds
 from tb_dataplugin.units import duration, percent
 
 ALL_THEIRS: Final = 0.9
@@ -22,6 +22,11 @@ ALL_THEIRS: Final = 0.9
 
 LESS_WORK: Final = (
     "Batches come in time, at the step's expense. Do less work per sample, keep its results, or move it to the device."
+)
+
+ONE_THREAD: Final = (
+    " Libraries run hidden threads in the DataLoader workers: first limit each to one, by OPENBLAS_NUM_THREADS=1 in "
+    "the environment for numpy and scipy, cv2.setNumThreads(0) in worker_init_fn for OpenCV."
 )
 
 FEWER_WORKERS: Final = " Fewer DataLoader workers leave more CPU time to the step, but it may then wait for data."
@@ -43,7 +48,9 @@ def check(signals: Signals) -> Finding | None:
         severity=severity(signals, gain, otherwise_us=0.0) if signals.is_input_bound(HEALTHY) else "low",
         title=f"{who_holds(taken)} hold the CPUs that the training step waits for, "
         f"{percent(taken.delayed)} of its time",
-        advice=LESS_WORK + (FEWER_WORKERS if (signals.num_workers or 0) > 1 else ""),
+        advice=LESS_WORK
+        + (ONE_THREAD if has_hidden_threads(signals) else "")
+        + (FEWER_WORKERS if (signals.num_workers or 0) > 1 else ""),
         stage=name,
         evidence=(
             share("step_waits_for_cpu", taken.delayed, "time outside the data wait", delayed_text(signals, taken)),

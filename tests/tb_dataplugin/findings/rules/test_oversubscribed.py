@@ -4,15 +4,75 @@ from dataclasses import replace
 
 import pytest
 
+from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
-from tests.tb_dataplugin.findings.cases import abstentions, finding_in, finding_of, input_bound
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.rules.oversubscribed import check
+from tb_dataplugin.findings.saving import OF_STEP
+from tests.tb_dataplugin.findings.cases import (
+    abstentions,
+    evidence_of,
+    finding_in,
+    finding_of,
+    input_bound,
+    signals_of,
+)
+from tests.trace_builder import TraceBuilder
+
+STAGES = {"sample::Pets": (0.0, 1.0, 0.6)}
+
+
+def crowded(**threads: int) -> TraceBuilder:
+    """`threads`: what libraries are set to in each DataLoader worker."""
+    builder = input_bound(run_delay=0.4, threads=3.0, stages=STAGES)
+    for worker in builder.workers:
+        worker.update(threads)
+    return builder
 
 
 def test_hidden_threads_that_fight_for_cores() -> None:
-    stages = {"sample::Pets": (0.0, 1.0, 0.6)}
-    said = finding_in(input_bound(run_delay=0.4, threads=3.0, stages=stages), "oversubscribed")
-    assert "set_num_threads(1)" in said.code
+    said = finding_in(crowded(), "oversubscribed")
     assert said.gain_us_per_step == pytest.approx(4000, rel=0.05)
+
+
+def test_the_step_gets_back_the_cpus_that_hidden_threads_have() -> None:
+    """Of 3.0 CPUs that a DataLoader worker keeps busy, 2.4 are theirs; the training thread waits half of its time."""
+    signals = signals_of(crowded())
+    taken = TakenCpus(own_ns=8e6, delayed=0.5, threads=1.0, workers_ns=240e6, by_workers=1.0)
+    said = check(replace(signals, taken=taken))
+    assert signals.costs is not None and signals.costs.hidden == pytest.approx(0.8)
+    assert isinstance(said, Finding) and said.gain_us_per_step is not None
+    of_step = next(fact for fact in said.evidence if fact.kind == OF_STEP)
+    assert of_step.value == pytest.approx(taken.saved_us(0.8))
+    assert said.gain_us_per_step == pytest.approx(4000 + taken.saved_us(0.8) / 4, rel=0.05)
+    assert "the step itself gets up to" in of_step.text
+
+
+def test_the_code_works_as_it_stands_and_names_no_library_that_has_one_thread() -> None:
+    """A DataLoader worker's torch has one; numpy's threads are only known by what they use."""
+    said = finding_in(crowded(torch_threads=1), "oversubscribed")
+    assert "torch is set to one thread there" in "".join(evidence_of(said))
+    environment: dict[str, str] = {}
+    script = said.code.replace("os.environ", "environment")
+    exec(script, {"environment": environment})
+    assert environment == {"OPENBLAS_NUM_THREADS": "1"}
+    assert "torch" not in said.code and "cv2" not in said.code
+
+
+def test_the_code_sets_libraries_that_were_seen_with_more_threads() -> None:
+    said = finding_in(crowded(torch_threads=1, cv2_threads=8), "oversubscribed")
+    assert "cv2.setNumThreads(0)" in said.code and "torch" not in said.code
+    assert "OpenCV: 8 threads" in evidence_of(said)
+    compile(said.code, "advice", "exec")
+
+
+def test_a_stage_that_waits_for_a_cpu_points_to_the_hidden_threads() -> None:
+    pointer = "first limit the hidden threads of libraries"
+    stages = {"sample::Pets": (0.0, 1.0, 0.6), "transform::Slow": (0.0, 1.0, 0.6)}
+    waiting = input_bound(run_delay=0.4, threads=3.0, stages=stages)
+    assert pointer in finding_in(waiting, "leading_stage").advice
+    alone = input_bound(run_delay=0.4, threads=0.6, stages=stages)
+    assert pointer not in finding_in(alone, "leading_stage").advice
 
 
 def test_hidden_threads_on_free_cores_do_no_harm() -> None:

@@ -212,3 +212,11 @@ def test_a_single_worker_is_not_to_become_none() -> None:
     assert "Fewer DataLoader workers leave" in finding_in(builder, "taken_cpus").advice
     builder.top_level["dataPipeline"]["loaders"][0]["num_workers"] = 1
     assert finding_in(builder, "taken_cpus").advice.endswith("move it to the device.")
+
+
+def test_hidden_threads_are_named_where_batches_come_in_time() -> None:
+    builder = crowded()
+    assert "hidden threads" not in finding_in(builder, "taken_cpus").advice
+    costs = builder.top_level["dataPipeline"]["batch_costs"]
+    costs["process_cpu_us"] = [2 * spent for spent in costs["process_cpu_us"]]
+    assert "first limit each to one, by OPENBLAS_NUM_THREADS=1" in finding_in(builder, "taken_cpus").advice
