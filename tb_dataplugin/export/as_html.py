@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from tb_dataplugin.compare import program_numbers
 from tb_dataplugin.export.as_json import as_compact_json, as_dict
-from tb_dataplugin.export.comparisons import comparisons, run_of, suggested_pairs
+from tb_dataplugin.export.comparisons import Pair, comparisons, run_of, suggested_pairs
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.rows import as_rows, row_of
@@ -81,15 +81,16 @@ def as_html(
 
 
 def _compared(captures: Sequence[pb.Capture], taken_ns: Sequence[int], room: int) -> str:
-    """What each capture suggests itself to be compared with, and the comparisons that fit."""
-    pairs, kept = suggested_pairs(captures, taken_ns), []
-    for one in map(_json, comparisons(captures, pairs)):
+    """The comparisons that fit, and which of them each capture suggests."""
+    pairs, kept = suggested_pairs(captures, taken_ns), dict[Pair, str]()
+    for pair, comparison in comparisons(captures, pairs):
+        one = _json({**pair.as_ids(), "comparison": comparison})
         room -= len(one.encode())
         if room < 0:
             break
-        kept.append(one)
-    suggestions = [None if pair is None else pair.as_ids() for pair in pairs]
-    return f'"suggestions": {_json(suggestions)}, "comparisons": [{", ".join(kept)}]'
+        kept[pair] = one
+    suggestions = [pair.as_ids() if pair in kept else None for pair in pairs]
+    return f'"suggestions": {_json(suggestions)}, "comparisons": [{", ".join(kept.values())}]'
 
 
 def _rows(captures: Sequence[pb.Capture]) -> list[pb.CaptureRow]:

@@ -57,13 +57,13 @@ def run_of(capture: Capture) -> str:
     return capture.name.rpartition("/")[0] or "."
 
 
-def comparisons(captures: Sequence[Capture], pairs: Sequence[Pair | None]) -> Iterator[dict[str, Any]]:
+def comparisons(captures: Sequence[Capture], pairs: Sequence[Pair | None]) -> Iterator[tuple[Pair, dict[str, Any]]]:
     """Each pair once, and the runs around it where those have several captures: repeated runs show more."""
     known = list(dict.fromkeys(pair for pair in pairs if pair is not None))
     around = dict.fromkeys(pair for known_pair in known if (pair := _runs_around(captures, known_pair)) is not None)
     for pair in [*around, *known][:MOST]:
         sides = [[captures[number] for number in side] for side in (pair.before, pair.after)]
-        yield {**pair.as_ids(), "comparison": as_dict(compare(*sides))}
+        yield pair, as_dict(compare(*sides))
 
 
 def _runs_around(captures: Sequence[Capture], pair: Pair) -> Pair | None:

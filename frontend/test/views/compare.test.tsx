@@ -3,7 +3,7 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Comparison } from "../../src/contract/report";
 import type { Answer, Suggestion } from "../../src/data/api";
-import { httpSource, source, useSource } from "../../src/data/source";
+import { httpSource, useSource } from "../../src/data/source";
 import { currentPlace, selectCapture } from "../../src/state/actions";
 import { captureId, reports, runs, sideBefore, view } from "../../src/state/atoms";
 import { fieldsOfPlace } from "../../src/state/place";
@@ -252,22 +252,6 @@ it("says so when there is nothing to compare with", async () => {
   runs.value = runsOf({ captures: [entry({ id: "new/b", run: "new", name: "b" })] });
   await drawAndWait();
   expect(find("unavailable-state").textContent).toContain("nothing to compare with");
-});
-
-it("offers in a file the comparisons that it carries, and no others", async () => {
-  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
-  useSource({ ...source(), live: false, compared: [{ before: ["old/a"], after: ["new/b"] }] });
-  await drawAndWait();
-  expect([...find("carried-pair").children].map((option) => option.textContent)).toEqual(["old / a → new / b"]);
-  expect(find("compare-sentence").textContent).toBe(SLOWER.sentence);
-  expect(all("side-before")).toEqual([]);
-  expect(all("refresh")).toEqual([]);
-});
-
-it("has no tab in a file without comparisons", async () => {
-  useSource({ ...httpSource, live: false, compared: [] });
-  await drawAndWait();
-  expect(all("tab-compare")).toEqual([]);
 });
 
 it("prints the intervals that the report has words for, and draws none without its ends", async () => {

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tb_dataplugin.compare import compare
+from tb_dataplugin.export import as_html
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.export.comparisons import Pair, comparisons, suggested_pairs
-from tb_dataplugin.pipeline import analyse_file
+from tb_dataplugin.pipeline import analyse_file, as_report
 from tb_dataplugin.report.report_pb2 import Capture
 from tests.conftest import GOLDEN
 
@@ -44,15 +45,24 @@ def test_nothing_is_suggested_of_another_program_or_where_nothing_is_known_of_th
 
 
 def test_each_pair_is_compared_once(program: list[Capture]) -> None:
-    [one] = comparisons(program, suggested_pairs(program, [1, 2]))
-    comparison = as_dict(compare([program[0]], [program[1]]))
-    assert one == {"before": ["0"], "after": ["1"], "comparison": comparison}
+    [(pair, comparison)] = comparisons(program, suggested_pairs(program, [1, 2]))
+    assert pair.as_ids() == {"before": ["0"], "after": ["1"]}
+    assert comparison == as_dict(compare([program[0]], [program[1]]))
+
+
+def test_what_a_page_has_no_room_for_is_not_suggested(program: list[Capture], monkeypatch: pytest.MonkeyPatch) -> None:
+    for room, count in ((10_000_000, 1), (100, 0)):
+        monkeypatch.setattr(as_html, "MAX_BYTES", room)
+        page = as_html.as_html(as_report(program), [], "x", taken_ns=[1, 2])
+        assert page.count('"comparison":') == count
+        assert ('"suggestions": [null,null]' in page) is (count == 0)
 
 
 def test_repeated_runs_are_compared_as_a_whole_first(program: list[Capture]) -> None:
     first, second = program
     captures = [named(first, "a/1"), named(second, "b/1"), named(first, "a/2"), named(second, "b/2")]
     found = list(comparisons(captures, suggested_pairs(captures, [1, 3, 2, 4])))
-    assert (found[0]["before"], found[0]["after"]) == (["0", "2"], ["1", "3"])
-    assert [len(side["files"]) for side in found[0]["comparison"]["before"]] == [2]
-    assert all(len(one["before"]) == len(one["after"]) == 1 for one in found[1:])
+    (first_pair, comparison), *others = found
+    assert first_pair == Pair((0, 2), (1, 3))
+    assert [len(side["files"]) for side in comparison["before"]] == [2]
+    assert all(len(pair.before) == len(pair.after) == 1 for pair, _ in others)

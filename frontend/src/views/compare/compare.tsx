@@ -31,7 +31,7 @@ export function Compare() {
 
 function Sides() {
   const carried = carriedPairs();
-  useComparison();
+  useComparison(carried === null); // a file has asked for it already
   return (
     <>
       {carried === null ? <Chooser /> : <Pairs pairs={carried} />}
