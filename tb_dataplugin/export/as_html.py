@@ -13,7 +13,7 @@ from tb_dataplugin.export.as_json import as_compact_json, as_dict
 from tb_dataplugin.export.comparisons import Pair, comparisons, run_of, suggested_pairs
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
-from tb_dataplugin.report.rows import as_rows, row_of
+from tb_dataplugin.report.rows import as_rows, row_of, worst_first
 from tb_dataplugin.shown import shown
 from tb_dataplugin.timeline.lanes import TimelineSource
 
@@ -23,6 +23,14 @@ MAX_BYTES: Final = 5_000_000
 SLICE_PIXELS: Final = 4000
 CUTS: Final = (1, 4, 8, 16)
 """Levels of detail that are carried, while there is room: the whole window, and so many parts that overlap by half."""
+
+OF_SEVERAL: Final = 0.6
+"""Part of the room that reports of several captures have at most: long lists are cut before timelines are left out."""
+
+LEAST_ROOM: Final = 600_000
+"""For comparisons and the worst captures' timelines, also where the reports alone are too large: who looks at so many
+wants to see what differs.
+"""
 
 COMPARED_SHARE: Final = 3
 """One part in so many of what the report leaves is for comparisons, at most."""
@@ -54,11 +62,12 @@ def as_html(
     `taken_ns`: when each was taken (Unix time), for what is compared with what; nothing where that is unknown.
     """
     script, style = (_STATIC / "index.js").read_text("utf-8"), (_STATIC / "index.css").read_text("utf-8")
-    report_json = _bounded(report, MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000)
-    room = MAX_BYTES - len(script.encode()) - len(style.encode()) - len(report_json.encode())
+    whole = MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000
+    report_json = _bounded(report, whole if len(report.captures) < 2 else int(OF_SEVERAL * whole))
+    room = max(LEAST_ROOM, whole - len(report_json.encode()))
     compared = _compared(report.captures, taken_ns, room // COMPARED_SHARE)
     room -= len(compared.encode())
-    slices = [_slices(source, room // max(1, len(timelines))) for source in timelines]
+    slices = _timelines(report.captures, timelines, room)
     rows = _json(as_dict(as_rows(_rows(report.captures))))
     predicted = ", ".join(_json(None if one is None else json.loads(one)) for one in what_ifs)
     parts = f'"report": {report_json}, "rows": {rows}, "timelines": [{", ".join(slices)}], "what_ifs": [{predicted}]'
@@ -159,7 +168,29 @@ def _lighten_lines(capture: pb.Capture) -> None:
             part.text = LEFT_OUT
 
 
-def _slices(source: TimelineSource | None, room: int) -> str:
+def without_timeline(page: str) -> int:
+    """Captures of it whose timeline found no room."""
+    return page.count(_NO_SLICES)
+
+
+def _timelines(captures: Sequence[pb.Capture], sources: Sequence[TimelineSource | None], room: int) -> list[str]:
+    """Each has the same part of the room; what is left goes to those that it was too small for, the worst first."""
+    kept = [_slices(source, room // len(sources)) for source in sources]
+    room -= sum(len(one.encode()) for slices in kept for one in slices)
+    listed = list(captures)
+    places = {id(capture): number for number, capture in enumerate(listed)}
+    for capture, _ in worst_first(listed):
+        number = places[id(capture)]
+        if number < len(sources) and not kept[number]:
+            kept[number] = _slices(sources[number], room)
+            room -= sum(len(one.encode()) for one in kept[number])
+    return [f'{{"slices": [{", ".join(slices)}]}}' for slices in kept]
+
+
+_NO_SLICES: Final = '{"slices": []}'
+
+
+def _slices(source: TimelineSource | None, room: int) -> list[str]:
     """Slices of a timeline, level by level, as long as a level fits."""
     kept: list[str] = []
     for cuts in CUTS if source is not None else ():
@@ -169,7 +200,7 @@ def _slices(source: TimelineSource | None, room: int) -> str:
         if room < 0:
             break
         kept += level
-    return f'{{"slices": [{", ".join(kept)}]}}'
+    return kept
 
 
 def _json_of(timeline: pb.Timeline) -> str:

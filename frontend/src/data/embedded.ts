@@ -39,9 +39,9 @@ export function embeddedSource(document: Document): DataSource | null {
 
 /** What this page was not given cannot be made from it. */
 const NO_RUN = "This page has no whole run: annotate.watch, or ANNOTATE_WATCH=FOLDER, records one for the next report.";
-const NO_TIMELINE = "The timeline of this capture was too large for this page; the TensorBoard tab has it.";
-const NO_COMPARISON =
-  "This file does not carry this comparison: the TensorBoard tab and tb-dataplugin compare make it.";
+const NO_TIMELINE =
+  "The timeline of this capture found no room in this page; one of fewer captures has it, and the TensorBoard tab.";
+const NO_COMPARISON = "The TensorBoard tab and tb-dataplugin compare make it.";
 const NO_RANKS = "This page has no folder with captures of several ranks of one run.";
 
 function read(value: unknown): Embedded {

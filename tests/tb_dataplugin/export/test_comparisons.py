@@ -53,6 +53,7 @@ def test_each_pair_is_compared_once(program: list[Capture]) -> None:
 def test_what_a_page_has_no_room_for_is_not_suggested(program: list[Capture], monkeypatch: pytest.MonkeyPatch) -> None:
     for room, count in ((10_000_000, 1), (100, 0)):
         monkeypatch.setattr(as_html, "MAX_BYTES", room)
+        monkeypatch.setattr(as_html, "LEAST_ROOM", 0)
         page = as_html.as_html(as_report(program), [], "x", taken_ns=[1, 2])
         assert page.count('"comparison":') == count
         assert ('"suggestions": [null,null]' in page) is (count == 0)
@@ -66,3 +67,18 @@ def test_repeated_runs_are_compared_as_a_whole_first(program: list[Capture]) -> 
     assert first_pair == Pair((0, 2), (1, 3))
     assert [len(side["files"]) for side in comparison["before"]] == [2]
     assert all(len(pair.before) == len(pair.after) == 1 for pair, _ in others)
+
+
+def test_the_worst_capture_has_its_timeline_where_not_all_have_room(
+    program: list[Capture], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("v100_resnet50_workers4", "v100_resnet50_workers0")
+    found = [analyse_file(GOLDEN / f"{name}.pt.trace.json.gz", name) for name in names]
+    whole = as_html.as_html(as_report([found[1].capture]), [found[1].timeline], "x")
+    one = len(as_html._timelines([found[1].capture], [found[1].timeline], len(whole))[0])
+    captures, sources = [each.capture for each in found], [each.timeline for each in found]
+    room = 0
+    while not any(kept := [len(slices) > 20 for slices in as_html._timelines(captures, sources, room)]):
+        room += 20_000
+        assert room < 2 * one
+    assert kept == [False, True]  # the device of the loop without workers is idle for longer

@@ -141,6 +141,8 @@ function Result() {
   const key = comparisonKey.value;
   const state = comparison.value;
   if (key === null) return <Unchosen />;
+  if (state.kind === "failed" && state.key === key && carriedPairs() !== null)
+    return <UnavailableState title="This comparison is not in this file." reason={state.message} />;
   if (state.kind === "failed" && state.key === key)
     return <ErrorState title="These captures cannot be compared." message={state.message} />;
   if (state.kind !== "ready" || state.key !== key)
