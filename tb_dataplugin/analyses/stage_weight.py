@@ -25,7 +25,7 @@ LEAST_NAMED: Final = 0.1
 
 READERS_SPAN: Final = 2.0
 """What a span of a function that reads or decodes costs, over one that was probed: its stand-in in Python does more.
-1.6 to 2.4 in the training thread, 2.4 to 4.0 in DataLoader workers (docs/lines.md); other spans 1.0 to 2.0.
+1.6 to 3.2 in the training thread, 2.4 to 4.0 in DataLoader workers (docs/lines.md); other spans 0.7 to 2.1.
 """
 WITHIN: Final = 0.2
 """Part of a span's cost that lies within the span itself; the rest is in the stage around it."""
