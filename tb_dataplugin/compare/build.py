@@ -13,10 +13,10 @@ from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, co
 from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
 from tb_dataplugin.compare.own_lines import own_lines
 from tb_dataplugin.compare.parts import compare_parts
-from tb_dataplugin.compare.profiler import recorded_on_one_side
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
 from tb_dataplugin.compare.promises import promises
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
+from tb_dataplugin.compare.recorded import recorded_on_one_side
 from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import (
     UNKNOWN_SHARING,
@@ -45,7 +45,7 @@ BUSY: Final = 0.1
 """Waiting for a CPU (`sharing`) from which a diagnostic says so."""
 
 RECORDED: Final = 0.01
-"""Share of the time that torch's profiler took for stages of one side only, from which a diagnostic says so."""
+"""Share of the time that recording took for stages of one side only, from which a diagnostic says so."""
 
 
 def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Comparison:
@@ -140,9 +140,9 @@ def _notes(
 def _recorded_note(recorded: float, unit: Unit) -> Iterator[Diagnostic]:
     if recorded >= RECORDED:
         message = (
-            "On one side more operators of stages ran in the training thread, where torch's profiler records each (in "
-            f"DataLoader workers it does not): about {percent(recorded)} of that side's time per {unit}, which is no "
-            "change of the program's. The intervals allow for it"
+            "On one side more was recorded in stages: their spans, and operators in the training thread, where torch's "
+            f"profiler records each (in DataLoader workers it does not). That is about {percent(recorded)} of that "
+            f"side's time per {unit}, and no change of the program's. The intervals allow for it"
         )
         yield Diagnostic("capture", "profiler_on_one_side", 1, message)
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
@@ -121,13 +121,25 @@ def _too_few(runs: Sequence[Run], when: str) -> str:
     return f"{when} has {count(steps)} for {workers}" if steps < LEAST_BLOCKS * workers else ""
 
 
+What = Literal["operators", "spans"]
+RECORDED: Final[tuple[What, ...]] = ("operators", "spans")
+"""By torch's profiler, and by `annotate`."""
+
+
+class Recorded(NamedTuple):
+    """So many, and how long recording them took (us)."""
+
+    many: int
+    us: float
+
+
 @dataclass(frozen=True, slots=True)
 class StageFigures:
     """One stage in one run. `typical` has a figure per measure that the run has. `waited_us`: for a CPU; None where
     that was not recorded. `counts`: calls in each block of batches. `in_sample`: it runs within samples. `typical` is
-    of a call over `samples`: 1, or those of its batch (`per_sample`). `operators`: that torch's profiler recorded in
-    all calls, None where what that costs is not known, and `profiler_us` how long it took; `less_us` was taken off each
-    time in `typical` for it.
+    of a call over `samples`: 1, or those of its batch (`per_sample`). `recorded`: in all calls, and how long
+    that took, by `RECORDED`; None where what one costs is not known. `less_us` was taken off each time in `typical` for
+    it.
     """
 
     calls: int
@@ -137,8 +149,7 @@ class StageFigures:
     counts: tuple[int, ...] = ()
     in_sample: bool = False
     samples: int = 1
-    operators: int | None = None
-    profiler_us: float = 0.0
+    recorded: tuple[Recorded | None, ...] = (None,) * len(RECORDED)
     less_us: float = 0.0
 
     def per_sample(self, samples: int) -> StageFigures:
@@ -194,9 +205,20 @@ def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
         waited_us,
         counts,
         in_sample,
-        operators=sum(row.operators for row in rows) if all(row.HasField("operators") for row in rows) else None,
-        profiler_us=sum(row.profiler_us for row in rows),
+        recorded=tuple(recorded_in(rows, what) for what in RECORDED),
     )
+
+
+def recorded_in(rows: Iterable[pb.Stage], what: What) -> Recorded | None:
+    """Of all these; None where it is not known of one."""
+    found = Recorded(0, 0.0)
+    for row in rows:
+        if not row.HasField(what):
+            return None
+        us = row.spans_us if what == "spans" else row.profiler_us - row.spans_us
+        many = row.spans if what == "spans" else row.operators
+        found = Recorded(found.many + many, found.us + us)
+    return found
 
 
 def computes(stage: StageFigures, shared: float) -> bool:

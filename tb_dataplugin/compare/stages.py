@@ -12,7 +12,6 @@ import numpy as np
 
 from tb_dataplugin.compare.like_batches import of_like_batches
 from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
-from tb_dataplugin.compare.profiler import without_profiler
 from tb_dataplugin.compare.quantity import (
     NONE_AFTER,
     NONE_BEFORE,
@@ -24,6 +23,7 @@ from tb_dataplugin.compare.quantity import (
     said_limit,
     surest_first,
 )
+from tb_dataplugin.compare.recorded import without_recording
 from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes
 from tb_dataplugin.compare.speed import Speed, change_beside, speed_by
 from tb_dataplugin.units import duration, magnitude
@@ -92,8 +92,8 @@ class Typical:
     """How much slower the machine was after, as a logarithm; 0 where that is not adjusted for."""
     per_sample: bool = False
     """The times are not per call, but per sample of its batch."""
-    profiler_us: tuple[float, float] = (0.0, 0.0)
-    """Taken off the times before and after, since only that side was recorded by it."""
+    recorded_us: tuple[float, float] = (0.0, 0.0)
+    """Taken off the times before and after: recording took so much longer on that side."""
 
     @property
     def probability(self) -> float:
@@ -107,7 +107,7 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     Args:
         shared: How much waiting for a CPU may have moved wall times.
     """
-    sides = without_profiler(of_like_batches(before, after, unit))
+    sides = without_recording(of_like_batches(before, after, unit))
     counts = [[run.units(unit) for run in runs] for runs in (before, after)]
     names = sorted({name for side in sides for run in side for name in run})
     shares = {name: _share(sides, name) for name in names}
@@ -174,13 +174,13 @@ def _times_us(before: Side | None, after: Side | None, typical: Typical | None) 
 
 
 def says_less(typical: Typical) -> str:
-    """How far the times are not as they were recorded: without torch's profiler, and after at the machine's speed of
-    before; "" where they are.
+    """How far the times are not as they were recorded: without what recording took on one side alone, and after at the
+    machine's speed of before; "" where they are.
     """
     slower = math.expm1(typical.machine)
     less = [
-        f"{when}: less about {duration(us)} of torch's profiler"
-        for when, us in zip(("before", "after"), typical.profiler_us, strict=True)
+        f"{when}: less about {duration(us)} that recording took"
+        for when, us in zip(("before", "after"), typical.recorded_us, strict=True)
         if us
     ]
     if typical.speed_adjusted and abs(slower) >= SAID_SPEED:
@@ -255,7 +255,7 @@ def _most_telling(
         moved = change(before, after, STAGE_LUCK, noise, layout, drift)
         is_per_sample = known[0][0].samples > 1 or known[1][0].samples > 1
         less_us = known[0][0].less_us, known[1][0].less_us
-        plain = Typical(moved, measure, part, *times, per_sample=is_per_sample, profiler_us=less_us)
+        plain = Typical(moved, measure, part, *times, per_sample=is_per_sample, recorded_us=less_us)
         candidates += _both(plain, before, after, speed, layout) if measure == "cpu" else [plain]
     return _choose(candidates, suits, own_alarm)
 

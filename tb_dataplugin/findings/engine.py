@@ -80,7 +80,7 @@ def _estimated(finding: Finding, rule: Rule) -> Finding:
     if OF_STEP in kinds:
         reason = "The data wait is measured; what the step itself would gain is an estimate."
     elif GAIN_BOUND not in kinds:
-        reason = "The data wait is measured; what torch's profiler has of it is an estimate."
+        reason = "The data wait is measured; what recording has of it is an estimate."
     else:
         of_step = rule.about in ("host", "copies")
         known = "Its part of the step is in the capture" if of_step else "The data wait is measured"

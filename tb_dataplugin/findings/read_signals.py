@@ -157,7 +157,8 @@ def _all_calls(results: Results) -> Iterator[StageCalls]:
         calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
         weight = results.stage_weights.get(row.path)
         if weight is not None and weight.share >= WORTH_A_WORD:
-            calls = replace(calls, profiler_share=weight.share, operators=weight.operators)
+            operators, spans = weight.named
+            calls = replace(calls, profiler_share=weight.share, operators=operators, spans=spans)
         yield calls
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.stage_weight import readers_extra_us
 from tb_dataplugin.findings.read_lock import own_lock_ns
 from tb_dataplugin.units import duration, percent, plural
 
@@ -24,9 +25,12 @@ def recording_cost(results: Results) -> RecordingCost | None:
     if pipeline is None or results.selection is not None:
         return None
     sampling_ns = results.lines.cost_ns if results.lines else None
+    own, theirs = readers_extra_us(results.trace, results.tree)
     parts = {
-        plural(pipeline.marker_count or 0, "marker"): pipeline.recorder_overhead_us if pipeline.marker_count else None,
-        f"{plural(pipeline.worker_span_count or 0, 'span')} in DataLoader workers": pipeline.worker_overhead_us,
+        plural(pipeline.marker_count or 0, "marker"): _with(own, pipeline.recorder_overhead_us),
+        f"{plural(pipeline.worker_span_count or 0, 'span')} in DataLoader workers": _with(
+            theirs, pipeline.worker_overhead_us
+        ),
         "sampling of stacks": (sampling_ns or 0) / 1e3,
     }
     known = {name: us for name, us in parts.items() if us}
@@ -39,3 +43,7 @@ def recording_cost(results: Results) -> RecordingCost | None:
     held_ns = own_lock_ns(results.limits.holders_ns) if results.limits else 0
     lock = [f"Python's lock, for which the training thread waited: {duration(held_ns / 1e3)}"] if held_ns else []
     return RecordingCost(whole, "; ".join((*share, *parts_in_words, *lock)))
+
+
+def _with(extra_us: float, us: float | None) -> float | None:
+    return us + extra_us if us else None

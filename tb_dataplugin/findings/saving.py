@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
+from tb_dataplugin.findings.recorded_texts import recorded_text
 from tb_dataplugin.findings.sample_signals import BuiltBatch
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
-from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.units import duration, percent
 from tb_dataplugin.whatif.change import TRANSFER, Change
 from tb_dataplugin.words import GAIN_BOUND
 
@@ -20,7 +22,7 @@ OF_STEP: Final = f"{GAIN_BOUND}_of_step"
 """The same, where a part of the gain is that of the step itself: an estimate, not data wait that was measured."""
 
 LESS_PROFILER: Final = f"{GAIN_BOUND}_less_profiler"
-"""What of the data wait is no gain, since torch's profiler has it: estimated."""
+"""What of the data wait is no gain, since recording has it: estimated."""
 
 MOSTLY_STARVED: Final = 0.5
 """Share of their lifetime in which workers have no index, from which they would be ahead of a faster loop."""
@@ -60,12 +62,14 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     """
     rows = list(calls)
     caused = part * max(least_us, signals.cost_of(rows))
-    recording = _less_profiler(signals, rows, caused)
+    recorded = _recorded_share(rows)
+    part, caused = part * (1 - recorded), caused * (1 - recorded)
+    recording = _recording(signals, rows, caused)
     if not signals.builds_batches_in_workers or not signals.num_workers or signals.wait_cost_us is None:
-        return recording
+        return Saving(caused, recording)
     if rows and all(row.stage.kind in IN_TRAINING_THREAD for row in rows):
-        saving = _with_way(signals, until_workers_limit(signals, recording.us))
-        saving = replace(saving, why=(*saving.why, *recording.why))
+        saving = _with_way(signals, until_workers_limit(signals, caused))
+        saving = replace(saving, why=(*saving.why, *recording))
         foreseen = _foreseen(signals, _shorter(rows, 1 - part), saving.us, signals.wait_cost_us)
         return Saving(foreseen.ratio * saving.us, (*saving.why, *foreseen.why))
     building = part * sum(row.self_us for row in rows) / signals.num_workers * _in_the_long_run(signals)
@@ -76,30 +80,36 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     saved = min(saved, most)
     foreseen = _foreseen(signals, _shorter(rows, 1 - part), saved + given_back, most_saved_us(signals))
     saved, given_back = _divided(signals, foreseen.ratio, saved, given_back)
+    recording = _recording(signals, rows, saved, signals.wait_cost_us)
     if duration(saved + given_back) == duration(caused):
-        return Saving(caused)
+        return Saving(caused, recording)
     given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
     frees = building if duration(saved) != duration(caused) and saved <= max(caused, building) else 0.0
-    why = (_derivation(signals, saved, building, frees, given_back), *foreseen.why)
+    why = (_derivation(signals, saved, building, frees, given_back), *foreseen.why, *recording)
     return Saving(saved + given_back, why, given_back)
 
 
-def _less_profiler(signals: Signals, rows: Sequence[StageCalls], caused_us: float) -> Saving:
-    """Less what recording their operators took of it, in the training thread: a run without the profiler has no such
-    time to save.
-    """
+def _recorded_share(rows: Sequence[StageCalls]) -> float:
+    """Part of their time that recording operators and spans took: a run without it has no such time to save."""
     whole_us = sum(row.self_us for row in rows)
-    recording_us = caused_us * sum(row.profiler_share * row.self_us for row in rows) / whole_us if whole_us else 0.0
-    if not recording_us:
-        return Saving(caused_us)
-    steps, operators = signals.step_count or 0, sum(row.operators for row in rows)
+    return sum(row.profiler_share * row.self_us for row in rows) / whole_us if whole_us else 0.0
+
+
+def _recording(
+    signals: Signals, rows: Sequence[StageCalls], saved_us: float, most_us: float = math.inf
+) -> tuple[Evidence, ...]:
+    """What that is beside `saved_us` of the rest of their time; both together are `most_us` at most."""
+    share = _recorded_share(rows)
+    recording_us = min(saved_us * share / (1 - share), most_us - saved_us)
+    if recording_us <= 0:
+        return ()
+    operators, spans = sum(row.operators for row in rows), sum(row.spans for row in rows)
+    steps = signals.step_count or 0
     each, per = max(1, steps), " per step" if steps else ""
-    many = plural(round(operators / each), "operator")
-    text = (
-        f"another {duration(recording_us / each)}{per} or so is torch's profiler, which recorded {many}{per} there: "
-        "runs without it do not have that"
-    )
-    return Saving(caused_us - recording_us, (time(LESS_PROFILER, recording_us, text),))
+    many = recorded_text(operators / each, spans / each)
+    what = f"recording {many}{per} there" if spans else f"torch's profiler, which recorded {many}{per} there"
+    text = f"another {duration(recording_us / each)}{per} or so is {what}: runs without it do not have that"
+    return (time(LESS_PROFILER, recording_us, text),)
 
 
 def _divided(signals: Signals, ratio: float, saved_us: float, given_back_us: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
+from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD, StageWeight
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.throughput import SlowestPart, Throughput
@@ -22,6 +22,7 @@ from tb_dataplugin.findings.detail_texts import slow_kind_sentence
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
+from tb_dataplugin.findings.recorded_texts import recorded_text
 from tb_dataplugin.findings.recording import RecordingCost, recording_cost
 from tb_dataplugin.findings.rhythm import rhythm_sentence
 from tb_dataplugin.findings.rivals import Overlap
@@ -249,12 +250,18 @@ def _stage_profiler(results: Results) -> Iterator[tuple[Path, str]]:
     for row in results.stages:
         weight = results.stage_weights.get(row.path)
         if weight is not None and weight.share >= WORTH_A_WORD:
-            operators = plural(round(weight.operators / row.count), "operator")
-            yield (
-                row.path,
-                f"{operators} per call that torch's profiler recorded here are about {percent(weight.share)} of its "
-                "self time: runs without it do not have that, nor do DataLoader workers.",
-            )
+            yield row.path, _recorded(weight, row.count)
+
+
+def _recorded(weight: StageWeight, calls: int) -> str:
+    operators, spans = weight.named
+    what, part = recorded_text(operators / calls, spans / calls), percent(weight.share)
+    if spans:
+        return f"{part} of its self time, by estimate, is recording {what} per call: runs without it do not have that."
+    return (
+        f"{what} per call that torch's profiler recorded here are about {part} of its self time: runs without it do "
+        "not have that, nor do DataLoader workers."
+    )
 
 
 def _limit(row: StageRow, spent: Occupancy) -> str:

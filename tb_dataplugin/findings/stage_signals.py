@@ -25,7 +25,7 @@ class StageWait:
     share: float
     """`data_wait_us` as a share of the data wait."""
     profiler_us: float = 0.0
-    """Part of `data_wait_us` in which torch's profiler recorded operators; 0 where that is too little to matter."""
+    """Part of `data_wait_us` in which operators and spans were recorded; 0 where that is too little to matter."""
 
     @property
     def kind(self) -> StageKind | None:
@@ -81,9 +81,10 @@ class StageCalls:
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
     """Of the results that were measured, by the sample that they are for."""
     profiler_share: float = 0.0
-    """Of `self_us`, in which torch's profiler recorded operators; 0 where that is too little to matter."""
+    """Of `self_us`, in which operators and spans were recorded; 0 where that is too little to matter."""
     operators: int = 0
-    """That it recorded, where that is of `profiler_share`."""
+    spans: int = 0
+    """What was recorded then, where that has a considerable part of it."""
 
     @property
     def stage(self) -> Stage:

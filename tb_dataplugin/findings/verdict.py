@@ -359,7 +359,7 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
             unnamed = any(is_part_of(leader, other) and other not in largest for other in signals.waits_by_stage or ())
             name = f"other parts of {TRANSFER}" if unnamed else REST
         name = f"of it {name}" if is_part_of(leader, stage) and name == stage.name else name
-        profiler = f" (about {duration(stage.profiler_us)} of it torch's profiler)" if stage.profiler_us else ""
-        text = f"{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}{profiler}"
+        recording = f" (about {duration(stage.profiler_us)} of it recording)" if stage.profiler_us else ""
+        text = f"{name}: {duration(stage.data_wait_us)}, {percent(stage.share)} of the {whole}{recording}"
         facts.append(share("wait_by_stage", stage.share, whole, text, stage.name))
     return tuple(facts)

@@ -8,6 +8,7 @@ from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stage_blocks import StageBlocks
 from tb_dataplugin.analyses.stage_summary import StageSummary
+from tb_dataplugin.analyses.stage_weight import StageWeight
 from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.findings import Sentences
 from tb_dataplugin.report import report_pb2 as pb
@@ -22,7 +23,7 @@ def stage_reports(results: Results, sentences: Sentences) -> Iterator[pb.Stage]:
         stage.limited_by_text = sentences.limits.get(row.path, "")
         weight = results.stage_weights.get(row.path)
         if weight is not None:
-            stage.profiler_us, stage.operators = us(weight.added_ns), weight.operators
+            stage.MergeFrom(_recorded(weight))
         stage.profiler_text = sentences.stage_profiler.get(row.path, "")
         stage.defined_at = places.get(row.stage.name, "")
         blocks = results.stage_blocks.get(row.path)
@@ -50,6 +51,16 @@ def _stage(row: StageRow, spent: Occupancy | None) -> pb.Stage:
         run_delay_us=maybe_us(spent.run_delay_ns) if spent else None,
         blocked_us=maybe_us(spent.blocked_ns) if spent else None,
         limited_by=(spent.limited_by or "") if spent else "",
+    )
+
+
+def _recorded(weight: StageWeight) -> pb.Stage:
+    operators, spans = weight.operators, weight.spans
+    return pb.Stage(
+        operators=None if operators is None else operators.count,
+        spans=None if spans is None else spans.count,
+        profiler_us=None if operators is None and spans is None else us(weight.added_ns),
+        spans_us=None if spans is None else us(spans.ns),
     )
 
 

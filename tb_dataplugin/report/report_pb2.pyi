@@ -1687,7 +1687,9 @@ class Stage(_message.Message):
     BLOCKED_US_FIELD_NUMBER: _builtins.int
     LIMITED_BY_TEXT_FIELD_NUMBER: _builtins.int
     OPERATORS_FIELD_NUMBER: _builtins.int
+    SPANS_FIELD_NUMBER: _builtins.int
     PROFILER_US_FIELD_NUMBER: _builtins.int
+    SPANS_US_FIELD_NUMBER: _builtins.int
     PROFILER_TEXT_FIELD_NUMBER: _builtins.int
     DEFINED_AT_FIELD_NUMBER: _builtins.int
     BLOCK_COUNT_FIELD_NUMBER: _builtins.int
@@ -1732,11 +1734,15 @@ class Stage(_message.Message):
     """how self_us divides, as a sentence; "" when unknown"""
     operators: _builtins.int
     """In the training thread torch's profiler records each operator, which runs without it do not do, nor DataLoader
-    workers. Absent where it recorded some and what that costs was not measured.
+    workers; and annotate records spans. Absent where there were some and what one costs was not measured.
     recorded in self_us
     """
+    spans: _builtins.int
+    """recorded: its calls, and those of stages right inside it"""
     profiler_us: _builtins.float
-    """part of self_us that recording them took, at least (estimated)"""
+    """part of self_us that recording operators and spans took, at least (estimated)"""
+    spans_us: _builtins.float
+    """part of profiler_us that is of spans"""
     profiler_text: _builtins.str
     """the same as a sentence; "" where it is too little to matter"""
     defined_at: _builtins.str
@@ -1789,7 +1795,9 @@ class Stage(_message.Message):
         blocked_us: _builtins.float | None = ...,
         limited_by_text: _builtins.str = ...,
         operators: _builtins.int | None = ...,
+        spans: _builtins.int | None = ...,
         profiler_us: _builtins.float | None = ...,
+        spans_us: _builtins.float | None = ...,
         profiler_text: _builtins.str = ...,
         defined_at: _builtins.str = ...,
         block_count: _abc.Iterable[_builtins.int] | None = ...,
@@ -1797,9 +1805,9 @@ class Stage(_message.Message):
         block_cpu_us: _abc.Iterable[_builtins.float] | None = ...,
         block_worker: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "blocked_us", b"blocked_us", "bytes", b"bytes", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "operators", b"operators", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "_spans", b"_spans", "_spans_us", b"_spans_us", "blame_us", b"blame_us", "blocked_us", b"blocked_us", "bytes", b"bytes", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "operators", b"operators", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "spans", b"spans", "spans_us", b"spans_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "defined_at", b"defined_at", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "operators", b"operators", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "profiler_text", b"profiler_text", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "total_us", b"total_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "_spans", b"_spans", "_spans_us", b"_spans_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "defined_at", b"defined_at", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "operators", b"operators", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "profiler_text", b"profiler_text", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "spans", b"spans", "spans_us", b"spans_us", "total_us", b"total_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blame_us: _TypeAlias = _typing.Literal["blame_us"]  # noqa: Y015
     _WhichOneofArgType__blame_us: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us"]  # noqa: Y015
@@ -1821,6 +1829,10 @@ class Stage(_message.Message):
     _WhichOneofArgType__replay_ratio: _TypeAlias = _typing.Literal["_replay_ratio", b"_replay_ratio"]  # noqa: Y015
     _WhichOneofReturnType__run_delay_us: _TypeAlias = _typing.Literal["run_delay_us"]  # noqa: Y015
     _WhichOneofArgType__run_delay_us: _TypeAlias = _typing.Literal["_run_delay_us", b"_run_delay_us"]  # noqa: Y015
+    _WhichOneofReturnType__spans: _TypeAlias = _typing.Literal["spans"]  # noqa: Y015
+    _WhichOneofArgType__spans: _TypeAlias = _typing.Literal["_spans", b"_spans"]  # noqa: Y015
+    _WhichOneofReturnType__spans_us: _TypeAlias = _typing.Literal["spans_us"]  # noqa: Y015
+    _WhichOneofArgType__spans_us: _TypeAlias = _typing.Literal["_spans_us", b"_spans_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__blame_us) -> _WhichOneofReturnType__blame_us | None: ...
     @_typing.overload
@@ -1841,6 +1853,10 @@ class Stage(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__replay_ratio) -> _WhichOneofReturnType__replay_ratio | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__run_delay_us) -> _WhichOneofReturnType__run_delay_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__spans) -> _WhichOneofReturnType__spans | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__spans_us) -> _WhichOneofReturnType__spans_us | None: ...
 
 Global___Stage: _TypeAlias = Stage  # noqa: Y015
 

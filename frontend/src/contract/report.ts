@@ -691,13 +691,21 @@ export interface Stage {
   limited_by_text: string;
   /**
    * In the training thread torch's profiler records each operator, which runs without it do not do, nor DataLoader
-   * workers. Absent where it recorded some and what that costs was not measured.
+   * workers; and annotate records spans. Absent where there were some and what one costs was not measured.
    */
   operators?:
     | number
     | undefined;
-  /** part of self_us that recording them took, at least (estimated) */
+  /** recorded: its calls, and those of stages right inside it */
+  spans?:
+    | number
+    | undefined;
+  /** part of self_us that recording operators and spans took, at least (estimated) */
   profiler_us?:
+    | number
+    | undefined;
+  /** part of profiler_us that is of spans */
+  spans_us?:
     | number
     | undefined;
   /** the same as a sentence; "" where it is too little to matter */
@@ -3297,10 +3305,16 @@ export const Stage: MessageFns<Stage> = {
         ? globalThis.String(object.limited_by_text)
         : "",
       operators: isSet(object.operators) ? globalThis.Number(object.operators) : undefined,
+      spans: isSet(object.spans) ? globalThis.Number(object.spans) : undefined,
       profiler_us: isSet(object.profilerUs)
         ? globalThis.Number(object.profilerUs)
         : isSet(object.profiler_us)
         ? globalThis.Number(object.profiler_us)
+        : undefined,
+      spans_us: isSet(object.spansUs)
+        ? globalThis.Number(object.spansUs)
+        : isSet(object.spans_us)
+        ? globalThis.Number(object.spans_us)
         : undefined,
       profiler_text: isSet(object.profilerText)
         ? globalThis.String(object.profilerText)

@@ -1,4 +1,4 @@
-"""Without DataLoader workers torch's profiler records the operators inside stages: so much of these is its own time."""
+"""What recording adds to stages: operators, where torch's profiler records them, and spans."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_stages_say_it_in_the_terminal_and_below_the_verdict() -> None:
     found = capture(100)
     text = " ".join(as_text(Report(captures=[found])).split())
     assert "collate::pad: 100 operators per call that torch's profiler recorded here are about 50.0%" in text
-    assert any("(about 1.60 ms of it torch's profiler)" in fact.text for fact in found.verdict.evidence)
+    assert any("(about 1.60 ms of it recording)" in fact.text for fact in found.verdict.evidence)
 
 
 def test_few_operators_are_not_worth_a_word() -> None:
@@ -75,3 +75,85 @@ def test_what_an_operator_costs_may_be_unknown() -> None:
     assert not stage(found, "collate::pad").HasField("operators")
     assert stage(found, "sample::Clicks").operators == 0
     assert collating(found).gain_us_per_step == pytest.approx(400)
+
+
+READS = 100
+MARKER_US = 0.5
+READ_US = 2 * MARKER_US
+"""What recording a read costs, of which a fifth lies within it."""
+
+
+def reading(reads: int = READS, marker_us: float = MARKER_US) -> Capture:
+    """Steps of 1 ms without workers: 0.7 ms for a sample with so many short reads."""
+    builder = TraceBuilder().annotated(
+        loaders=[{"num_workers": 0, "batch_size": 1}], overhead={"marker_us": marker_us, "marker_count": 8 * reads}
+    )
+    for number in range(STEPS):
+        begin = STEP * number
+        builder.step(begin, STEP).wait(begin, 700, "wait::DataLoader").stage("sample::Reviews", begin, 700)
+        for place in range(reads):
+            builder.stage("read::file", begin + 1 + 5 * place, 1)
+    return capture_of(builder)
+
+
+def test_short_spans_weigh_on_themselves_and_most_on_the_stage_around_them() -> None:
+    found = reading()
+    file, sample = stage(found, "read::file"), stage(found, "sample::Reviews")
+    assert (file.spans, sample.spans) == (STEPS * READS, STEPS * (READS + 1))
+    assert file.spans_us == file.profiler_us == pytest.approx(0.2 * STEPS * READS * READ_US)
+    assert sample.spans_us == pytest.approx(STEPS * (0.8 * READS * READ_US + 0.2 * MARKER_US))
+    assert sample.profiler_text.startswith("13.4% of its self time, by estimate, is recording 101 spans per call")
+    assert file.profiler_text.startswith("20.0% of its self time, by estimate, is recording 1 span per call")
+
+
+def test_the_finding_and_the_verdict_leave_spans_out() -> None:
+    found = reading()
+    finding = next(one for one in found.findings if one.stage == "sample::Reviews")
+    assert finding.gain_us_per_step == pytest.approx(600 - 80.1)
+    assert any(
+        "another 80.1 µs per step or so is recording 101 spans per step" in text for text in evidence_of(finding)
+    )
+    assert any(fact.text.endswith("(about 641 µs of it recording)") for fact in found.verdict.evidence)
+
+
+def test_the_cost_of_recording_has_what_reads_cost_more() -> None:
+    assert reading().environment.recording_cost_us == pytest.approx(STEPS * READS * READ_US)
+
+
+def test_few_spans_and_spans_of_unknown_cost_are_not_worth_a_word() -> None:
+    few = reading(reads=3)
+    assert not stage(few, "sample::Reviews").profiler_text
+    unknown = capture(0)
+    assert not stage(unknown, "sample::Clicks").HasField("spans")
+
+
+def built(transforms: int, span_us: float = 1.0, took: float = 600.0) -> Capture:
+    """A worker that builds all the time, a sample with so many short transforms; the loop waits for it."""
+    overhead = {"worker_span_us": span_us, "worker_span_count": (transforms + 1) * (STEPS + 2)}
+    builder = TraceBuilder().annotated(loaders=[{"batch_size": 1, "num_workers": 1}], overhead=overhead).worker(0)
+    for number in range(STEPS + 2):
+        end = STEP * number + 700
+        spans = {"sample::Reviews": (end - 940.0, took)}
+        builder.batch(number, 0, end - 950, end - 950, end, end if number < STEPS else None, spans)
+        for place in range(transforms):
+            builder.add("user_annotation", "transform::Lower", end - 939 + 5 * place, 1, pid=100, tid=100)
+    for number in range(STEPS):
+        builder.step(STEP * number, STEP).wait(STEP * number, 700, "wait::DataLoader")
+    return capture_of(builder)
+
+
+def test_spans_of_workers_are_left_out_too() -> None:
+    plain, found = (
+        next(one for one in built(100, each_us).findings if one.stage == "sample::Reviews") for each_us in (0.0, 1.0)
+    )
+    assert not any("recording" in text for text in evidence_of(plain))
+    assert any("is recording 101 spans per step" in text for text in evidence_of(found))
+    sample = stage(built(100), "sample::Reviews")
+    left = 1 - sample.spans_us / sample.self_us
+    assert found.gain_us_per_step == pytest.approx(left * plain.gain_us_per_step, rel=0.01)
+
+
+def test_where_all_of_the_data_wait_can_go_recording_has_nothing_more() -> None:
+    found = next(one for one in built(100, took=900.0).findings if one.stage == "sample::Reviews")
+    assert found.gain_us_per_step == pytest.approx(700)
+    assert not any("recording" in text for text in evidence_of(found))

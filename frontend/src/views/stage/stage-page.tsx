@@ -95,7 +95,7 @@ function Limits({ rows }: { rows: readonly Stage[] }) {
   );
 }
 
-/** How much of it is torch's profiler, of each place that it is called in. */
+/** How much of it is recording, of each place that it is called in. */
 function ProfilerPart({ rows }: { rows: readonly Stage[] }) {
   const recorded = rows.filter((row) => row.profiler_text !== "");
   return recorded.map((row) => (

@@ -1,0 +1,11 @@
+"""What of a stage was recorded, in words."""
+
+from __future__ import annotations
+
+from tb_dataplugin.units import listed, plural
+
+
+def recorded_text(operators: float, spans: float) -> str:
+    """ "165 spans", "800 operators and 3 spans"; neither where there is less than half a one."""
+    parts = (round(operators), "operator"), (round(spans), "span")
+    return listed([plural(many, noun) for many, noun in parts if many])
