@@ -245,7 +245,8 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
   if (state?.kind !== "ready") return <Waiting item={item} queued={(state?.state ?? item.state) === "queued"} />;
   return (
     <PictureOf.Provider value={pictureWords(state.capture, fullName(item))}>
-      {view.value !== "compare" && <CaptureHead capture={state.capture} name={fullName(item)} />}
+      {/* Compare is of other captures as well; on paper all views are there. */}
+      {(view.value !== "compare" || printing.value) && <CaptureHead capture={state.capture} name={fullName(item)} />}
       <Selection capture={state.capture} view={view.value} live={source().live} />
       <StageWays.Provider value={waysIn(state.capture)}>
         {printing.value ? (

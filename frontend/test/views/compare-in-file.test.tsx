@@ -3,7 +3,7 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Comparison } from "../../src/contract/report";
 import { type Compared, httpSource, useSource } from "../../src/data/source";
-import { captureId, reports, runs, view } from "../../src/state/atoms";
+import { captureId, printing, reports, runs, view } from "../../src/state/atoms";
 import { capture, entry, runsOf } from "../build";
 import { all, draw, find } from "../page";
 
@@ -65,6 +65,19 @@ it("opens with the first comparison where the capture on screen suggests none", 
   await drawAndWait();
   expect(asked).toEqual([["old/a"], ["new/b"]]);
   expect(find("compare-sentence").textContent).toBe(FASTER);
+});
+
+it("names the capture that the other views are of where all are printed", async () => {
+  file([PAIR], "old/a");
+  await drawAndWait();
+  expect(all("capture-head")).toEqual([]);
+  act(() => {
+    printing.value = true;
+  });
+  expect(find("capture-head").textContent).toContain("new / b");
+  act(() => {
+    printing.value = false;
+  });
 });
 
 it("has no tab without comparisons", async () => {
