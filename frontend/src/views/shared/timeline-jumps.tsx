@@ -31,9 +31,17 @@ function missingWords(kind: Kind, hasAny: boolean, turn: 1 | -1): string {
 /** Says where there is none. */
 export function TimelineJumps({ model, whole, shown, turnGap }: Props) {
   const said = useSignal("");
+  /** While all of the window is on screen nothing was gone to: the first (last) one is next. */
+  const from = (range: TimeRange, turn: 1 | -1): TimeRange => {
+    const { startUs, endUs } = whole.window;
+    if (range.startUs > startUs || range.endUs < endUs) return range;
+    return turn > 0 ? { startUs, endUs: startUs } : { startUs: endUs, endUs };
+  };
   const jump = (kind: Kind, turn: 1 | -1): void => {
     const isThere =
-      kind === "gap" && turnGap !== undefined ? turnGap(shown, turn) : goToDrawn([model, whole], kind, shown, turn);
+      kind === "gap" && turnGap !== undefined
+        ? turnGap(shown, turn)
+        : goToDrawn([model, whole], kind, from(shown, turn), turn);
     said.value = isThere ? "" : missingWords(kind, spansOf(whole, isOfKind[kind]).length > 0, turn);
   };
   const latest = useRef(jump);
@@ -58,9 +66,9 @@ export function TimelineJumps({ model, whole, shown, turnGap }: Props) {
 }
 
 /** To the next one in the first of `models` that has one; whether there is one. */
-function goToDrawn(models: readonly TimelineModel[], kind: Kind, shown: TimeRange, turn: 1 | -1): boolean {
+function goToDrawn(models: readonly TimelineModel[], kind: Kind, after: TimeRange, turn: 1 | -1): boolean {
   for (const model of models) {
-    const next = nextSpan(spansOf(model, isOfKind[kind]), shown, turn);
+    const next = nextSpan(spansOf(model, isOfKind[kind]), after, turn);
     if (next === null) continue;
     goTo(next.startUs, next.endUs);
     return true;
