@@ -1,8 +1,9 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import type { Chain } from "../../src/contract/report";
-import { chainLink, range, selectedBatch, selectedGapUs, view } from "../../src/state/atoms";
-import { device, gap, lane, type Part } from "../build";
+import { buildTimeline } from "../../src/model/lanes";
+import { chainLink, timeline as drawn, range, selectedBatch, selectedGapUs, view } from "../../src/state/atoms";
+import { device, gap, lane, type Part, timeline } from "../build";
 import { all, choose, click, find, open, withTimeline } from "../page";
 
 const link = (name: string, start_us: number, duration_us: number, laneId: string) => ({
@@ -215,6 +216,24 @@ it("goes from gap to gap in time by g, from the left edge on, and explains each"
   expect(find("jump-said").textContent).toBe("No idle gap after this one.");
   press("G", true);
   expect(find("gap-detail").dataset.startUs).toBe("60");
+});
+
+it("goes to the first data wait by n while the whole window is on screen", () => {
+  const waits = {
+    ...lane([
+      [2, 4],
+      [70, 10],
+    ]),
+    id: "t",
+    kind: "thread",
+    training_thread: true,
+    color: [1, 1],
+  };
+  const whole = buildTimeline({ ...timeline([waits]), names: ["wait::DataLoader", "wait"] });
+  drawn.value = { whole, detail: null, error: null };
+  open({ devices: [device({ gaps })] }, "gaps");
+  press("n");
+  expect(range.value !== null && range.value.startUs < 10).toBe(true);
 });
 
 it("gives up a chosen gap that the filter leaves out: panel, timeline and address are of the same one", () => {
