@@ -147,8 +147,8 @@ def run_analyses(
     trace: Trace, window: Window, options: AnalysisOptions, selection: StepSelection | None = None
 ) -> Results:
     """`window` is that of `options.steps` where these are given; `selection` says so in the results."""
-    reasons, pipeline = _Reasons(), trace.info.pipeline
-    seen = _find_whole(trace, window, options, reasons)
+    why, pipeline = _Reasons(), trace.info.pipeline
+    seen = _find_whole(trace, window, options, why)
     tree, steps, devices, workers, batches = seen.tree, seen.steps, seen.devices, seen.workers, seen.batches
     loader, attribution = seen.loop.loader, seen.loop.attribution
     use = find_loader_use(trace, steps, loader, batches)
@@ -159,8 +159,7 @@ def run_analyses(
     flow = Flow(find_worker_flow(workers, window, loop.waits, apart.own, use.in_workers), starts)
     table = None if steps is None else tabulate_steps(steps, loader, devices, attribution, apart.waits)
     fed = find_fed_queue(trace, window, workers, use.in_workers)
-    lines = reasons.known("lines", _lines(trace, window, seen, options, selection))
-    rates = find_throughput(trace, tree, window, loader, devices, workers, use, loop)
+    lines = why.known("lines", _lines(trace, window, seen, options, selection))
     results = Results(
         trace=trace,
         window=window,
@@ -190,8 +189,8 @@ def run_analyses(
         remade=find_remade(trace, use),
         steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
         samples=find_samples(Calls(trace, tree, lines), window, apart.spans if apart else None),
-        throughput=reasons.known("throughput", rates),
-        load=reasons.known("load", find_host_load(trace, window)),
+        throughput=why.known("throughput", find_throughput(trace, tree, window, loader, devices, workers, use, loop)),
+        load=why.known("load", find_host_load(trace, window)),
         growth=find_memory_growth(trace, window),
         operators=find_operators(trace, window, loader),
         limits=seen.loop.limits,
@@ -203,7 +202,7 @@ def run_analyses(
         lines=lines,
         uneven=find_uneven_batches(trace, tree, table, loop, use, batches),
     )
-    return _completed(results, reasons.missing)
+    return _completed(results, why.missing)
 
 
 def _rhythm(table: StepTable, settings: LoaderInfo | None) -> Sawtooth | None:
