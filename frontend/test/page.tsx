@@ -88,6 +88,17 @@ export function draw(): HTMLElement {
   return root;
 }
 
+/** Until the suggestion is there, and what it suggests has been asked for. */
+export async function drawAndWait(): Promise<void> {
+  await act(async () => {
+    draw();
+    await Promise.resolve();
+  });
+  await act(async () => {
+    await Promise.resolve();
+  });
+}
+
 /** One capture, selected, in the state that is given. */
 export function openAs(state: atoms.ReportState, view: atoms.View, item: CaptureEntry = entry({})): HTMLElement {
   together(() => {

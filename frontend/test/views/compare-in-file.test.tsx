@@ -5,7 +5,7 @@ import { Comparison } from "../../src/contract/report";
 import { type Compared, httpSource, useSource } from "../../src/data/source";
 import { captureId, printing, reports, runs, view } from "../../src/state/atoms";
 import { capture, entry, runsOf } from "../build";
-import { all, draw, find } from "../page";
+import { all, drawAndWait, find } from "../page";
 
 const FASTER = "Faster: 1.00 → 0.50 ms per sample; because.";
 const PAIR: Compared = { before: ["old/a"], after: ["new/b"] };
@@ -39,17 +39,6 @@ beforeEach(() => {
 });
 
 afterEach(() => useSource(httpSource));
-
-async function drawAndWait(): Promise<void> {
-  await act(async () => {
-    draw();
-    await Promise.resolve();
-  });
-  // The suggestion is there; what it suggests is asked for next.
-  await act(async () => {
-    await Promise.resolve();
-  });
-}
 
 it("offers the comparisons that it carries, and no others", async () => {
   file([PAIR], "old/a");

@@ -8,7 +8,7 @@ import { currentPlace, selectCapture } from "../../src/state/actions";
 import { captureId, reports, runs, sideBefore, view } from "../../src/state/atoms";
 import { fieldsOfPlace } from "../../src/state/place";
 import { capture, entry, runsOf } from "../build";
-import { all, choose, click, draw, find } from "../page";
+import { all, choose, click, drawAndWait, find } from "../page";
 
 const SLOWER = {
   outcome: "slower",
@@ -122,17 +122,6 @@ beforeEach(() => {
 });
 
 afterEach(() => useSource(httpSource));
-
-async function drawAndWait(): Promise<void> {
-  await act(async () => {
-    draw();
-    await Promise.resolve();
-  });
-  // The suggestion is there; what it suggests is asked for next.
-  await act(async () => {
-    await Promise.resolve();
-  });
-}
 
 it("compares the selected capture with the one that suggests itself, and shows exact values", async () => {
   answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
