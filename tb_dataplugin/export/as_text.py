@@ -8,28 +8,26 @@ from tb_dataplugin.export.costs import (
     Line,
     cost_lines,
     host_limit_lines,
-    limit_lines,
     limited_lines,
-    profiler_lines,
-    stage_notes,
 )
 from tb_dataplugin.export.findings_text import finding_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
-from tb_dataplugin.export.paragraphs import fit, heading, wrap
+from tb_dataplugin.export.paragraphs import UNBROKEN, fit, heading, more, noted, wrap
 from tb_dataplugin.export.samples_text import replayed_lines, slow_sample_lines
+from tb_dataplugin.export.stages_text import stage_lines
 from tb_dataplugin.export.summary_text import rank_words, summary_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
-from tb_dataplugin.export.width import as_wide_as, columns, missing_columns, table_columns
+from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.export.workers_text import worker_lines
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import with_folder
 from tb_dataplugin.report.rows import worst_first
-from tb_dataplugin.units import UNKNOWN, count, duration, in_unit, percent, plural, ratio, significant, unit_for
+from tb_dataplugin.units import UNKNOWN, TimeUnit, count, duration, in_unit, percent, plural, significant, unit_for
 from tb_dataplugin.words import MODES, cause_label, label_of
 
-BAR = 40
-MAX_STEPS, MAX_STAGES, MAX_GAPS = 12, 30, 5
+BAR, SHORTEST_BAR = 40, 8
+MAX_STEPS, MAX_GAPS = 12, 5
 
 
 def as_text(report: pb.Report, style: Style = PLAIN, *, only_summary: bool = False, whole_runs: str = "") -> str:
@@ -72,7 +70,7 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
         _replayed,
         _idle_causes,
         _steps,
-        _stages,
+        stage_lines,
         _lines,
         worker_lines,
         _slow_samples,
@@ -87,7 +85,7 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
     window = capture.window_us
 
     def line(name: str, value: str, *notes: str) -> str:
-        return "\n".join(wrap(", ".join(filter(None, notes)), f"  {name:<22}{value:>10}   ", " " * 37))
+        return "\n".join(noted(f"  {name:<22}{value:>10}   ", ", ".join(filter(None, notes))))
 
     steps = capture.steps
     each = f"{plural(steps.count, 'step')}, {duration(steps.mean_us)} each on average, p95 {duration(steps.p95_us)}"
@@ -193,11 +191,13 @@ def _idle_causes(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from heading(f"Why device {device.id} is idle ({unit.name}, share of the window)", style)
         for cause, time in sorted(causes.items(), key=lambda part: -part[1]):
             share = percent(_share(time, capture.window_us))
-            bar = style.paint(cause, _bar([(time, style.full)], longest, BAR - missing_columns()))
-            yield f"  {cause_label(cause):<20}{in_unit(time, unit):>9}{share:>9}  {bar}".rstrip()
+            numbers = f"  {cause_label(cause):<20}{in_unit(time, unit):>9}{share:>9}  "
+            bar = style.paint(cause, _bar([(time, style.full)], longest, _bar_width(len(numbers))))
+            yield f"{numbers}{bar}".rstrip()
             if cause == "launch" and device.idle_queued_us:
                 queued, share = device.idle_queued_us, percent(_share(device.idle_queued_us, capture.window_us))
-                yield f"  {'  not started yet':<20}{in_unit(queued, unit):>9}{share:>9}  launched but not started"
+                numbers = f"  {'  not started yet':<20}{in_unit(queued, unit):>9}{share:>9}  "
+                yield from noted(numbers, "launched but not started")
             if cause in device.limited_by_us:
                 yield from limited_lines(device.limited_by_us[cause])
 
@@ -210,29 +210,32 @@ def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
     longest = max(step.duration_us for step in items)
     glyphs = _idle_glyphs(capture, style) if capture.devices else {"data_wait": style.dark}
     tokens = {glyph: cause for cause, glyph in glyphs.items()} | {style.full: "kernel"}
-    yield from heading(f"Steps ({unit.name})   {_step_legend(capture, glyphs, style)}", style)
-    for step in items:
-        bar = _bar(
-            _device_parts(step, glyphs, style) if capture.devices else _host_parts(step, style),
-            longest,
-            BAR - missing_columns(),
-        )
-        waited = f"data wait {in_unit(step.data_wait_us, unit)}" if step.HasField("data_wait_us") else ""
-        bar = style.paint_bar(f"{bar:<{BAR - missing_columns()}}", tokens)
-        yield f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  {bar}  {waited}"
-    yield from _more(len(capture.steps.items) - len(items), "steps")
+    rows = [_step_row(step, unit) for step in items]
+    width = _bar_width(max(len(numbers) + len(waited) for numbers, waited in rows))
+    yield from heading(f"Steps ({unit.name})   {_step_legend(capture, glyphs, style) if width else ''}", style)
+    for step, (numbers, waited) in zip(items, rows, strict=True):
+        parts = _device_parts(step, glyphs, style) if capture.devices else _host_parts(step, style)
+        bar = style.paint_bar(f"{_bar(parts, longest, width):<{width}}", tokens)
+        yield f"{numbers}{bar}{waited}" if width else f"{numbers}{waited.lstrip()}"
+    yield from more(len(capture.steps.items) - len(items), "steps")
     if capture.steps.sawtooth.sentence:
         yield from wrap(capture.steps.sawtooth.sentence, "  ")
+
+
+def _step_row(step: pb.Step, unit: TimeUnit) -> tuple[str, str]:
+    """What stands before its bar, and behind it."""
+    waited = f"  data wait {in_unit(step.data_wait_us, unit)}" if step.HasField("data_wait_us") else ""
+    return f"  step {step.number:<6}{in_unit(step.duration_us, unit):>9}  ", waited
 
 
 def _step_legend(capture: pb.Capture, glyphs: dict[str, str], style: Style) -> str:
     """What the bars are made of; nothing is called data wait where that is unknown."""
     if not capture.devices:
-        legend = f"{style.dark} data wait  {style.light} rest of the step"
-        return legend if capture.HasField("loader") else ""
-    causes = {f"idle: {cause_label(cause)}": glyph for cause, glyph in glyphs.items()}
-    named = {"device busy": style.full, **causes, "idle: other" if causes else "idle": style.light}
-    return "  ".join(f"{glyph} {name}" for name, glyph in named.items())
+        named = {"data wait": style.dark, "rest of the step": style.light} if capture.HasField("loader") else {}
+    else:
+        causes = {f"idle: {cause_label(cause)}": glyph for cause, glyph in glyphs.items()}
+        named = {"device busy": style.full, **causes, "idle: other" if causes else "idle": style.light}
+    return "  ".join(f"{glyph} {name}".replace(" ", UNBROKEN) for name, glyph in named.items())
 
 
 def _idle_glyphs(capture: pb.Capture, style: Style) -> dict[str, str]:
@@ -256,46 +259,6 @@ def _host_parts(step: pb.Step, style: Style) -> list[tuple[float, str]]:
     return [(step.data_wait_us, style.dark), (step.duration_us - step.data_wait_us, style.light)]
 
 
-def _stages(capture: pb.Capture, style: Style) -> Iterator[str]:
-    if not capture.stages:
-        return
-    rows = capture.stages[:MAX_STAGES]
-    total, single = unit_for(row.total_us for row in rows), unit_for(row.max_us for row in rows)
-    whole = capture.loader.wait_us
-    names = 41 - missing_columns()
-    replayed = any(row.HasField("replay_ratio") for row in rows)
-    yield from heading(f"Stages   total and self in {total.name}; p50, p95, max in {single.name}", style)
-    yield f"  {'':<{names}}{'count':>7}{'total':>9}{'self':>9}{'p50':>8}{'p95':>8}{'max':>8}{'wait':>8}"
-    for row in rows:
-        name = fit("  " * (len(row.path) - 1) + row.path[-1], names)
-        waited = percent(_share(row.blame_us, whole)) if row.HasField("blame_us") else ""
-        times = f"{in_unit(row.total_us, total):>9}{in_unit(row.self_us, total):>9}"
-        spread = "".join(f"{in_unit(value, single):>8}" for value in (row.p50_us, row.p95_us, row.max_us))
-        yield f"  {style.paint(row.kind, f'{name:<{names}}')}{count(row.count):>7}{times}{spread}{waited:>8}"
-    yield from _more(len(capture.stages) - len(rows), "stages")
-    if any(row.HasField("blame_us") for row in rows):
-        yield from wrap(f"wait: {_share_of_wait(capture)}", "  ")
-    yield from stage_notes(rows)
-    yield from limit_lines(rows)
-    yield from profiler_lines(rows)
-    if replayed:
-        yield from _contention(rows, capture.replay_name)
-
-
-def _share_of_wait(capture: pb.Capture) -> str:
-    share = "share of the data wait that this stage caused, without the stages inside it"
-    apart = "; includes starts of epochs, other DataLoaders and garbage collection, which the verdict leaves out"
-    return share + (apart if capture.loader.HasField("apart") else "")
-
-
-def _contention(rows: Sequence[pb.Stage], replay: str) -> Iterator[str]:
-    """The stages that take longest, live against replayed."""
-    ratios = sorted((row for row in rows if row.HasField("replay_ratio")), key=lambda row: -row.self_us)[:3]
-    slower = ", ".join(f"{row.path[-1]} {ratio(row.replay_ratio)}" for row in ratios)
-    whose = f"cost of contention, time per call in training over that in the replay {replay}"
-    yield from wrap(f"{whose}: {slower}", "  ")
-
-
 def _lines(capture: pb.Capture, style: Style) -> Iterator[str]:
     if capture.lines.samples:
         yield from heading("Hottest lines   share of the time inside the stage", style)
@@ -303,11 +266,11 @@ def _lines(capture: pb.Capture, style: Style) -> Iterator[str]:
 
 
 def _slow_samples(capture: pb.Capture, style: Style) -> Iterator[str]:
-    yield from _table(slow_sample_lines(capture, table_columns()), style)
+    yield from _table(slow_sample_lines(capture), style)
 
 
 def _replayed(capture: pb.Capture, style: Style) -> Iterator[str]:
-    yield from _table(replayed_lines(capture, table_columns()), style)
+    yield from _table(replayed_lines(capture), style)
 
 
 def _table(lines: Iterator[str], style: Style) -> Iterator[str]:
@@ -323,13 +286,14 @@ def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
         if not gaps:
             continue
         unit = unit_for(gap.duration_us for gap in gaps)
-        yield from heading(f"Longest idle gaps of device {device.id} ({unit.name})", style)
-        yield f"  {'start':>12}{'length':>10}{'step':>7}  cause   (start: from the trace's first event)"
+        title = f"Longest idle gaps of device {device.id} ({unit.name}; start: from the trace's first event)"
+        yield from heading(title, style)
+        yield f"  {'start':>12}{'length':>10}{'step':>7}  cause"
         for gap in gaps:
             step = str(gap.step) if gap.HasField("step") else UNKNOWN
             start = in_unit(gap.start_us, unit)
-            line = f"  {start:>12}{in_unit(gap.duration_us, unit):>10}{step:>7}  "
-            yield from wrap(", ".join((*_gap_causes(gap), *_gap_origin(gap))), line, " " * len(line))
+            numbers = f"  {start:>12}{in_unit(gap.duration_us, unit):>10}{step:>7}  "
+            yield from noted(numbers, ", ".join((*_gap_causes(gap), *_gap_origin(gap))))
 
 
 def _gap_causes(gap: pb.Gap) -> Iterator[str]:
@@ -376,6 +340,12 @@ def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield from wrap(f"Inconclusive: {check.title}. {check.reason}", "  - ", "    ")
 
 
+def _bar_width(beside: int) -> int:
+    """With `beside` columns of text in its line; 0 where the rest is too little for a picture."""
+    room = min(BAR, columns() - beside)
+    return room if room >= SHORTEST_BAR else 0
+
+
 def _bar(parts: Sequence[tuple[float, str]], longest: float, width: int) -> str:
     """Parts end on the rounded sums, so that rounding never adds up."""
     bar, reached = "", 0.0
@@ -383,11 +353,6 @@ def _bar(parts: Sequence[tuple[float, str]], longest: float, width: int) -> str:
         reached += value
         bar += glyph * (round(reached / longest * width) - len(bar) if longest else 0)
     return bar
-
-
-def _more(left: int, what: str) -> Iterator[str]:
-    if left > 0:
-        yield f"  and {count(left)} more {what}; --format json has them all"
 
 
 def _share(part: float, whole: float) -> float | None:

@@ -9,7 +9,7 @@ from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import NEEDS_RUNS, SIGNIFICANT
 from tb_dataplugin.compare.verdict import OF_THREAD
 from tb_dataplugin.export.harmless import harmless
-from tb_dataplugin.export.paragraphs import fit, heading, wrap
+from tb_dataplugin.export.paragraphs import fit, heading, more, noted, wrap
 from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.report import report_pb2 as pb
@@ -17,9 +17,12 @@ from tb_dataplugin.report.brief import brief_names
 from tb_dataplugin.units import TOO_WIDE, UNKNOWN, TimeUnit, change, in_unit, percent, plural, unit_for
 
 MAX_STAGES, MAX_PARTS, MAX_LINES = 20, 12, 3
-NAMES = 36
+NAMES, SHORTEST_NAMES = 36, 24
+NUMBERS = 9 + 9 + 10
+"""Columns of a table: its longest and its shortest names, what follows them."""
 SMALL = 0.01
 """Part of the time per unit, below which a part of it has no row."""
+INTERVAL = "95% interval"
 WORTH_A_LINE = 10
 """Samples of a stage, from which it is said that they are too few."""
 
@@ -58,7 +61,7 @@ def _place(run: pb.ComparedRun) -> str:
 
 
 def _anyway(_: pb.Comparison, __: Style) -> Iterator[str]:
-    yield "  --anyway shows the numbers of both sides all the same."
+    yield from wrap("--anyway shows the numbers of both sides all the same.", "  ")
 
 
 def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
@@ -70,7 +73,7 @@ def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     changed = time.interval_text if time.outcome == "identical" else f"{change_text(time)}, {name}{time.interval_text}"
     unit = unit_for((time.before_us, time.after_us))
     for side, value, note in (("before", time.before_us, ""), ("after", time.after_us, changed)):
-        yield f"  {f'{time.title}, {side}':<28}{f'{in_unit(value, unit)} {unit.name}':>10}   {note}"
+        yield from noted(f"  {f'{time.title}, {side}':<28}{f'{in_unit(value, unit)} {unit.name}':>10}   ", note)
     if time.HasField("detectable") and time.outcome not in SIGNIFICANT:
         yield f"  {'smallest detectable change':<28}{change(time.detectable):>10}"
 
@@ -98,7 +101,8 @@ def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:
             yield from heading(f"{title}   {unit.name} per {comparison.unit}", style)
             yield from _table(large[:MAX_PARTS], unit, style)
             if len(large) < len(rows):
-                yield f"  and {len(rows) - len(large)} below {percent(SMALL)} of the time; --format json has them all"
+                left = f"and {len(rows) - len(large)} below {percent(SMALL)} of the time; --format json has them all"
+                yield from wrap(left, "  ")
 
 
 def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
@@ -111,33 +115,46 @@ def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     )
     yield from _table(rows, unit, style)
     if any(row.calls.speed_adjusted for row in rows):
-        yield "  ~: after, less what the machine's speed explains, by the other stages' times"
-    more = len(comparison.stages) - len(rows)
-    if more:
-        yield f"  and {more} more stages; --format json has them all"
+        yield from wrap("~: after, less what the machine's speed explains, by the other stages' times", "  ")
+    yield from more(len(comparison.stages) - len(rows), "stages")
 
 
 def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterator[str]:
-    """One line per quantity; a star where the change is significant."""
+    """One line per quantity; two where the width has no room for its interval."""
     unsure = all(row.interval_text == NEEDS_RUNS for row in rows)
     if unsure:
-        yield "  a run has only the sum of each: an interval needs repeated runs"
-    more = "" if unsure else f"{'change':>10}   95% interval"
-    yield f"  {'':<{NAMES}}{'before':>9}{'after':>9}{more}"
-    for row in rows:
+        yield from wrap("a run has only the sum of each: an interval needs repeated runs", "  ")
+    intervals = [INTERVAL, *(_interval(row) for row in rows)]
+    beside, below = columns() - 2 - NUMBERS - 3 - max(map(len, intervals)), columns() - 2 - NUMBERS
+    is_beside = beside >= SHORTEST_NAMES
+    wide = min(NAMES, beside if is_beside else below)
+    head = "" if unsure else f"{'change':>10}" + (f"   {INTERVAL}" if is_beside else "")
+    yield f"  {'':<{wide}}{'before':>9}{'after':>9}{head}"
+    for row, interval in zip(rows, intervals[1:], strict=True):
         before = in_unit(row.before_us if row.HasField("before_us") else None, unit)
         after = in_unit(row.after_us if row.HasField("after_us") else None, unit)
-        name = f"{fit(row.title, NAMES):<{NAMES}}"
-        marked = " *" if row.outcome in SIGNIFICANT else ""
-        spoken, _, of_what = row.interval_text.partition("; ")
-        changed = "" if unsure else f"{change_text(row):>10}   {spoken}{_measure(row)}{marked}"
-        yield f"  {style.paint(row.name.split('::')[0], name)}{before:>9}{after:>9}{changed}"
-        if of_what:
+        name = style.paint(row.name.split("::")[0], f"{fit(row.title, wide):<{wide}}")
+        changed = "" if unsure else f"{change_text(row):>10}" + (f"   {interval}" if is_beside else "")
+        yield f"  {name}{before:>9}{after:>9}{changed}"
+        if not unsure and not is_beside:
+            yield from wrap(f"{INTERVAL}: {interval}", "      ", "        ")
+        if of_what := row.interval_text.partition("; ")[2]:
             yield from wrap(of_what, "      ", "        ")
+    yield from _signs(rows)
+
+
+def _interval(row: pb.Quantity) -> str:
+    """With what was measured, and a star where the change is significant."""
+    marked = " *" if row.outcome in SIGNIFICANT else ""
+    return f"{row.interval_text.partition('; ')[0]}{_measure(row)}{marked}"
+
+
+def _signs(rows: Sequence[pb.Quantity]) -> Iterator[str]:
+    """What signs and short words of a table mean."""
     if any(row.outcome in SIGNIFICANT for row in rows):
-        yield "  *: significant, all rows taken into account; an interval is for its row alone"
+        yield from wrap("*: significant, all rows taken into account; an interval is for its row alone", "  ")
     if any(row.outcome == "too_short" for row in rows):
-        yield f"  {TOO_WIDE}: the interval is wider than ±100%"
+        yield from wrap(f"{TOO_WIDE}: the interval is wider than ±100%", "  ")
 
 
 def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:
@@ -179,7 +196,7 @@ def _settings(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     if not comparison.settings:
         yield "  none that was captured"
     for setting in comparison.settings:
-        yield from wrap(f"{setting.title:<30}{setting.before} to {setting.after}", "  ", " " * 32)
+        yield from noted(f"  {setting.title:<30}", f"{setting.before} to {setting.after}")
 
 
 def _diagnostics(comparison: pb.Comparison, style: Style) -> Iterator[str]:

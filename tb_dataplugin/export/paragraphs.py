@@ -1,12 +1,19 @@
-"""Text that keeps to the width: paragraphs, names that are cut off, headings."""
+"""Text that keeps to the width: paragraphs, notes behind numbers, names that are cut off, headings."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import columns
+from tb_dataplugin.units import count
+
+NOTE: Final = 23
+"""Columns that a note needs to be read beside its numbers: with fewer it stands below them."""
+UNBROKEN: Final = "\N{NO-BREAK SPACE}"
+"""In a heading: its words stay on one line."""
 
 
 def wrap(text: str, first: str, rest: str | None = None) -> Iterable[str]:
@@ -15,10 +22,26 @@ def wrap(text: str, first: str, rest: str | None = None) -> Iterable[str]:
     return textwrap.wrap(text, columns(), initial_indent=first, subsequent_indent=following) or [first]
 
 
+def noted(numbers: str, note: str) -> Iterator[str]:
+    """A note behind the numbers of a line, or below them."""
+    if not note or columns() - len(numbers) >= NOTE:
+        yield from wrap(note, numbers, " " * len(numbers))
+        return
+    yield numbers.rstrip()
+    yield from wrap(note, "      ")
+
+
 def fit(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 3] + "..."
 
 
 def heading(text: str, style: Style) -> Iterator[str]:
     yield ""
-    yield style.bold(text)
+    for line in wrap(text, ""):
+        yield style.bold(line.replace(UNBROKEN, " "))
+
+
+def more(left: int, what: str) -> Iterator[str]:
+    """What a table leaves out."""
+    if left > 0:
+        yield from wrap(f"and {count(left)} more {what}; --format json has them all", "  ")

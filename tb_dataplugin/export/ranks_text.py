@@ -8,16 +8,21 @@ from typing import Any, Final
 
 from tb_dataplugin.export.paragraphs import fit, wrap
 from tb_dataplugin.export.summary_text import cut_inside, short_name
+from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
-from tb_dataplugin.export.width import WIDEST
+from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.ranks import OwnerRow, RankRow, RunOfRanks, clock_sentence, verdict_of
 from tb_dataplugin.ranks.clocks import Clock
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import TimeUnit, count, duration, in_unit, percent, plural, unit_for
+from tb_dataplugin.units import count, duration, in_unit, percent, plural, unit_for
 
 SCHEMA_VERSION: Final = 1
 MOST_OWNERS: Final = 10
 MOST_OF_HOST: Final = 19
+LEAST_OF_CAPTURE: Final = 12
+OWNER: Final = 2 + 5 + 2
+CAUSE, SHORTEST_CAUSE = 40, 19
+PATTERN: Final = 14
 """Columns."""
 MOST_RANKS: Final = 64
 """Rows of a table; what is left out is counted."""
@@ -26,12 +31,13 @@ _JOINED: Final = {"number": "their numbers", "step": "step and place in it", "or
 
 
 def as_text(run: RunOfRanks, style: Style) -> str:
-    return style.legible("\n".join(line.rstrip() for line in _lines(run, style)))
+    with as_wide_as(style.width):
+        return style.legible("\n".join(line.rstrip() for line in _lines(run, style)))
 
 
 def _lines(run: RunOfRanks, style: Style) -> Iterator[str]:
-    yield style.bold(fit(f"ranks   {shown(run.name)}", WIDEST))
-    yield style.rule * WIDEST
+    yield style.bold(fit(f"ranks   {shown(run.name)}", columns()))
+    yield style.rule * columns()
     yield from wrap(shown(verdict_of(run)), "")
     yield ""
     yield from _ranks(run)
@@ -50,14 +56,25 @@ def _lines(run: RunOfRanks, style: Style) -> Iterator[str]:
 def _ranks(run: RunOfRanks) -> Iterator[str]:
     steps = unit_for(value for row in run.rows for value in (row.step_us, row.data_wait_us))
     lost = unit_for(row.inherited_us for row in run.rows)
-    columns = f"{f'step, {steps.name}':>12}{f'data wait, {steps.name}':>16}{f'inherited in all, {lost.name}':>23}"
     shown_rows = run.rows if len(run.rows) <= MOST_RANKS else _worst(run)
     wide = max(4, *(min(MOST_OF_HOST, len(shown(row.host))) for row in shown_rows))
-    yield f"  {'rank':>5}  {'host':<{wide}}{columns}  capture"
+    table = (
+        Column("rank", 5),
+        Column("  host", wide + 2, 3, "<"),
+        Column(f"step, {steps.name}", 12, 2),
+        Column(f"data wait, {steps.name}", 16, 1),
+        Column(f"inherited in all, {lost.name}", 23),
+    )
+    kept = with_room(table, columns() - 2)
+    room = columns() - 4 - sum(column.width for column in kept)
+    yield f"  {heads(kept)}" + ("  capture" if room >= LEAST_OF_CAPTURE else "")
     for row in shown_rows:
-        yield _rank(row, wide, steps, lost)
+        numbers = (in_unit(row.step_us, steps), in_unit(row.data_wait_us, steps), in_unit(row.inherited_us, lost))
+        texts = (str(row.rank), f"  {fit(shown(row.host), wide)}", *numbers)
+        capture = cut_inside(shown(short_name(row.capture)), room) if room >= LEAST_OF_CAPTURE else ""
+        yield f"  {cells(kept, {column.head: text for column, text in zip(table, texts, strict=True)})}  {capture}"
     if len(shown_rows) < len(run.rows):
-        yield f"  {count(len(run.rows) - len(shown_rows))} more ranks are in the JSON."
+        yield from wrap(f"{count(len(run.rows) - len(shown_rows))} more ranks are in the JSON.", "  ")
 
 
 def _worst(run: RunOfRanks) -> tuple[RankRow, ...]:
@@ -69,26 +86,21 @@ def _worst(run: RunOfRanks) -> tuple[RankRow, ...]:
     return tuple(ordered[:MOST_RANKS])
 
 
-def _rank(row: RankRow, wide: int, steps: TimeUnit, lost: TimeUnit) -> str:
-    numbers = f"{in_unit(row.step_us, steps):>12}{in_unit(row.data_wait_us, steps):>16}"
-    inherited = f"{in_unit(row.inherited_us, lost):>23}"
-    begin = f"  {row.rank:>5}  {fit(shown(row.host), wide):<{wide}}{numbers}{inherited}  "
-    return begin + cut_inside(shown(short_name(row.capture)), WIDEST - len(begin))
-
-
 def _owners(run: RunOfRanks) -> Iterator[str]:
     unit = unit_for(row.lost_us for row in run.owners)
-    yield f"  {'owner':>5}  {'cause':<40}{f'lost, {unit.name}':>12}{'of rank time':>14}  pattern"
+    table = (Column(f"lost, {unit.name}", 12), Column("of rank time", 14, 1), Column("  pattern", PATTERN, 2, "<"))
+    kept = with_room(table, columns() - OWNER - SHORTEST_CAUSE)
+    wide = min(CAUSE, columns() - OWNER - sum(column.width for column in kept))
+    yield f"  {'owner':>5}  {'cause':<{wide}}{heads(kept)}"
     for row in run.owners[:MOST_OWNERS]:
-        yield _owner(run, row, unit)
+        share = percent(row.lost_us / run.whole_us if run.whole_us else None)
+        texts = (in_unit(row.lost_us, unit), share, f"  {row.pattern}")
+        numbers = cells(kept, {column.head: text for column, text in zip(table, texts, strict=True)})
+        yield f"  {row.rank:>5}  {fit(shown(row.cause), wide - 1):<{wide}}{numbers}"
     rest = run.owners[MOST_OWNERS:]
     if rest:
-        yield f"  {plural(len(rest), 'more owner')}: {duration(sum(row.lost_us for row in rest))} together"
-
-
-def _owner(run: RunOfRanks, row: OwnerRow, unit: TimeUnit) -> str:
-    share = percent(row.lost_us / run.whole_us if run.whole_us else None)
-    return f"  {row.rank:>5}  {fit(shown(row.cause), 39):<40}{in_unit(row.lost_us, unit):>12}{share:>14}  {row.pattern}"
+        left = f"{plural(len(rest), 'more owner')}: {duration(sum(row.lost_us for row in rest))} together"
+        yield from wrap(left, "  ")
 
 
 def _basis(run: RunOfRanks) -> str:

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from tb_dataplugin.export.paragraphs import fit, noted, wrap
+from tb_dataplugin.export.tables import Column, cells, heads, with_room
+from tb_dataplugin.export.width import columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import UNKNOWN, in_unit, unit_for
 
 MOST: Final = 5
 """Slow samples; --format json has 20."""
 
-
+WHERE: Final = (Column("DataLoader worker", 19, 2), Column("batch", 7, 1))
+DURATION: Final = Column("duration", 10)
+REPLAYED: Final = (
+    Column("index", 12),
+    Column("captured", 10),
+    Column("cold", 10),
+    Column("warm", 10),
+    Column("loads", 7, 1),
+)
+INDENT: Final = " " * 16
+"""Of what is said of a sample below its row."""
 _WHAT: Final = (
     "MODULE:MAKE_LOADER is your DataLoader, or a function that returns it (train.py:make_loader). In a notebook:"
 )
@@ -22,30 +34,37 @@ _WHAT: Final = (
 FIRST: Final = "the first of its iterator, which may fill a buffer or open files"
 
 
-def slow_sample_lines(capture: pb.Capture, width: int) -> Iterator[str]:
+def slow_sample_lines(capture: pb.Capture) -> Iterator[str]:
     """A table with its heading; below each sample its files, below all of them the command that replays them."""
     samples = capture.slow_samples[:MOST]
     if not samples or (samples[0].index >= 0 and not capture.replay_command):  # nobody waits for them
         return
     unit = unit_for(sample.duration_us for sample in samples)
     yield f"Slowest samples ({unit.name})"
-    built = [sample.worker >= 0 for sample in samples]
-    where = f"{'DataLoader worker':>19}{'batch':>7}" if any(built) else ""
     has_index = any(sample.index >= 0 for sample in samples)
-    yield f"  {'index' if has_index else '':>12}{'duration':>10}{where}  highest self time"
-    for sample in samples:
-        index = str(sample.index) if sample.index >= 0 else UNKNOWN * has_index
-        most = f"{sample.stage} {in_unit(sample.stage_us, unit)}"
-        where = f"{sample.worker:>19}{sample.batch:>7}" if any(built) else ""
-        yield f"  {index:>12}{in_unit(sample.duration_us, unit):>10}{where}  {most}"
-        yield from _files(sample.files, " " * 16, width)
-        if sample.first:
-            yield f"{' ' * 16}{FIRST}"
+    where = WHERE if any(sample.worker >= 0 for sample in samples) else ()
+    most = [f"{sample.stage} {in_unit(sample.stage_us, unit)}" for sample in samples]
+    kept = with_room((Column("index" if has_index else "", 12), DURATION, *where), columns() - 4 - max(map(len, most)))
+    yield fit(f"  {heads(kept)}  highest self time", columns())
+    for sample, stage in zip(samples, most, strict=True):
+        texts = {
+            kept[0].head: str(sample.index) if sample.index >= 0 else UNKNOWN * has_index,
+            DURATION.head: in_unit(sample.duration_us, unit),
+            **dict(zip((column.head for column in WHERE), (str(sample.worker), str(sample.batch)), strict=True)),
+        }
+        yield from noted(f"  {cells(kept, texts)}  ", stage)
+        yield from _below(sample)
     if capture.replay_command:
-        yield "  To see whether they are slow in themselves, load them again, alone:"
+        yield from wrap("To see whether they are slow in themselves, load them again, alone:", "  ")
         yield from _command(capture.replay_command)
-        yield from textwrap.wrap(_WHAT, width, initial_indent="  ", subsequent_indent="  ")
-        yield from textwrap.wrap(capture.replay_code, width, initial_indent="    ", subsequent_indent="      ")
+        yield from wrap(_WHAT, "  ")
+        yield from wrap(capture.replay_code, "    ", "      ")
+
+
+def _below(sample: pb.SlowSample) -> Iterator[str]:
+    yield from _files(sample.files)
+    if sample.first:
+        yield from wrap(FIRST, INDENT)
 
 
 def _command(command: str) -> Iterator[str]:
@@ -56,7 +75,7 @@ def _command(command: str) -> Iterator[str]:
     yield lines[-1]
 
 
-def replayed_lines(capture: pb.Capture, width: int) -> Iterator[str]:
+def replayed_lines(capture: pb.Capture) -> Iterator[str]:
     """A table with its heading; below each sample what it says, and its files."""
     samples = capture.replayed_samples
     if not samples:
@@ -64,17 +83,23 @@ def replayed_lines(capture: pb.Capture, width: int) -> Iterator[str]:
     times = (time for sample in samples for time in (sample.warm_us, sample.cold_us, sample.captured_us))
     unit = unit_for(time for time in times if time)
     yield f"Replayed samples ({unit.name}; warm: files in the page cache, cold: files from storage)"
-    yield f"  {'index':>12}{'captured':>10}{'cold':>10}{'warm':>10}{'loads':>7}"
+    kept = with_room(REPLAYED, columns() - 2)
+    yield f"  {heads(kept)}"
     for sample in samples:
-        captured = in_unit(sample.captured_us, unit) if sample.HasField("captured_us") else UNKNOWN
-        cold = in_unit(sample.cold_us, unit) if sample.HasField("cold_us") else UNKNOWN
-        yield f"  {sample.index:>12}{captured:>10}{cold:>10}{in_unit(sample.warm_us, unit):>10}{sample.loads:>7}"
-        yield from textwrap.wrap(sample.text, width, initial_indent=" " * 16, subsequent_indent=" " * 16)
-        yield from _files(sample.files, " " * 16, width)
+        texts = {
+            "index": str(sample.index),
+            "captured": in_unit(sample.captured_us, unit) if sample.HasField("captured_us") else UNKNOWN,
+            "cold": in_unit(sample.cold_us, unit) if sample.HasField("cold_us") else UNKNOWN,
+            "warm": in_unit(sample.warm_us, unit),
+            "loads": str(sample.loads),
+        }
+        yield f"  {cells(kept, texts)}"
+        yield from wrap(sample.text, INDENT)
+        yield from _files(sample.files)
 
 
-def _files(files: Iterable[str], indent: str, width: int) -> Iterator[str]:
+def _files(files: Iterable[str]) -> Iterator[str]:
     """One a line; of a path that is too long, its end."""
     for path in files:
-        room = width - len(indent)
-        yield indent + (path if len(path) <= room else f"...{path[3 - room :]}")
+        room = columns() - len(INDENT)
+        yield INDENT + (path if len(path) <= room else f"...{path[3 - room :]}")

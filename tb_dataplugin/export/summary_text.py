@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import Final
 
+from tb_dataplugin.export.paragraphs import wrap
+from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.width import columns, room
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.rows import doubt_words, wide_interval, worst_first
@@ -15,7 +17,8 @@ from tb_dataplugin.units import UNKNOWN, percent, plural
 from tb_dataplugin.words import MODES, label_of
 
 NAME, NAMES_SHARE = 26, 0.36
-"""Columns that names get at least, and up to which share of the width where they are longer."""
+"""Columns that names get, and up to which share of the width where they are longer."""
+COLUMNS: Final = (Column("data wait", 11), Column("idle", 8), Column("findings", 10, 1))
 _TIME: Final = re.compile(r"\.\d{12,}$")
 """Ends the names of our traces: nanoseconds."""
 ROWS = 40
@@ -27,8 +30,10 @@ LAST: Final = "first finding, else the verdict"
 def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     """A heading, a table, and what its columns mean."""
     names, modes = _names(captures), {capture.mode for capture in captures}
-    wide = max(NAME, min(max(map(len, names.values())) + 2, int(NAMES_SHARE * columns())))
-    head = f"  {'':<{wide}}{'data wait':>11}{'idle':>8}{'findings':>10}  "
+    kept = with_room(COLUMNS, columns() - 2 - NAME)
+    longest = max(NAME, min(max(map(len, names.values())) + 2, int(NAMES_SHARE * columns())))
+    wide = min(longest, columns() - 2 - sum(column.width for column in kept))
+    head = f"  {'':<{wide}}{heads(kept)}  "
     is_beside = room() - len(head) >= VERDICT
     yield f"{plural(len(captures), 'capture')}, worst first: by the device's idle time, else by the data wait"
     yield f"{head}{LAST}" if is_beside else head.rstrip()
@@ -36,9 +41,9 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     for capture, numbers in worst_first(captures)[:ROWS]:
         wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None
         idle = numbers.idle_share if numbers.HasField("idle_share") else None
-        shares = f"{percent(wait):>11}{percent(idle):>8}"
         findings = UNKNOWN if capture.mode == "unannotated" and not capture.findings else str(len(capture.findings))
-        row = f"  {cut_inside(names[id(capture)], wide - 1):<{wide}}{shares}{findings:>10}  "
+        texts = {"data wait": percent(wait), "idle": percent(idle), "findings": findings}
+        row = f"  {cut_inside(names[id(capture)], wide - 1):<{wide}}{cells(kept, texts)}  "
         ends = f"  {wide_interval(capture):>{wide + 11}}".rstrip()
         verdict = _verdict(capture, len(modes) > 1)
         if capture.mode == "replay" and not replays and len(modes) > 1:
@@ -48,12 +53,13 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     if len(captures) > ROWS:
         yield f"  and {len(captures) - ROWS} more"
     if not is_beside:
-        yield from textwrap.wrap(f"below each: {LAST}", room(), initial_indent="  ", subsequent_indent="  ")
-    yield "  data wait, idle: shares of the window; idle: the mean over the devices"
+        yield from wrap(f"below each: {LAST}", "  ")
+    yield from wrap("data wait, idle: shares of the window; idle: the mean over the devices", "  ")
     if any(map(wide_interval, captures)):
-        yield "  below a data wait: 95% interval of the steady state, where it may be less than half as much"
+        said = "below a data wait: 95% interval of the steady state, where it may be less than half as much"
+        yield from wrap(said, "  ")
     if sum(capture.world_size > 1 for capture in captures) > 1:
-        yield "  which rank holds up the others: tb-dataplugin ranks FOLDER"
+        yield from wrap("which rank holds up the others: tb-dataplugin ranks FOLDER", "  ")
 
 
 def _with_verdict(row: str, below: str, verdict: str, *, is_beside: bool) -> list[str]:

@@ -11,8 +11,9 @@ import numpy as np
 
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.export.paragraphs import fit, wrap
+from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
-from tb_dataplugin.export.width import WIDEST
+from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, duration, in_unit, percent, plural, significant, unit_for
@@ -25,9 +26,7 @@ SCHEMA_VERSION: Final = 1
 MUCH: Final = 0.1
 """Part of a step without its data wait from which idle time of the device is worth a word."""
 CHANGES: Final = 27
-IDLE: Final = 12
-AHEAD: Final = 9
-"""Columns. The first takes what others leave."""
+"""Columns that changes get, and more that the others leave."""
 BASIS: Final = (
     "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start is not "
     "part of it; other programs keep the CPUs that they had. An interval reaches as far as other draws of the window's "
@@ -47,31 +46,30 @@ WAITS_FOR: Final[dict[Cause, str]] = {
 
 
 def as_text(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> str:
-    return style.legible("\n".join(line.rstrip() for line in _lines(loop, predictions, name, style)))
+    with as_wide_as(style.width):
+        return style.legible("\n".join(line.rstrip() for line in _lines(loop, predictions, name, style)))
 
 
 def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> Iterator[str]:
     unit = unit_for(prediction.step_us.value for prediction in predictions)
-    yield style.bold(fit(f"what if   {shown(name)}", WIDEST))
-    yield style.rule * WIDEST
+    yield style.bold(fit(f"what if   {shown(name)}", columns()))
+    yield style.rule * columns()
     yield from wrap(_opening(loop, predictions, unit), "")
     yield ""
-    numbers = f"{f'step, {unit.name}':>11}  {'90% interval':<17}{'samples/s':>10}{'data wait':>10}"
-    has_device = loop.device_ns is not None
-    has_memory = any(prediction.memory_bytes is not None for prediction in predictions)
-    numbers += f"{'device idle':>{IDLE}}" if has_device else ""
-    numbers += f"{'ahead':>{AHEAD}}" if has_memory else ""
-    room = CHANGES + (0 if has_device else IDLE) + (0 if has_memory else AHEAD)
+    kept = _columns(loop, predictions, unit)
     longest = max((len(_name(prediction)) for prediction in predictions), default=0)
-    wide = min(room, max(CHANGES, longest + 1))
-    yield f"  {'change':<{wide}}{numbers}"
+    wide = min(columns() - 2 - sum(column.width for column in kept), max(CHANGES, longest + 1))
+    yield f"  {'change':<{wide}}{heads(kept)}"
     for prediction in predictions:
-        yield from _row(prediction, unit, wide, has_memory)
+        first, *further = _in_lines(_name(prediction), wide - 1)
+        numbers = dict(zip(_heads(unit), _texts(prediction, unit), strict=True))
+        yield f"  {first:<{wide}}{cells(kept, numbers)}"
+        yield from (f"    {part}" for part in further)
     yield ""
     for limit in _limits(predictions, loop):
         yield from wrap(limit, "  ")
-    if has_memory:
-        yield "  ahead: memory of the batches that are kept ready"
+    if any(column.head == "ahead" for column in kept):
+        yield from wrap("ahead: memory of the batches that are kept ready", "  ")
     if loop.worker_bytes is not None:
         low, middle, high = (data_size(size) for size in np.percentile(loop.worker_bytes, (5, 50, 95)).tolist())
         text = f"Memory of a DataLoader worker, with shared pages: {middle} (90% of the window: {low} to {high})."
@@ -79,6 +77,20 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     yield ""
     for note in (BASIS, *dict.fromkeys(note for prediction in predictions for note in prediction.notes)):
         yield from wrap(note, "  ")
+
+
+def _heads(unit: TimeUnit) -> tuple[str, ...]:
+    return (f"step, {unit.name}", "  90% interval", "samples/s", "data wait", "device idle", "ahead")
+
+
+def _columns(loop: Loop, predictions: Sequence[Prediction], unit: TimeUnit) -> tuple[Column, ...]:
+    """Those of which something is known and that the width has room for."""
+    step, interval, rate, wait, idle, ahead = _heads(unit)
+    known = [Column(step, 11), Column(interval, 19, 1, "<"), Column(rate, 10, 5), Column(wait, 10, 2)]
+    known += [Column(idle, 12, 3)] if loop.device_ns is not None else []
+    has_memory = any(prediction.memory_bytes is not None for prediction in predictions)
+    known += [Column(ahead, 9, 4)] if has_memory else []
+    return with_room(known, columns() - 2 - CHANGES)
 
 
 def _opening(loop: Loop, predictions: Sequence[Prediction], unit: TimeUnit) -> str:
@@ -141,22 +153,19 @@ def _in_lines(name: str, width: int) -> list[str]:
     return [_fit_inside(first, width), *(_fit_inside(f"+ {part}", width) for part in further)]
 
 
-def _row(prediction: Prediction, unit: TimeUnit, wide: int, has_memory: bool) -> Iterator[str]:
+def _texts(prediction: Prediction, unit: TimeUnit) -> tuple[str, ...]:
+    """By column, in the order of `_heads`."""
     step, rate = prediction.step_us, prediction.samples_per_s
     between = f"{in_unit(step.low, unit)} to {in_unit(step.high, unit)}"
     samples = UNKNOWN if rate is None else significant(rate.value)
     wait = percent(prediction.data_wait_share.value)
     idle = "" if prediction.device_idle is None else percent(prediction.device_idle.value)
     memory = UNKNOWN if prediction.memory_bytes is None else data_size(prediction.memory_bytes)
-    ahead = f"{memory:>{AHEAD}}" if has_memory else ""
     value = in_unit(step.value, unit)
     if prediction.at_least_us is not None:
         value, samples, wait, idle = UNKNOWN, UNKNOWN, UNKNOWN, idle and UNKNOWN
         between = f"at least {in_unit(prediction.at_least_us, unit)}"
-    numbers = f"{value:>11}  {between:<17}{samples:>10}{wait:>10}{f'{idle:>{IDLE}}' if idle else ''}{ahead}"
-    first, *further = _in_lines(_name(prediction), wide - 1)
-    yield f"  {first:<{wide}}{numbers}"
-    yield from (f"    {part}" for part in further)
+    return value, f"  {between}", samples, wait, idle, memory
 
 
 def _limits(predictions: Sequence[Prediction], loop: Loop) -> Iterator[str]:

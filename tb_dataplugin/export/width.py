@@ -8,9 +8,8 @@ from contextvars import ContextVar
 from typing import Final
 
 WIDEST: Final = 100
-NARROWEST_TABLE: Final = 80
 NARROWEST: Final = 40
-"""Of sentences; tables stand out of a terminal that is narrower than they are."""
+"""Text stands out of a terminal that is narrower still, and so does what is to be copied: code, commands."""
 
 _columns: Final = ContextVar("columns", default=WIDEST)
 _room: Final = ContextVar("room", default=WIDEST)
@@ -24,16 +23,6 @@ def columns() -> int:
 def room() -> int:
     """For lines that are cut off where the width ends: all that a wide terminal has."""
     return _room.get()
-
-
-def table_columns() -> int:
-    """Of a table in the text that is being written."""
-    return max(NARROWEST_TABLE, columns())
-
-
-def missing_columns() -> int:
-    """By how many the text is narrower than tables and bars may be."""
-    return WIDEST - table_columns()
 
 
 @contextmanager

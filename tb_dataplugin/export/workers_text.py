@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.export.paragraphs import heading, wrap
+from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
+from tb_dataplugin.export.width import columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import UNKNOWN, TimeUnit, duration, in_unit, percent, ratio, unit_for
 
-COLUMNS: Final = {
-    "pid": 8,
-    "batches": 8,
-    "build": 8,
-    "longest": 8,
-    "busy": 7,
-    "starved": 8,
-    "epoch over": 11,
-    "startup": 8,
-    "skew": 6,
-}
-"""Heads and widths: together no more than the narrowest terminal has."""
+NAMES: Final = 5
+COLUMNS: Final = (
+    Column("pid", 8, 5),
+    Column("batches", 8),
+    Column("build", 8),
+    Column("longest", 8, 4),
+    Column("busy", 7),
+    Column("starved", 8),
+    Column("epoch over", 11, 1),
+    Column("startup", 8, 2),
+    Column("skew", 6, 3),
+)
 
 
 def worker_lines(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -32,9 +34,11 @@ def worker_lines(capture: pb.Capture, style: Style) -> Iterator[str]:
     several = len({worker.loader for worker in listed}) > 1
     unit = unit_for(worker.longest_build_us for worker in listed)
     yield from heading(f"DataLoader workers   build: mean per batch in {unit.name}; shares of their lifetime", style)
-    yield _row("", tuple(COLUMNS))
+    kept = with_room(COLUMNS, columns() - 2 - NAMES)
+    yield f"  {'':<{NAMES}}{heads(kept)}"
     for worker in listed:
-        yield _row(f"{worker.loader}.{worker.worker}" if several else str(worker.worker), _cells(worker, unit))
+        name = f"{worker.loader}.{worker.worker}" if several else str(worker.worker)
+        yield f"  {name:<{NAMES}}{cells(kept, _texts(worker, unit))}"
     if quiet:
         yield from wrap(capture.quiet_workers_sentence, "  ")
     for summary in capture.worker_summaries:
@@ -42,25 +46,28 @@ def worker_lines(capture: pb.Capture, style: Style) -> Iterator[str]:
             yield from _summary(summary)
 
 
-def _row(name: str, cells: Sequence[str]) -> str:
-    widths = COLUMNS.values()
-    return f"  {name:<5}" + "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+def _texts(worker: pb.Worker, unit: TimeUnit) -> dict[str, str]:
+    """By column."""
 
+    def of_life(time: float) -> str:
+        return percent(time / worker.alive_us if worker.alive_us else None)
 
-def _cells(worker: pb.Worker, unit: TimeUnit) -> tuple[str, ...]:
-    shares = (worker.busy_us, worker.starved_us, worker.epoch_over_us, worker.startup_us)
     has_built = worker.HasField("mean_build_us")
-    return (
-        str(worker.pid) if len(worker.pids) == 1 else f"{len(worker.pids)} pids",
-        str(worker.batches),
-        *(in_unit(time, unit) if has_built else UNKNOWN for time in (worker.mean_build_us, worker.longest_build_us)),
-        *(percent(time / worker.alive_us if worker.alive_us else None) for time in shares),
-        ratio(worker.skew) if worker.HasField("skew") else UNKNOWN,
-    )
+    return {
+        "pid": str(worker.pid) if len(worker.pids) == 1 else f"{len(worker.pids)} pids",
+        "batches": str(worker.batches),
+        "build": in_unit(worker.mean_build_us, unit) if has_built else UNKNOWN,
+        "longest": in_unit(worker.longest_build_us, unit) if has_built else UNKNOWN,
+        "busy": of_life(worker.busy_us),
+        "starved": of_life(worker.starved_us),
+        "epoch over": of_life(worker.epoch_over_us),
+        "startup": of_life(worker.startup_us),
+        "skew": ratio(worker.skew) if worker.HasField("skew") else UNKNOWN,
+    }
 
 
 def _summary(summary: pb.WorkerSummary) -> Iterator[str]:
     yield from wrap(summary.sentence, "  ")
     if summary.head_of_line_us:
         held_back = duration(summary.head_of_line_us)
-        yield f"  head-of-line wait: earlier batches held back finished ones for {held_back}"
+        yield from wrap(f"head-of-line wait: earlier batches held back finished ones for {held_back}", "  ")
