@@ -13,12 +13,12 @@ from tb_dataplugin.export.costs import (
 from tb_dataplugin.export.findings_text import finding_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
-from tb_dataplugin.export.paragraphs import UNBROKEN, fit, heading, more, noted, wrap
+from tb_dataplugin.export.paragraphs import UNBROKEN, heading, more, noted, page, title, wrap
 from tb_dataplugin.export.samples_text import replayed_lines, slow_sample_lines
 from tb_dataplugin.export.stages_text import stage_lines
 from tb_dataplugin.export.summary_text import rank_words, summary_lines
 from tb_dataplugin.export.terminal import PLAIN, Style
-from tb_dataplugin.export.width import as_wide_as, columns
+from tb_dataplugin.export.width import columns
 from tb_dataplugin.export.workers_text import worker_lines
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import with_folder
@@ -38,12 +38,16 @@ def as_text(report: pb.Report, style: Style = PLAIN, *, only_summary: bool = Fal
         whole_runs: what is said of them (`runs_text`), below those lines.
     """
     captures = [capture for capture, _ in worst_first(harmless(report).captures)]
-    with as_wide_as(style.width):
-        lines = [*_table(summary_lines(captures), style), ""][1:] if only_summary or len(captures) > 1 else []
-        lines += [whole_runs] if whole_runs else []
-        for capture in () if only_summary else captures:
-            lines += [*_capture(capture, style), ""]
-    return style.legible("\n".join(line.rstrip() for line in lines))
+    return page(_sections(captures, style, only_summary, whole_runs), style)
+
+
+def _sections(captures: Sequence[pb.Capture], style: Style, only_summary: bool, whole_runs: str) -> Iterator[str]:
+    if only_summary or len(captures) > 1:
+        yield from [*_table(summary_lines(captures), style), ""][1:]
+    if whole_runs:
+        yield whole_runs
+    for capture in () if only_summary else captures:
+        yield from (*_capture(capture, style), "")
 
 
 def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
@@ -53,9 +57,7 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
         f"torch {capture.torch_version}" if capture.torch_version else "",
         capture.host,
     )
-    title = " · ".join((with_folder(capture.name, capture.file), *filter(None, facts)))
-    yield style.bold(fit(title, columns()))
-    yield style.rule * columns()
+    yield from title(" · ".join((with_folder(capture.name, capture.file), *filter(None, facts))), style)
     if capture.HasField("selection"):
         yield from wrap(capture.selection.sentence, "", "  ")
     yield from map(style.bold, wrap(capture.verdict.sentence, ""))
@@ -275,8 +277,8 @@ def _replayed(capture: pb.Capture, style: Style) -> Iterator[str]:
 
 def _table(lines: Iterator[str], style: Style) -> Iterator[str]:
     """Lines of which the first is the heading."""
-    for title in lines:
-        yield from heading(title, style)
+    for first in lines:
+        yield from heading(first, style)
         yield from lines
 
 
@@ -286,8 +288,8 @@ def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
         if not gaps:
             continue
         unit = unit_for(gap.duration_us for gap in gaps)
-        title = f"Longest idle gaps of device {device.id} ({unit.name}; start: from the trace's first event)"
-        yield from heading(title, style)
+        start = "start: from the trace's first event"
+        yield from heading(f"Longest idle gaps of device {device.id} ({unit.name}; {start})", style)
         yield f"  {'start':>12}{'length':>10}{'step':>7}  cause"
         for gap in gaps:
             step = str(gap.step) if gap.HasField("step") else UNKNOWN

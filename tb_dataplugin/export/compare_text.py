@@ -9,9 +9,9 @@ from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import NEEDS_RUNS, SIGNIFICANT
 from tb_dataplugin.compare.verdict import OF_THREAD
 from tb_dataplugin.export.harmless import harmless
-from tb_dataplugin.export.paragraphs import fit, heading, more, noted, wrap
+from tb_dataplugin.export.paragraphs import fit, heading, more, noted, page, wrap
 from tb_dataplugin.export.terminal import PLAIN, Style
-from tb_dataplugin.export.width import as_wide_as, columns
+from tb_dataplugin.export.width import columns
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
 from tb_dataplugin.units import TOO_WIDE, UNKNOWN, TimeUnit, change, in_unit, percent, plural, unit_for
@@ -36,9 +36,7 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN, anyway: bool =
     is_short = comparison.outcome == "not_comparable" and not anyway
     rest = (_anyway,) if is_short else (_time, _parts, _stages, _lines, _settings, _diagnostics)
     comparison = harmless(comparison)
-    with as_wide_as(style.width):
-        lines = [line for section in (_head, *rest) for line in section(comparison, style)]
-    return style.legible("\n".join(line.rstrip() for line in lines))
+    return page((line for section in (_head, *rest) for line in section(comparison, style)), style)
 
 
 def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:

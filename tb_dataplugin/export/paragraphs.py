@@ -7,13 +7,29 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tb_dataplugin.export.terminal import Style
-from tb_dataplugin.export.width import columns
+from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.units import count
 
 NOTE: Final = 23
 """Columns that a note needs to be read beside its numbers: with fewer it stands below them."""
 UNBROKEN: Final = "\N{NO-BREAK SPACE}"
 """In a heading: its words stay on one line."""
+
+
+def page(lines: Iterable[str], style: Style) -> str:
+    """All lines, as wide as `style` has room for.
+
+    Args:
+        lines: Not made before: while they are, `columns` is that width.
+    """
+    with as_wide_as(style.width):
+        return style.legible("\n".join(line.rstrip() for line in lines))
+
+
+def title(text: str, style: Style) -> Iterator[str]:
+    """Of a page."""
+    yield style.bold(fit(text, columns()))
+    yield style.rule * columns()
 
 
 def wrap(text: str, first: str, rest: str | None = None) -> Iterable[str]:

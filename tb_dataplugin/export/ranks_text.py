@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tb_dataplugin.export.paragraphs import fit, wrap
+from tb_dataplugin.export.paragraphs import fit, page, title, wrap
 from tb_dataplugin.export.summary_text import cut_inside, short_name
 from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
-from tb_dataplugin.export.width import as_wide_as, columns
+from tb_dataplugin.export.width import columns
 from tb_dataplugin.ranks import OwnerRow, RankRow, RunOfRanks, clock_sentence, verdict_of
 from tb_dataplugin.ranks.clocks import Clock
 from tb_dataplugin.shown import shown
@@ -31,13 +31,11 @@ _JOINED: Final = {"number": "their numbers", "step": "step and place in it", "or
 
 
 def as_text(run: RunOfRanks, style: Style) -> str:
-    with as_wide_as(style.width):
-        return style.legible("\n".join(line.rstrip() for line in _lines(run, style)))
+    return page(_lines(run, style), style)
 
 
 def _lines(run: RunOfRanks, style: Style) -> Iterator[str]:
-    yield style.bold(fit(f"ranks   {shown(run.name)}", columns()))
-    yield style.rule * columns()
+    yield from title(f"ranks   {shown(run.name)}", style)
     yield from wrap(shown(verdict_of(run)), "")
     yield ""
     yield from _ranks(run)

@@ -10,10 +10,10 @@ from typing import Any, Final
 import numpy as np
 
 from tb_dataplugin.analyses.idle_causes import Cause
-from tb_dataplugin.export.paragraphs import fit, wrap
+from tb_dataplugin.export.paragraphs import fit, page, title, wrap
 from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
-from tb_dataplugin.export.width import as_wide_as, columns
+from tb_dataplugin.export.width import columns
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, duration, in_unit, percent, plural, significant, unit_for
@@ -46,14 +46,12 @@ WAITS_FOR: Final[dict[Cause, str]] = {
 
 
 def as_text(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> str:
-    with as_wide_as(style.width):
-        return style.legible("\n".join(line.rstrip() for line in _lines(loop, predictions, name, style)))
+    return page(_lines(loop, predictions, name, style), style)
 
 
 def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Style) -> Iterator[str]:
     unit = unit_for(prediction.step_us.value for prediction in predictions)
-    yield style.bold(fit(f"what if   {shown(name)}", columns()))
-    yield style.rule * columns()
+    yield from title(f"what if   {shown(name)}", style)
     yield from wrap(_opening(loop, predictions, unit), "")
     yield ""
     kept = _columns(loop, predictions, unit)

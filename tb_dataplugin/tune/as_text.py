@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from tb_dataplugin.export.paragraphs import fit, wrap
+from tb_dataplugin.export.paragraphs import fit, page, title, wrap
+from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
-from tb_dataplugin.export.width import WIDEST
+from tb_dataplugin.export.width import columns
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.remainder import undecided
@@ -16,19 +16,19 @@ from tb_dataplugin.tune.search import NOTHING_LEFT, Outcome, Row, step_of
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import IN_ORDER, PIN, THREADS, Changes
 from tb_dataplugin.tune.tuning import Tuned
-from tb_dataplugin.units import UNKNOWN, change, duration, in_unit, interval, percent, significant, unit_for
+from tb_dataplugin.units import UNKNOWN, TimeUnit, change, duration, in_unit, interval, percent, significant, unit_for
 
-CHANGES: Final = 40
+CHANGES, SHORTEST_CHANGES = 40, 20
+"""Columns."""
 
 
 def as_text(tuned: Tuned, style: Style) -> str:
-    return style.legible("\n".join(line.rstrip() for line in _lines(tuned, style)))
+    return page(_lines(tuned, style), style)
 
 
 def _lines(tuned: Tuned, style: Style) -> Iterator[str]:
     outcome = tuned.outcome
-    yield style.bold(fit(f"tune   {shown(tuned.program.target)}", WIDEST))
-    yield style.rule * WIDEST
+    yield from title(f"tune   {shown(tuned.program.target)}", style)
     yield from wrap(f"{_step_text(tuned.program)} {_before(outcome)}", "")
     yield ""
     yield from _ledger(outcome)
@@ -69,20 +69,33 @@ def _ledger(outcome: Outcome) -> Iterator[str]:
         yield "  No other setting was measured."
         return
     unit = unit_for(row.step_s * 1e6 for row in outcome.rows if row.step_s is not None)
-    title = f"{f'step, {unit.name}':>9}{'predicted':>11}{'measured':>10}  {'95% interval':<17}"
-    yield f"  {'change':<{CHANGES}}{title}  kept"
+    table = (
+        Column(f"step, {unit.name}", 9, 2),
+        Column("predicted", 11, 3),
+        Column("measured", 10),
+        Column("  95% interval", 19, 1, "<"),
+        Column("  kept", 6, align="<"),
+    )
+    room = columns() - 2
+    kept = with_room(table, room - SHORTEST_CHANGES)
+    wide = min(CHANGES, room - sum(column.width for column in kept))
+    yield f"  {'change':<{wide}}{heads(kept)}"
     for row in outcome.rows:
-        step = UNKNOWN if row.step_s is None else in_unit(row.step_s * 1e6, unit)
-        predicted = UNKNOWN if row.forecast is None else change(row.forecast.value - 1)
-        measured, ends = _measured(row.ratio)
-        kept = "yes" if row.kept else "no" if row.ratio else ""
-        name = fit(shown(row.changes.text), CHANGES - 1)
-        yield f"  {name:<{CHANGES}}{step:>9}{predicted:>11}{measured:>10}  {ends:<17}  {kept}"
+        texts = dict(zip((column.head for column in table), _texts(row, unit), strict=True))
+        yield f"  {fit(shown(row.changes.text), wide - 1):<{wide}}{cells(kept, texts)}"
         if not row.kept:
             yield from wrap(shown(_beside(row)), "      ")
     yield from wrap(
         "Predicted and measured: step time beside that of the best until then, in alternating windows.", "  "
     )
+
+
+def _texts(row: Row, unit: TimeUnit) -> tuple[str, ...]:
+    """By column."""
+    step = UNKNOWN if row.step_s is None else in_unit(row.step_s * 1e6, unit)
+    predicted = UNKNOWN if row.forecast is None else change(row.forecast.value - 1)
+    measured, ends = _measured(row.ratio)
+    return step, predicted, measured, f"  {ends}", "  yes" if row.kept else "  no" if row.ratio else ""
 
 
 def _measured(ratio: Ratio | None) -> tuple[str, str]:

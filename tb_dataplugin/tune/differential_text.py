@@ -6,15 +6,18 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from tb_dataplugin.export.paragraphs import fit, wrap
+from tb_dataplugin.export.paragraphs import page, title, wrap
+from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
-from tb_dataplugin.export.width import WIDEST
+from tb_dataplugin.export.width import columns
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.differential import Differential, Range, mean_of
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.units import duration, in_unit, plural, significant, unit_for
 
 SCHEMA_VERSION: Final = 1
+NAMES: Final = 27
+"""Columns."""
 ROWS: Final = (
     ("memory", "batches from memory"),
     ("warm", "files in the page cache"),
@@ -23,20 +26,22 @@ ROWS: Final = (
 
 
 def as_text(made: Differential, program: Program, size: int | None, notes: Sequence[str], style: Style) -> str:
-    return style.legible("\n".join(line.rstrip() for line in _lines(made, program, size, notes, style)))
+    return page(_lines(made, program, size, notes, style), style)
 
 
 def _lines(made: Differential, program: Program, size: int | None, notes: Sequence[str], style: Style) -> Iterator[str]:
     unit = unit_for(1e6 * second for _, seconds in _rows(made) for second in seconds)
-    yield style.bold(fit(f"differential   {shown(program.target)}", WIDEST))
-    yield style.rule * WIDEST
-    title = f"the same samples, {plural(len(made.warm), 'round')}"
-    yield f"  {title:<27}{f'step, {unit.name}':>11}  {'95% interval':<19}{'samples/s':>10}"
-    for title, seconds in _rows(made):
+    yield from title(f"differential   {shown(program.target)}", style)
+    table = (Column(f"step, {unit.name}", 11), Column("  95% interval", 21, 1, "<"), Column("samples/s", 10, 2))
+    kept = with_room(table, columns() - 2 - NAMES)
+    rounds = plural(len(made.warm), "round")
+    yield f"  {f'the same samples, {rounds}':<{NAMES}}{heads(kept)}"
+    for name, seconds in _rows(made):
         step = mean_of(seconds)
-        ends = f"{in_unit(1e6 * max(0.0, step.low), unit)} to {in_unit(1e6 * step.high, unit)}"
-        rate = "" if size is None else significant(size / step.value)
-        yield f"  {title:<27}{in_unit(1e6 * step.value, unit):>11}  {ends:<19}{rate:>10}"
+        ends = f"  {in_unit(1e6 * max(0.0, step.low), unit)} to {in_unit(1e6 * step.high, unit)}"
+        texts = (in_unit(1e6 * step.value, unit), ends, "" if size is None else significant(size / step.value))
+        numbers = cells(kept, {column.head: text for column, text in zip(table, texts, strict=True)})
+        yield f"  {name:<{NAMES}}{numbers}"
     yield ""
     yield from wrap(_adds("Loading from the page cache", made.loading_s, "the step alone"), "")
     if made.reading_s is not None:
@@ -48,10 +53,10 @@ def _lines(made: Differential, program: Program, size: int | None, notes: Sequen
 
 
 def _rows(made: Differential) -> Iterator[tuple[str, Sequence[float]]]:
-    for name, title in ROWS:
+    for name, words in ROWS:
         seconds: Sequence[float] = getattr(made, name)
         if seconds:
-            yield title, seconds
+            yield words, seconds
 
 
 def _adds(what: str, more: Range, to: str) -> str:

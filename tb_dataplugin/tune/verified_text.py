@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any, Final
 
-from tb_dataplugin.export.paragraphs import fit, wrap
+from tb_dataplugin.export.paragraphs import page, title, wrap
 from tb_dataplugin.export.terminal import Style
-from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.as_json import ratio_dict
 from tb_dataplugin.tune.server import Program
@@ -18,22 +18,22 @@ SCHEMA_VERSION: Final = 1
 
 
 def as_text(verified: Verified, program: Program, style: Style) -> str:
+    return page(_lines(verified, program, style), style)
+
+
+def _lines(verified: Verified, program: Program, style: Style) -> Iterator[str]:
     finding, ratio = verified.finding, verified.beside.ratio
     saved, least, most = verified.saved_us
     ends = f"95% interval {duration(least)} to {duration(most)}, {ratio.pairs} pairs of windows"
     bound = finding.gain_text or "gain unknown"
     relative = f"{change(ratio.value - 1)} (95% interval {interval(ratio.low - 1, ratio.high - 1)})"
     step = f"{duration(program.step_ms * 1e3)}" if program.step_ms else "nothing"
-    lines = [
-        style.bold(fit(f"verify   {finding.rule}: {shown(finding.title)}", WIDEST)),
-        style.rule * WIDEST,
-        *wrap(f"Advice:    {verified.changed.text}   beside   {verified.base.text}", "", "           "),
-        *wrap(f"Bound:     {bound}", "", "           "),
-        *wrap(f"Measured:  saves {duration(saved)} per batch ({ends}); step {relative}", "", "           "),
-        "",
-        *wrap(f"{verified.verdict} The training step was simulated: it takes {step}, and computes nothing.", ""),
-    ]
-    return style.legible("\n".join(line.rstrip() for line in lines))
+    yield from title(f"verify   {finding.rule}: {shown(finding.title)}", style)
+    yield from wrap(f"Advice:    {verified.changed.text}   beside   {verified.base.text}", "", "           ")
+    yield from wrap(f"Bound:     {bound}", "", "           ")
+    yield from wrap(f"Measured:  saves {duration(saved)} per batch ({ends}); step {relative}", "", "           ")
+    yield ""
+    yield from wrap(f"{verified.verdict} The training step was simulated: it takes {step}, and computes nothing.", "")
 
 
 def as_json(verified: Verified, program: Program) -> str:

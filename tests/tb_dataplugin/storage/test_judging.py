@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tb_dataplugin.export.terminal import PLAIN
+from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.storage.as_text import as_text
 from tb_dataplugin.storage.judging import judge, need_sentences
 from tb_dataplugin.storage.layouts import ARRAY, FILES, TAR
@@ -43,6 +43,9 @@ def test_every_remedy_is_judged_by_its_own_pair() -> None:
     assert "2 of them" in readers.sentence
     assert "5.00 kB, fits into" in cache.sentence
     assert "does not fit into" in judge(made, 100)[3].sentence
+    for columns in (80, 60):
+        narrow = as_text(made, [packing, shards, readers, cache], [], Style(width=columns)).splitlines()
+        assert max(map(len, narrow)) <= columns
     text = as_text(made, [packing, shards, readers, cache], [], PLAIN)
     assert max(map(len, text.splitlines())) <= 100
 

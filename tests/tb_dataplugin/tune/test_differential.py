@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tb_dataplugin.export.terminal import PLAIN
+from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.tune.differential import Differential, between, measure
 from tb_dataplugin.tune.differential_text import as_json, as_text
@@ -61,6 +61,8 @@ def test_without_files_nothing_is_said_of_reading() -> None:
     made = measure(MadeUpLoops(in_cache=True), 3, None, lambda line: None)
     assert made.reading_s is None
     text = as_text(made, PROGRAM, 8, ["Without --files, reading is not measured."], PLAIN)
+    narrow = as_text(made, PROGRAM, 8, [], Style(width=50)).splitlines()
+    assert max(map(len, narrow)) <= 50 and narrow[2].split()[-2:] == ["step,", "ms"]
     assert "storage" not in text and "Without --files" in text
     assert set(json.loads(as_json(made, PROGRAM, None, []))["steps"]) == {"memory", "warm"}
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tb_dataplugin.export.terminal import PLAIN
+from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.report.report_pb2 import Capture, HotPlace, Lines, PartLines, Stage
 from tb_dataplugin.tune.as_json import as_json
 from tb_dataplugin.tune.as_text import as_text
@@ -41,6 +41,13 @@ def test_the_text_has_every_setting_and_what_became_of_it(tuned: Tuned) -> None:
     ):
         assert words in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_the_table_keeps_to_the_terminal(tuned: Tuned, columns: int) -> None:
+    lines = as_text(tuned, Style(width=columns)).splitlines()
+    assert max(len(line) for line in lines) <= columns
+    assert any({"measured", "kept"} <= {*line.split()} for line in lines)
 
 
 def test_a_loop_without_a_step_says_that_it_is_throughput_alone(tuned: Tuned) -> None:
