@@ -116,20 +116,21 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     probabilities = [figure.probability for name in tested if (figure := typical[name]) is not None]
     real = holm(probabilities, [shares[name] for name in tested], ALARM)
     named = {name for name, is_real in zip(tested, real, strict=True) if is_real}
+    is_marked = tuple(any(run.mode != "unannotated" for run in side) for side in (before, after))
     stages = []
     for name, figure in typical.items():
         means = [_side(side, count, name) for side, count in zip(sides, counts, strict=True)]
         reach = figure.change.reach(ALARM * shares[name] * figure.part) if figure and shares[name] else None
-        stages.append(_quantity(name, means[0], means[1], figure, reach, name in named))
+        judged = _judged(means[0], means[1], figure, name in named, is_marked)
+        stages.append(_quantity(name, means[0], means[1], figure, reach, judged))
     stages.sort(key=lambda stage: (-abs((stage.calls and stage.calls.change_us) or 0.0), stage.name))
     return surest_first(stages)
 
 
 def _quantity(
-    name: str, before: Side | None, after: Side | None, typical: Typical | None, reach: float | None, significant: bool
+    name: str, before: Side | None, after: Side | None, typical: Typical | None, reach: float | None, judged: Judged
 ) -> Quantity:
     """`reach` is how far noise gets with the probability from which the stage is named."""
-    judged = _judged(before, after, typical, significant)
     before_us, after_us = _times_us(before, after, typical)
     return Quantity(
         kind="stage",
@@ -155,7 +156,12 @@ def _quantity(
     )
 
 
-def _judged(before: Side | None, after: Side | None, typical: Typical | None, significant: bool) -> Judged:
+def _judged(
+    before: Side | None, after: Side | None, typical: Typical | None, significant: bool, is_marked: tuple[bool, ...]
+) -> Judged:
+    """`is_marked`: whether the captures of each side have stages at all; a plain one has none to miss."""
+    if any(side is None and not marked for side, marked in zip((before, after), is_marked, strict=True)):
+        return Judged(None, NOT_RECORDED, "unknown")
     if before is None:
         return Judged(None, NONE_BEFORE, "new")
     if after is None:

@@ -101,3 +101,15 @@ def test_a_sample_does_not_get_faster_by_spans_that_are_gone() -> None:
     assert row.before_us == pytest.approx(200, rel=0.03) and row.after_us == pytest.approx(200, rel=0.03)
     assert "before: less about 315 µs that recording took" in row.interval_text
     assert row.outcome not in ("faster", "slower") and notes(comparison)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_plain_capture_has_no_stages_that_came_or_went(turned: bool) -> None:
+    plain = TraceBuilder()
+    for number in range(24):
+        plain.step(STEP * number, STEP).wait(STEP * number, 700, "enumerate(DataLoader)#_SingleProcessDataLoaderIter")
+    sides = [capture_of(plain)], [loop(150)]
+    comparison = compare(*(reversed(sides) if turned else sides))
+    assert {one.outcome for one in comparison.stages} == {"unknown"}
+    assert {one.interval_text for one in comparison.stages} == {"not recorded"}
+    assert not {"is new", "is gone"} & {fact.text.partition(":")[0][-6:] for fact in comparison.evidence}

@@ -65,6 +65,8 @@ def test_a_machine_of_another_speed_is_told_from_one_that_varies() -> None:
 class Run:
     """As far as stages need it."""
 
+    mode = "train"
+
     def __init__(self, logs: Mapping[str, float]) -> None:
         self.stages = {
             name: StageFigures(200, 200 * math.exp(log), dict.fromkeys(("cpu", "wall"), Figure(log, 1e-4, 20, 0.01)))
