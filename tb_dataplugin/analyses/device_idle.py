@@ -31,12 +31,13 @@ class DeviceIdle:
 
 def find_device_idle(trace: Trace, window: Window) -> tuple[DeviceIdle, ...] | Unavailable:
     devices = trace.device_ids()
-    if not devices:
+    if not devices or trace.is_device_cut:
         what = "so device idle time, its causes and the exposed data wait are unknown"
         why = "it was captured on a CPU, or without the device's profiler activity"
         message = f"The trace has no device activity, {what}: {why}"
         if trace.is_cut:
-            message = f"Device activity may be in the part of the file that is missing, {what}"
+            which = "The rest of the device activity is" if devices else "Device activity may be"
+            message = f"{which} in the part of the file that is missing, {what}"
         return Unavailable("device", "no_device_activity", message)
     return tuple(_one_device(trace, window, device) for device in devices)
 

@@ -37,8 +37,10 @@ def _notes(results: Results) -> tuple[str, ...]:
 def _cut_off(results: Results) -> Iterator[Doubt]:
     if not results.trace.is_cut:
         return
-    sentence = "The file is cut off, so this report is about its beginning only"
-    if not results.devices:
+    sentence = "The file is cut off, and what its missing end had is not in this report"
+    if results.trace.is_device_cut:
+        sentence += ": part of the device activity is missing, so none is shown"
+    elif not results.devices:
         sentence += "; device activity stands near the end of a trace, so there may have been a device"
     yield Doubt("cut_off", f"{sentence}. If a job is still writing it, wait; else capture again.")
 

@@ -68,7 +68,7 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
         return Unavailable("loader", "fed_by_thread", message)
     spans, events = trace.stage_spans, trace.events
     here = spans.is_kind("wait") & (events.track[spans.row] == trace.training_track)
-    if trace.is_cut and not here.any():
+    if trace.is_cut and not here.any() and not trace.device_ids():  # these stand below all records of the host
         message = (
             "The file is cut off before the training thread's records of the DataLoader, so the data wait is unknown: "
             "if a job is still writing it, wait; else capture again"

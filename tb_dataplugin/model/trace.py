@@ -341,6 +341,13 @@ class Trace:
         """Whether the end of the file is missing."""
         return any(note.code in CUT for note in self.diagnostics)
 
+    @property
+    def is_device_cut(self) -> bool:
+        """Whether part of the device activity is missing with the end of the file: not the last part in time, as
+        kernels that another thread launched stand behind all of the first one's.
+        """
+        return any(note.code == "cut_in_devices" for note in self.diagnostics)
+
     def worker_tracks(self) -> dict[int, WorkerProcess]:
         """Row of the trace -> the DataLoader worker whose own thread it shows."""
         known = {str(worker.pid): worker for worker in (self.info.pipeline.workers if self.info.pipeline else ())}

@@ -43,8 +43,15 @@ _IS_LINKED, _IS_DEVICE = selector(LINKED), selector(DEVICE_ACTIVITY)
 
 MOST_DEVICE = 2**31 - 1
 
-_NOTABLE = PAIRED | {"M", "C"}
+_BELOW = frozenset({"M", "C"})
+_TAIL = 1000
+"""Events at a file's end that are looked at for those."""
+_NOTABLE = PAIRED | _BELOW
 """Phases other than whole spans that are looked at. Not flows and instants: they are half of many a trace."""
+
+
+def _is_device(event: RawEvent) -> bool:
+    return event.ph == "X" and category_of(event.cat) in DEVICE_ACTIVITY
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +119,10 @@ class ColumnBuilder:
         self._processes: dict[str, str] = {}
         self._threads: dict[tuple[str, str], str] = {}
         self._reach: list[int] = []  # starts and ends of events that are not kept
+        self._newest: list[RawEvent] = []
 
     def add(self, window: RawWindow) -> None:
+        self._newest = [*self._newest[-_TAIL:], *window.events] if len(window.events) < _TAIL else window.events
         spans = [event for event in window.events if event.ph == "X"]
         if len(spans) < len(window.events):
             self._add_others(window)
@@ -125,6 +134,15 @@ class ColumnBuilder:
             message = "Events without a readable `dur`, or with one below zero, were skipped"
             self._count("event_without_duration", message, readable & ~timed)
             self._add_spans(spans, start, length, readable & timed)
+
+    def ends_in_devices(self) -> bool:
+        """Whether there is device activity, and nothing was read of what stands below it in a file: names of threads,
+        counters. Of a file that is cut off, more of it may be missing then.
+        """
+        if not any(_IS_DEVICE[chunk.category].any() for chunk in self._chunks):
+            return False
+        last = next((event for event in reversed(self._newest) if event.ph in _BELOW or _is_device(event)), None)
+        return last is None or _is_device(last)
 
     def _count(self, code: str, message: str, rows: Mask) -> None:
         self._diagnostics.add(code, message, int(np.count_nonzero(rows)))

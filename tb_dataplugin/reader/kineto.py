@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from tb_dataplugin.diagnostics import DiagnosticsCollector
+from tb_dataplugin.diagnostics import CUT, DiagnosticsCollector
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.limits import MOST_SETTINGS
 from tb_dataplugin.model.trace import DeviceInfo, ProcessGroup, Trace, TraceInfo
@@ -71,6 +71,8 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: Di
     reader, builder = ChromeReader(blocks, path, diagnostics), ColumnBuilder(diagnostics)
     for window in reader.windows():
         builder.add(window)
+    if diagnostics.has(*CUT) and builder.ends_in_devices():
+        diagnostics.add("cut_in_devices", "The file ends within its device activity")
     columns = builder.columns()
     if columns.extent is None and diagnostics.has(*DAMAGE):
         raise UnreadableTrace(path, "it is damaged or truncated before its first timed event", WAIT_OR_RECAPTURE)

@@ -19,6 +19,9 @@ CODE = """step = torch.compile(train_step, mode="reduce-overhead")  # CUDA graph
 optimizer = torch.optim.SGD(model.parameters(), lr, foreach=True)  # or fused=True"""
 
 PROFILED: Final = "torch's profiler slows launches; how much of this it is was not measured."
+MAYBE_LOADING: Final = "The trace has no DataLoader spans: some of these operators may prepare data."
+NOT_THE_LOADER: Final = "The DataLoader is not the cause of this part. Launch"
+IF_NOT_LOADING: Final = "If these operators are the training step's, not a loader's: launch"
 
 
 @rule(title="Slow launches", about="host")
@@ -35,16 +38,18 @@ def check(signals: Signals) -> Finding | None:
         return _once(signals, late)
     saving = until_workers_limit(signals, late)
     gain = signals.per_step(saving.us)
+    is_step = signals.data_wait_us is not None
+    reasons = (PROFILED if signals.slows_launches else "", "" if is_step else MAYBE_LOADING)
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
-        title=f"The device waits for the host, not for data, for {_shares(signals, launch, python)}",
-        advice="The DataLoader is not the cause of this part. Launch fewer operators, or many at once: CUDA graphs or "
-        "torch.compile, fused or foreach optimizers, larger batches.",
+        title=f"The device waits for the host{', not for data,' * is_step} for {_shares(signals, launch, python)}",
+        advice=f"{NOT_THE_LOADER if is_step else IF_NOT_LOADING} fewer operators, or many at once: CUDA graphs "
+        "or torch.compile, fused or foreach optimizers, larger batches.",
         evidence=(*_evidence(signals, launch, python), *saving.why, *of_profiler(signals, gain)),
         gain_us_per_step=gain,
         code=CODE,
-        confidence="likely" if signals.slows_launches else "measured",
-        confidence_reason=PROFILED if signals.slows_launches else "",
+        confidence="possible" if not is_step else "likely" if signals.slows_launches else "measured",
+        confidence_reason=" ".join(filter(None, reasons)),
     )
 
 
