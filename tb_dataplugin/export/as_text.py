@@ -293,7 +293,7 @@ def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
         yield f"  {'start':>12}{'length':>10}{'step':>7}  cause"
         for gap in gaps:
             step = str(gap.step) if gap.HasField("step") else UNKNOWN
-            start = in_unit(gap.start_us, unit)
+            start = f"{gap.start_us / unit.us:,.1f}"  # to be looked up in a viewer of traces
             numbers = f"  {start:>12}{in_unit(gap.duration_us, unit):>10}{step:>7}  "
             yield from noted(numbers, ", ".join((*_gap_causes(gap), *_gap_origin(gap))))
 

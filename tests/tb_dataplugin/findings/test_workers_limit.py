@@ -89,6 +89,14 @@ def test_what_of_a_gain_is_the_profiler_is_said_and_else_that_it_is_not_known() 
     assert any("up to 10.0 µs per step of this gain is torch's profiler's own" in fact.text for fact in known.evidence)
 
 
+def test_launches_are_not_said_to_be_no_data_where_no_span_shows_a_loader() -> None:
+    spent = replace(signals("launch_bound", 0.3), slows_launches=False)
+    known, unknown = (found("launch_bound", replace(spent, data_wait_us=wait)).finding for wait in (0.0, None))
+    assert "not for data" in known.title and "DataLoader is not the cause" in known.advice
+    assert "not for data" not in unknown.title and "is not the cause" not in unknown.advice
+    assert unknown.confidence == "possible" and "no DataLoader spans" in unknown.confidence_reason
+
+
 def test_a_gain_of_data_wait_is_no_bound_of_what_is_saved_without_the_profiler() -> None:
     idle = IdleSignals(HALF, {"data_wait": HALF / 2, "launch": HALF / 2})
     for slows in (True, False):
