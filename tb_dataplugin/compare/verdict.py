@@ -242,7 +242,8 @@ def _for_certainty(compared: Compared) -> str:
 
 def _likely(compared: Compared, total: Quantity) -> str:
     """Where the time changed by more than the waiting for a CPU did, and a stage, a part or a line of it certainly went
-    that way: ``Likely faster, not certain: 91.7 → 21.9 ms per sample (4.2x), of which 1.5x is less waiting for a CPU.``
+    that way: ``Likely faster, not certain: 91.7 → 21.9 ms per sample (4.2x), about 28% of that by less waiting for a
+    CPU.``
     """
     if not compared.sharing or not total.before_us or not total.after_us:
         return ""
@@ -255,14 +256,15 @@ def _likely(compared: Compared, total: Quantity) -> str:
         return ""
     return (
         f"Likely {'slower' if slower else 'faster'}, not certain: {_times(total, compared.unit)} "
-        f"({ratio(exp(abs(changed)))}){_by_waiting(waited, slower) if _is_told(waited) else ''}. "
+        f"({ratio(exp(abs(changed)))}){_by_waiting(waited, changed) if _is_told(waited) else ''}. "
         f"Significant: {listed(alike)}. "
         f"Waiting for a CPU differs from run to run: for certainty {_for_certainty(compared)}."
     )
 
 
-def _by_waiting(waited: float, slower: bool) -> str:
-    return f", of which {ratio(exp(waited))} is {'more' if slower else 'less'} waiting for a CPU"
+def _by_waiting(waited: float, changed: float) -> str:
+    """Both as logarithms."""
+    return f", about {waited / abs(changed):.0%} of that by {'more' if changed > 0 else 'less'} waiting for a CPU"
 
 
 def _is_told(waited: float) -> bool:
@@ -293,7 +295,7 @@ def _waited(sharing: tuple[float, float], total: Quantity) -> str:
     if not _is_told(waited):
         told = f"{WAITED} and took {ratio(exp(before))} as long for it before, {ratio(exp(after))} after"
         return f"; {told}, which is none of the change but makes it uncertain"
-    return f", {ratio(exp(abs(changed)))} as {'slow' if changed > 0 else 'fast'}{_by_waiting(waited, changed > 0)}"
+    return f", {ratio(exp(abs(changed)))} as {'slow' if changed > 0 else 'fast'}{_by_waiting(waited, changed)}"
 
 
 def _certain(compared: Compared) -> str:

@@ -147,7 +147,7 @@ def test_a_total_that_is_not_known_comes_after_what_is(total: Quantity | None) -
     ("sharing", "said"),
     [
         ((0.1, 0.9), "so two captures of the same program may differ by as much"),  # e^0.8 explains all of 1.5x
-        ((0.0, math.log(1.2)), "per step, 1.5x as slow, of which 1.2x is more waiting for a CPU. For certainty"),
+        ((0.0, math.log(1.2)), "per step, 1.5x as slow, about 45% of that by more waiting for a CPU. For certainty"),
         ((0.7, 0.7), "and took 2.0x as long for it before, 2.0x after, which is none of the change"),
         ((0.9, 0.1), "which is none of the change"),  # it waited less, and became slower
     ],
@@ -173,7 +173,7 @@ def test_a_change_beyond_waiting_for_a_cpu_is_likely_where_a_stage_certainly_wen
     total, stages = quantity("time", "too_short", "time"), [quantity("decode::JPEG", "slower")]
     said = judge(Compared("step", 1, (0.0, math.log(1.2)), False, "", total, (), stages, ())).sentence
     assert said.startswith(
-        "Likely slower, not certain: 100 → 150 µs per step (1.5x), of which 1.2x is more waiting for a CPU. "
+        "Likely slower, not certain: 100 → 150 µs per step (1.5x), about 45% of that by more waiting for a CPU. "
         "Significant: decode::JPEG takes 50% more self time per call. "
     )
     explained = judge(Compared("step", 1, (0.1, 0.9), False, "", total, (), stages, ())).sentence
