@@ -13,7 +13,7 @@ import { Legend, Swatch } from "../../ui/swatch";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
 import { AllSteps, chooseSteps } from "../shared/selection";
-import { barsOf, StepBand, useStepDrag } from "./step-drag";
+import { BandWords, barsOf, StepBand, useStepDrag } from "./step-drag";
 import { BARS_PX, type Geometry, geometryOf, LABEL_PX, LEFT_PX, WAIT_PX, WAIT_TOP_PX } from "./step-geometry";
 import { StepTable } from "./step-table";
 
@@ -33,6 +33,8 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
   const choose = canChoose ? (range: StepRange) => chooseSteps(range, recorded) : undefined;
   const [handlers, dragged, draggedBars] = useStepDrag(geometry, choose);
   const [from, to] = selection === undefined ? [0, geometry.bars.length - 1] : barsOf(geometry, selection);
+  const chosen = selection !== undefined && drawn !== steps ? { bars: [from, to] as const, steps: selection } : null;
+  const band = dragged === null ? chosen : { bars: draggedBars, steps: dragged };
   const first = geometry.bars[0];
   if (first === undefined) return null;
   const legend = stackKeys(
@@ -72,6 +74,7 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
         role="img"
         data-testid="step-chart"
         aria-label={`Duration of ${plural(drawn.count, "step")}; the table below has the numbers`}>
+        {band !== null && <StepBand geometry={geometry} bars={band.bars} />}
         <Hatches tokens={legend.map((item) => item.token)} />
         <DurationAxis geometry={geometry} />
         {geometry.bars.map((bar, index) => (
@@ -84,10 +87,7 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
           />
         ))}
         {waitKnown && <WaitLine geometry={geometry} teeth={new Set(sawtooth?.steps)} />}
-        {selection !== undefined && dragged === null && drawn !== steps && (
-          <StepBand geometry={geometry} bars={[from, to]} steps={selection} />
-        )}
-        {dragged !== null && <StepBand geometry={geometry} bars={draggedBars} steps={dragged} />}
+        {band !== null && <BandWords geometry={geometry} {...band} />}
         <Targets
           geometry={geometry}
           show={(index, { clientX: x, clientY: y }) => {

@@ -94,16 +94,28 @@ type BandProps = {
   readonly steps: StepRange;
 };
 
-/** The bars that are chosen, or about to be, and their numbers. */
-export function StepBand({ geometry: { slotPx, heightPx, endPx }, bars: [from, to], steps }: BandProps) {
-  const [x, width] = [LEFT_PX + from * slotPx, (to - from + 1) * slotPx];
-  const atEnd = x + width / 2 > (LEFT_PX + endPx) / 2;
+/** Behind the bars that are chosen, or about to be, whose colours stay those of the legend. */
+export function StepBand({ geometry, bars }: Omit<BandProps, "steps">) {
+  const { x, width } = bandOf(geometry, bars);
+  return <rect class="step-band" x={x} y={0} width={width} height={geometry.heightPx} />;
+}
+
+/** The numbers of those steps, in front of the bars. */
+export function BandWords({ geometry, bars, steps }: BandProps) {
+  const { x, width } = bandOf(geometry, bars);
+  const atEnd = x + width / 2 > (LEFT_PX + geometry.endPx) / 2;
   return (
-    <g class="step-band" data-testid="step-band">
-      <rect x={x} y={0} width={width} height={heightPx} />
-      <text x={atEnd ? x + width - 4 : Math.max(x + 4, AXIS_NAME_PX)} y={12} text-anchor={atEnd ? "end" : "start"}>
-        {stepWords(steps)}
-      </text>
-    </g>
+    <text
+      class="band-words"
+      data-testid="step-band"
+      x={atEnd ? x + width - 4 : Math.max(x + 4, AXIS_NAME_PX)}
+      y={12}
+      text-anchor={atEnd ? "end" : "start"}>
+      {stepWords(steps)}
+    </text>
   );
+}
+
+function bandOf({ slotPx }: Geometry, [from, to]: readonly [number, number]): { x: number; width: number } {
+  return { x: LEFT_PX + from * slotPx, width: (to - from + 1) * slotPx };
 }
