@@ -137,7 +137,8 @@ def test_a_link_to_a_view_that_needs_a_server_says_so(page: Any, tmp_path: Path)
 
 def test_captures_of_one_program_are_compared_in_the_file_and_on_paper(page: Any, tmp_path: Path) -> None:
     before, after = V100, GOLDEN / "v100_resnet50_workers4.pt.trace.json.gz"
-    write(tmp_path / "report.html", before, after)
+    other = GOLDEN / "alexnet_no_steps.pt.trace.json.gz"
+    write(tmp_path / "report.html", before, after, other)
     command = [str(Path(sys.executable).with_name("tb-dataplugin")), "compare", str(before), str(after)]
     told = subprocess.run([*command, "--format", "json"], check=True, capture_output=True).stdout
     page.goto((tmp_path / "report.html").as_uri())
@@ -147,7 +148,14 @@ def test_captures_of_one_program_are_compared_in_the_file_and_on_paper(page: Any
         "v100_resnet50_workers0 → v100_resnet50_workers4"
     ]
     page.get_by_test_id("tab-overview").click()
-    assert "printed-compare" in page.evaluate(PRINTED)["views"]
+
+    def has_comparison() -> bool:
+        return "printed-compare" in page.evaluate(PRINTED)["views"]
+
+    page.locator(".captures").get_by_text("v100_resnet50_workers0").click()
+    wait_until(has_comparison, "its comparison is printed", seconds=15)
+    page.locator(".captures").get_by_text("alexnet_no_steps").click()
+    wait_until(lambda: not has_comparison(), "a comparison of two others is not", seconds=15)
 
 
 def test_the_carried_timeline_zooms(page: Any, tmp_path: Path) -> None:

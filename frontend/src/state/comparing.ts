@@ -101,6 +101,11 @@ export const isCompared = computed(
   () => comparison.value.kind === "ready" && comparison.value.key === comparisonKey.value,
 );
 
+/** Whether the capture on screen is one of the compared ones: a file may carry comparisons of others only. */
+export const comparesShown = computed(() =>
+  [before.value, after.value].some((side) => side?.ids.includes(entry.value?.id ?? "") ?? false),
+);
+
 /** Asks until there is an answer, or until the sides are others. Returns how to stop. */
 export function watchComparison(key: string, timers: Timers = browserTimers): () => void {
   let stopped = false;

@@ -32,7 +32,7 @@ import {
   viewsFor,
   wholeRuns,
 } from "../state/atoms";
-import { isCompared } from "../state/comparing";
+import { comparesShown, isCompared } from "../state/comparing";
 import { emptyViews } from "../state/empty-views";
 import { linkHere } from "../state/location";
 import { sortStore } from "../state/sorts";
@@ -295,7 +295,7 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
 function printedViews(): View[] {
   const isThere: Partial<Record<View, boolean>> = {
     captures: captureRows.value !== null,
-    compare: source().compared !== null && isCompared.value,
+    compare: source().compared !== null && isCompared.value && (comparesShown.value || view.value === "compare"),
     trace: false,
     run: wholeRuns.value?.runs.some(({ run }) => run === entry.value?.run) ?? false,
     ranks: ranksList.value?.ranks.some(({ run }) => run === entry.value?.run) ?? false,
