@@ -13,7 +13,7 @@ from tb_dataplugin.analyses.apart import Apart
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.pace import means_apart
 from tb_dataplugin.analyses.resampling import Floats
-from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.stages import Path, StageTree
 from tb_dataplugin.analyses.workers import Workers, workers_alive
 from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import Trace, WorkerProcess
@@ -121,6 +121,15 @@ def _batches(start_ns: Int64Array, process: WorkerProcess, workers: Workers | No
     table = workers.batches.table
     mine = (table.pid == process.pid) & (table.loader == process.loader) & known(table.started_ns)
     return np.maximum(np.searchsorted(np.sort(table.started_ns[mine]), start_ns, side="right") - 1, 0)
+
+
+def self_ns_in(trace: Trace, tree: StageTree, counted: BoolArray, loader: int, worker: int) -> dict[Path, int]:
+    """By chain of stages, the self time of these spans in that DataLoader worker."""
+    processes = trace.worker_tracks().items()
+    tracks = [track for track, one in processes if (one.loader, one.worker) == (loader, worker)]
+    mine = np.isin(tree.track, tracks) & counted
+    spent = np.bincount(tree.node[mine], tree.self_ns[mine], minlength=len(tree.paths))
+    return dict(zip(tree.paths, spent.astype(np.int64).tolist(), strict=True))
 
 
 def nodes_of(tree: StageTree, kind: str) -> list[int]:

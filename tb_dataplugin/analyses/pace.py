@@ -34,6 +34,10 @@ class Pace:
     build_ns: tuple[tuple[int, float], ...]
 
     @property
+    def slowest(self) -> int:
+        return max(self.build_ns, key=lambda one: one[1])[0]
+
+    @property
     def slowest_ns(self) -> float:
         return max(time for _, time in self.build_ns)
 

@@ -158,7 +158,8 @@ class Workers:
     `clock_violations`: batches that arrived before they were finished, which can't be: the clocks disagree then.
 
     `from_before`: batches of a loader that were handed out in the window, when all had been finished before it; else 0.
-    `unordered`: loaders whose batches are taken as they come (``in_order=False``).
+    `unordered`: loaders whose batches are taken as they come (``in_order=False``); `iterable`: of whose dataset each
+    worker has an iterator of its own.
     """
 
     times: tuple[WorkerTimes, ...]
@@ -168,6 +169,7 @@ class Workers:
     clock_violations: int
     from_before: int
     unordered: frozenset[int] = frozenset()
+    iterable: frozenset[int] = frozenset()
 
     def take_turns(self, loader: int) -> bool:
         """The batches of that loader are taken from one worker after the other."""
@@ -193,6 +195,7 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | None) -> Wor
         clock_violations=_clock_violations(pipeline.batches),
         from_before=max(_from_before(pipeline.batches, number, window) for number in numbers),
         unordered=frozenset(number for number, one in enumerate(pipeline.loaders) if one.in_order is False),
+        iterable=frozenset(number for number, one in enumerate(pipeline.loaders) if one.iterable),
     )
 
 
