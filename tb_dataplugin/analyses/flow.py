@@ -15,6 +15,7 @@ from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.batch_shares import received_in_turn
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace
@@ -39,7 +40,7 @@ class WorkerFlow:
 
     `workers` counts worker ids, `alive` is how many lived at once, on average. `slowest` is the worker
     with the largest skew (its busy share over that of all); `batches` is how many each worker finished in the window,
-    on average.
+    on average. `pace`: of workers that differ by more than chance.
     """
 
     workers: int
@@ -52,6 +53,7 @@ class WorkerFlow:
     head_of_line: Intervals
     on_way: Intervals
     """Waits during which the batch that they received was finished, and not yet handed out: of all its loaders."""
+    pace: Pace | None = None
     taken_per_built: float | None = None
     """Batches that the loop took in the window, for each that was built in it, parts of batches included. Above 1 the
     loop lived on batches from before. None: none was built.
@@ -88,6 +90,7 @@ def find_worker_flow(
         skew=skews[slowest],
         head_of_line=_head_of_line(workers.batches, waits, number),
         on_way=_on_way(workers.batches, waits),
+        pace=find_pace(rows),
         taken_per_built=_taken_per_built(workers.batches.table, window, number),
     )
 

@@ -12,9 +12,9 @@ from tb_dataplugin.analyses.call_kinds import come_evenly, common_ns, slow_calls
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.collector import full_collections
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.making import BATCHED_FETCH
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.analyses.throughput import BATCHED_FETCH
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace, WorkerProcess

@@ -5,9 +5,10 @@ makes a fast loader look slow. The window is *steady* where the mean number of f
 last third differ by less than one, and no epoch starts in it.
 
 Else the steady state is estimated. The DataLoader workers build `capacity` batches per second while they are busy (each
-worker's batches over its busy time, summed over the workers by their lifetimes), and without any data wait the loop
-takes `own` per step: so the data wait per step is ``max(0, batches per step / capacity - own)``. A queue that drains
-hides data wait and one that fills adds some, so the estimate is at least, or at most, what was measured.
+worker's batches over its busy time, summed over the workers by their lifetimes; of workers that take turns and are not
+alike, each as many as the slowest), and without any data wait the loop takes `own` per step: so the data wait per step
+is ``max(0, batches per step / capacity - own)``. A queue that drains hides data wait and one that fills adds some, so
+the estimate is at least, or at most, what was measured.
 
 Where an epoch starts in the window, its start is left out, as it is told `apart`: what the other steps wait is the
 estimate.
@@ -25,7 +26,7 @@ Workers finish in rounds, and the loop waits in rounds: what is estimated from t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -34,7 +35,8 @@ from tb_dataplugin.analyses.apart import Apart
 from tb_dataplugin.analyses.fed_queue import FedQueue
 from tb_dataplugin.analyses.flow import Flow
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.analyses.resampling import Estimate, Floats, blocks, interval, with_resamples
+from tb_dataplugin.analyses.pace import means_apart
+from tb_dataplugin.analyses.resampling import Estimate, Floats, blocks, interval, thinned, with_resamples
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers
 from tb_dataplugin.model.intervals import Intervals, Window, int64
@@ -92,7 +94,8 @@ class SteadyState:
 @dataclass(frozen=True, slots=True)
 class _Supply:
     """Batches on their way to the loop: how many were finished first and last, whether an epoch begins, how many came,
-    and per maker how long its batches took (ns) and the share of the window in which it was alive.
+    and per maker how long its batches took (ns) and the share of the window in which it was alive. `ahead`: how many
+    times as many batches they would build as they deliver, where they take turns and the slowest sets the pace.
     """
 
     first: float
@@ -101,6 +104,7 @@ class _Supply:
     received: int
     builds: list[Floats]
     alive: Floats
+    ahead: float = 1.0
 
 
 def find_steady_state(
@@ -137,7 +141,7 @@ def find_steady_state(
         measured_share=measured / (measured + rest) if measured + rest else 0.0,
         wait=found[0] if found else None,
         share=found[1] if found else None,
-        capacity_per_s=_capacity([each.mean(keepdims=True) for each in supply.builds], supply.alive)[0] * 1e9
+        capacity_per_s=_capacity([each.mean(keepdims=True) for each in supply.builds], supply)[0] * 1e9
         if all(map(len, supply.builds))
         else None,
         own_step_ns=rest,
@@ -159,12 +163,13 @@ def _supply(workers: Workers | None, flow: Flow, window: Window, loader: int, fe
     starts = any(not others.overlap(start.wait.start, start.wait.end).any() for start in flow.epoch_starts)
     epoch_begins = starts or _epoch_begins(table, loader, window)
     builds, alive = _build_times(table, rows, window), _alive(rows, window)
+    take_turns = _in_turn if workers.take_turns(loader) else lambda supply: supply
     if fed is not None:
-        return _Supply(fed.ready_first, fed.ready_last, epoch_begins, fed.taken, builds, alive)
+        return take_turns(_Supply(fed.ready_first, fed.ready_last, epoch_begins, fed.taken, builds, alive))
     third = window.duration_ns // 3
     first = _mean_ready(table, loader, Window(window.start_ns, window.start_ns + third), window)
     last = _mean_ready(table, loader, Window(window.end_ns - third, window.end_ns), window)
-    return _Supply(first, last, epoch_begins, _received(table, loader, window), builds, alive)
+    return take_turns(_Supply(first, last, epoch_begins, _received(table, loader, window), builds, alive))
 
 
 def _waits_for_others(batches: BatchTimes, loader: int) -> Intervals:
@@ -217,13 +222,23 @@ def _received(table: BatchTable, loader: int, window: Window) -> int:
     return int((taken & (table.loader == loader)).sum())
 
 
-def _capacity(means: list[Floats], alive: Floats) -> Floats:
+def _in_turn(supply: _Supply) -> _Supply:
+    """Whose makers are DataLoader workers that take turns."""
+    slowest = means_apart(supply.builds) if all(map(len, supply.builds)) else None
+    if slowest is None or not supply.alive.any():
+        return supply
+    built = _capacity([each.mean(keepdims=True) for each in supply.builds], supply)[0]
+    return replace(supply, ahead=max(1.0, float(built * slowest.max() / supply.alive.sum())))
+
+
+def _capacity(means: list[Floats], supply: _Supply) -> Floats:
     """Batches per ns of all workers; a worker without batches counts as the mean of the others."""
+    alive = supply.alive
     rates = [alive_share / mean for mean, alive_share in zip(means, alive.tolist(), strict=True) if len(mean)]
     unseen = float(alive[[not len(mean) for mean in means]].sum())
     seen = float(alive.sum()) - unseen
     total: Floats = np.sum(rates, axis=0)
-    return total * (1 + unseen / seen) if seen else total
+    return total * (1 + unseen / seen if seen else 1.0) / supply.ahead
 
 
 def _overlap(steps: StepTable, waits: Intervals) -> Floats:
@@ -238,7 +253,7 @@ def _between_starts(own: Floats, waited: Floats, starts: Floats, epochs: int) ->
     """
     if (starts == 0).sum() < LEAST_STEPS:
         return None
-    own, waited = _thinned(own), _thinned(np.maximum(waited - starts, 0))
+    own, waited = thinned(own, MOST_VALUES), thinned(np.maximum(waited - starts, 0), MOST_VALUES)
     steps = blocks(np.random.default_rng(0), len(own), period=len(own) // max(1, epochs))
     wait, rest = with_resamples(waited, steps), with_resamples(own, steps)
     return interval(wait), interval(_share(wait, rest))
@@ -249,14 +264,14 @@ def _estimate(state: State, own: Floats, waited: Floats, theirs: Floats, supply:
     per step, of the loop itself, of data wait, and of waits in which the loop's loader is not asked.
     """
     random, per_step = np.random.default_rng(0), supply.received / len(own)
-    own, waited, theirs = _thinned(own), _thinned(waited), _thinned(theirs)
-    builds = [_thinned(each) for each in supply.builds]
+    own, waited, theirs = thinned(own, MOST_VALUES), thinned(waited, MOST_VALUES), thinned(theirs, MOST_VALUES)
+    builds = [thinned(each, MOST_VALUES) for each in supply.builds]
     steps = blocks(random, len(own), period=len(builds))
     means = [with_resamples(each, blocks(random, len(each))) if len(each) else each for each in builds]
     rest, measured, others = (with_resamples(each, steps) for each in (own, waited, theirs))
     wait = measured
     if state != "steady":
-        needed = per_step / _capacity(means, supply.alive) - rest - others
+        needed = per_step / _capacity(means, supply) - rest - others
         wait = np.maximum(needed, measured) if state == "draining" else np.clip(needed, 0, measured)
     return interval(wait), interval(_share(wait, rest))
 
@@ -265,12 +280,3 @@ def _share(wait: Floats, rest: Floats) -> Floats:
     """Of the step: `rest` is the other part of it."""
     part: Floats = wait / np.maximum(wait + rest, 1)
     return part
-
-
-def _thinned(values: Floats) -> Floats:
-    """Means of successive stretches, where there are more than `MOST_VALUES`."""
-    if len(values) <= MOST_VALUES:
-        return values
-    edges = np.linspace(0, len(values), MOST_VALUES + 1).astype(np.intp)
-    means: Floats = np.add.reduceat(values, edges[:-1]) / np.diff(edges)
-    return means

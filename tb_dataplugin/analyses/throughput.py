@@ -2,7 +2,8 @@
 
 After DS-Analyzer (VLDB 2021): a run is input-bound when G > min(F, P). There they take three runs; here one trace gives
 all three, from the time that each part used. A worker reads and prepares by turns, so the loader as a whole sustains
-less than either: 1/L = 1/F + 1/P, and the run is input-bound when G > L, which follows from G > min(F, P).
+less than either (1/L = 1/F + 1/P, where workers are alike), and the run is input-bound when G > L, which follows from
+G > min(F, P). Workers take turns: where they differ, no rate is above what the slowest of them delivers (`pace`).
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.apart import Apart
@@ -21,9 +21,10 @@ from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.loop import Loop
+from tb_dataplugin.analyses.making import Making, find_making, single_samples
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
-from tb_dataplugin.analyses.workers import Workers, WorkerTimes, workers_alive
+from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Intervals, Window
 from tb_dataplugin.model.trace import LoaderInfo, Trace
@@ -49,9 +50,6 @@ AROUND: Final = frozenset(("sampler", "wrapper"))
 LEAST_OF_MAKING: Final = 0.01
 """Share of the time that making samples takes, below which reading, or preparation, has no rate: spans of it are then
 next to none, and most of that work is done where no span is (a file that a sample's own code reads line by line)."""
-
-BATCHED_FETCH = ".__getitems__"
-"""Ends the label of a `sample` span that covers a whole batch fetched at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +123,9 @@ def find_throughput(
     if len(loader.duration_ns) < LEAST_BATCHES:
         return Throughput(samples, reached, None, None, None, None, batches=len(loader.duration_ns))
     counted = loop.apart.left(tree.starts_in(window))
-    making = _making_in_workers(trace, tree, counted, _of_loop(workers, loop.apart))
-    here = int((_sample_spans(tree) & counted).sum()) or samples
-    made, alive = (here, 1.0) if making is None else (making.samples, making.alive)
-    spent = _spent_waiting(attribution) if making is None else (making.read_ns, making.prepare_ns)
+    making = find_making(trace, tree, counted, workers, loop.apart)
+    here = int((single_samples(tree) & counted).sum()) or samples
+    alone = _in_training_thread(here, _spent_waiting(attribution)) if making is None else _in_workers(making)
     busy = devices[0].busy.total_ns if devices else 0
     consumer = max(busy, window.duration_ns - loader.waits.total_ns)
     replaying = trace.info.mode == "replay"
@@ -137,9 +134,9 @@ def find_throughput(
     return Throughput(
         samples=samples,
         reached=reached,
-        read=_rate_of_part(made * alive, spent[0], sum(spent)) if spent else None,
-        prepare=_rate_of_part(made * alive, spent[1], sum(spent)) if spent else None,
-        load=_rate(made * alive, sum(spent)) if spent else None,
+        read=alone.read,
+        prepare=alone.prepare,
+        load=alone.load,
         device=None if replaying else _rate(samples, consumer),
         elsewhere_ns=0 if built is None else loop.waits.total_ns - built,
         built_ns=built or 0,
@@ -215,55 +212,11 @@ def count_samples(
         if settings is None or settings.num_workers != 0:
             return (size or 0) * int(received.sum())
     others = Intervals.union_of(other.waits for other in apart.others)
-    samples = _sample_spans(tree) & tree.starts_in(window) & ~others.contains(tree.start_ns)
+    samples = single_samples(tree) & tree.starts_in(window) & ~others.contains(tree.start_ns)
     samples &= ~np.isin(tree.track, list(trace.worker_tracks()))
     if samples.any():
         return int(samples.sum())
     return 0 if loader is None else (size or 0) * len(loader.duration_ns)
-
-
-def _of_loop(workers: Workers | None, apart: Apart) -> list[WorkerTimes]:
-    others = {other.number for other in apart.others}
-    return [times for times in workers.times if times.process.loader not in others] if workers else []
-
-
-def _sample_spans(tree: StageTree) -> npt.NDArray[np.bool_]:
-    """Which spans are single samples."""
-    single = [
-        number
-        for number, path in enumerate(tree.paths)
-        if path[-1].kind == "sample" and not path[-1].label.endswith(BATCHED_FETCH)
-    ]
-    is_sample: npt.NDArray[np.bool_] = np.isin(tree.node, single)
-    return is_sample
-
-
-@dataclass(frozen=True, slots=True)
-class _Making:
-    """What all DataLoader workers together spent on `samples` samples; `alive` of them at once, on average."""
-
-    samples: int
-    alive: float
-    read_ns: int
-    prepare_ns: int
-
-
-def _making_in_workers(
-    trace: Trace, tree: StageTree, counted: npt.NDArray[np.bool_], workers: list[WorkerTimes]
-) -> _Making | None:
-    """`counted`: which spans count."""
-    tracks = trace.worker_tracks()
-    mine = np.isin(tree.track, list(tracks)) & counted
-    samples = int((_sample_spans(tree) & mine).sum())
-    if not samples:
-        return None
-    reading = np.isin(tree.node, [number for number, path in enumerate(tree.paths) if path[-1].kind == "read"])
-    return _Making(
-        samples=samples,
-        alive=workers_alive(workers) or float(len(tracks)),
-        read_ns=int(tree.self_ns[mine & reading].sum()),
-        prepare_ns=int(tree.self_ns[mine & ~reading].sum()),
-    )
 
 
 def _spent_waiting(attribution: Attribution) -> tuple[int, int] | None:
@@ -291,9 +244,34 @@ def _around_ns(attribution: Attribution) -> int:
     return sum(time for name, time in waits if (stage := parse_span_name(name)) and stage.kind in AROUND)
 
 
-def _rate_of_part(samples: float, spent_ns: int, making_ns: int) -> float | None:
-    return _rate(samples, spent_ns) if spent_ns >= LEAST_OF_MAKING * making_ns else None
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """Rates; None for a part with next to no spans."""
+
+    read: float | None = None
+    prepare: float | None = None
+    load: float | None = None
 
 
-def _rate(samples: float, spent_ns: int) -> float | None:
+def _in_workers(making: Making) -> _Alone:
+    reads, prepares = (
+        _is_part(part, making.read_ns + making.prepare_ns) for part in (making.read_ns, making.prepare_ns)
+    )
+    return _Alone(making.read_per_s if reads else None, making.prepare_per_s if prepares else None, making.load_per_s)
+
+
+def _in_training_thread(samples: int, spent_ns: tuple[int, int] | None) -> _Alone:
+    """By the waiting time that went to reading, and to preparation."""
+    if spent_ns is None:
+        return _Alone()
+    whole = sum(spent_ns)
+    read, prepare = (_rate(samples, part) if _is_part(part, whole) else None for part in spent_ns)
+    return _Alone(read, prepare, _rate(samples, whole))
+
+
+def _is_part(spent_ns: float, making_ns: float) -> bool:
+    return spent_ns >= LEAST_OF_MAKING * making_ns
+
+
+def _rate(samples: float, spent_ns: float) -> float | None:
     return samples / spent_ns * 1e9 if spent_ns > 0 else None

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.workers import BatchTimes, Workers
 from tb_dataplugin.model.intervals import Int64Array, Intervals
 
@@ -20,7 +21,9 @@ class WorkerSummary:
 
     `workers` counts worker ids, `processes` the processes behind them. `wait_ns` is the data wait for this loader's
     batches, `ready_wait_share` the part of it that was spent on batches which were finished before. `most_skewed` is
-    the worker with most work, `skew` its busy share over that of all. None: not known.
+    the worker with most work, `skew` its busy share over that of all. None: not known. `pace`: where workers differ
+    by more than chance. `in_turn`: batches are taken from one after the other. `own_parts`: each has to deliver its own
+    part of an iterable dataset.
 
     `quiet`: they built nothing in the window, in which another loader's workers finished batches. As a rule they are
     those of validation, which persist.
@@ -41,6 +44,9 @@ class WorkerSummary:
     most_skewed: int
     skew: float | None
     quiet: bool = False
+    pace: Pace | None = None
+    in_turn: bool = True
+    own_parts: bool = False
 
 
 def summarise_workers(workers: Workers, loader: LoaderWait | None, loaders: int) -> tuple[WorkerSummary, ...]:
@@ -80,6 +86,9 @@ def _summarise(workers: Workers, number: int, only: LoaderWait | None) -> Worker
         ready_wait_share=ready / whole if whole else None,
         most_skewed=skewed.worker,
         skew=skewed.skew,
+        pace=find_pace(rows),
+        in_turn=workers.take_turns(number),
+        own_parts=number in workers.iterable,
     )
 
 

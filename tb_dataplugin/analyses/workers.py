@@ -98,15 +98,15 @@ class WorkerRow:
     @property
     def mean_build_ns(self) -> float | None:
         """Of the batches that it finished in the window; None of none."""
-        build_ns = self._build_ns
-        return float(build_ns.mean()) if len(build_ns) else None
+        return float(self.build_ns.mean()) if len(self.build_ns) else None
 
     @property
     def longest_build_ns(self) -> int | None:
-        return int(max(self._build_ns, default=0)) or None
+        return int(max(self.build_ns, default=0)) or None
 
     @property
-    def _build_ns(self) -> Int64Array:
+    def build_ns(self) -> Int64Array:
+        """Of each of these."""
         return np.concatenate([times.build_ns for times in self.processes])
 
     @property
@@ -158,6 +158,8 @@ class Workers:
     `clock_violations`: batches that arrived before they were finished, which can't be: the clocks disagree then.
 
     `from_before`: batches of a loader that were handed out in the window, when all had been finished before it; else 0.
+    `unordered`: loaders whose batches are taken as they come (``in_order=False``); `iterable`: of whose dataset each
+    worker has an iterator of its own.
     """
 
     times: tuple[WorkerTimes, ...]
@@ -166,6 +168,12 @@ class Workers:
     queues: tuple[QueueDepth, ...]
     clock_violations: int
     from_before: int
+    unordered: frozenset[int] = frozenset()
+    iterable: frozenset[int] = frozenset()
+
+    def take_turns(self, loader: int) -> bool:
+        """The batches of that loader are taken from one worker after the other."""
+        return loader not in self.unordered
 
 
 def find_workers(trace: Trace, window: Window, loader: LoaderWait | None) -> Workers | Unavailable:
@@ -186,6 +194,8 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | None) -> Wor
         queues=tuple(_queue(pipeline.batches, number, window) for number in numbers),
         clock_violations=_clock_violations(pipeline.batches),
         from_before=max(_from_before(pipeline.batches, number, window) for number in numbers),
+        unordered=frozenset(number for number, one in enumerate(pipeline.loaders) if one.in_order is False),
+        iterable=frozenset(number for number, one in enumerate(pipeline.loaders) if one.iterable),
     )
 
 

@@ -70,7 +70,7 @@ class _Step:
         return f"{steps}, and it takes {duration(self.now_us)} now{both}"
 
     def evidence(self, how: str, change: Change) -> Evidence:
-        who = f"{'the model of ' if change.single else ''}`tb-dataplugin whatif`"
+        who = f"{'the model of ' if change.single or change.even else ''}`tb-dataplugin whatif`"
         return time(GAIN_BOUND, self.us, f"{who} predicts {self.text(how, change)}")
 
 
@@ -139,6 +139,11 @@ class Foresight:
             return Promise(by_itself_us)
         return Promise(max(0.0, least.saved_us), (least.evidence("no less than", change),))
 
+    def expects_gain(self, change: Change) -> bool | None:
+        """Of what it predicts, whatever the ends of its interval; None where it cannot."""
+        expected = self._expected(change)
+        return None if expected is None else expected.saved_us >= WORTH_SAYING * expected.now_us
+
     def _expected(self, change: Change) -> _Step | None:
         if self._loop is None or change == Change():
             return None
@@ -177,6 +182,8 @@ def _words(change: Change) -> str:
     """As a sentence goes on; settings as torch calls them."""
     if change.single:
         return "with these samples as fast as the median one"
+    if change.even:
+        return "with the work evenly divided among the DataLoader workers"
     shorter = {path[-1].name: factor for path, factor in change.own} | dict(change.stages)
     if shorter:
         stages, left = " and ".join(shorter), min(shorter.values())

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.finding import NamedAbstention, NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_evidence
+from tb_dataplugin.findings.limiting import more_workers_in_vain
 from tb_dataplugin.findings.read_signals import read_signals
 from tb_dataplugin.findings.rivals import find_overlaps
 from tb_dataplugin.findings.saving import workers_have_its_cpus
@@ -30,5 +32,6 @@ def judge(results: Results) -> Judgement:
         verdict = replace(verdict, evidence=(*verdict.evidence, headspace_evidence(results.headspace)))
     findings, abstained = run_rules(signals)
     overlaps, gives_cpus = find_overlaps(findings, signals), workers_have_its_cpus(signals)
-    sentences = say(results, verdict, findings, overlaps, signals.apart, gives_cpus=gives_cpus)
+    vain = partial(more_workers_in_vain, signals)
+    sentences = say(results, verdict, findings, overlaps, signals.apart, gives_cpus=gives_cpus, more_in_vain=vain)
     return Judgement(verdict, findings, abstained, sentences)

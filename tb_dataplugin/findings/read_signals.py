@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
+from tb_dataplugin.analyses.making import self_ns_in
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.recorder_load import find_recorder_load
@@ -21,7 +22,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import find_lone_wait
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
-from tb_dataplugin.analyses.stages import StageRow
+from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
 from tb_dataplugin.analyses.syncs import SyncFigures
@@ -46,7 +47,7 @@ from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.unrecorded import find_unrecorded_wait
 from tb_dataplugin.findings.waste import read_waste
-from tb_dataplugin.findings.worker_signals import WorkerSignals
+from tb_dataplugin.findings.worker_signals import PaceSignals, WorkerSignals
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
@@ -153,13 +154,24 @@ def _flow_us(results: Results, waits: Intervals) -> float:
 
 def _all_calls(results: Results) -> Iterator[StageCalls]:
     collected = collected_by_stage(results.trace, results.tree, results.window)
+    slowest = _in_slowest(results)
     for row in results.loop.stages:
         calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
+        calls = replace(calls, in_slowest_us=_us(slowest.get(row.path, 0)))
         weight = results.stage_weights.get(row.path)
         if weight is not None and weight.share >= WORTH_A_WORD:
             operators, spans = weight.named
             calls = replace(calls, profiler_share=weight.share, operators=operators, spans=spans)
         yield calls
+
+
+def _in_slowest(results: Results) -> Mapping[Path, int]:
+    """Self time of the loop's stages in the DataLoader worker that needs most for a batch; empty where none does."""
+    pace = results.flow.workers.pace if results.flow.workers else None
+    if pace is None:
+        return {}
+    counted = results.loop.apart.left(results.tree.starts_in(results.window))
+    return self_ns_in(results.trace, results.tree, counted, results.use.in_workers, pace.slowest)
 
 
 def _wait_cost(results: Results) -> float | None:
@@ -328,6 +340,7 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
         starved=flow.starved,
         slowest=flow.slowest,
         skew=flow.skew,
+        pace=PaceSignals.of(flow.pace) if flow.pace else None,
         taken_per_built=flow.taken_per_built or 1.0,
     )
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
+from tb_dataplugin.findings.limiting import limiting_pace
 from tb_dataplugin.findings.recorded_texts import recorded_text
 from tb_dataplugin.findings.sample_signals import BuiltBatch
 from tb_dataplugin.findings.signals import Signals
@@ -72,7 +73,7 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
         saving = replace(saving, why=(*saving.why, *recording))
         foreseen = _foreseen(signals, _shorter(rows, 1 - part), saving.us, signals.wait_cost_us)
         return Saving(foreseen.ratio * saving.us, (*saving.why, *foreseen.why))
-    building = part * sum(row.self_us for row in rows) / signals.num_workers * _in_the_long_run(signals)
+    building = part * _of_one_worker(signals, rows) * _in_the_long_run(signals)
     saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
     most = max(caused, signals.loop_us - _needed_us(signals, building, _in_the_long_run(signals)))
     given_back = max(0.0, min(given_back, most - saved))
@@ -87,6 +88,22 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     frees = building if duration(saved) != duration(caused) and saved <= max(caused, building) else 0.0
     why = (_derivation(signals, saved, building, frees, given_back), *foreseen.why, *recording)
     return Saving(saved + given_back, why, given_back)
+
+
+def _of_one_worker(signals: Signals, rows: Iterable[StageCalls]) -> float:
+    """What these calls take of a DataLoader worker's time: of the one that sets the pace, else of each on average."""
+    if limiting_pace(signals) is not None:
+        return sum(row.in_slowest_us for row in rows)
+    return sum(row.self_us for row in rows) / (signals.num_workers or 1)
+
+
+def _whose(signals: Signals) -> str:
+    """Time that is set free."""
+    pace = limiting_pace(signals)
+    if pace is not None:
+        return f"DataLoader worker {pace.slowest}, for which the others wait"
+    are_alike = signals.workers is None or signals.workers.pace is None
+    return "each DataLoader worker" if are_alike else "a DataLoader worker, on average"
 
 
 def _recorded_share(rows: Sequence[StageCalls]) -> float:
@@ -159,7 +176,9 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     if spent_us <= signals.loop_us - needed:
         return Saving(spent_us)
     share = needed / signals.loop_us
-    text = f"beyond that the loop waits for its DataLoader workers, which need {percent(share)} of the step"
+    pace = limiting_pace(signals)
+    who = "its DataLoader workers, which need" if pace is None else f"DataLoader worker {pace.slowest}, which needs"
+    text = f"beyond that the loop waits for {who} {percent(share)} of the step"
     whole_us = signals.per_step(spent_us)
     if whole_us is not None and judge_cpus(signals).saturated is False:
         text += f"; with more of them as well, for which CPUs are free, up to {duration(whole_us)} per step"
@@ -176,7 +195,8 @@ def saved_in_batches(signals: Signals, spent_us: Mapping[BuiltBatch, float], mos
     """
     spent = sum(spent_us.values())
     waited = sum(min(us, batch.wait_us) for batch, us in spent_us.items())
-    building = spent / (signals.num_workers or 1) * _in_the_long_run(signals)
+    workers = (signals.num_workers or 1) if limiting_pace(signals) is None else 1  # all may be the slowest one's
+    building = spent / workers * _in_the_long_run(signals)
     left = signals.loop_us - _needed_us(signals, building, _in_the_long_run(signals))
     most_us = min(most_us, max(spent, building))
     saved = max(0.0, min(most_us, max(waited, building), left))
@@ -199,10 +219,9 @@ def _why_in_batches(signals: Signals, us: float, waited_us: float, building_us: 
     if us <= building_us or goes == frees:
         return (_derivation(signals, us, building_us, building_us, 0.0),)
     per = " per step" if signals.step_count else ""
-    text = (
-        f"this frees {frees}{per} of each DataLoader worker, which builds nothing for {percent(1 - workers.busy)} "
-        f"{workers.of_whole}, so that up to {goes} of data wait{per} can go"
-    )
+    spare = f", which builds nothing for {percent(1 - workers.busy)} {workers.of_whole}"
+    spare = spare if limiting_pace(signals) is None else ""
+    text = f"this frees {frees}{per} of {_whose(signals)}{spare}, so that up to {goes} of data wait{per} can go"
     return (time(GAIN_BOUND, us, text),)
 
 
@@ -224,15 +243,16 @@ def _with_way(signals: Signals, saving: Saving) -> Saving:
 
 
 def _needed_us(signals: Signals, building_us: float, long_run: float) -> float:
-    """What a DataLoader worker still needs for the loop's batches without calls that take it `building_us`: the loop
-    gets no shorter. What it waits for a CPU does not count, since one may be free then. `long_run`: as a multiple of
-    what it spent in the window.
+    """What a DataLoader worker still needs for the loop's batches without calls that take it `building_us`, the slowest
+    of those that differ: the loop gets no shorter. What it waits for a CPU does not count, since one may be free then.
+    `long_run`: as a multiple of what it spent in the window.
     """
     workers = signals.workers
     if workers is None:
         return 0.0
     delay = (signals.costs.run_delay if signals.costs else None) or 0.0
-    busy = min(1.0, workers.busy * workers.alive / workers.workers * long_run)
+    skew = 1.0 if limiting_pace(signals) is None else workers.skew
+    busy = min(1.0, workers.busy * skew * workers.alive / workers.workers * long_run)
     return max(0.0, busy * signals.loop_us - building_us) * (1 - delay)
 
 
@@ -303,7 +323,7 @@ def _derivation(signals: Signals, saved: float, building: float, frees: float, g
     is_all = wait == duration((signals.wait_cost_us or 0.0) / (steps or 1))
     goes = f"all of the data wait can go ({wait}{per})" if is_all else f"up to {wait} of data wait{per} can go"
     if frees:
-        goes = f"this frees {left}{per} of each DataLoader worker, so that {goes}"
+        goes = f"this frees {left}{per} of {_whose(signals)}, so that {goes}"
     if not given_back:
         return time(GAIN_BOUND, building, goes, whole="DataLoader worker")
     return time(OF_STEP, given_back, f"{goes}, and the step itself gets up to {more}{per} of CPU time back (estimated)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -78,8 +78,11 @@ def say(
     apart: ApartSignals | None = None,
     *,
     gives_cpus: bool = False,
+    more_in_vain: Callable[[], bool] = lambda: False,
 ) -> Sentences:
-    """`overlaps`: of findings that save the same. `gives_cpus`: as of `worker_sentence`."""
+    """`overlaps`: of findings that save the same. `gives_cpus`, `more_in_vain`: as of `worker_sentence`, the latter
+    of the training loop's.
+    """
     devices = zip(results.devices, results.attribution.devices, strict=True)
     return Sentences(
         findings=_findings(results, verdict, findings),
@@ -102,6 +105,7 @@ def say(
                 _which(results, summary),
                 _of_loop(results, summary, apart),
                 gives_cpus=gives_cpus,
+                more_in_vain=more_in_vain if summary.loader == results.use.main else lambda: False,
             )
             for summary in results.worker_summaries
         ),

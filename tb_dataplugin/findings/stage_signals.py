@@ -80,6 +80,8 @@ class StageCalls:
     """False for items of an iterable dataset, which has no indices."""
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
     """Of the results that were measured, by the sample that they are for."""
+    in_slowest_us: float = 0.0
+    """Part of `self_us` in the DataLoader worker that needs most for a batch; 0 where they are alike."""
     profiler_share: float = 0.0
     """Of `self_us`, in which operators and spans were recorded; 0 where that is too little to matter."""
     operators: int = 0

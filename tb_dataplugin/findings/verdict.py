@@ -15,6 +15,7 @@ from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import fed_sentence
 from tb_dataplugin.findings.leading import NAMED, leading_place
+from tb_dataplugin.findings.limiting import limiting_pace
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.lock import lock_sentence
 from tb_dataplugin.findings.reasons import Bound, Reason
@@ -272,10 +273,15 @@ def _acquitted(signals: Signals) -> str:
 def _nearly(signals: Signals) -> str:
     """A faster step would wait for data then."""
     workers = signals.workers
-    if workers is None or not signals.builds_batches_in_workers or workers.busy < WORKERS_BUSY:
+    if workers is None or not signals.builds_batches_in_workers:
+        return ""
+    pace = limiting_pace(signals)
+    busy = workers.busy if pace is None else min(1.0, workers.busy * workers.skew)
+    if busy < WORKERS_BUSY:
         return ""
     who = "its DataLoader worker" if workers.workers == 1 else "its DataLoader workers"
-    return f", but {who}, busy for {percent(workers.busy)} {workers.of_whole}, could hardly keep up with a faster step"
+    who = who if pace is None else f"DataLoader worker {pace.slowest}"
+    return f", but {who}, busy for {percent(busy)} {workers.of_whole}, could hardly keep up with a faster step"
 
 
 def _judge_replay(signals: Signals) -> Verdict:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.findings.thresholds import (
@@ -17,7 +18,7 @@ from tb_dataplugin.findings.thresholds import (
     WORKERS_BUSY,
     WORKERS_SPARE,
 )
-from tb_dataplugin.findings.worker_signals import LIVED_THROUGH
+from tb_dataplugin.findings.worker_signals import LIVED_THROUGH, PaceSignals
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import percent, plural, ratio
@@ -43,10 +44,11 @@ def worker_sentence(
     loop: LoopShare | None = None,
     *,
     gives_cpus: bool = False,
+    more_in_vain: Callable[[], bool] = lambda: False,
 ) -> str:
     """`built_share`: of the data wait, what the stages that build batches caused; None where that is not known.
     `loader`: whose workers they are, where there are several DataLoaders. `loop`: where something is told apart.
-    `gives_cpus`: the step waits for CPUs that they have.
+    `gives_cpus`: the step waits for CPUs that they have. `more_in_vain`: `whatif` expects nothing of more of them.
     """
     busy = summary.busy_ns / summary.alive_ns if summary.alive_ns else 0.0
     wait = None if summary.wait_ns is None else summary.wait_ns / window.duration_ns
@@ -58,9 +60,13 @@ def worker_sentence(
     are = "is" if summary.workers == 1 else "are"
     span = "the rest of the window" if loop is not None else "it" if lived_through else "the window"
     span = span if loader is None else f"{span} for its batches"
-    balance = _balance(summary, busy, wait, span, built_share, gives_cpus)
+    pace = PaceSignals.of(summary.pace) if summary.pace else None
+    pace = pace if pace is not None and pace.is_uneven else None
+    why_late = partial(_why_late, pace if summary.in_turn else None, more_in_vain)
+    balance = _balance(summary, busy, wait, span, built_share, gives_cpus, why_late)
+    uneven = "" if pace is not None and pace.text in balance else _uneven(summary, pace)
     without = f"Without {loop.left_out}, " if loop is not None else ""
-    return f"{without}{who} {are} busy {percent(busy)} of {whole}{balance}.{_uneven(summary)}"
+    return f"{without}{who} {are} busy {percent(busy)} of {whole}{balance}.{uneven}"
 
 
 def name_of(loader: LoaderInfo) -> str:
@@ -81,8 +87,21 @@ def quiet_sentence(summaries: Sequence[WorkerSummary]) -> str:
     return f"Not listed: {who} of {whose} without batches in this window."
 
 
+def _why_late(pace: PaceSignals | None, more_in_vain: Callable[[], bool]) -> str:
+    """Of batches that come late though workers have time to spare; "" where nothing is known."""
+    if pace is not None:
+        return f": batches are taken from them in turn, and {pace.text}"
+    return ": more DataLoader workers would not shorten the data wait" if more_in_vain() else ""
+
+
 def _balance(
-    summary: WorkerSummary, busy: float, wait: float | None, whole: str, built_share: float | None, gives_cpus: bool
+    summary: WorkerSummary,
+    busy: float,
+    wait: float | None,
+    whole: str,
+    built_share: float | None,
+    gives_cpus: bool,
+    why_late: Callable[[], str],
 ) -> str:
     """How busy they are against how long the training thread waits: the four corners, and what lies between."""
     if wait is None:
@@ -105,7 +124,7 @@ def _balance(
         still = "still " if wait >= HIGHLY_INPUT_BOUND else ""
         return f" and the training thread {still}{waits}: {cannot_keep_up(they, wait, gives_cpus=gives_cpus)}"
     if busy < WORKERS_SPARE:
-        return f", yet the training thread {waits}: more DataLoader workers would not shorten the data wait"
+        return f", yet the training thread {waits}{why_late()}"
     on_way = ", mostly for finished batches that are on their way while the next are built" if is_ready else ""
     return f" and the training thread {waits}{on_way}"
 
@@ -124,7 +143,13 @@ def cannot_keep_up(they: str, wait: float, *, gives_cpus: bool = False) -> str:
     return f"{they} nearly {keep} up, and faster batches save at most that{besides}"
 
 
-def _uneven(summary: WorkerSummary) -> str:
+def _uneven(summary: WorkerSummary, pace: PaceSignals | None) -> str:
+    """`pace`: where it is not said yet, and known."""
     if summary.batches < LEAST_BATCHES * summary.workers or summary.skew is None or summary.skew < UNEVEN:
         return ""
+    if pace is not None and summary.in_turn:
+        return f" {pace.text}."
+    if pace is not None:
+        later = "; each has to deliver its own part of the data, so the wait for slow ones may come later in the epoch"
+        return f" Batches are taken as they come: {pace.text}{later if summary.own_parts else ''}."
     return f" DataLoader worker {summary.most_skewed} has {ratio(summary.skew)} the mean work."

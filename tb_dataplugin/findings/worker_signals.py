@@ -5,8 +5,50 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from tb_dataplugin.analyses.pace import Pace
+from tb_dataplugin.findings.thresholds import UNEVEN
+from tb_dataplugin.units import duration, listed
+
 LIVED_THROUGH: Final = 0.98
 """Share of the window from which workers count as alive all the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaceSignals:
+    """DataLoader workers that need different times for a batch, by more than chance: those in `slow` need `slow_us`,
+    the `others` need `others_us`, and all of them `mean_us`, on average.
+    """
+
+    slow: tuple[int, ...]
+    slow_us: float
+    others: int
+    others_us: float
+    mean_us: float
+    slowest: int
+    slowest_us: float
+
+    @classmethod
+    def of(cls, pace: Pace) -> PaceSignals:
+        others = len(pace.build_ns) - len(pace.slow)
+        slow_ns, others_ns = pace.mean_of(slow=True), pace.mean_of(slow=False)
+        slow, rest, mean, slowest = (time / 1e3 for time in (slow_ns, others_ns, pace.mean_ns, pace.slowest_ns))
+        return cls(pace.slow, slow, others, rest, mean, pace.slowest, slowest)
+
+    @property
+    def is_uneven(self) -> bool:
+        return self.slowest_us >= UNEVEN * self.mean_us
+
+    @property
+    def who(self) -> str:
+        """The slow ones."""
+        are_several = len(self.slow) > 1
+        return f"DataLoader worker{'s' if are_several else ''} {listed([str(worker) for worker in self.slow])}"
+
+    @property
+    def text(self) -> str:
+        """A clause."""
+        need, rest = ("need" if len(self.slow) > 1 else "needs"), "the other one" if self.others == 1 else "the others"
+        return f"{self.who} {need} {duration(self.slow_us)} for a batch, {rest} {duration(self.others_us)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +69,8 @@ class WorkerSignals:
     """The worker with the largest skew."""
     skew: float
     """Its busy share over that of all."""
+    pace: PaceSignals | None = None
+    """None where they are alike, or differ by no more than chance."""
     taken_per_built: float = 1.0
     """Batches that the loop took in the window for each that was built in it: above 1 it lived on batches from before,
     and in the long run each step needs so many times of what workers spent on it here.

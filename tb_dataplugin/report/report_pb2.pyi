@@ -2648,7 +2648,8 @@ class Throughput(_message.Message):
     samples_per_s: _builtins.float
     """what the run reached"""
     read_per_s: _builtins.float
-    """What each part could sustain is without what `Loader.apart` has.
+    """What each part could sustain is without what `Loader.apart` has. DataLoader workers that take turns and differ
+    deliver as many each as the slowest: docs/attribution.md.
     F: what reading alone could sustain
     """
     prepare_per_s: _builtins.float
@@ -2658,7 +2659,7 @@ class Throughput(_message.Message):
     samples: _builtins.float
     """samples of the training loop's loader in the window"""
     load_per_s: _builtins.float
-    """reading and preparation by turns: 1 / (1 / F + 1 / P)"""
+    """reading and preparation by turns: 1 / (1 / F + 1 / P), where workers are alike"""
     around_per_s: _builtins.float
     """what drawing indices and code around the DataLoader alone could sustain"""
     slowest_part: _builtins.str

@@ -156,10 +156,10 @@ def _advice(tuned: Tuned) -> Iterator[str]:
         for name, value in best:
             if name != THREADS:
                 yield f"  {name}={value!r}"
-    yield from _further(best)
+    yield from _further(best, iterable=tuned.outcome.facts.iterable)
 
 
-def _further(best: Changes) -> Iterator[str]:
+def _further(best: Changes, *, iterable: bool) -> Iterator[str]:
     """What a keyword alone does not say."""
     if best.get(THREADS) is not None:
         number = best.get(THREADS)
@@ -170,5 +170,11 @@ def _further(best: Changes) -> Iterator[str]:
         yield from wrap(text, "  ")
     if best.get(IN_ORDER) is False:
         yield from wrap("in_order=False: batches come in another order each time; leave it where that matters.", "  ")
+        if iterable:
+            text = (
+                "The dataset is iterable, and each DataLoader worker has to deliver its own part: batches of quick "
+                "workers come first, and what the windows gained may be waited for at the end of the epoch."
+            )
+            yield from wrap(text, "  ")
     if best.get(PIN):
         yield from wrap("pin_memory=True: copy with .to(device, non_blocking=True).", "  ")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -25,6 +25,7 @@ from tb_dataplugin.tune.setting import (
     THREADS,
     WORKERS,
     Changes,
+    Value,
     in_effect,
     number_of,
     with_change,
@@ -137,15 +138,25 @@ def _neighbours(facts: Facts, best: Changes, epochs_end: bool) -> Iterator[tuple
         yield PREFETCH, with_change(best, PREFETCH, depth, facts.made)
     if epochs_end and not settings.get(PERSISTENT):
         yield PERSISTENT, with_change(best, PERSISTENT, True, facts.made)
-    if IN_ORDER in facts.takes and settings.get(IN_ORDER, True) and workers > 1:
+    if not facts.iterable and _has_order(facts, settings):
         yield IN_ORDER, with_change(best, IN_ORDER, False, facts.made)
     if facts.opencv and settings.get(THREADS) is None:
         yield THREADS, with_change(best, THREADS, 1, facts.made)
 
 
+def _has_order(facts: Facts, settings: Mapping[str, Value]) -> bool:
+    """Of several DataLoader workers, that this torch can give up."""
+    return IN_ORDER in facts.takes and bool(settings.get(IN_ORDER, True)) and number_of(settings, WORKERS) > 1
+
+
 def _by_request(facts: Facts, best: Changes, names: frozenset[str]) -> Iterator[tuple[str, Changes]]:
-    """How workers start: it costs or saves time at an epoch's start alone, and may break what the user relies on."""
+    """How workers start: it costs or saves time at an epoch's start alone, and may break what the user relies on. And
+    the order of an iterable dataset's batches: each worker has to deliver its own part, and windows are too short to
+    see the wait for the slow ones after the batches of the quick ones.
+    """
     settings = in_effect(best, facts.made)
+    if IN_ORDER in names and facts.iterable and _has_order(facts, settings):
+        yield IN_ORDER, with_change(best, IN_ORDER, False, facts.made)
     if CONTEXT in names and number_of(settings, WORKERS):
         for method in ("forkserver", "spawn", "fork"):
             if settings.get(CONTEXT) != method:

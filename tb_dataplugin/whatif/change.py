@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.errors import BadRequest
+from tb_dataplugin.whatif.dealing import dealt
 from tb_dataplugin.whatif.loop import Loop, Settings, Timed
 
 MOST_WORKERS = 64
@@ -32,7 +33,7 @@ class Change:
     """None: as captured. `stages`: names, each with the factor of its time, with what it calls; see `parse_stage`.
     `own`: chains of stages, each with the factor of what its last stage takes itself. `single`: epochs and numbers of
     batches, each with the factor of building it. `batch`: samples of a batch; `moved`: stages that the device does. Of
-    these and `pin` see `unknown`.
+    these and `pin` see `unknown`. `even`: each DataLoader worker gets as much of the work as the others.
     """
 
     workers: int | None = None
@@ -44,6 +45,7 @@ class Change:
     moved: tuple[str, ...] = ()
     own: tuple[tuple[Path, float], ...] = ()
     single: tuple[tuple[tuple[int, int], float], ...] = ()
+    even: bool = False
 
     @property
     def text(self) -> str:
@@ -56,6 +58,7 @@ class Change:
         parts += [f"{name}=device" for name in self.moved]
         parts += [f"{path[-1].name} itself={factor:g}x" for path, factor in self.own]
         parts += [f"batch {number} of epoch {epoch}={factor:g}x" for (epoch, number), factor in self.single]
+        parts += ["evenly divided data"] if self.even else []
         return ", ".join(parts) or "unchanged"
 
 
@@ -156,7 +159,8 @@ def changed(loop: Loop, change: Change) -> Loop:
         build = _waiting(build, loop.build, loop.lock, new.workers)
     if loop.kept is not None:
         build = _loaded_again(build, loop.kept, new.workers)
-    return replace(loop, settings=new, build=build, receive=receive, way_ns=way, send_ns=send, held_ns=held)
+    made = replace(loop, settings=new, build=build, receive=receive, way_ns=way, send_ns=send, held_ns=held)
+    return dealt(made, loop, evenly=change.even)
 
 
 def _waiting(build: Timed, before: Timed, lock: SharedLock, workers: int) -> Timed:

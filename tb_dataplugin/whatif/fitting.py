@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypedDict
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from tb_dataplugin.analyses.undivided import find_undivided
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Intervals
+from tb_dataplugin.model.intervals import Int64Array, Intervals
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.whatif.device_use import find_device_use
 from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, Timed
@@ -39,6 +39,12 @@ MOST_DELAYED: Final = 0.99
 
 ALMOST: Final = 0.2
 """By how much a thread that always wants a CPU may seem to want less than one."""
+
+
+class _Dealing(TypedDict):
+    built_by: tuple[int, ...]
+    differ: bool
+    own_parts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +126,20 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
         loop,
         built=tuple(zip(table.epoch[order].tolist(), table.number[order].tolist(), strict=True)),
         send_ns=send_ns,
+        **_dealing(results, table.worker[order]),
         held_ns=found.held_ns,
         maybe_held_ns=found.maybe_held_ns,
         around_ns=around_ns,
         receive_cpus=receiving.used,
     )
+
+
+def _dealing(results: Results, built_by: Int64Array) -> _Dealing:
+    """`built_by`: the DataLoader worker of each batch."""
+    iterable, flow = bool(results.settings and results.settings.iterable), results.flow.workers
+    differ = flow is not None and flow.pace is not None
+    own = tuple(built_by.tolist()) if iterable or differ else ()
+    return {"built_by": own, "differ": differ, "own_parts": iterable}
 
 
 def _without_around(receive: Timed, after_ns: float) -> tuple[Timed, float]:

@@ -138,6 +138,14 @@ class Loop:
     """Of that device, for the rest of a step: what it waits for longest."""
     built: tuple[tuple[int, int], ...] = ()
     """Epoch and number of each batch of `build`; empty where the training thread builds them."""
+    built_by: tuple[int, ...] = ()
+    """The DataLoader worker of each batch of `build`, where its time is that worker's (`dealing`); else empty."""
+    differ: bool = False
+    """Its DataLoader workers need different times for a batch, by more than chance."""
+    own_parts: bool = False
+    """Each DataLoader worker has an iterator of its own over an iterable dataset."""
+    keeps_shares: bool = False
+    """Without order, too, each DataLoader worker delivers as many batches as the others."""
     batch_size: int | None = None
     is_pinned: bool = False
     pageable_ns: float | None = None

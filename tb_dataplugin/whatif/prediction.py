@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.whatif.change import TRANSFER, Change, check
+from tb_dataplugin.whatif.dealing import notes_on_parts
 from tb_dataplugin.whatif.limit import DEVICE, limited_by
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.more_workers import hindrances, none_free, step_lacks_cpus, taken_by_others, work_ns
@@ -175,6 +176,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         notes=(
             *runs.notes,
             *hindrances(workers, loop),
+            *notes_on_parts(new, loop),
             *filter(None, [crowded or lacking]),
             *assumptions(loop, change, step_us.value),
         ),
@@ -250,6 +252,7 @@ def _model_error(change: Change, loop: Loop) -> float:
         (change.prefetch, own.prefetch),
         (change.in_order, own.in_order),
         (change.batch, loop.batch_size),
+        (change.even or None, False),
     )
     errors = [TRANSFER_ERROR if name == TRANSFER else STAGE_ERROR for name, factor in change.stages if factor != 1]
     errors += [STAGE_ERROR] if change.moved or change.pin or change.own else []

@@ -2,15 +2,19 @@
 
 The training thread receives batches as they arrive, and hands them out in order. Batch `k` is built by worker
 ``k % workers``, one after the other, once its index is drawn, in the ``next()`` that hands out batch
-``k - workers * prefetch``. Whoever works shares the CPUs there are: with more demand than CPUs, the part of the work
-that needs a CPU takes as much longer. A worker that still sends one batch builds the next one more slowly
-(`Loop.send_ns`), and one that builds holds up the receiving of its last one (`Loop.held_ns`).
+``k - workers * prefetch``. Without order an index goes to the worker whose batch was handed out, as only that one has
+less than `prefetch` of them then (torch's `_try_put_index`); unless each delivers as many (`Loop.keeps_shares`). The
+time of a batch is its own, or its worker's (`Loop.built_by`). Whoever works shares the CPUs there are: with more demand
+than CPUs, the part of the work that needs a CPU takes as much longer. A worker that still sends one batch builds the
+next one more slowly (`Loop.send_ns`), and one that builds holds up the receiving of its last one (`Loop.held_ns`).
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Final
 
 import numpy as np
@@ -54,10 +58,11 @@ class Simulated:
 
 @dataclass(slots=True)
 class _Worker:
-    """`left`: of the batch that it builds, in ns without contention; None while it has no index. It sends the one
-    before from `sent_from` to `sent_at`.
+    """`number` among all. `left`: of the batch that it builds, in ns without contention; None while it has no index.
+    It sends the one before from `sent_from` to `sent_at`.
     """
 
+    number: int
     waiting: deque[int] = field(default_factory=deque)
     batch: int = -1
     left: float = _NEVER
@@ -70,7 +75,9 @@ class _Batches:
 
     def __init__(self, loop: Loop, orders: Orders) -> None:
         batches = orders.batches
-        self.build = loop.build.total_ns[batches % len(loop.build)].tolist()
+        rows = batches % len(loop.build)
+        self.build = loop.build.total_ns[rows].tolist()
+        self._of_worker = [cycle(times) for times in _by_worker(loop, rows)]
         self.way = loop.way_ns[batches % len(loop.way_ns)].tolist()
         self.receive = loop.receive.total_ns[batches % len(loop.receive)].tolist()
         self.held = loop.held_ns[batches % len(loop.held_ns)].tolist()
@@ -79,6 +86,20 @@ class _Batches:
 
     def __len__(self) -> int:
         return len(self.build)
+
+    def begin(self, number: int, worker: int) -> float:
+        """How long that worker builds the batch of that number, which it begins with now."""
+        return next(self._of_worker[worker]) if self._of_worker else self.build[number]
+
+
+def _by_worker(loop: Loop, rows: Rows) -> Iterator[list[float]]:
+    """The times of each worker's batches among these rows; of all of its own where none is among them."""
+    workers = loop.settings.workers if loop.built_by else 0
+    built_by, times = np.array(loop.built_by), loop.build.total_ns
+    for worker in range(workers):
+        mine = rows[built_by[rows] == worker]
+        mine = mine if len(mine) else np.flatnonzero(built_by == worker)
+        yield times[mine if len(mine) else rows].tolist()
 
 
 def simulate(loop: Loop, orders: Orders) -> Simulated:
@@ -124,28 +145,31 @@ class _Run:
         self.loop, self.batches = loop, batches
         self.receiving, self.step = loop.receiving, loop.step
         self.building = loop.building
-        self.workers = [_Worker() for _ in range(loop.settings.workers)]
+        self.takes_turns = loop.settings.in_order or loop.keeps_shares
+        self.workers = [_Worker(number) for number in range(loop.settings.workers)]
         self.now = 0.0
         self.drawn = 0
+        self.builder: list[_Worker] = []
+        """Of each batch of which the index is drawn."""
         self.ready: dict[int, float] = {}
         self.received: list[int] = []
         for _ in range(loop.settings.workers * loop.settings.prefetch):
-            self._draw()
+            self._draw(self._in_turn())
 
     def run(self) -> tuple[list[float], list[float]]:
         """When each batch was handed out, and when it was asked for; up to the first with no index behind it."""
         handed, asked = [], []
         for number in range(len(self.batches) - self.drawn):
             asked.append(self.now)
-            self._next(number)
-            self._draw()
+            batch = self._next(number)
+            self._draw(self._in_turn() if self.takes_turns else self.builder[batch])
             self._train(self.loop.around_ns, self.receiving)
             handed.append(self.now)
             self._train(self.batches.own[number], self.step)
         return handed, asked
 
-    def _next(self, number: int) -> None:
-        """Receive what arrives, up to the batch of that number, or to any."""
+    def _next(self, number: int) -> int:
+        """Receive what arrives, up to the batch of that number, or to any; which batch is handed out."""
         in_order = self.loop.settings.in_order
         while (number not in self.received) if in_order else not self.received:
             batch = min(self.ready, key=self.ready.__getitem__, default=-1)
@@ -156,11 +180,13 @@ class _Run:
                 self.received.append(batch)
             else:
                 self._advance(at)
-        self.received.remove(number if in_order else self.received[0])
+        batch = number if in_order else self.received[0]
+        self.received.remove(batch)
+        return batch
 
     def _receive(self, batch: int) -> None:
         self._train(self.batches.receive[batch], self.receiving)
-        sender, until = self.workers[batch % len(self.workers)], self.now + self.batches.held[batch]
+        sender, until = self.builder[batch], self.now + self.batches.held[batch]
         building = sender.batch
         while self.now < until and building >= 0 and sender.batch == building:
             self._advance(until)
@@ -170,10 +196,13 @@ class _Run:
         while ns > 0:
             ns = self._advance(_NEVER, ns, work)
 
-    def _draw(self) -> None:
-        """An index for the next worker in turn."""
+    def _in_turn(self) -> _Worker:
+        return self.workers[self.drawn % len(self.workers)]
+
+    def _draw(self, worker: _Worker) -> None:
+        """An index for that worker."""
         if self.drawn < len(self.batches):
-            worker = self.workers[self.drawn % len(self.workers)]
+            self.builder.append(worker)
             worker.waiting.append(self.drawn)
             self.drawn += 1
             if worker.batch < 0:
@@ -182,7 +211,8 @@ class _Run:
     def _begin(self, worker: _Worker) -> None:
         if worker.waiting:
             worker.batch = worker.waiting.popleft()
-            worker.left = self.batches.build[worker.batch] + self.loop.send_ns * self._sending(worker)
+            build = self.batches.begin(worker.batch, worker.number)
+            worker.left = build + self.loop.send_ns * self._sending(worker)
         else:
             worker.batch, worker.left = -1, _NEVER
 

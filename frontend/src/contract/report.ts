@@ -1049,7 +1049,10 @@ export interface Throughput {
   samples_per_s?:
     | number
     | undefined;
-  /** What each part could sustain is without what `Loader.apart` has. */
+  /**
+   * What each part could sustain is without what `Loader.apart` has. DataLoader workers that take turns and differ
+   * deliver as many each as the slowest: docs/attribution.md.
+   */
   read_per_s?:
     | number
     | undefined;
@@ -1065,7 +1068,7 @@ export interface Throughput {
   samples?:
     | number
     | undefined;
-  /** reading and preparation by turns: 1 / (1 / F + 1 / P) */
+  /** reading and preparation by turns: 1 / (1 / F + 1 / P), where workers are alike */
   load_per_s?:
     | number
     | undefined;

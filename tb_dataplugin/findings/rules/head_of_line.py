@@ -1,13 +1,15 @@
 """Finished batches wait behind an earlier one, and their workers are starved meanwhile.
 
 Some later batch is nearly always finished while workers take turns. Taking it first only helps as far as workers stand
-still because of it: a worker that is busy all the time cannot build more.
+still because of it: a worker that is busy all the time cannot build more. Where workers differ, that is what to change
+(`uneven_workers`): one of an iterable dataset has to deliver its own part, in whatever order.
 """
 
 from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.limiting import expects_gain, limiting_pace
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -28,9 +30,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     if (signals.loader is not None and signals.loader.in_order is False) or signals.lock_limits_wait:
         return None
+    if limiting_pace(signals) is not None and signals.loader is not None and signals.loader.iterable:
+        return None
     lost = min(signals.in_steady_state(signals.head_of_line_us), starved * signals.own_window_us)
     promise = signals.promise(Change(in_order=False), signals.per_step(lost))
-    if promise.without_gain:
+    if promise.without_gain or expects_gain(signals, Change(in_order=False)) is False:
         return None
     whole = "time that the device waits for data" if signals.has_device else "data wait"
     starved_text = f"DataLoader workers are starved for {percent(starved)} {signals.workers.of_whole}"

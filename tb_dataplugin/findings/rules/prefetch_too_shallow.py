@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.limiting import limiting_pace
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -22,8 +23,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     if workers is None:
         return Abstention("The DataLoader workers left no records, so whether they were starved is unknown.")
-    if workers.starved < WORKERS_STARVED:
-        return None
+    if workers.starved < WORKERS_STARVED or limiting_pace(signals) is not None:
+        return None  # a longer queue waits for the slowest worker as well
     factor = signals.loader.prefetch_factor or 2
     most = signals.per_step(min(steady, workers.starved * signals.own_window_us))
     promise = signals.promise(Change(prefetch=2 * factor), most)

@@ -1,40 +1,112 @@
-"""One worker works much longer than the others."""
+"""One worker works much longer than the others: by chance, for what it is, or for the part of the data that it has.
+
+Batches are taken from the workers in turn, so that the slowest sets the pace. Each worker of an iterable dataset has to
+deliver its own part: taking batches as they come only puts the wait off.
+"""
 
 from __future__ import annotations
 
-from tb_dataplugin.findings.evidence import number, share
+from tb_dataplugin.analyses.undivided import find_undivided
+from tb_dataplugin.findings.evidence import Evidence, number, share
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.foresight import Promise
+from tb_dataplugin.findings.limiting import expects_gain
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import LEAST_BATCHES, UNEVEN
+from tb_dataplugin.findings.worker_signals import PaceSignals, WorkerSignals
 from tb_dataplugin.units import percent, ratio, significant
+from tb_dataplugin.whatif import Change
+
+IN_TURN = "Batches are taken from the DataLoader workers in turn, so one slow worker holds back all."
+UNORDERED = Change(in_order=False)
+EVENLY = Change(even=True)
 
 
 @rule(title="Uneven DataLoader workers", about="delivery", input_bound=True, workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    workers, cost = signals.workers, signals.wait_cost_us
-    if workers is None or workers.workers < 2 or cost is None or workers.skew < UNEVEN:
+    workers, loader = signals.workers, signals.loader
+    if workers is None or workers.workers < 2 or signals.wait_cost_us is None or workers.skew < UNEVEN:
         return None
+    if loader is not None and loader.in_order is False:
+        return None  # nobody waits for a worker's turn
     if workers.batches < LEAST_BATCHES:
         return Abstention(
             f"Each DataLoader worker finished {significant(workers.batches, 1)} batches in the window on average, too "
             "few to distinguish a slow worker from a slow batch."
         )
-    gain = signals.per_step(min(cost, workers.busy * signals.own_window_us * (workers.skew - 1)))
-    busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole} on average"
-    skew = f"{ratio(workers.skew)} the mean busy time"
+    pace = workers.pace if workers.pace is not None and workers.pace.is_uneven else None
+    if pace is not None and loader is not None and loader.iterable and find_undivided(loader) is None:
+        return _slow_part(signals, workers, pace, loader.dataset or "the dataset")
+    return _slow_worker(signals, workers, pace)
+
+
+def _slow_part(signals: Signals, workers: WorkerSignals, pace: PaceSignals, dataset: str) -> Finding | None:
+    """Of an iterable dataset whose workers have parts of their own."""
+    promise = signals.promise(EVENLY, _most(signals, workers, pace))
+    if promise.without_gain or expects_gain(signals, EVENLY) is False:
+        return None
+    more = ""
+    if signals.num_workers and expects_gain(signals, Change(workers=2 * signals.num_workers)):
+        more = (
+            " More DataLoader workers help too, as long as there is a part for each: the turn of the slow ones comes "
+            "less often."
+        )
     return Finding(
-        severity=severity(signals, gain, otherwise_us=cost),
-        title=f"DataLoader worker {workers.slowest} is busy {ratio(workers.skew)} as long as the average",
-        advice="Batches go to the DataLoader workers in turn, so one slow worker holds back all. Look at its samples "
-        "and at what else runs on its CPU; with in_order=False the others need not wait for it.",
-        evidence=(
-            number("worker_skew", workers.skew, "ratio", skew),
-            share("workers_busy", workers.busy, workers.whole, busy),
-        ),
-        gain_us_per_step=gain,
-        code="DataLoader(..., in_order=False)  # torch 2.6 or later",
+        severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
+        title=pace.text,
+        advice=f"{IN_TURN} Each reads its own part of {dataset}: divide the data so that every worker has as much "
+        f"work, by what samples take and not by their number, or into many more parts than workers, shuffled.{more} "
+        "in_order=False would not help: the batches of quick parts come first, and the wait for the slow ones later.",
+        evidence=(*_evidence(workers), *promise.why),
+        gain_us_per_step=promise.us_per_step,
         confidence="likely",
-        confidence_reason="In a short window it may have had the slow samples by chance.",
+        confidence_reason="The build times are measured. The gain takes for granted that the work can be divided "
+        "evenly, and that the parts stay like those of this window.",
+    )
+
+
+def _slow_worker(signals: Signals, workers: WorkerSignals, pace: PaceSignals | None) -> Finding | None:
+    """Any worker may build any batch, or that is not known. `pace`: where it is no chance."""
+    most, iterable = _most(signals, workers, pace), bool(signals.loader and signals.loader.iterable)
+    expected, promise = expects_gain(signals, UNORDERED), signals.promise(UNORDERED, most)
+    unordered = not iterable and not promise.without_gain and expected is not False
+    if not unordered:
+        if (expected if pace is None else expects_gain(signals, EVENLY)) is False:
+            return None
+        promise = Promise(most) if pace is None else signals.promise(EVENLY, most)
+    if promise.without_gain:
+        return None
+    title = f"DataLoader worker {workers.slowest} is busy {ratio(workers.skew)} as long as the average"
+    order = " With in_order=False the others need not wait for it." if unordered else ""
+    reason = "In a short window it may have had the slow samples by chance."
+    if pace is not None:
+        reason = "Its batches take longer by more than chance; why is not in the capture."
+    return Finding(
+        severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
+        title=title if pace is None else pace.text,
+        advice=f"{IN_TURN} Look at its samples and at what else runs on its CPU.{order}",
+        evidence=(*_evidence(workers), *promise.why),
+        gain_us_per_step=promise.us_per_step,
+        code="DataLoader(..., in_order=False)  # torch 2.6 or later" if unordered else "",
+        confidence="likely",
+        confidence_reason=reason,
+    )
+
+
+def _most(signals: Signals, workers: WorkerSignals, pace: PaceSignals | None) -> float | None:
+    """Per step, did all of them need the mean: of a loop that goes at the pace of the slowest."""
+    if pace is not None:
+        most = signals.loop_us * (1 - pace.mean_us / pace.slowest_us)
+    else:
+        most = workers.busy * signals.own_window_us * (workers.skew - 1)
+    return signals.per_step(min(signals.wait_cost_us or 0.0, most))
+
+
+def _evidence(workers: WorkerSignals) -> tuple[Evidence, ...]:
+    busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole} on average"
+    return (
+        number("worker_skew", workers.skew, "ratio", f"{ratio(workers.skew)} the mean busy time"),
+        share("workers_busy", workers.busy, workers.whole, busy),
     )

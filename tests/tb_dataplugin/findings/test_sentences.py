@@ -11,6 +11,7 @@ from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.worker_sentences import worker_sentence
 from tb_dataplugin.model.intervals import Window
 from tests.tb_dataplugin.findings.cases import capture_of, input_bound
+from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns
 from tests.trace_builder import TraceBuilder, training_run
 
 
@@ -31,7 +32,7 @@ def workers(busy: int, wait: int | None, **other: float | int | None) -> WorkerS
         (workers(90, 20), "still waits 20.0% of it: they cannot keep up"),
         (workers(90, 19), "thread waits 19.0% of it: they nearly keep up, and faster batches save at most that"),
         (workers(90, 6, workers=1), "it nearly keeps up, and faster batches save at most that"),
-        (workers(30, 40), "waits 40.0% of it: more DataLoader workers would not shorten the data wait"),
+        (workers(30, 40), "busy 30.0% of the window, yet the training thread waits 40.0% of it."),
         (workers(60, 40), "and the training thread waits 40.0% of it."),
         (workers(90, 1), "they keep up, with little to spare"),
         (workers(30, 1), "more of them would not help"),
@@ -66,6 +67,23 @@ def test_batches_that_are_finished_when_asked_for_are_said_to_be_on_their_way_wh
 def test_faster_batches_save_more_than_the_data_wait_where_the_step_waits_for_cpus_that_workers_have() -> None:
     said = worker_sentence(workers(90, 19), Window(0, 100), gives_cpus=True)
     assert "save at most that plus the CPU time that the step gets back (see Findings)." in said
+
+
+def test_more_workers_are_said_to_bring_nothing_where_the_model_expects_nothing_of_them() -> None:
+    said = worker_sentence(workers(30, 40), Window(0, 100), more_in_vain=lambda: True)
+    assert said.endswith("waits 40.0% of it: more DataLoader workers would not shorten the data wait.")
+
+
+def test_workers_that_take_turns_wait_for_the_slowest() -> None:
+    said = capture_of(in_turns((QUICK, SLOW))).worker_summaries[0].sentence
+    assert ": batches are taken from them in turn, and DataLoader worker 1 needs 34.0 ms for a batch, the other" in said
+    assert "more DataLoader workers" not in said and "mean work" not in said
+    several = capture_of(in_turns((SLOW, QUICK, SLOW, QUICK))).worker_summaries[0].sentence
+    assert "DataLoader workers 0 and 2 need 34.0 ms for a batch, the others 600 µs." in several
+    assert (
+        "taken from them in turn"
+        not in capture_of(in_turns((QUICK, SLOW), in_order=False)).worker_summaries[0].sentence
+    )
 
 
 def test_few_batches_are_not_uneven_work() -> None:

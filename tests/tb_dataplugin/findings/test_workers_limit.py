@@ -14,10 +14,13 @@ from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.lock_signals import LockSignals
+from tb_dataplugin.findings.saving import saved_without, until_workers_limit
 from tb_dataplugin.findings.signals import Collections, GarbageSignals, Signals, UnevenSignals
+from tb_dataplugin.findings.verdict import judge_run
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.units import duration
 from tests.tb_dataplugin.findings.cases import input_bound, signals_of
+from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns
 
 STEPS, WHOLE = 4, 40_000.0
 HALF = WHOLE / 2
@@ -108,3 +111,24 @@ def test_a_gain_of_data_wait_is_no_bound_of_what_is_saved_without_the_profiler()
             for fact in named.finding.evidence
         ]
         assert texts and any("without torch's profiler" in text for text in texts) is slows
+
+
+def test_of_workers_that_take_turns_the_slowest_limits_and_its_time_is_what_a_stage_takes() -> None:
+    found = signals_of(in_turns((QUICK, SLOW), rounds=40, divided=True))
+    step_of_two = SLOW / 2
+    saving = until_workers_limit(found, found.loop_us)
+    assert saving.us < 0.03 * found.loop_us, "the loop already takes as long as worker 1 needs"
+    assert "DataLoader worker 1, which needs" in saving.why[0].text
+    rows = [row for row in found.stages if row.stage.kind == "sample"]
+    without = saved_without(found, rows)
+    assert found.wait_cost_us is not None
+    assert without.us == pytest.approx(found.wait_cost_us, rel=0.01)
+    frees = duration(rows[0].in_slowest_us / (found.step_count or 1))
+    assert rows[0].in_slowest_us == pytest.approx(40 * SLOW, rel=0.05)
+    assert f"this frees {frees} per step of DataLoader worker 1, for which the others wait" in without.why[0].text
+    assert found.per_step(rows[0].in_slowest_us) == pytest.approx(step_of_two, rel=0.05)
+
+
+def test_a_step_that_is_just_long_enough_would_wait_for_the_slowest_worker_if_it_were_shorter() -> None:
+    said = judge_run(signals_of(in_turns((QUICK, SLOW), rounds=30, train=17_200.0))).sentence
+    assert "but DataLoader worker 1, busy for 9" in said and "could hardly keep up with a faster step" in said

@@ -297,3 +297,52 @@ def test_without_the_profiler_what_workers_build_meanwhile_is_waited_for(
     assert found.step_ns / 1e6 == pytest.approx(step_ms, rel=0.02)
     assert found.wait_ns / 1e6 == pytest.approx(wait_ms, abs=0.5)
     assert found.more_wait_ns == pytest.approx(found.wait_ns - recorded.measured_wait_ns)
+
+
+def quick_and_slow(own_ms: float = 8, in_order: bool = True, own_parts: bool = False) -> Loop:
+    """Worker 1 needs 34 ms for each of its batches, worker 0 only 1 ms."""
+    build = Timed(((BLUR,),), np.array([[1e6], [34e6]] * 20))
+    made = loop(2, own_ms=own_ms, build=build, built_by=(0, 1) * 20, differ=True, own_parts=own_parts)
+    return replace(made, settings=Settings(2, 2, in_order))
+
+
+def test_without_order_a_quick_worker_is_asked_for_more() -> None:
+    """torch gives an index to a worker that has fewer than `prefetch_factor` of them, whoever's turn it is."""
+    assert step_ms(quick_and_slow()) == pytest.approx(17, rel=0.01)
+    free = changed(quick_and_slow(), Change(in_order=False))
+    assert step_ms(free) == pytest.approx(8, rel=0.01), "the slow one delivers a few, and is not waited for"
+    assert step_ms(changed(quick_and_slow(own_ms=0.5), Change(in_order=False))) < 1.1
+
+
+def test_without_order_batches_that_any_worker_may_build_are_as_long_whoever_builds_them() -> None:
+    anyones = replace(quick_and_slow(own_ms=1), built_by=(), differ=False)
+    assert step_ms(changed(anyones, Change(in_order=False))) == pytest.approx(35 / 4, rel=0.05)
+
+
+def test_without_order_each_worker_of_an_iterable_dataset_still_has_to_deliver_its_part() -> None:
+    made = quick_and_slow(own_parts=True)
+    assert step_ms(changed(made, Change(in_order=False))) == pytest.approx(17, rel=0.01)
+    predicted = predict(made, Change(in_order=False))
+    assert predicted.limited_by == "transform::Blur"
+    assert "only come sooner" in " ".join(predicted.notes)
+    captured = quick_and_slow(in_order=False, own_parts=True)
+    assert step_ms(captured) == pytest.approx(8, rel=0.01), "as it was in the window"
+    assert step_ms(changed(captured, Change(in_order=True))) == pytest.approx(17, rel=0.01)
+
+
+def test_resampled_batches_stay_with_their_workers() -> None:
+    unchanged = predict(replace(quick_and_slow(), measured_step_ns=17e6, measured_wait_ns=9e6), Change()).step_us
+    assert unchanged.low == pytest.approx(17e3, rel=0.01) and unchanged.high == pytest.approx(17e3, rel=0.01)
+
+
+def test_evenly_divided_data_take_each_worker_as_long() -> None:
+    even = changed(quick_and_slow(own_ms=1), Change(even=True))
+    assert step_ms(even) == pytest.approx(35 / 4, rel=0.05)
+    rows = even.build.total_ns
+    assert rows[::2].sum() == rows[1::2].sum()
+
+
+def test_with_other_workers_it_is_not_known_which_of_them_gets_which_part() -> None:
+    predicted = predict(quick_and_slow(own_parts=True), Change(workers=4))
+    assert "there is a part for each" in " ".join(predicted.notes)
+    assert not predict(quick_and_slow(), Change(workers=4)).notes

@@ -1,0 +1,26 @@
+"""DataLoader workers of which the slowest sets the pace, since batches are taken from one after the other."""
+
+from __future__ import annotations
+
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.worker_signals import PaceSignals
+from tb_dataplugin.whatif import Change
+
+
+def limiting_pace(signals: Signals) -> PaceSignals | None:
+    """None where they are alike, or nobody waits for their turn."""
+    pace = signals.workers.pace if signals.workers else None
+    if pace is None or not pace.is_uneven or not signals.builds_batches_in_workers:
+        return None
+    return None if signals.loader is not None and signals.loader.in_order is False else pace
+
+
+def expects_gain(signals: Signals, change: Change) -> bool | None:
+    """Whether `whatif` expects shorter steps of that change; None where it cannot say."""
+    return None if signals.foresight is None else signals.foresight.expects_gain(change)
+
+
+def more_workers_in_vain(signals: Signals) -> bool:
+    """Whether it expects none of one DataLoader worker more, nor of twice as many."""
+    now = signals.num_workers or 0
+    return all(expects_gain(signals, Change(workers=number)) is False for number in (now + 1, 2 * now))
