@@ -23,6 +23,7 @@ from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.restarts import Restarts
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.steps import Steps
+from tb_dataplugin.analyses.whole_capture import WholeCapture
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace
@@ -92,14 +93,14 @@ def find_apart(
     window: Window,
     loader: LoaderWait | None,
     use: LoaderUse,
-    starts: Sequence[EpochStart],
+    whole: WholeCapture,
     shutdown: Intervals,
     pauses: Intervals,
     batches: BatchTimes | None,
     steps: Steps | None,
     restarts: Sequence[Restarts],
 ) -> Apart:
-    """`starts`, `shutdown`: of all loaders, waits for first batches and for workers to end. `pauses`: for few full
+    """`whole`: knows the starts of epochs. `shutdown`: of all loaders, waits for workers to end. `pauses`: for few full
     collections of garbage.
     """
     if loader is None or trace.info.mode == "replay":
@@ -108,8 +109,8 @@ def find_apart(
     theirs = Intervals.union_of(other.waits for other in others)
     none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
     workers = _num_workers(trace, use)
-    mine = [start for start in starts if not none_of_these.intersect(start.wait).total_ns]
-    own = _longer(mine, loader, use, workers, pauses)
+    mine = [start for start in whole.starts_in(window) if not none_of_these.intersect(start.wait).total_ns]
+    own = _longer(mine, whole, use.main, workers, pauses)
     first = _first_batches(batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(none_of_these)
@@ -136,12 +137,11 @@ def _num_workers(trace: Trace, use: LoaderUse) -> int:
 
 
 def _longer(
-    starts: Sequence[EpochStart], loader: LoaderWait, use: LoaderUse, workers: int, pauses: Intervals
+    starts: Sequence[EpochStart], whole: WholeCapture, main: int, workers: int, pauses: Intervals
 ) -> tuple[EpochStart, ...]:
     """Those that are longer than what their batches would take otherwise, without pauses."""
-    mine = use.of_wait == use.main
-    waits = Intervals(loader.waits.start[mine], loader.waits.end[mine])
-    first = Intervals.union_of(start.wait for start in starts).overlap(waits.start, waits.end) > 0
+    waits = whole.waits_of(main)
+    first = Intervals.union_of(start.wait for start in whole.starts).overlap(waits.start, waits.end) > 0
     lasted = waits.durations - pauses.overlap(waits.start, waits.end)
     usual = workers * float(lasted[~first].mean()) if (~first).any() else 0.0
     return tuple(start for start in starts if start.wait.total_ns > LONGER * usual)
