@@ -27,6 +27,7 @@ from tb_dataplugin.analyses.whole_capture import WholeCapture
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.units import listed
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -50,13 +51,15 @@ class OtherLoader:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """`starts`: waits of the training loop's loader at the starts of `epochs`. `pauses`: for full collections of
-    garbage, where these are few. Part of building what was waited for in all that: `spans` of the stage tree, `batches`
-    of the table.
+    """`starts`: waits of the training loop's loader at the starts of `epochs`, and in `ends` while DataLoader workers
+    ended: an epoch may end in the window without that the next one's start is told apart. `ends` is empty where it is
+    next to nothing. `pauses`: for full collections of garbage, where these are few. Part of building what was waited
+    for in all that: `spans` of the stage tree, `batches` of the table.
     """
 
     starts: Intervals = EMPTY
     epochs: tuple[EpochStart, ...] = ()
+    ends: Intervals = EMPTY
     others: tuple[OtherLoader, ...] = ()
     pauses: Intervals = EMPTY
     spans: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
@@ -76,6 +79,14 @@ class Apart:
         """Of these, those in which the loop's own DataLoader is not asked for anything."""
         return Intervals.union_of((self.pauses, *(other.waits for other in self.others)))
 
+    def names(self, window: Window) -> str:
+        """As `names_of_apart`, of what has more than next to nothing of the window."""
+        least = WORTH_A_WORD * window.duration_ns
+        others = sum(other.waits.total_ns >= least for other in self.others)
+        starts = self.starts.total_ns >= least
+        pauses = len(self.pauses) if self.pauses.total_ns >= least else 0
+        return names_of_apart(len(self.epochs) * starts, len(self.ends) * starts, others, pauses)
+
     def left(self, spans: BoolArray) -> BoolArray:
         """Those of these spans of the stage tree that are not part of it."""
         return spans & ~self.spans if self else spans
@@ -85,6 +96,20 @@ class Apart:
 
 
 NOTHING: Final = Apart()
+
+
+def names_of_apart(starts: int, ends: int, others: int = 0, pauses: int = 0) -> str:
+    """What it is, in a few words: "the epoch's start and the other DataLoader"; `starts` and `ends`: of epochs."""
+    epochs = {
+        (False, False): (),
+        (True, False): ("the epoch's start" if starts == 1 else "the starts of epochs",),
+        (False, True): ("the epoch's end" if ends == 1 else "the ends of epochs",),
+        (True, True): ("the starts and ends of epochs",),
+    }[(starts > 0, ends > 0)]
+    loaders = {0: (), 1: ("the other DataLoader",)}.get(others, ("other DataLoaders",))
+    collector = (f"the garbage collector's pause{'s' if pauses > 1 else ''}",) if pauses else ()
+    named = (*epochs, *loaders, *collector)
+    return listed(named) if named else ""
 
 
 def find_apart(
@@ -120,7 +145,20 @@ def find_apart(
     if batches is not None:
         first |= np.isin(batches.table.loader, [other.number for other in others])
     spans = _spans(trace, tree, Intervals.union_of((waits, theirs)), batches, first)
-    return Apart(waits, own, others, pauses, spans, first)
+    return Apart(waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first)
+
+
+def _ends(loader: LoaderWait, shutdown: Intervals, apart: Intervals, window: Window) -> Intervals:
+    """The waits in which DataLoader workers ended, that far; none where that is next to nothing beside starts."""
+    ended = shutdown.intersect(apart)
+    if ended.total_ns < WORTH_A_WORD * window.duration_ns and ended.total_ns < apart.total_ns:
+        return EMPTY
+    waits = loader.waits
+    return (
+        Intervals(waits.start[rows], waits.end[rows])
+        if (rows := ended.overlap(waits.start, waits.end) > 0).any()
+        else EMPTY
+    )
 
 
 def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[OtherLoader]:

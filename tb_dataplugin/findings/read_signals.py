@@ -68,7 +68,7 @@ class _OfLines(TypedDict):
 def read_signals(results: Results) -> Signals:
     loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
     apart, cost, (steady, hidden) = read_apart(results), _wait_cost(results), _unsteady(results)
-    foresight = Foresight(results, has_starts=apart is not None and apart.has_repeated_starts)
+    foresight = Foresight(results, apart.repeated_names if apart else "")
     return Signals(
         mode=results.trace.info.mode,
         window_us=_us(results.window.duration_ns),

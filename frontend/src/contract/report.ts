@@ -575,6 +575,10 @@ export interface Apart {
   pauses_us: number;
   /** how many, where they are few: else they are part of the loop */
   pauses: number;
+  /** of epochs, while whose DataLoader workers ended the loop waited: in starts_us, which */
+  ends: number;
+  /** has nothing else where `epochs` is 0; 0 where that is next to nothing */
+  names: string;
 }
 
 export interface Apart_WaitByStageUsEntry {
@@ -1868,7 +1872,11 @@ export interface CaptureRow {
   gain_step_share?:
     | number
     | undefined;
-  /** as in Capture */
+  /** "a step of 14.4 ms, without the epoch's end": what that is a share of; "" where that is the mean step */
+  gains_of: string;
+  /** "43.1% without the other DataLoader": the data wait of the training loop as it goes on, which the */
+  loop_wait: string;
+  /** verdict is about; "" where nothing worth a word is told apart */
   rank?: number | undefined;
 }
 
@@ -3119,6 +3127,8 @@ export const Apart: MessageFns<Apart> = {
         ? globalThis.Number(object.pauses_us)
         : 0,
       pauses: isSet(object.pauses) ? globalThis.Number(object.pauses) : 0,
+      ends: isSet(object.ends) ? globalThis.Number(object.ends) : 0,
+      names: isSet(object.names) ? globalThis.String(object.names) : "",
     };
   },
 };
@@ -4840,6 +4850,16 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         : isSet(object.gain_step_share)
         ? globalThis.Number(object.gain_step_share)
         : undefined,
+      gains_of: isSet(object.gainsOf)
+        ? globalThis.String(object.gainsOf)
+        : isSet(object.gains_of)
+        ? globalThis.String(object.gains_of)
+        : "",
+      loop_wait: isSet(object.loopWait)
+        ? globalThis.String(object.loopWait)
+        : isSet(object.loop_wait)
+        ? globalThis.String(object.loop_wait)
+        : "",
       rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
     };
   },
