@@ -33,7 +33,7 @@ from tb_dataplugin.findings.worker_sentences import LoopShare, name_of, quiet_se
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, listed, ordinal, percent, plural
-from tb_dataplugin.words import NO_STAGES, cause_label, label_of
+from tb_dataplugin.words import BLOCKED_BY, NO_STAGES, cause_label, label_of
 
 _BUILDING: Final = frozenset[StageKind](("sample", "read", "decode", "transform", "collate", "user"))
 
@@ -276,8 +276,8 @@ def _limit(row: StageRow, spent: Occupancy) -> str:
         return f"For {running}, for {percent(1 - spent.cpu_ns / row.self_ns)} it was not."
     delayed, blocked = percent(spent.run_delay_ns / row.self_ns), percent(spent.blocked_ns / row.self_ns)
     return (
-        f"For {running}, for {delayed} waiting for a CPU ({DELAY_ESTIMATED}), for {blocked} blocked by "
-        "storage, a lock or another process."
+        f"For {running}, for {delayed} waiting for a CPU ({DELAY_ESTIMATED}), for {blocked} blocked "
+        f"({', '.join(BLOCKED_BY)})."
     )
 
 

@@ -41,7 +41,7 @@ class CpuUse:
     run_delay_us: float
     """Waiting for a CPU; 0 where that is not known."""
     blocked_us: float
-    """Waiting for storage, a lock or another process; 0 where that is not known."""
+    """Waiting (`words.BLOCKED_BY`); 0 where that is not known."""
     limited_by: StageLimit | None
     """What takes two thirds of it; None when mixed or unknown."""
 

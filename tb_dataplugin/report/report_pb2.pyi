@@ -507,7 +507,7 @@ class LimitedBy(_message.Message):
     no_cpu: _builtins.float
     """waiting for a CPU"""
     blocked: _builtins.float
-    """waiting for storage, a lock or another process"""
+    """waiting for storage, the network, a lock, another process, or in sleep"""
     gil_error: _builtins.float
     """half of the 95% interval of gil, by the number of samples"""
     samples: _builtins.int
@@ -4583,7 +4583,7 @@ class StageCall(_message.Message):
     line_samples: _builtins.int
     """how many were"""
     blocked_samples: _builtins.int
-    """of samples: it waited for storage, a lock or another process"""
+    """of samples: it waited for storage, the network, a lock, another process, or in sleep"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """of the sample that it is in, as in SlowSample; empty where they were not kept"""

@@ -209,7 +209,7 @@ export interface LimitedBy {
   no_cpu?:
     | number
     | undefined;
-  /** waiting for storage, a lock or another process */
+  /** waiting for storage, the network, a lock, another process, or in sleep */
   blocked?:
     | number
     | undefined;
@@ -1780,7 +1780,7 @@ export interface StageCall {
   line: string;
   /** how many were */
   line_samples: number;
-  /** of samples: it waited for storage, a lock or another process */
+  /** of samples: it waited for storage, the network, a lock, another process, or in sleep */
   blocked_samples: number;
   /** of the sample that it is in, as in SlowSample; empty where they were not kept */
   files: string[];
