@@ -290,6 +290,7 @@ def _calls(row: StageRow, spent: Occupancy | None, collected_ns: int) -> StageCa
         p50_us=_us(row.p50_ns),
         max_us=_us(row.max_ns),
         data_wait_us=None if row.data_wait_ns is None else _us(row.data_wait_ns),
+        long_wait_us=None if row.long_wait_ns is None else _us(row.long_wait_ns),
         bytes=row.bytes,
         sizes=row.sizes,
         place=row.place,

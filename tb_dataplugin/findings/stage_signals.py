@@ -76,6 +76,8 @@ class StageCalls:
     """Median time since the end of the stage before it that works on the value; None at the top (`StageRow.gap_ns`)."""
     per_sample: float = 1.0
     """Mean calls in the samples that have any."""
+    long_wait_us: float | None = None
+    """Of `data_wait_us`, what calls caused that are at least half as long as the longest."""
     has_index: bool = True
     """False for items of an iterable dataset, which has no indices."""
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
