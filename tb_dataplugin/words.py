@@ -91,10 +91,13 @@ TRANSFER_PARTS: Final = (
 )
 """Of the transfer, what has a name: `trace_format.TRANSFER_PARTS`."""
 
+BLOCKED_BY: Final = ("storage", "the network", "a lock", "another process", "sleep")
+"""What a blocked thread may wait for. Storage is the first: what was in memory is not waited for there."""
+
 LIMITS: Final = (
     Term("cpu", "CPU-bound", "Most of the self time was spent running on a CPU."),
     Term("no_cpu", "waiting for a CPU", "Most of the self time was spent ready to run, waiting for a CPU (estimated)."),
-    Term("blocked", "blocked", "Most of the self time was spent waiting for storage, a lock or another process."),
+    Term("blocked", "blocked", f"Most of the self time was spent waiting ({', '.join(BLOCKED_BY)})."),
 )
 """`Stage.limited_by`."""
 
@@ -287,12 +290,12 @@ TERMS: Final = (
         "Share of the time in which a kernel ran, copies not counted, as NVIDIA's driver has it of the last 1/6 to "
         "1 s, before the window too. Device busy is that of the trace: exact, of the window, and with copies.",
     ),
-    Term("blocked", "blocked", "A thread that waits for storage, a lock or another process."),
+    Term("blocked", "blocked", f"A thread that waits ({', '.join(BLOCKED_BY)})."),
     Term(
         "limited_by",
         "limited by",
         "What held up the training thread (of a stage: its calls) during that time: Python's lock (GIL), "
-        "the garbage collector, no free CPU, or blocked on storage, a lock or another process. "
+        f"the garbage collector, no free CPU, or blocked ({', '.join(BLOCKED_BY)}). "
         "Percentages are of that time.",
     ),
     Term(

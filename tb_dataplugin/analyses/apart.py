@@ -23,9 +23,11 @@ from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.restarts import Restarts
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.steps import Steps
+from tb_dataplugin.analyses.whole_capture import WholeCapture
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.units import listed
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -49,13 +51,15 @@ class OtherLoader:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """`starts`: waits of the training loop's loader at the starts of `epochs`. `pauses`: for full collections of
-    garbage, where these are few. Part of building what was waited for in all that: `spans` of the stage tree, `batches`
-    of the table.
+    """`starts`: waits of the training loop's loader at the starts of `epochs`, and in `ends` while DataLoader workers
+    ended: an epoch may end in the window without that the next one's start is told apart. `ends` is empty where it is
+    next to nothing. `pauses`: for full collections of garbage, where these are few. Part of building what was waited
+    for in all that: `spans` of the stage tree, `batches` of the table.
     """
 
     starts: Intervals = EMPTY
     epochs: tuple[EpochStart, ...] = ()
+    ends: Intervals = EMPTY
     others: tuple[OtherLoader, ...] = ()
     pauses: Intervals = EMPTY
     spans: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
@@ -75,6 +79,14 @@ class Apart:
         """Of these, those in which the loop's own DataLoader is not asked for anything."""
         return Intervals.union_of((self.pauses, *(other.waits for other in self.others)))
 
+    def names(self, window: Window) -> str:
+        """As `names_of_apart`, of what has more than next to nothing of the window."""
+        least = WORTH_A_WORD * window.duration_ns
+        others = sum(other.waits.total_ns >= least for other in self.others)
+        starts = self.starts.total_ns >= least
+        pauses = len(self.pauses) if self.pauses.total_ns >= least else 0
+        return names_of_apart(len(self.epochs) * starts, len(self.ends) * starts, others, pauses)
+
     def left(self, spans: BoolArray) -> BoolArray:
         """Those of these spans of the stage tree that are not part of it."""
         return spans & ~self.spans if self else spans
@@ -86,20 +98,34 @@ class Apart:
 NOTHING: Final = Apart()
 
 
+def names_of_apart(starts: int, ends: int, others: int = 0, pauses: int = 0) -> str:
+    """What it is, in a few words: "the epoch's start and the other DataLoader"; `starts` and `ends`: of epochs."""
+    epochs = {
+        (False, False): (),
+        (True, False): ("the epoch's start" if starts == 1 else "the starts of epochs",),
+        (False, True): ("the epoch's end" if ends == 1 else "the ends of epochs",),
+        (True, True): ("the starts and ends of epochs",),
+    }[(starts > 0, ends > 0)]
+    loaders = {0: (), 1: ("the other DataLoader",)}.get(others, ("other DataLoaders",))
+    collector = (f"the garbage collector's pause{'s' if pauses > 1 else ''}",) if pauses else ()
+    named = (*epochs, *loaders, *collector)
+    return listed(named) if named else ""
+
+
 def find_apart(
     trace: Trace,
     tree: StageTree,
     window: Window,
     loader: LoaderWait | None,
     use: LoaderUse,
-    starts: Sequence[EpochStart],
+    whole: WholeCapture,
     shutdown: Intervals,
     pauses: Intervals,
     batches: BatchTimes | None,
     steps: Steps | None,
     restarts: Sequence[Restarts],
 ) -> Apart:
-    """`starts`, `shutdown`: of all loaders, waits for first batches and for workers to end. `pauses`: for few full
+    """`whole`: knows the starts of epochs. `shutdown`: of all loaders, waits for workers to end. `pauses`: for few full
     collections of garbage.
     """
     if loader is None or trace.info.mode == "replay":
@@ -108,8 +134,8 @@ def find_apart(
     theirs = Intervals.union_of(other.waits for other in others)
     none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
     workers = _num_workers(trace, use)
-    mine = [start for start in starts if not none_of_these.intersect(start.wait).total_ns]
-    own = _longer(mine, loader, use, workers, pauses)
+    mine = [start for start in whole.starts_in(window) if not none_of_these.intersect(start.wait).total_ns]
+    own = _longer(mine, whole, use.main, workers, pauses)
     first = _first_batches(batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(none_of_these)
@@ -119,7 +145,20 @@ def find_apart(
     if batches is not None:
         first |= np.isin(batches.table.loader, [other.number for other in others])
     spans = _spans(trace, tree, Intervals.union_of((waits, theirs)), batches, first)
-    return Apart(waits, own, others, pauses, spans, first)
+    return Apart(waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first)
+
+
+def _ends(loader: LoaderWait, shutdown: Intervals, apart: Intervals, window: Window) -> Intervals:
+    """The waits in which DataLoader workers ended, that far; none where that is next to nothing beside starts."""
+    ended = shutdown.intersect(apart)
+    if ended.total_ns < WORTH_A_WORD * window.duration_ns and ended.total_ns < apart.total_ns:
+        return EMPTY
+    waits = loader.waits
+    return (
+        Intervals(waits.start[rows], waits.end[rows])
+        if (rows := ended.overlap(waits.start, waits.end) > 0).any()
+        else EMPTY
+    )
 
 
 def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[OtherLoader]:
@@ -136,12 +175,11 @@ def _num_workers(trace: Trace, use: LoaderUse) -> int:
 
 
 def _longer(
-    starts: Sequence[EpochStart], loader: LoaderWait, use: LoaderUse, workers: int, pauses: Intervals
+    starts: Sequence[EpochStart], whole: WholeCapture, main: int, workers: int, pauses: Intervals
 ) -> tuple[EpochStart, ...]:
     """Those that are longer than what their batches would take otherwise, without pauses."""
-    mine = use.of_wait == use.main
-    waits = Intervals(loader.waits.start[mine], loader.waits.end[mine])
-    first = Intervals.union_of(start.wait for start in starts).overlap(waits.start, waits.end) > 0
+    waits = whole.waits_of(main)
+    first = Intervals.union_of(start.wait for start in whole.starts).overlap(waits.start, waits.end) > 0
     lasted = waits.durations - pauses.overlap(waits.start, waits.end)
     usual = workers * float(lasted[~first].mean()) if (~first).any() else 0.0
     return tuple(start for start in starts if start.wait.total_ns > LONGER * usual)

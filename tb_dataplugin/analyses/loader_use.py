@@ -31,13 +31,15 @@ UNKNOWN: Final = -1
 class LoaderUse:
     """`main`: number of the training loop's loader. `in_workers`: of those whose DataLoader workers left batches, the
     same, or the next in line. `of_wait`: per wait of the data wait, the loader's number. `steps`: per loader, the
-    places of the steps that take batches of it; of all others of the window where that is not known.
+    places of the steps that take batches of it; of all others of the window where that is not known. `whole`: the same
+    of the whole capture, where this is of some of its steps.
     """
 
     main: int
     in_workers: int
     of_wait: Int64Array
     steps: tuple[Int64Array, ...]
+    whole: LoaderUse | None = None
 
     def is_aside(self, number: int) -> bool:
         """Whether it is iterated inside steps of the training loop, as an evaluation is: in few of them, nearly all of
@@ -46,11 +48,17 @@ class LoaderUse:
         mine, own = self.steps[number], self.steps[self.main]
         if number == self.main or not len(mine) or not (self.of_wait == number).any():
             return False
+        if self.whole is not None and self.whole.main == self.main:
+            return self.whole.is_aside(number)
         return 2 * len(mine) < len(own) and 2 * int(np.isin(mine, own).sum()) >= len(mine)
 
 
 def find_loader_use(
-    trace: Trace, steps: Steps | None, loader: LoaderWait | None, batches: BatchTimes | None
+    trace: Trace,
+    steps: Steps | None,
+    loader: LoaderWait | None,
+    batches: BatchTimes | None,
+    whole: LoaderUse | None = None,
 ) -> LoaderUse:
     loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
     waits = loader.waits if loader else Intervals.union_of(())
@@ -63,7 +71,7 @@ def find_loader_use(
     in_line = _in_line(trace, loaders, [len(mine) for mine in fed])
     built = set() if batches is None else set(batches.table.loader.tolist())
     in_workers = next((number for number in in_line if number in built), min(built, default=0))
-    return LoaderUse(next(iter(in_line), 0), in_workers, of_wait, fed)
+    return LoaderUse(next(iter(in_line), 0), in_workers, of_wait, fed, whole)
 
 
 def _in_line(trace: Trace, loaders: Sequence[LoaderInfo], fed: list[int]) -> list[int]:

@@ -18,7 +18,7 @@ from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.restarts import iterators_made, length_of
 from tb_dataplugin.analyses.steps import Steps
-from tb_dataplugin.analyses.workers import BatchTimes
+from tb_dataplugin.analyses.whole_capture import WholeCapture
 from tb_dataplugin.model.intervals import Intervals, Window
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo, Trace
 
@@ -55,12 +55,12 @@ def find_looks(
     window: Window,
     loader: LoaderWait | None,
     use: LoaderUse,
-    batches: BatchTimes | None,
+    whole: WholeCapture,
     steps: Steps | None,
 ) -> Looks | None:
     if loader is None or steps is None or trace.info.pipeline is None or trace.info.mode == "replay":
         return None
-    looks = tuple(_looks(trace.info.pipeline, window, loader.waits, use, batches))
+    looks = tuple(_looks(trace.info.pipeline, window, loader.waits, use, whole))
     if not looks:
         return None
     places = np.unique(np.concatenate([use.steps[each.number] for each in looks]))
@@ -73,15 +73,15 @@ def find_looks(
 
 
 def _looks(
-    pipeline: PipelineInfo, window: Window, waits: Intervals, use: LoaderUse, batches: BatchTimes | None
+    pipeline: PipelineInfo, window: Window, waits: Intervals, use: LoaderUse, whole: WholeCapture
 ) -> Iterator[Look]:
     for number, info in enumerate(pipeline.loaders):
         if not use.is_aside(number):
             continue
         rows = use.of_wait == number
         mine = Intervals(waits.start[rows], waits.end[rows])
-        made = iterators_made(pipeline, number, window, mine, batches)
-        if made.count and made.dropped and made.taken <= made.count * _ahead(info):
+        made = iterators_made(pipeline, number, window, whole)
+        if made is not None and made.count and made.dropped and made.taken <= made.count * _ahead(info):
             yield Look(number, made.count, made.taken / made.count, length_of(info), mine)
 
 

@@ -3,7 +3,8 @@
 Each of them starts the loader's DataLoader workers, waits for a first batch, and throws away what was fetched ahead.
 Such starts are no epochs': every step has them, so they belong to the training loop as it goes on. What an iterator
 would have given is the loader's length; where that is not known, one that came to its end shows by a last ``next()``
-that receives nothing.
+that receives nothing. What becomes of an iterator is looked up in all of the capture: of some steps that were chosen,
+one may begin in them and end after them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.steps import Steps
+from tb_dataplugin.analyses.whole_capture import WholeCapture
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import Intervals, Window
 from tb_dataplugin.model.trace import BatchTable, LoaderInfo, PipelineInfo, Trace
@@ -46,13 +48,13 @@ class Restarts:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """Iterators of one loader that began in the window: how many, how many batches were taken of them, and whether most
-    were dropped early.
+    """Iterators of one loader that began in some time: how many, how many batches were taken of them, and whether most
+    were dropped early; None where what became of them is not known.
     """
 
     count: int
     taken: int
-    dropped: bool
+    dropped: bool | None
 
 
 def find_restarts(
@@ -60,30 +62,32 @@ def find_restarts(
     window: Window,
     loader: LoaderWait | None,
     use: LoaderUse,
-    batches: BatchTimes | None,
+    whole: WholeCapture,
     steps: Steps | None,
 ) -> tuple[Restarts, ...]:
     """Of the loaders of which most steps make an iterator, and most iterators are dropped early."""
     if loader is None or steps is None or trace.info.pipeline is None or trace.info.mode == "replay":
         return ()
-    return tuple(_restarts(trace.info.pipeline, window, loader.waits, use, batches, len(steps)))
+    return tuple(_restarts(trace.info.pipeline, window, loader.waits, use, whole, len(steps)))
 
 
 def _restarts(
-    pipeline: PipelineInfo,
-    window: Window,
-    waits: Intervals,
-    use: LoaderUse,
-    batches: BatchTimes | None,
-    steps: int,
+    pipeline: PipelineInfo, window: Window, waits: Intervals, use: LoaderUse, whole: WholeCapture, steps: int
 ) -> Iterator[Restarts]:
     for number, info in enumerate(pipeline.loaders):
-        rows = use.of_wait == number
-        mine = Intervals(waits.start[rows], waits.end[rows])
-        made = iterators_made(pipeline, number, window, mine, batches)
-        if made.dropped and made.count >= HABIT and 2 * made.count > steps:
-            needed = _needed_ns(info, number, made, batches)
+        made = iterators_made(pipeline, number, window, whole)
+        if made is None or not made.count or made.dropped is False:
+            continue
+        in_all = iterators_made(pipeline, number, whole.window, whole)
+        if _is_habit(made, steps) or _is_habit(in_all, len(whole.steps or ())):
+            rows = use.of_wait == number
+            mine = Intervals(waits.start[rows], waits.end[rows])
+            needed = _needed_ns(info, number, made, whole.batches)
             yield Restarts(number, made.count, made.taken / made.count, length_of(info), mine, needed)
+
+
+def _is_habit(made: Made | None, steps: int) -> bool:
+    return made is not None and bool(made.dropped) and made.count >= HABIT and 2 * made.count > steps
 
 
 def length_of(loader: LoaderInfo) -> int | None:
@@ -94,36 +98,37 @@ def length_of(loader: LoaderInfo) -> int | None:
     return whole + (1 if rest and not loader.drop_last else 0)
 
 
-def iterators_made(
-    pipeline: PipelineInfo, number: int, window: Window, waits: Intervals, batches: BatchTimes | None
-) -> Made:
-    """`waits`: for batches of that loader."""
-    made = _recorded(pipeline, number, window, waits, batches) if batches is not None else None
-    return _counted(pipeline.loaders[number], len(waits)) if made is None else made
+def iterators_made(pipeline: PipelineInfo, number: int, window: Window, whole: WholeCapture) -> Made | None:
+    """Those of that loader that began in `window`, by all that the capture has of them; None where it does not say."""
+    made = _recorded(pipeline, number, window, whole)
+    return _counted(pipeline.loaders[number], whole.waits_of(number), window, whole.window) if made is None else made
 
 
-def _recorded(
-    pipeline: PipelineInfo, number: int, window: Window, waits: Intervals, batches: BatchTimes
-) -> Made | None:
+def _recorded(pipeline: PipelineInfo, number: int, window: Window, whole: WholeCapture) -> Made | None:
     """By the records of batches that DataLoader workers built; None where there are none."""
-    table, length = batches.table, length_of(pipeline.loaders[number])
+    if whole.batches is None:
+        return None
+    table, length = whole.batches.table, length_of(pipeline.loaders[number])
     mine = (table.loader == number) & (table.epoch >= 0)
     if not mine.any():
         return None
-    first = mine & (table.number == 0) & (table.drawn_ns >= window.start_ns) & (table.drawn_ns < window.end_ns)
-    begun = {int(epoch): int(drawn) for epoch, drawn in zip(table.epoch[first], table.drawn_ns[first], strict=True)}
+    first = mine & (table.number == 0) & known(table.drawn_ns)
+    drawn = {int(epoch): int(at) for epoch, at in zip(table.epoch[first], table.drawn_ns[first], strict=True)}
+    begun = {epoch: at for epoch, at in drawn.items() if window.start_ns <= at < window.end_ns}
     taken = {epoch: mine & (table.epoch == epoch) & known(table.consumed_ns) for epoch in begun}
-    dropped, gone = 0, _gone(pipeline, number, begun, table, window)
-    for epoch, gone_ns in gone.items():
-        count = int(taken[epoch].sum())
+    waits, dropped = whole.waits_of(number), []
+    for epoch, gone_ns in _gone(pipeline, number, drawn, table, whole.window).items():
+        if epoch not in begun:
+            continue
         last = int(table.consumed_ns[taken[epoch]].max(initial=begun[epoch]))
         ended = (waits.start > last) & (waits.start < gone_ns)
-        dropped += not ended.any() if length is None else count < length
-    return Made(len(begun), sum(int(rows.sum()) for rows in taken.values()), 2 * dropped > len(gone))
+        dropped.append(not ended.any() if length is None else int(taken[epoch].sum()) < length)
+    most = 2 * sum(dropped) > len(dropped) if dropped else None
+    return Made(len(begun), sum(int(rows.sum()) for rows in taken.values()), most)
 
 
 def _gone(
-    pipeline: PipelineInfo, number: int, begun: dict[int, int], table: BatchTable, window: Window
+    pipeline: PipelineInfo, number: int, begun: dict[int, int], table: BatchTable, whole: Window
 ) -> dict[int, int]:
     """By its epoch, when an iterator was gone at the latest: the next one had begun, or all its workers had ended.
     Without those that may still be there.
@@ -133,18 +138,23 @@ def _gone(
     for epoch in order[-1:]:
         pids = table.pid[(table.loader == number) & (table.epoch == epoch)]
         ends = [each.ended_ns for each in pipeline.workers if each.loader == number and each.pid in pids]
-        ended = [end for end in ends if end is not None and end < window.end_ns]
+        ended = [end for end in ends if end is not None and end < whole.end_ns]
         if ended and len(ended) == len(ends):
             gone[epoch] = max(ended)
     return gone
 
 
-def _counted(loader: LoaderInfo, waits: int) -> Made:
-    """By how often ``iter()`` was called in the window: of iterators that came to their end, as many as are followed by
-    another one would have had a wait for each batch, and one for the end.
+def _counted(loader: LoaderInfo, waits: Intervals, window: Window, whole: Window) -> Made | None:
+    """By how often ``iter()`` was called in the capture: of iterators that came to their end, as many as are followed
+    by another one would have had a wait for each batch, and one for the end. Which of the capture's began in `window`
+    is known where that has all of its waits, and where no iterator has more than one.
     """
     made, length = loader.iterated_in_window or 0, length_of(loader)
-    return Made(made, waits, length is not None and 2 * waits < (made - 1) * (length + 1))
+    dropped = length is not None and 2 * len(waits) < (made - 1) * (length + 1)
+    here = int(((waits.start >= window.start_ns) & (waits.start < window.end_ns)).sum())
+    if window == whole or 0 < here == len(waits):
+        return Made(made, here, dropped)
+    return Made(here, here, dropped) if dropped and len(waits) <= made else None
 
 
 def _needed_ns(loader: LoaderInfo, number: int, made: Made, batches: BatchTimes | None) -> float:

@@ -38,6 +38,7 @@ from tb_dataplugin.analyses.syncs import SyncFigures
 from tb_dataplugin.analyses.thread_limits import ThreadLimits
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
+from tb_dataplugin.analyses.whole_capture import WholeCapture
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.analyses.workers import Workers
@@ -54,7 +55,8 @@ class Results:
     `occupancy` has the stages whose CPU time is known. `selection`: the steps that all of it is about, None where
     nobody chose any. `use`: which of several loaders is the training loop's; `loop`: that loop as it goes on, which
     verdict, findings and rates are about. `restarts`: loaders of which most steps make an iterator; they have no steady
-    state beside that. `looks`: those of which some steps do, for a few batches.
+    state beside that. `looks`: those of which some steps do, for a few batches. `whole`: of all steps, also where some
+    were chosen.
     """
 
     trace: Trace
@@ -78,6 +80,7 @@ class Results:
     worker_costs: WorkerCosts | None
     flow: Flow
     use: LoaderUse
+    whole: WholeCapture
     loop: Loop
     samples: Samples
     throughput: Throughput | None

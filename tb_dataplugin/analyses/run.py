@@ -17,7 +17,7 @@ from tb_dataplugin.analyses.copies import find_copies
 from tb_dataplugin.analyses.device_idle import DeviceIdle, find_device_idle
 from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.fed_queue import find_fed_queue
-from tb_dataplugin.analyses.flow import EpochStart, Flow, find_epoch_starts, find_worker_flow
+from tb_dataplugin.analyses.flow import Flow, find_worker_flow
 from tb_dataplugin.analyses.gaps import Gap, list_all_gaps
 from tb_dataplugin.analyses.headspace import find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
@@ -52,6 +52,7 @@ from tb_dataplugin.analyses.thread_limits import find_thread_limits
 from tb_dataplugin.analyses.throughput import Throughput, count_loaders, find_throughput, main_loader, with_code_around
 from tb_dataplugin.analyses.uneven_batches import find_uneven_batches
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
+from tb_dataplugin.analyses.whole_capture import WholeCapture, find_whole_capture
 from tb_dataplugin.analyses.worker_costs import find_worker_costs
 from tb_dataplugin.analyses.worker_summary import summarise_workers
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, find_workers
@@ -125,14 +126,14 @@ def _apart(
     window: Window,
     seen: _Whole,
     use: LoaderUse,
-    starts: tuple[EpochStart, ...],
+    whole: WholeCapture,
     restarts: tuple[Restarts, ...],
 ) -> Apart:
     """What is not the training loop's: other loaders, starts and ends of epochs, and few collections of garbage."""
     loader, attribution = seen.loop.loader, seen.loop.attribution
     pauses = attribution.by_stage.get(COLLECTOR, EMPTY) if are_few(trace, seen.tree, window) else EMPTY
     shutdown, batches = attribution.shutdown, seen.batches
-    return find_apart(trace, seen.tree, window, loader, use, starts, shutdown, pauses, batches, seen.steps, restarts)
+    return find_apart(trace, seen.tree, window, loader, use, whole, shutdown, pauses, batches, seen.steps, restarts)
 
 
 def _lines(
@@ -149,15 +150,14 @@ def run_analyses(
     """`window` is that of `options.steps` where these are given; `selection` says so in the results."""
     why, pipeline = _Reasons(), trace.info.pipeline
     seen = _find_whole(trace, window, options, why)
-    tree, steps, devices, workers, batches = seen.tree, seen.steps, seen.devices, seen.workers, seen.batches
-    loader, attribution = seen.loop.loader, seen.loop.attribution
-    use = find_loader_use(trace, steps, loader, batches)
-    settings, starts = main_loader(trace, use), find_epoch_starts(trace, loader, window, batches)
-    restarts = find_restarts(trace, window, loader, use, batches, steps)
-    apart = _apart(trace, window, seen, use, starts, restarts)
+    tree, steps, devices, workers, loader = seen.tree, seen.steps, seen.devices, seen.workers, seen.loop.loader
+    whole = find_whole_capture(trace, window, steps, loader, seen.batches, selection)
+    use = find_loader_use(trace, steps, loader, seen.batches, whole.use) if selection else whole.use
+    settings, restarts = main_loader(trace, use), find_restarts(trace, window, loader, use, whole, steps)
+    apart = _apart(trace, window, seen, use, whole, restarts)
     loop = find_loop(trace, tree, window, workers, seen.loop, apart)
-    flow = Flow(find_worker_flow(workers, window, loop.waits, apart.own, use.in_workers), starts)
-    table = None if steps is None else tabulate_steps(steps, loader, devices, attribution, apart.waits)
+    flow = Flow(find_worker_flow(workers, window, loop.waits, apart.own, use.in_workers), whole.starts_in(window))
+    table = None if steps is None else tabulate_steps(steps, loader, devices, seen.loop.attribution, apart.waits)
     fed = find_fed_queue(trace, window, workers, use.in_workers)
     lines = why.known("lines", _lines(trace, window, seen, options, selection))
     results = Results(
@@ -168,10 +168,10 @@ def run_analyses(
         devices=devices,
         gaps=_gaps(trace, seen, options.max_gaps),
         copies=find_copies(trace, window, devices),
-        syncs=find_syncs(trace, window, devices, attribution.devices),
+        syncs=find_syncs(trace, window, devices, seen.loop.attribution.devices),
         settings=settings,
         loader=loader,
-        attribution=attribution,
+        attribution=seen.loop.attribution,
         tree=tree,
         stages=seen.loop.stages,
         stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps, apart.left(tree.starts_in(window))),
@@ -183,9 +183,10 @@ def run_analyses(
         worker_costs=seen.loop.costs,
         flow=flow,
         use=use,
+        whole=whole,
         loop=loop,
         restarts=restarts,
-        looks=find_looks(trace, window, loader, use, batches, steps),
+        looks=find_looks(trace, window, loader, use, whole, steps),
         remade=find_remade(trace, use),
         steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
         samples=find_samples(Calls(trace, tree, lines), window, apart.spans if apart else None),
@@ -194,13 +195,13 @@ def run_analyses(
         growth=find_memory_growth(trace, window),
         operators=find_operators(trace, window, loader),
         limits=seen.loop.limits,
-        replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, attribution, window)),
+        replayed_samples=find_replayed_samples(trace, tree, lines_at(trace, tree, seen.loop.attribution, window)),
         selection=selection,
         queue_wait=find_queue_wait(trace, window) if loader is None else None,
         profiler_weight=find_profiler_weight(trace, window, table, loader),
         headspace=find_headspace(pipeline.headspace if pipeline else None, settings, table, devices),
         lines=lines,
-        uneven=find_uneven_batches(trace, tree, table, loop, use, batches),
+        uneven=find_uneven_batches(trace, tree, table, loop, use, seen.batches),
     )
     return _completed(results, why.missing)
 

@@ -12,6 +12,7 @@ from tb_dataplugin.analyses.call_kinds import come_evenly, common_ns, slow_calls
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.collector import full_collections
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.line_waits import WaitedFor
 from tb_dataplugin.analyses.making import BATCHED_FETCH
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stages import StageTree
@@ -59,6 +60,8 @@ class SlowSample:
     """Of its duration, off the CPU; None where CPU time was not recorded."""
     waited_at: Place | None = None
     """The line that it was mostly blocked in, by stack samples; None where none was seen."""
+    waited_for: WaitedFor | None = None
+    """What that line waits for, where it names that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +190,7 @@ def _describe(calls: Calls, row: int, process: WorkerProcess | None, first: bool
         name = tree.paths[tree.node[span]][-1].name
         spent[name] = spent.get(name, 0) + length
     stage = max(spent, key=lambda name: spent[name], default="")
-    facts = trace.span_facts
+    facts, (waited_at, waits_for) = trace.span_facts, calls.blocked_at(row)
     return SlowSample(
         index=int(facts.index[row]),
         start_ns=start,
@@ -205,7 +208,8 @@ def _describe(calls: Calls, row: int, process: WorkerProcess | None, first: bool
         first=first,
         collected_ns=collected_ns,
         waited_ns=None if facts.cpu_ns[row] < 0 else max(0, end - start - int(facts.cpu_ns[row])),
-        waited_at=calls.blocked_at(row),
+        waited_at=waited_at,
+        waited_for=waits_for,
     )
 
 

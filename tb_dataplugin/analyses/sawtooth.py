@@ -48,7 +48,7 @@ class Sawtooth:
     share: float
     steps: tuple[int, ...]
     count: int
-    without_starts: bool = False
+    is_partial: bool = False
     """Data wait that is told apart is left out of all of it."""
     of_workers: bool = True
 
@@ -59,7 +59,7 @@ class LoneWait:
 
     step: int
     share: float
-    without_starts: bool
+    is_partial: bool
 
 
 def find_lone_wait(table: StepTable) -> LoneWait | None:

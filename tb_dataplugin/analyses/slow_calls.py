@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import THREAD_STATES
-from tb_dataplugin.analyses.code_places import Place, home_of, inside_stage
+from tb_dataplugin.analyses.code_places import Home, Place, home_of, inside_stage, place_of
 from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.line_waits import WaitedFor, waited_for
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.model.beside_events import SpanFacts
 from tb_dataplugin.model.intervals import Int64Array, int64
+from tb_dataplugin.model.line_samples import Frame
 from tb_dataplugin.model.trace import Trace, WorkerProcess
 
 MOST: Final = 10
@@ -44,7 +46,7 @@ class SlowCall:
     place: Place | None
     place_samples: int
     blocked: int = 0
-    """Of `samples`: it waited for storage, a lock or another process."""
+    """Of `samples`: it waited, for whatever `words.BLOCKED_BY` lists."""
     files: tuple[str, ...] = ()
 
 
@@ -85,11 +87,17 @@ class Calls:
         stacks, states = self._sampled(call)
         return len(stacks), int((states == _BLOCKED).sum()), self._places(stacks)
 
-    def blocked_at(self, call: int) -> Place | None:
-        """The line in which a call was blocked most; None where that was not seen."""
+    def blocked_at(self, call: int) -> tuple[Place | None, WaitedFor | None]:
+        """The line in which a call was blocked most, and what for; None where that was not seen, or is not known."""
         stacks, states = self._sampled(call)
-        places = self._places(stacks[states == _BLOCKED])
-        return places.most_common(1)[0][0] if places else None
+        stacks = stacks[states == _BLOCKED]
+        places = self._places(stacks)
+        if not places:
+            return None, None
+        place = places.most_common(1)[0][0]
+        below = [frames for home, frames in self._homes(stacks) if home.place == place]
+        reasons = Counter(waited_for(place.source, frames) for frames in below)
+        return place, reasons.most_common(1)[0][0]
 
     def _sampled(self, call: int) -> tuple[Int64Array, Int64Array]:
         """Stacks in a call, and states of its thread."""
@@ -101,10 +109,18 @@ class Calls:
         return hits.stack[rows], hits.state[rows]
 
     def _places(self, sampled: Int64Array) -> Counter[Place]:
+        return Counter(home.place for home, _ in self._homes(sampled))
+
+    def _homes(self, sampled: Int64Array) -> Iterator[tuple[Home, list[Frame]]]:
+        """Each with the library's frames from it on, outermost first."""
         if self._stacks is None:
-            return Counter()
-        homes = (home_of(inside_stage(self._stacks.inwards(stack))) for stack in sampled.tolist())
-        return Counter(home.place for home in homes if home)
+            return
+        for stack in sampled.tolist():
+            frames = inside_stage(self._stacks.inwards(stack))
+            home = home_of(frames)
+            if home is not None:
+                at = max(at for at, frame in enumerate(frames) if place_of(frame) == home.place)
+                yield home, [frame for frame in frames[at:] if frame.origin == "library"]
 
 
 def describe_calls(calls: Calls, here: npt.NDArray[np.intp]) -> Iterator[SlowCall]:

@@ -128,7 +128,8 @@ class StageRow:
     `gap_ns` is the median time from the end of the value's stage before it (`OF_VALUE`) in the enclosing stage, or from
     the start of that, to its start: what code without such a stage has in between. `per_sample`: mean calls in the
     samples that have any, also of before the window, which cuts some.
-    `has_index`: its calls are for samples of a known index.
+    `has_index`: its calls are for samples of a known index. `long_wait_ns`: of `data_wait_ns`, what calls caused that
+    are at least half as long as the longest.
     """
 
     path: Path
@@ -147,6 +148,7 @@ class StageRow:
     per_sample: float = 1.0
     has_index: bool = True
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
+    long_wait_ns: int | None = None
 
     @property
     def stage(self) -> Stage:
@@ -175,9 +177,18 @@ def tabulate_stages(
         data_wait = None if caused is None else int(caused[number])
         row = _row(tree, facts, here, tree.paths[number], data_wait, cpu_below, place)
         rows[row.path] = replace(
-            row, sizes=sizes.get(number, {}), gap_ns=_median_gap(gap[here]), per_sample=per_sample[number]
+            row,
+            sizes=sizes.get(number, {}),
+            gap_ns=_median_gap(gap[here]),
+            per_sample=per_sample[number],
+            long_wait_ns=None if waited is None else _long_wait_ns(tree, here, waited),
         )
     return tuple(_depth_first(rows))
+
+
+def _long_wait_ns(tree: StageTree, here: npt.NDArray[np.intp], waited: Int64Array) -> int:
+    duration = tree.end_ns[here] - tree.start_ns[here]
+    return int(waited[here[2 * duration >= duration.max()]].sum())
 
 
 def _sizes(tree: StageTree, facts: SpanFacts) -> dict[int, Mapping[int, int]]:

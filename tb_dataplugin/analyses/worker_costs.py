@@ -1,7 +1,7 @@
 """What building batches cost the DataLoader workers: running, waiting for a CPU, or blocked.
 
 The build time of a batch is CPU time of the worker's main thread, plus time in which that thread waited for a CPU
-(`run_delay`, from the kernel's schedstat), plus time in which it was blocked: by storage, a lock, or another process.
+(`run_delay`, from the kernel's schedstat), plus time in which it was blocked (`words.BLOCKED_BY`).
 More CPU time in the process than in its main thread is that of threads which libraries started, and of the one that
 sends the batches.
 """

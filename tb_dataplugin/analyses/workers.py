@@ -180,7 +180,7 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | None) -> Wor
     pipeline = trace.info.pipeline
     if pipeline is None or pipeline.batches is None or not pipeline.workers or not len(pipeline.batches):
         return _no_records(trace)
-    batches = _match_waits(pipeline.batches, loader)
+    batches = match_waits(pipeline.batches, loader)
     numbers = sorted({worker.loader for worker in pipeline.workers})
     lives = lifetimes(pipeline.workers, pipeline.batches, window)
     times = tuple(
@@ -267,7 +267,7 @@ def _from_before(table: BatchTable, loader: int, window: Window) -> int:
     return int(taken.sum()) if (before | ~taken).all() else 0
 
 
-def _match_waits(table: BatchTable, loader: LoaderWait | None) -> BatchTimes:
+def match_waits(table: BatchTable, loader: LoaderWait | None) -> BatchTimes:
     """The wait that received a batch is the one in which it was consumed."""
     start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
     in_queue, head_of_line = start.copy(), start.copy()

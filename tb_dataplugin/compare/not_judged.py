@@ -104,9 +104,16 @@ def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
     if not any(left):
         return LeftOut(0.0, 0.0, "", sampled=False, begun=False)
     others = any(apart.others for side in sides for apart in side)
-    starts = any(apart.starts_us for side in sides for apart in side)
+    starts = any(apart.epochs for side in sides for apart in side)
+    ends = any(apart.ends or (apart.starts_us and not apart.epochs) for side in sides for apart in side)
     pauses = any(apart.pauses for side in sides for apart in side)
-    names = ["starts of epochs"] * starts + ["waits for another DataLoader"] * others + ["garbage collection"] * pauses
+    epochs = {(1, 0): "starts of epochs", (0, 1): "ends of epochs", (1, 1): "starts and ends of epochs"}
+    named = {
+        epochs.get((starts, ends), ""): starts or ends,
+        "waits for another DataLoader": others,
+        "garbage collection": pauses,
+    }
+    names = [name for name, is_left in named.items() if is_left]
     sides_of = zip(left, ("before", "after"), strict=True)
     times = listed([f"{duration(us)} of the windows {when}" for us, when in sides_of if us])
     share = max(part / wait for part, wait in zip(left, whole, strict=True) if wait)
@@ -148,7 +155,8 @@ def _starts(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evidence]:
         return
     was, now = (_each(side, epochs) for side, epochs in zip(sides, counts, strict=True))
     text = f"{_pair(was, now)} of data wait (not judged: {plural(counts[0], 'start')} before, {counts[1]} after)"
-    yield time("epoch_start", now - was, f"an epoch's start: {text}", whole="epoch")
+    end = ", with what ends of epochs have" if any(apart.ends for side in sides for apart in side) else ""
+    yield time("epoch_start", now - was, f"an epoch's start{end}: {text}", whole="epoch")
 
 
 def _each(side: Sequence[pb.Apart], epochs: int) -> float:

@@ -75,8 +75,8 @@ def _texts(row: pb.Stage, wait_us: float, total: TimeUnit, single: TimeUnit) -> 
 
 def _share_of_wait(capture: pb.Capture) -> str:
     share = "share of the data wait that this stage caused, without the stages inside it"
-    apart = "; includes starts of epochs, other DataLoaders and garbage collection, which the verdict leaves out"
-    return share + (apart if capture.loader.HasField("apart") else "")
+    names = capture.loader.apart.names
+    return share + (f"; includes {names}, which the verdict leaves out" if names else "")
 
 
 def _contention(rows: Sequence[pb.Stage], replay: str) -> Iterator[str]:

@@ -120,7 +120,7 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     share = percent(loop.measured_wait_ns / loop.measured_step_ns)
     left = in_unit((loop.measured_step_ns - loop.measured_wait_ns) / 1e3, unit)
     back = ", or less with CPUs that the loader gives back" if loop.own_delayed >= INPUT_BOUND else ""
-    starts = " The report's numbers include starts of epochs; these do not." if loop.has_starts else ""
+    starts = f" The report's numbers include {loop.left_out}; these do not." if loop.left_out else ""
     settings = plural(loop.settings.workers, "DataLoader worker")
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
     return (

@@ -20,7 +20,7 @@ def apart_sentence(apart: ApartSignals | None) -> str:
 
 def _sentences(apart: ApartSignals) -> Iterator[str]:
     if apart.starts is not None:
-        yield f"{_start(apart.starts)} {_have(apart.starts.epochs, apart.starts.wait_us, apart)}."
+        yield f"{_start(apart.starts)} {_have(apart.starts.epochs + apart.starts.ends, apart.starts.wait_us, apart)}."
     for other in apart.others:
         where = _steps(other.steps) if len(other.steps) <= NAMED else f"{count(len(other.steps))} steps"
         what = "by a new iterator each time" if other.is_look else "an evaluation?"
@@ -30,10 +30,13 @@ def _sentences(apart: ApartSignals) -> Iterator[str]:
 
 
 def _start(starts: StartSignals) -> str:
-    where = f" ({_steps(starts.steps)})" if 0 < len(starts.steps) <= NAMED else ""
+    steps = tuple(sorted({*starts.steps, *starts.ended_in}))
+    where = f" ({_steps(steps)})" if 0 < len(steps) <= NAMED else ""
+    begun = "An epoch's start" if starts.epochs == 1 else f"The starts of {count(starts.epochs)} epochs"
+    ended = "the end of an epoch" if starts.ends == 1 else f"the ends of {count(starts.ends)} epochs"
     if not starts.epochs:
-        return f"The end of an epoch{where}"
-    return f"An epoch's start{where}" if starts.epochs == 1 else f"The starts of {count(starts.epochs)} epochs{where}"
+        return f"{ended[0].upper()}{ended[1:]}{where}"
+    return f"{begun} and {ended}{where}" if starts.ends else f"{begun}{where}"
 
 
 def _other(other: OtherLoaderSignals) -> str:

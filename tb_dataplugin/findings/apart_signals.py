@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.analyses.apart import Apart
+from tb_dataplugin.analyses.apart import Apart, names_of_apart
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
@@ -18,7 +18,6 @@ from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.findings.line_signals import HotLine, hottest
 from tb_dataplugin.model.intervals import EMPTY, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
-from tb_dataplugin.units import listed
 
 WORTH_A_WORD: Final = 0.01
 """Share of the window, below which a part is in no verdict."""
@@ -45,7 +44,8 @@ class StartSignals:
     """Starts of epochs. `wait_us`: data wait. Of what `Signals.measured_cost_us` is a time of: `cost_us`; `repeated_us`
     of epochs after the first, `repeated` of them; `built_us` of that while the epoch's first batch was being built, as
     it would be by workers that live on; `startup_us` and `shutdown_us` while workers started and ended. `steps`: their
-    numbers.
+    numbers. `ends`: of epochs, where workers ended for more than next to nothing, in `ended_in`; all of it where
+    `epochs` is 0.
     """
 
     wait_us: float
@@ -58,6 +58,12 @@ class StartSignals:
     shutdown_us: float
     steps: tuple[int, ...]
     first_build: FirstBuild | None
+    ends: int = 0
+    ended_in: tuple[int, ...] = ()
+
+    @property
+    def names(self) -> str:
+        return names_of_apart(self.epochs, self.ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +111,11 @@ class ApartSignals:
         return self.starts is not None and self.starts.repeated > 0
 
     @property
+    def repeated_names(self) -> str:
+        """Of these; "" without any."""
+        return self.starts.names if self.starts is not None and self.starts.repeated > 0 else ""
+
+    @property
     def worth_a_word(self) -> ApartSignals:
         """Without those parts that have next to nothing of the window."""
         least = WORTH_A_WORD * self.window_us
@@ -116,14 +127,13 @@ class ApartSignals:
     @property
     def names(self) -> str:
         """What it is, in a few words: "the epoch's start and the other DataLoader"."""
-        starts = self.starts
-        parts = () if starts is None else ("the epoch's start" if starts.epochs < 2 else "the starts of epochs",)
-        others = {0: (), 1: ("the other DataLoader",)}.get(len(self.others), ("other DataLoaders",))
-        pauses = (
-            () if self.pauses is None else (f"the garbage collector's pause{'s' if self.pauses.count > 1 else ''}",)
-        )
-        named = (*parts, *others, *pauses)
-        return listed(named) if named else ""
+        starts, ends = (self.starts.epochs, self.starts.ends) if self.starts else (0, 0)
+        return names_of_apart(starts, ends, len(self.others), self.pauses.count if self.pauses else 0)
+
+
+def left_out(apart: ApartSignals | None) -> str:
+    """Names what is apart and worth a word; "" without any."""
+    return apart.worth_a_word.names if apart else ""
 
 
 def read_apart(results: Results) -> ApartSignals | None:
@@ -162,6 +172,8 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         shutdown_us=cost_us(device, (by_stage.get(SHUTDOWN, EMPTY).intersect(apart.starts),)),
         steps=tuple(_steps(results, Intervals.union_of(start.wait for start in apart.epochs))),
         first_build=_first_build(results, apart),
+        ends=len(apart.ends),
+        ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
     )
 
 

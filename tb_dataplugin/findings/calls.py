@@ -19,17 +19,23 @@ class AllCalls:
     total_us: float  # of the calls, with nested stages, without full collections of garbage
     median_us: float  # of the row with most calls
     longest_us: float  # at least so long without them
+    long_wait: float | None  # share of the data wait that those like the longest caused; None where that is not known
 
     @staticmethod
     def of(rows: Iterable[StageCalls]) -> AllCalls | None:
         known = list(rows)
         if not known:
             return None
+        longest_us = max(max(calls.p50_us, calls.max_us - calls.collected_us) for calls in known)
+        long = [calls for calls in known if 2 * calls.max_us >= longest_us]
+        waited_us = sum(calls.data_wait_us or 0.0 for calls in known)
+        is_known = waited_us > 0 and all(calls.long_wait_us is not None for calls in long)
         return AllCalls(
             count=sum(calls.count for calls in known),
             total_us=sum(calls.total_us - calls.collected_us for calls in known),
             median_us=max(known, key=lambda calls: calls.count).p50_us,
-            longest_us=max(max(calls.p50_us, calls.max_us - calls.collected_us) for calls in known),
+            longest_us=longest_us,
+            long_wait=sum(calls.long_wait_us or 0.0 for calls in long) / waited_us if is_known else None,
         )
 
     @property
@@ -40,7 +46,11 @@ class AllCalls:
         return self.longest_us >= SLOW * (self.total_us - self.longest_us) / (self.count - 1)
 
     def are_few(self, signals: Signals) -> bool:
-        """One call of several has most of the time, or as many as there are DataLoader workers."""
+        """One call of several has most of the time, or as many as there are DataLoader workers: and of the data wait,
+        as a call that the steps looked at do not wait for is another step's.
+        """
+        if self.long_wait is not None and self.long_wait < ONE_CALL:
+            return False
         workers = signals.num_workers or 1
         typical_us = self.count * self.median_us
         is_uneven = self.count > 2 * workers and typical_us < ONE_CALL * self.total_us

@@ -53,8 +53,8 @@ class _Step:
 
     us: float
     loop: Loop
-    without_starts: bool
-    """The loop's step is not that of the window, which has its part of epochs' starts."""
+    left_out: str
+    """Names what of epochs the loop's step does not have, where that of the window has its part of it; else ""."""
 
     @property
     def now_us(self) -> float:
@@ -66,7 +66,7 @@ class _Step:
 
     def text(self, how: str, change: Change) -> str:
         steps = f"{how} {duration(self.us)} per step {_words(change)}"
-        both = ", both without starts of epochs" if self.without_starts else ""
+        both = f", both without {self.left_out}" if self.left_out else ""
         return f"{steps}, and it takes {duration(self.now_us)} now{both}"
 
     def evidence(self, how: str, change: Change) -> Evidence:
@@ -77,9 +77,9 @@ class _Step:
 class Foresight:
     """The model is fitted when it is first asked: many captures have no finding that it knows of."""
 
-    def __init__(self, results: Results, *, has_starts: bool = False) -> None:
-        """`has_starts`: of epochs after the first, in the window."""
-        self._results, self._has_starts = results, has_starts
+    def __init__(self, results: Results, left_out: str = "") -> None:
+        """`left_out`: names what epochs after the first have in the window beside the loop; "" without any."""
+        self._results, self._left_out = results, left_out
 
     @cached_property
     def _loop(self) -> Loop | None:
@@ -165,7 +165,7 @@ class Foresight:
         return None
 
     def _step(self, us: float, loop: Loop) -> _Step:
-        return _Step(us, loop, self._has_starts)
+        return _Step(us, loop, self._left_out)
 
     def _known(self, change: Change) -> Change:
         """Without stages that no batch of the loop spent time in, and batches that are not among them."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from tb_dataplugin.findings.apart_signals import left_out
 from tb_dataplugin.findings.epoch_length import start_us_per_step
 from tb_dataplugin.findings.saving import most_saved_us
 from tb_dataplugin.findings.signals import SAME_STEP, Signals
@@ -74,7 +75,7 @@ def gain_of(
         more = 0.0
     more = min(more, (signals.per_step(most_saved_us(signals)) or us_per_step) - us_per_step)
     high = us_per_step + more if more > us_per_step * SAME else None
-    bound = f"{duration(us_per_step)} per step{' of epoch starts' if of_epochs else ''}"
+    bound = f"{duration(us_per_step)} per step{_of_epochs(signals) if of_epochs else ''}"
     if not signals.step_count or not step_us:
         return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound}", of_wait=of_wait)
     long_us, name = (step_us, f"a step of {duration(step_us)}") if of_others else _long_step(signals, step_us)
@@ -95,12 +96,20 @@ def _long_step(signals: Signals, step_us: float) -> tuple[float, str]:
     start_us = start_us_per_step(signals)
     long_us = step_us + start_us
     name = f"a step of {duration(long_us)}"
-    left_out = signals.apart.worth_a_word.names if signals.apart else ""
+    apart, names = signals.apart, left_out(signals.apart)
+    starts = apart.starts if apart else None
     if _is_mean_step(signals, long_us):  # what lies between steps would make it another in the last digit
         return long_us, f"a step of {duration(signals.mean_step_us or long_us)}"
-    if start_us:
-        return long_us, f"{name}, its part of an epoch's start included"
-    return long_us, f"{name}, without {left_out}" if left_out else name
+    if start_us and starts is not None:
+        others = left_out(replace(apart, starts=None) if apart else None)
+        part = f"its part of an epoch's start{' and end' if starts.ends else ''} included"
+        return long_us, f"{name}, {part}{f', without {others}' if others else ''}"
+    return long_us, f"{name}, without {names}" if names else name
+
+
+def _of_epochs(signals: Signals) -> str:
+    starts = signals.apart.starts if signals.apart else None
+    return " of epoch starts and ends" if starts is not None and starts.ends else " of epoch starts"
 
 
 def _is_mean_step(signals: Signals, step_us: float) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.hot_lines import FEWEST_SAMPLES, LEAST_SAMPLES, LEAST_TO_CHECK, HotLines, PartLines
 from tb_dataplugin.analyses.line_rows import LineRow, is_written
+from tb_dataplugin.analyses.line_waits import WaitedFor
 from tb_dataplugin.analyses.spread_lines import Together, call_of, error_of, first_and_last, share_of
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.model.intervals import Window
@@ -30,6 +31,15 @@ SOME: Final = 10
 SPARE: Final = 1.25
 """More steps than the rate asks for: samples are taken at random."""
 
+
+WAITS: Final[dict[WaitedFor, str]] = {
+    "sleep": "sleeps",
+    "network": "waits for the network",
+    "lock": "waits for a lock",
+    "queue": "waits for a queue",
+    "process": "waits for another process",
+}
+"""What a line does that names what it waits for."""
 
 BLIND: Final = " Code in C counts for the line of Python that calls it."
 """What no sampler of ours can see."""

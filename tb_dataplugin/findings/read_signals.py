@@ -69,7 +69,7 @@ class _OfLines(TypedDict):
 def read_signals(results: Results) -> Signals:
     loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
     apart, cost, (steady, hidden) = read_apart(results), _wait_cost(results), _unsteady(results)
-    foresight = Foresight(results, has_starts=apart is not None and apart.has_repeated_starts)
+    foresight = Foresight(results, apart.repeated_names if apart else "")
     return Signals(
         mode=results.trace.info.mode,
         window_us=_us(results.window.duration_ns),
@@ -302,6 +302,7 @@ def _calls(row: StageRow, spent: Occupancy | None, collected_ns: int) -> StageCa
         p50_us=_us(row.p50_ns),
         max_us=_us(row.max_ns),
         data_wait_us=None if row.data_wait_ns is None else _us(row.data_wait_ns),
+        long_wait_us=None if row.long_wait_ns is None else _us(row.long_wait_ns),
         bytes=row.bytes,
         sizes=row.sizes,
         place=row.place,

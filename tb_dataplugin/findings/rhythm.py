@@ -14,8 +14,9 @@ SHOWN: Final = 5
 """Steps that are named."""
 
 
-def rhythm_sentence(found: Sawtooth) -> str:
-    whole = _whole(found)
+def rhythm_sentence(found: Sawtooth, left_out: str) -> str:
+    """`left_out`: names what of the data wait is told apart."""
+    whole = _whole(found, left_out)
     if found.of_workers:
         return (
             f"1 step in {found.period} has {percent(found.share)} of {whole}: the "
@@ -24,19 +25,19 @@ def rhythm_sentence(found: Sawtooth) -> str:
     return f"{_few_steps(found, whole)}: {_numbers(found)}. {ADVICE}"
 
 
-def rhythm_clause(found: Sawtooth) -> str:
+def rhythm_clause(found: Sawtooth, left_out: str) -> str:
     """Of steps at regular distances, for the verdict."""
-    return f"{_few_steps(found, 'the data wait')}."
+    return f"{_few_steps(found, _whole(found, left_out))}."
 
 
-def lone_clause(found: LoneWait) -> str:
+def lone_clause(found: LoneWait, left_out: str) -> str:
     """Of one step with much of the data wait, for the verdict."""
-    alone = f"Step {found.step} alone has {percent(found.share)} of {_whole(found)}"
+    alone = f"Step {found.step} alone has {percent(found.share)} of {_whole(found, left_out)}"
     return f"{alone}: choose other steps to see them without it."
 
 
-def _whole(found: Sawtooth | LoneWait) -> str:
-    return "the data wait, first batches of epochs left out" if found.without_starts else "the data wait"
+def _whole(found: Sawtooth | LoneWait, left_out: str) -> str:
+    return f"the data wait without {left_out}" if found.is_partial and left_out else "the data wait"
 
 
 def _few_steps(found: Sawtooth, whole: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tb_dataplugin.analyses.code_places import Place
+from tb_dataplugin.analyses.line_waits import WaitedFor
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample, held_up, its_batch
 from tb_dataplugin.analyses.workers import BatchTimes
@@ -47,6 +48,8 @@ class SlowSampleSignal:
     """Off the CPU; None where CPU time was not recorded."""
     waited_at: Place | None = None
     """The line that it was mostly blocked in, by stack samples; None where none was seen."""
+    waited_for: WaitedFor | None = None
+    """What that line waits for, where it names that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:
         built=built,
         waited_us=None if sample.waited_ns is None else sample.waited_ns / 1e3,
         waited_at=sample.waited_at,
+        waited_for=sample.waited_for,
     )
 
 

@@ -13,11 +13,12 @@ from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD, StageWeight
 from tb_dataplugin.analyses.stages import Path, StageRow
+from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.throughput import SlowestPart, Throughput
 from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
 from tb_dataplugin.findings.apart_sentence import apart_sentence
-from tb_dataplugin.findings.apart_signals import ApartSignals
+from tb_dataplugin.findings.apart_signals import ApartSignals, left_out
 from tb_dataplugin.findings.detail_texts import slow_kind_sentence
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
@@ -32,7 +33,7 @@ from tb_dataplugin.findings.worker_sentences import LoopShare, name_of, quiet_se
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, listed, ordinal, percent, plural
-from tb_dataplugin.words import NO_STAGES, cause_label, label_of
+from tb_dataplugin.words import BLOCKED_BY, NO_STAGES, cause_label, label_of
 
 _BUILDING: Final = frozenset[StageKind](("sample", "read", "decode", "transform", "collate", "user"))
 
@@ -89,13 +90,13 @@ def say(
         gains=" ".join(map(_gains, overlaps)),
         gains_of=next((named.gain.long_step for named in findings if named.gain.long_step), ""),
         wait=_wait(results),
-        steady=steady_sentence(results.steady) if results.steady else "",
+        steady=_steady(results.steady, apart) if results.steady else "",
         stages=_stages(results),
         stage_waits=_stage_waits(results),
         limits=dict(_limits(results)),
         slowest_part=_slowest_part(results.throughput) if results.throughput else "",
         stage_profiler=dict(_stage_profiler(results)),
-        sawtooth=rhythm_sentence(results.sawtooth) if results.sawtooth else "",
+        sawtooth=rhythm_sentence(results.sawtooth, left_out(apart)) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
         workers=tuple(
             worker_sentence(
@@ -115,6 +116,11 @@ def say(
         recording=recording_cost(results),
         apart=apart_sentence(apart).rstrip(),
     )
+
+
+def _steady(steady: SteadyState, apart: ApartSignals | None) -> str:
+    is_start_left = apart is not None and apart.starts is not None and apart.starts.epochs > 0
+    return steady_sentence(steady, left_out(apart), is_start_left=is_start_left)
 
 
 def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | None) -> LoopShare | None:
@@ -274,8 +280,8 @@ def _limit(row: StageRow, spent: Occupancy) -> str:
         return f"For {running}, for {percent(1 - spent.cpu_ns / row.self_ns)} it was not."
     delayed, blocked = percent(spent.run_delay_ns / row.self_ns), percent(spent.blocked_ns / row.self_ns)
     return (
-        f"For {running}, for {delayed} waiting for a CPU ({DELAY_ESTIMATED}), for {blocked} blocked by "
-        "storage, a lock or another process."
+        f"For {running}, for {delayed} waiting for a CPU ({DELAY_ESTIMATED}), for {blocked} blocked "
+        f"({', '.join(BLOCKED_BY)})."
     )
 
 

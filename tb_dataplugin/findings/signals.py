@@ -22,7 +22,7 @@ from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
-from tb_dataplugin.findings.apart_signals import ApartSignals
+from tb_dataplugin.findings.apart_signals import ApartSignals, left_out
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.foresight import Foresight, Promise
@@ -276,7 +276,7 @@ class Signals:
     @property
     def own_window(self) -> str:
         """The name of that."""
-        names = self.apart.worth_a_word.names if self.apart else ""
+        names = left_out(self.apart)
         return f"window without {names}" if names else "window"
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from annotate.trace_format import Stage, StageKind
+from tb_dataplugin.analyses.line_waits import named_wait
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.findings import collecting
@@ -18,7 +19,7 @@ from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
 from tb_dataplugin.findings.in_memory import code_for, is_in_memory
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
-from tb_dataplugin.findings.line_texts import line_text
+from tb_dataplugin.findings.line_texts import WAITS, line_text
 from tb_dataplugin.findings.reader_advice import (
     READ_ADVICE,
     are_packed,
@@ -41,6 +42,7 @@ from tb_dataplugin.findings.thresholds import (
 )
 from tb_dataplugin.findings.worker_cpus import has_hidden_threads
 from tb_dataplugin.units import duration, percent, plural, significant
+from tb_dataplugin.words import BLOCKED_BY
 
 ADVICE: Final[dict[StageKind, str]] = {
     "read": READ_ADVICE,
@@ -79,7 +81,7 @@ LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "cpu": "",
     "no_cpu": " For {part} of its time it only waits for a CPU, so the stage itself costs less than its time "
     "suggests{threads}.",
-    "blocked": " For {part} of its time it is blocked: storage, a lock, another process, sleep. DataLoader "
+    "blocked": " For {part} of its time it is blocked{by}. DataLoader "
     "workers, or more of them, can wait at the same time, but not for a lock that they share.",
 }
 
@@ -106,7 +108,7 @@ DATABASE_ADVICE: Final = (
 LIMIT_WORDS: Final[dict[StageLimit, str]] = {
     "cpu": "running on a CPU",
     "no_cpu": "waiting for a CPU",
-    "blocked": "blocked (storage, a lock, another process, sleep)",
+    "blocked": f"blocked ({', '.join(BLOCKED_BY)})",
 }
 
 
@@ -186,9 +188,19 @@ def _hint(signals: Signals, row: StageCalls) -> str:
         ""
         if limit is None
         else LIMIT_ADVICE[limit].format(
-            part=percent(parts[limit]), threads=THREADS_FIRST if has_hidden_threads(signals) else ""
+            part=percent(parts[limit]),
+            threads=THREADS_FIRST if has_hidden_threads(signals) else "",
+            by=_blocked_by(signals, row.stage),
         )
     )
+
+
+def _blocked_by(signals: Signals, stage: Stage) -> str:
+    """What the line says that the advice has just named; else what it may be."""
+    line = signals.stage_lines.get(stage.name)
+    named = named_wait(line.source) if line is not None and line.share >= HOT_LINE else None
+    is_named = stage.kind not in READING and named is not None
+    return f", and that line {WAITS[named]}" if is_named and named else f": {', '.join(BLOCKED_BY)}"
 
 
 def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str) -> str:

@@ -41,7 +41,7 @@ class CpuUse:
     run_delay_us: float
     """Waiting for a CPU; 0 where that is not known."""
     blocked_us: float
-    """Waiting for storage, a lock or another process; 0 where that is not known."""
+    """Waiting (`words.BLOCKED_BY`); 0 where that is not known."""
     limited_by: StageLimit | None
     """What takes two thirds of it; None when mixed or unknown."""
 
@@ -76,6 +76,8 @@ class StageCalls:
     """Median time since the end of the stage before it that works on the value; None at the top (`StageRow.gap_ns`)."""
     per_sample: float = 1.0
     """Mean calls in the samples that have any."""
+    long_wait_us: float | None = None
+    """Of `data_wait_us`, what calls caused that are at least half as long as the longest."""
     has_index: bool = True
     """False for items of an iterable dataset, which has no indices."""
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)

@@ -6,14 +6,16 @@ from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.units import duration, percent, significant
 
 
-def steady_sentence(steady: SteadyState) -> str:
+def steady_sentence(steady: SteadyState, left_out: str = "", *, is_start_left: bool = False) -> str:
+    """`left_out`: names what the data wait is without; `is_start_left`: an epoch's start is among that."""
     value = _value(steady)
     if steady.state == "epoch_start":
         if not value:
             return "An epoch starts in the window, so it does not show the steady state."
-        if steady.is_as_measured:
-            return f"An epoch starts in the window, and the data wait is as without its start: {_per_step(steady)}."
-        return f"An epoch starts in the window. Without its start, data wait is about {_per_step(steady)}."
+        head = "An epoch starts in the window"
+        head += "" if is_start_left else ", and the wait for its first batch counts as any other"
+        wait = f"{f'Without {left_out}, data' if left_out else 'Data'} wait is"
+        return f"{head}. {wait} {_per_step(steady)}."
     if steady.state == "steady":
         return f"The window is steady: data wait is {value}." if value else "The window is steady."
     does = "empties" if steady.state == "draining" else "fills"

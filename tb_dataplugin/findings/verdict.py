@@ -12,6 +12,7 @@ from tb_dataplugin.analyses.sawtooth import LoneWait
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.wait_parts import COLLECTOR, TRANSFER, UNRECORDED
 from tb_dataplugin.findings.apart_sentence import apart_sentence
+from tb_dataplugin.findings.apart_signals import left_out
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import fed_sentence
 from tb_dataplugin.findings.leading import NAMED, leading_place
@@ -97,8 +98,8 @@ def _rhythm(signals: Signals) -> str:
     if cost is None or cost < INPUT_BOUND or signals.mode == "replay":
         return ""
     if isinstance(found, LoneWait):
-        return f" {lone_clause(found)}"
-    return f" {rhythm_clause(found)}" if found and not found.of_workers else ""
+        return f" {lone_clause(found, left_out(signals.apart))}"
+    return f" {rhythm_clause(found, left_out(signals.apart))}" if found and not found.of_workers else ""
 
 
 def _with_apart(signals: Signals, sentence: str) -> str:

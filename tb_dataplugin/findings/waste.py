@@ -1,6 +1,7 @@
 """Work that brings nothing: samples read twice or never, DataLoader workers without work, settings without effect.
 
-What is counted is what the capture has of an epoch, which may be less than all of it.
+What is counted is what the capture has of an epoch, which may be less than all of it: also where some of its steps
+were chosen, as those alone show less. Only samples that are read again are counted in the chosen steps.
 """
 
 from __future__ import annotations
@@ -118,10 +119,14 @@ def read_waste(results: Results) -> WasteSignals:
 
 
 def find_again(indices: Indices) -> Again | None:
-    if indices.replacement or len(indices) < LEAST_SAMPLES:
+    """Of the steps that are looked at: where in the epoch it had been read before does not matter."""
+    chosen = indices.chosen if len(indices.chosen) else np.ones(len(indices), dtype=np.bool_)
+    if indices.replacement or chosen.sum() < LEAST_SAMPLES:
         return None
-    pairs = np.stack((indices.epoch, indices.index), axis=1)
-    return Again(len(pairs), len(pairs) - len(np.unique(pairs, axis=0)))
+    _, first = np.unique(np.stack((indices.epoch, indices.index), axis=1), axis=0, return_index=True)
+    again = chosen.copy()
+    again[first] = False
+    return Again(int(chosen.sum()), int(again.sum()))
 
 
 def find_same_order(indices: Indices) -> float | None:

@@ -21,7 +21,8 @@ MOST_INDICES: Final = 65_536
 @dataclass(frozen=True, slots=True)
 class Indices:
     """Dataset index and epoch of each sample that a capture saw, by start; the first `MOST_INDICES`. `dataset` names
-    the dataset's class. `batch`: its number in the epoch. `replacement`: the sampler may draw a sample twice.
+    the dataset's class. `batch`: its number in the epoch. `replacement`: the sampler may draw a sample twice. `chosen`:
+    whether it was built in the steps that are looked at; empty where all are.
     """
 
     dataset: str
@@ -29,6 +30,7 @@ class Indices:
     epoch: Int64Array
     batch: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     replacement: bool = False
+    chosen: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -50,7 +52,9 @@ def read_indices(results: Results) -> Indices | None:
         return None
     dataset = results.settings.dataset if results.settings else ""
     replacement = bool(results.settings and results.settings.replacement)
-    return Indices(dataset, facts.index[rows], epoch, batch, replacement)
+    at, window = tree.start_ns[rows], results.window
+    chosen = (at >= window.start_ns) & (at < window.end_ns)
+    return Indices(dataset, facts.index[rows], epoch, batch, replacement, chosen if results.selection else chosen[:0])
 
 
 def _placed(results: Results, rows: Rows) -> tuple[Int64Array, Int64Array]:
@@ -59,7 +63,7 @@ def _placed(results: Results, rows: Rows) -> tuple[Int64Array, Int64Array]:
     """
     tree, facts = results.tree, results.trace.span_facts
     epoch, batch = facts.epoch[rows], facts.batch[rows]
-    begins = np.sort(int64([start.wait.start[0] for start in results.flow.epoch_starts if len(start.wait)]))
+    begins = np.sort(int64([start.wait.start[0] for start in results.whole.starts if len(start.wait)]))
     if not len(begins) or (epoch >= 0).any():
         return epoch, batch
     is_wait = np.array([len(path) == 1 and path[0].kind == "wait" for path in tree.paths], dtype=np.bool_)

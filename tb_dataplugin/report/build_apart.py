@@ -21,6 +21,8 @@ def apart_report(results: Results, sentence: str) -> pb.Apart:
         pauses_us=us(apart.pauses.total_ns),
         pauses=len(apart.pauses),
         wait_by_stage_us={name: us(time) for name, time in loop.apart_by_stage_ns.items()},
+        ends=len(apart.ends),
+        names=apart.names(results.window),
         idle_us=maybe_us(loop.apart_idle_ns),
     )
 

@@ -50,6 +50,8 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         gain_text=UNKNOWN if leading.gain_text == UNKNOWN_IN_REPLAY else leading.gain_text,
         gain_us_per_step=leading.gain_us_per_step if leading.HasField("gain_us_per_step") else None,
         gain_step_share=leading.gain_step_share if leading.HasField("gain_step_share") else None,
+        gains_of=capture.steps.gains_of if capture.steps.gains_of in leading.gain_text else "",
+        loop_wait=_loop_wait(capture),
         doubtful=bool(capture.doubts),
         doubt_text=doubt_words(capture),
         rank=capture.rank if capture.HasField("rank") else None,
@@ -75,6 +77,14 @@ def wide_interval(capture: pb.Capture) -> str:
     if not steady.HasField("share_low") or steady.share_low > WIDE * steady.share:
         return ""
     return f"{percent(steady.share_low)} to {percent(steady.share_high)}"
+
+
+def _loop_wait(capture: pb.Capture) -> str:
+    apart = capture.loader.apart
+    own_us = capture.window_us - apart.wait_us
+    if not apart.names or own_us <= 0:
+        return ""
+    return f"{percent((capture.loader.wait_us - apart.wait_us) / own_us)} without {apart.names}"
 
 
 def worst_first(captures: Sequence[pb.Capture]) -> list[tuple[pb.Capture, pb.CaptureRow]]:

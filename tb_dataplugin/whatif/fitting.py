@@ -230,7 +230,7 @@ def _loop(
         measured_wait_ns=wait,
         own_threads=step_threads(results),
         own_delayed=training.delayed,
-        has_starts=len(results.loop.apart.starts) > 0,
+        left_out=results.loop.apart.names(results.window),
         device_ns=device.busy_ns if device else None,
         device_pageable_ns=device.pageable_ns if device else 0.0,
         device_wait=device.wait if device else None,

@@ -128,8 +128,8 @@ class Loop:
     """CPUs that receiving keeps busy, and code around the loader."""
     own_threads: float = 1.0
     own_delayed: float = 0.0
-    has_starts: bool = False
-    """The capture has starts of epochs, which are not in here."""
+    left_out: str = ""
+    """Names what the capture has besides, as an epoch's start, which is not in here; "" where that is nothing."""
     device_ns: float | None = None
     """Per step, of the device that is busiest; None without one."""
     device_pageable_ns: float = 0.0

@@ -209,7 +209,7 @@ export interface LimitedBy {
   no_cpu?:
     | number
     | undefined;
-  /** waiting for storage, a lock or another process */
+  /** waiting for storage, the network, a lock, another process, or in sleep */
   blocked?:
     | number
     | undefined;
@@ -575,6 +575,10 @@ export interface Apart {
   pauses_us: number;
   /** how many, where they are few: else they are part of the loop */
   pauses: number;
+  /** of epochs, while whose DataLoader workers ended the loop waited: in starts_us, which */
+  ends: number;
+  /** has nothing else where `epochs` is 0; 0 where that is next to nothing */
+  names: string;
 }
 
 export interface Apart_WaitByStageUsEntry {
@@ -1779,7 +1783,7 @@ export interface StageCall {
   line: string;
   /** how many were */
   line_samples: number;
-  /** of samples: it waited for storage, a lock or another process */
+  /** of samples: it waited for storage, the network, a lock, another process, or in sleep */
   blocked_samples: number;
   /** of the sample that it is in, as in SlowSample; empty where they were not kept */
   files: string[];
@@ -1871,7 +1875,11 @@ export interface CaptureRow {
   gain_step_share?:
     | number
     | undefined;
-  /** as in Capture */
+  /** "a step of 14.4 ms, without the epoch's end": what that is a share of; "" where that is the mean step */
+  gains_of: string;
+  /** "43.1% without the other DataLoader": the data wait of the training loop as it goes on, which the */
+  loop_wait: string;
+  /** verdict is about; "" where nothing worth a word is told apart */
   rank?: number | undefined;
 }
 
@@ -3122,6 +3130,8 @@ export const Apart: MessageFns<Apart> = {
         ? globalThis.Number(object.pauses_us)
         : 0,
       pauses: isSet(object.pauses) ? globalThis.Number(object.pauses) : 0,
+      ends: isSet(object.ends) ? globalThis.Number(object.ends) : 0,
+      names: isSet(object.names) ? globalThis.String(object.names) : "",
     };
   },
 };
@@ -4843,6 +4853,16 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         : isSet(object.gain_step_share)
         ? globalThis.Number(object.gain_step_share)
         : undefined,
+      gains_of: isSet(object.gainsOf)
+        ? globalThis.String(object.gainsOf)
+        : isSet(object.gains_of)
+        ? globalThis.String(object.gains_of)
+        : "",
+      loop_wait: isSet(object.loopWait)
+        ? globalThis.String(object.loopWait)
+        : isSet(object.loop_wait)
+        ? globalThis.String(object.loop_wait)
+        : "",
       rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
     };
   },

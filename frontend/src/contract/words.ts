@@ -45,7 +45,7 @@ export const TRANSFER_PARTS = [
 export const LIMITS = [
   {"id": "cpu", "label": "CPU-bound", "meaning": "Most of the self time was spent running on a CPU."},
   {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "Most of the self time was spent ready to run, waiting for a CPU (estimated)."},
-  {"id": "blocked", "label": "blocked", "meaning": "Most of the self time was spent waiting for storage, a lock or another process."},
+  {"id": "blocked", "label": "blocked", "meaning": "Most of the self time was spent waiting (storage, the network, a lock, another process, sleep)."},
 ] as const;
 
 export const MODES = [
@@ -190,8 +190,8 @@ export const TERMS = [
   {"id": "head_of_line", "label": "head-of-line wait", "meaning": "A finished batch held back by an earlier one."},
   {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "A thread that is ready to run but has no CPU. Of the training thread and of batches it is measured; of a stage and of a cause of idle time it is an estimate, so these figures may differ."},
   {"id": "device_utilisation", "label": "device utilisation", "meaning": "Share of the time in which a kernel ran, copies not counted, as NVIDIA's driver has it of the last 1/6 to 1 s, before the window too. Device busy is that of the trace: exact, of the window, and with copies."},
-  {"id": "blocked", "label": "blocked", "meaning": "A thread that waits for storage, a lock or another process."},
-  {"id": "limited_by", "label": "limited by", "meaning": "What held up the training thread (of a stage: its calls) during that time: Python's lock (GIL), the garbage collector, no free CPU, or blocked on storage, a lock or another process. Percentages are of that time."},
+  {"id": "blocked", "label": "blocked", "meaning": "A thread that waits (storage, the network, a lock, another process, sleep)."},
+  {"id": "limited_by", "label": "limited by", "meaning": "What held up the training thread (of a stage: its calls) during that time: Python's lock (GIL), the garbage collector, no free CPU, or blocked (storage, the network, a lock, another process, sleep). Percentages are of that time."},
   {"id": "steady", "label": "steady state", "meaning": "The loop once its queue of ready batches neither empties nor fills: what a longer run would show."},
   {"id": "skew", "label": "skew", "meaning": "A DataLoader worker's busy share over that of all of them together; 1.0x is even."},
   {"id": "ahead", "label": "ahead", "meaning": "Memory of the batches that are kept ready."},

@@ -91,6 +91,24 @@ it("has the leading finding's gain in one line, and all of it on hover", () => {
   expect(lines[0]?.closest("td")?.title).toContain(gain.gain_text);
 });
 
+it("says of which step the gain is, and the data wait of the verdict, where these are without something", () => {
+  const [, row] = listing.rows;
+  const without = {
+    gain_us_per_step: 201,
+    gain_step_share: 0.014,
+    gains_of: "a step of 14.4 ms, without the epoch's end",
+    loop_wait: "5.41% without the epoch's end",
+  };
+  captureRows.value = CaptureRows.fromJSON({ rows: [{ ...row, ...without }, row] });
+  const root = open({}, "captures");
+  expect(plain(root.querySelector(".gain-brief")?.textContent)).toBe(
+    "up to 201 µs per step (1.40% of a step of 14.4 ms, without the epoch's end)",
+  );
+  const waits = [...root.querySelectorAll('[data-column="wait"]')].map((cell) => cell.textContent);
+  expect(waits[0]).toContain("5.41% without the epoch's end");
+  expect(waits[1]).not.toContain("without");
+});
+
 it("says where there is a trend when the run in view has none, and leads there", () => {
   captureRows.value = CaptureRows.fromJSON({
     rows: listing.rows.map((row) => ({ ...(row as object), modified: 10 * row.modified })),

@@ -16,11 +16,12 @@ import numpy as np
 from tb_dataplugin.analyses.call_kinds import SLOW
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
+from tb_dataplugin.analyses.line_waits import WaitedFor
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.findings.finding import Abstention, Finding
-from tb_dataplugin.findings.line_texts import place_text
+from tb_dataplugin.findings.line_texts import WAITS, place_text
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.sample_signals import BuiltBatch, SlowSampleSignal
 from tb_dataplugin.findings.saving import Saving, saved_in_batches
@@ -29,6 +30,7 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import ALL_CACHED, NO_CPU, SLOW_SAMPLES_TOGETHER
 from tb_dataplugin.units import count, duration, percent, plural
+from tb_dataplugin.words import BLOCKED_BY
 
 SHOWN: Final = 5
 
@@ -45,9 +47,16 @@ AT_LOCK: Final = (
     "sample, whatever its data."
 )
 AT_LINE: Final = (
-    "They did not compute, they waited{line} for {what}. See why that takes long at times; look at their data only if "
-    "the same ones are slow again."
+    "They did not compute, they waited{line}{what}. {see}; look at their data only if the same ones are slow again."
 )
+SEE: Final = "See why that takes long at times"
+SEE_WHAT: Final[dict[WaitedFor, str]] = {
+    "sleep": "See what it sleeps for, such as a retry or a rate limit",
+    "network": "See why that takes long at times, such as retries or a busy server, or keep a copy on a local disk",
+    "lock": "See who has that lock for so long",
+    "queue": "See why what it waits for comes late at times",
+    "process": SEE,
+}
 
 
 @rule(title="A few slow samples", about="delivery", input_bound=True)
@@ -146,12 +155,13 @@ def _of_waiting(signals: Signals, slow: list[SlowSampleSignal]) -> str:
     line = f" at {place_text(place)}" if place else ""
     if lock is not None and lock.row.place == place:
         return AT_LOCK.format(line=line)
+    named = next((sample.waited_for for sample in slow if place is not None and sample.waited_at == place), None)
+    if named is not None:
+        return AT_LINE.format(line=line, what=f", which {WAITS[named]}", see=SEE_WHAT[named])
     cached = signals.costs.cached if signals.costs else None
     is_memory = cached is not None and cached >= ALL_CACHED
-    what = (
-        "a lock or another process (what was read was in memory)" if is_memory else "storage, a lock or another process"
-    )
-    return AT_LINE.format(line=line, what=what)
+    what = f"{', '.join(BLOCKED_BY[1:])}: what was read was in memory" if is_memory else ", ".join(BLOCKED_BY)
+    return AT_LINE.format(line=line, what=f" ({what})", see=SEE)
 
 
 def _saving(signals: Signals, slow: list[SlowSampleSignal], typical_us: float, most_us: float) -> Saving:

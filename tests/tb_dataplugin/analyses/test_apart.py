@@ -12,6 +12,7 @@ from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.verdict import judge_run
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.report.rows import row_of
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, results_of, signals_of
 from tests.trace_builder import TraceBuilder
 
@@ -82,9 +83,9 @@ def test_loaders_that_are_in_each_step_are_both_the_loops() -> None:
 PICKLED = {"num_workers": 2, "batch_size": 2, "persistent_workers": False, "start_method": "fork"}
 
 
-def epochs(first: int = 400_000, length: int = 12, **settings: object) -> TraceBuilder:
+def epochs(first: int = 400_000, length: int = 12, end: int = 0, **settings: object) -> TraceBuilder:
     """Two epochs of 12 steps of 10 ms, with new workers. Each batch is waited for for 1 ms, an epoch's first for
-    `first`, in which each worker imports for its first sample.
+    `first`, in which each worker imports for its first sample. After the first epoch its workers end for `end`.
     """
     loader = {**PICKLED, "sampler_length": 2 * length, **settings}
     builder, at = TraceBuilder().annotated(loaders=[loader], host={"cores": 8}), 0
@@ -101,8 +102,14 @@ def epochs(first: int = 400_000, length: int = 12, **settings: object) -> TraceB
             builder.batch(
                 number, number % 2, begun - 10, begun, done, done + 50, {"read::open": opens, "transform::Flip": rest}
             )
-            builder.wait(at, wait, name).step(at, wait + STEP)
+            is_over = end if (epoch, number) == (0, length - 1) else 0
+            builder.wait(at, wait, name).step(at, wait + STEP + is_over)
             at += wait + STEP
+            if is_over:
+                builder.wait(at - 1_000, end, "wait::DataLoader")
+                at += end
+                for each in builder.workers:
+                    each["ended_us"] = at - 2_000
         builder.next_epoch()
     return builder
 
@@ -153,6 +160,40 @@ def test_it_names_what_new_workers_do_once() -> None:
 
 def test_a_start_as_short_as_any_wait_is_none() -> None:
     assert not results_of(epochs(first=1_000)).loop.apart.epochs
+
+
+def test_only_what_is_left_out_of_epochs_is_named() -> None:
+    """Starts as short as any wait, and an end of 100 ms, in a window of 364 ms; 24 waits of 1 ms are left."""
+    capture = capture_of(epochs(first=1_000, end=100_000))
+    apart, sentence = capture.loader.apart, capture.verdict.sentence
+    assert (apart.epochs, apart.ends, apart.names) == (0, 1, "the epoch's end")
+    assert sentence.startswith("The end of an epoch (step 12) has 80")
+    assert "start" not in sentence
+    gains = [finding.gain_text for finding in capture.findings if "epoch" in finding.gain_text]
+    assert gains and all("without the epoch's end)" in text or "without the epoch's end," in text for text in gains)
+    assert capture.steps.gains_of == "a step of 11.0 ms, without the epoch's end"
+    assert capture.loader.steady_state.sentence.startswith(
+        "An epoch starts in the window, and the wait for its first batch counts as any other. Without the epoch's end, "
+        "data wait is 1.00 ms per step"
+    )
+
+
+def test_starts_and_ends_are_both_named_where_both_are_left_out() -> None:
+    capture = capture_of(epochs(end=100_000))
+    assert (capture.loader.apart.epochs, capture.loader.apart.ends) == (2, 1)
+    assert capture.loader.apart.names == "the starts and ends of epochs"
+    assert "The starts of 2 epochs and the end of an epoch (steps 1, 12 and 13) have" in capture.verdict.sentence
+    assert "its part of an epoch's start and end included" in capture.steps.gains_of
+    steady = capture.loader.steady_state.sentence
+    assert steady.startswith("An epoch starts in the window. Without the starts and ends of epochs, data wait is")
+
+
+def test_a_row_of_all_captures_says_what_its_numbers_are_without() -> None:
+    row = row_of(capture_of(epochs(first=1_000, end=100_000)))
+    assert row.gains_of == "a step of 11.0 ms, without the epoch's end"
+    assert row.loop_wait.endswith("% without the epoch's end")
+    plain = row_of(capture_of(epochs(first=1_000)))
+    assert (plain.gains_of, plain.loop_wait) == ("", "")
 
 
 def test_what_has_little_of_the_data_wait_stands_behind_the_message_and_next_to_nothing_in_no_verdict() -> None:

@@ -110,9 +110,9 @@ def test_a_stage_that_nothing_limits_for_most_of_its_time_has_all_shares() -> No
 def test_the_stages_have_what_the_verdict_has_apart_and_it_is_said() -> None:
     stage = pb.Stage(path=["sample::A"], kind="sample", blame_us=5)
     capture = pb.Capture(mode="train", name="a", loader=pb.Loader(wait_us=10), stages=[stage])
-    said = "includes starts of epochs, other DataLoaders and garbage collection, which the verdict leaves out"
+    said = "includes the epoch's end and the other DataLoader, which the verdict leaves out"
     assert said not in " ".join(as_text(pb.Report(captures=[capture])).split())
-    capture.loader.apart.wait_us = 2
+    capture.loader.apart.CopyFrom(pb.Apart(wait_us=2, names="the epoch's end and the other DataLoader"))
     assert said in " ".join(as_text(pb.Report(captures=[capture])).split())
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.run import run_analyses
-from tb_dataplugin.analyses.steps import find_window
+from tb_dataplugin.analyses.steps import find_window, select_steps
+from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.findings.read_signals import read_signals
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.model.intervals import Window
-from tb_dataplugin.options import DEFAULT_OPTIONS
+from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.report.report_pb2 import Capture, Finding
 from tests.trace_builder import TraceBuilder
@@ -20,15 +21,20 @@ PINNED = "Memcpy HtoD (Pinned -> Device)"
 STEP = 10_000.0  # microseconds
 
 
-def capture_of(builder: TraceBuilder) -> Capture:
-    return analyse(builder.trace()).capture
+def capture_of(builder: TraceBuilder, steps: StepRange | None = None) -> Capture:
+    return analyse(builder.trace(), AnalysisOptions(steps=steps)).capture
 
 
-def results_of(builder: TraceBuilder) -> Results:
+def results_of(builder: TraceBuilder, steps: StepRange | None = None) -> Results:
     trace = builder.trace()
     window = find_window(trace)
     assert isinstance(window, Window)
-    return run_analyses(trace, window, DEFAULT_OPTIONS)
+    if steps is None:
+        return run_analyses(trace, window, DEFAULT_OPTIONS)
+    found = select_steps(trace, steps)
+    assert not isinstance(found, Unavailable)
+    selection, window = found
+    return run_analyses(trace, window, AnalysisOptions(steps=steps), selection)
 
 
 def signals_of(builder: TraceBuilder) -> Signals:

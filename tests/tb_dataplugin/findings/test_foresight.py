@@ -184,9 +184,9 @@ def test_the_steps_of_what_if_say_that_they_have_no_start_of_an_epoch() -> None:
     loop = fit_loop(results)
     assert not isinstance(loop, Unavailable)
     (plain,), (without,) = (
-        Foresight(results, has_starts=starts).held(without_blur(loop), 9999.0).why for starts in (False, True)
+        Foresight(results, names).held(without_blur(loop), 9999.0).why for names in ("", "the epoch's start")
     )
-    assert without.text == f"{plain.text}, both without starts of epochs"
+    assert without.text == f"{plain.text}, both without the epoch's start"
 
 
 def test_the_quick_answer_is_that_of_what_if() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,6 +31,14 @@ def sizes(seed: int, count: int = 40) -> Int64Array:
 def test_samples_read_again_in_an_epoch_are_counted() -> None:
     again = find_again(indices([*range(70), *range(30)]))
     assert again is not None and (again.samples, again.again, again.share) == (100, 30, 0.3)
+
+
+def test_of_some_steps_only_their_samples_are_counted() -> None:
+    """The last 20 of them, of which 10 had been read in the steps before."""
+    seen = indices([*range(70), *range(70, 80), *range(10)])
+    chosen = replace(seen, chosen=np.arange(len(seen)) >= 70)
+    again = find_again(chosen)
+    assert again is not None and (again.samples, again.again) == (20, 10)
 
 
 def test_the_next_epoch_reads_no_sample_again() -> None:

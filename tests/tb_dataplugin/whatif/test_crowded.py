@@ -126,11 +126,11 @@ def test_workers_that_mostly_wait_need_no_free_cpu() -> None:
     assert not more.crowded and not more.notes
 
 
-@pytest.mark.parametrize("has_starts", [True, False])
-def test_starts_of_epochs_are_spoken_of_where_there_are_some(has_starts: bool) -> None:
-    known = replace(loop(other_cpus=0.0), has_starts=has_starts)
+@pytest.mark.parametrize("left_out", ["the epoch's end", ""])
+def test_what_the_predictions_leave_out_is_named(left_out: str) -> None:
+    known = replace(loop(other_cpus=0.0), left_out=left_out)
     sentence = json.loads(as_json(known, [predict(known, Change(workers=1))]))["sentence"]
-    assert ("include starts of epochs; these do not" in sentence) == has_starts
+    assert ("The report's numbers include the epoch's end; these do not." in sentence) == bool(left_out)
 
 
 def test_a_report_tells_of_numbers_of_workers_near_those_of_the_loop() -> None:

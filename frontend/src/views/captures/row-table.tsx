@@ -135,7 +135,7 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
   return (
     <>
       <Share value={row.idle_share} name="idle" why="The capture has no device activity." />
-      <Share value={row.data_wait_share} name="wait" why="The capture has no span of a loader." />
+      <Share value={row.data_wait_share} name="wait" why="The capture has no span of a loader." note={row.loop_wait} />
       <td class="num" data-value-us={row.step_us} title={row.step_us === undefined ? "" : exactUs(row.step_us)}>
         {row.step_us === undefined ? <Unknown reason="The capture has no steps." /> : inUnit(row.step_us, unit)}
       </td>
@@ -162,14 +162,22 @@ function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
 }
 
 /** In one line: captures are compared by it. The rest is on hover. */
-function gainWords({ gain_us_per_step: us, gain_step_share: share, gain_text: text }: CaptureRow): string {
+function gainWords({ gain_us_per_step: us, gain_step_share: share, gain_text: text, gains_of: of }: CaptureRow) {
   if (us === undefined) return text;
   if (!share) return `up to ${formatDuration(us)} per step`;
+  if (of) return `up to ${formatDuration(us)} per step (${formatPercent(share)} of ${of})`;
   const [step, unit] = [us / share, chooseTimeUnit([us / share])];
   return `up to ${inUnit(us, unit)} of ${inUnit(step, unit)} ${unit} per step (${formatPercent(share)})`;
 }
 
-function Share({ value, name, why }: { value: number | undefined; name: string; why: string }) {
+type ShareProps = {
+  readonly value: number | undefined;
+  readonly name: string;
+  readonly why: string;
+  readonly note?: string;
+};
+
+function Share({ value, name, why, note = "" }: ShareProps) {
   if (value === undefined)
     return (
       <td class="num" data-column={name}>
@@ -179,6 +187,7 @@ function Share({ value, name, why }: { value: number | undefined; name: string; 
   return (
     <td class="num" data-column={name} data-value={value} title={`${exactNumber(100 * value)}% of the window`}>
       {formatPercent(value).replace("%", "")}
+      {note !== "" && <span class="loop-wait">{note}</span>}
     </td>
   );
 }

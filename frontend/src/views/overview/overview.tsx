@@ -134,7 +134,9 @@ function Verdict({ capture }: { capture: Capture }) {
   );
 }
 
-const WITH_APART = "Includes starts of epochs, other DataLoaders and garbage collection, which the verdict leaves out.";
+function withApart(names = ""): string | undefined {
+  return names === "" ? undefined : `Includes ${names}, which the verdict leaves out.`;
+}
 
 /** Where the data wait goes, and what each part could sustain alone. */
 function Divisions({ capture }: { capture: Capture }) {
@@ -147,7 +149,7 @@ function Divisions({ capture }: { capture: Capture }) {
           parts={stages}
           wholeUs={capture.loader.wait_us}
           of={capture.loader.apart === undefined ? "of data wait" : "of all data wait"}
-          note={capture.loader.apart && WITH_APART}
+          note={withApart(capture.loader.apart?.names)}
           testId="wait-by-stage"
         />
       )}

@@ -62,6 +62,23 @@ def test_one_slow_call_is_an_outlier_and_no_habit() -> None:
     assert said.severity == "low" and not said.HasField("gain_us_per_step")
 
 
+def test_a_long_call_that_these_steps_do_not_wait_for_is_no_outlier_of_theirs() -> None:
+    """Another DataLoader worker begins it in the sixth of ten steps, and the fourteenth waits for it."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 1}]).worker(0).worker(1)
+    for step in range(14):
+        at = 100 * step
+        builder.step(at, 100).wait(at, 60)
+        if step < 13:
+            builder.batch(step, 0, at, at, at + 58, at + 59, {"sample::Pets": (at, 58, 58)})
+    builder.batch(13, 1, 500, 500, 1350, 1355, {"sample::Pets": (500, 850, 850)})
+    titles = {
+        steps: [each.title for each in capture_of(builder, steps).findings if each.rule == "leading_stage"]
+        for steps in (StepRange(1, 10), StepRange(12, 14))
+    }
+    assert [title.startswith("sample::Pets caused") for title in titles[StepRange(1, 10)]] == [True]
+    assert not any("took" in title for each in titles.values() for title in each)
+
+
 def test_the_decoder_in_use_gets_its_own_advice() -> None:
     builder = TraceBuilder().annotated().step(0, 100).wait(0, 90)
     for number in range(8):

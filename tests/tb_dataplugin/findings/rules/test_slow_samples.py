@@ -62,14 +62,32 @@ def test_slow_samples_that_compute_have_other_data_than_the_rest() -> None:
 def test_slow_samples_that_waited_say_so_and_where() -> None:
     said = finding_in(one_slow_sample(cpu=0.02), "slow_samples")
     assert said.title.endswith(", mostly waiting") and evidence_of(said)[1].endswith("off the CPU for 98.0%")
-    assert "they waited for storage, a lock or another process" in said.advice and "damaged" not in said.advice
+    assert "they waited (storage, the network, a lock, another process, sleep)." in said.advice
+    assert "damaged" not in said.advice
     said = finding_in(in_a_line(one_slow_sample(cpu=0.02), "reply = ask(i)"), "slow_samples")
-    assert "they waited at `reply = ask(i)` in Pets.get at pets.py:24 for storage, a lock" in said.advice
+    assert "they waited at `reply = ask(i)` in Pets.get at pets.py:24 (storage, the network, a lock" in said.advice
+
+
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [
+        ("if i % 23 == 5: time.sleep(0.12)  # as storage does", "which sleeps. See what it sleeps for"),
+        ("reply = requests.get(url)", "which waits for the network. See why"),
+        ("item = self.queue.get()", "which waits for a queue. See why what it waits for comes late"),
+        ("with self.lock:", "which waits for a lock. See who has"),
+        ("out = subprocess.run(command)", "which waits for another process. See why"),
+    ],
+)
+def test_a_line_that_names_what_it_waits_for_is_taken_at_its_word(source: str, what: str) -> None:
+    said = finding_in(in_a_line(one_slow_sample(cpu=0.02, read_chars=5000, read_bytes=0), source), "slow_samples")
+    assert f"they waited at `{source}` in Pets.get at pets.py:24, {what}" in said.advice
+    assert "in memory" not in said.advice
 
 
 def test_what_was_in_memory_did_not_make_them_wait() -> None:
     said = finding_in(one_slow_sample(cpu=0.02, read_chars=5000, read_bytes=0), "slow_samples")
-    assert "they waited for a lock or another process" in said.advice and "storage" not in said.advice
+    assert "they waited (the network, a lock, another process, sleep: what was read was in memory)." in said.advice
+    assert "storage" not in said.advice
 
 
 def test_slow_samples_that_waited_for_a_shared_lock_say_so() -> None:

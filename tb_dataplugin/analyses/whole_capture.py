@@ -1,0 +1,68 @@
+"""What all of a capture shows of its DataLoaders, also where only some of its steps are looked at.
+
+What becomes of an iterator, which loader is evaluated on and which epoch begins are facts of the program. Some steps
+alone may have a part of an iterator, or the first of several starts: they would show something else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tb_dataplugin.analyses.flow import EpochStart, find_epoch_starts
+from tb_dataplugin.analyses.loader_use import LoaderUse, find_loader_use
+from tb_dataplugin.analyses.loader_wait import LoaderWait, find_loader_wait
+from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps
+from tb_dataplugin.analyses.workers import BatchTimes, match_waits
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
+from tb_dataplugin.model.trace import Trace
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class WholeCapture:
+    """`starts`: of epochs, of all loaders. The rest is what the analyses of that name find in all of its steps."""
+
+    window: Window
+    steps: Steps | None
+    loader: LoaderWait | None
+    batches: BatchTimes | None
+    use: LoaderUse
+    starts: tuple[EpochStart, ...]
+
+    def starts_in(self, window: Window) -> tuple[EpochStart, ...]:
+        """As far as they are in it."""
+        clipped = (
+            EpochStart(start.wait.clip(window), start.repeated, start.building.clip(window)) for start in self.starts
+        )
+        return tuple(start for start in clipped if len(start.wait))
+
+    def waits_of(self, number: int) -> Intervals:
+        """For batches of that loader."""
+        if self.loader is None:
+            return EMPTY
+        mine = self.use.of_wait == number
+        return Intervals(self.loader.waits.start[mine], self.loader.waits.end[mine])
+
+
+def find_whole_capture(
+    trace: Trace,
+    window: Window,
+    steps: Steps | None,
+    loader: LoaderWait | None,
+    batches: BatchTimes | None,
+    selection: StepSelection | None,
+) -> WholeCapture:
+    """`window`, `steps`, `loader`, `batches`: of what is looked at, which is all of it without a selection."""
+    if selection is not None:
+        window = selection.whole
+        steps, loader = _known(find_steps(trace)), _known(find_loader_wait(trace, window, ()))
+        batches = match_waits(batches.table, loader) if batches is not None else None
+    use = find_loader_use(trace, steps, loader, batches)
+    return WholeCapture(window, steps, loader, batches, use, find_epoch_starts(trace, loader, window, batches))
+
+
+def _known(found: Found | Unavailable) -> Found | None:
+    return None if isinstance(found, Unavailable) else found
