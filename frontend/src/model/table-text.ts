@@ -2,6 +2,8 @@
 
 export type Cell = {
   readonly text: string;
+  /** All of what `text` has in short. */
+  readonly exactText?: string;
   /** In microseconds, in bytes, or as the report has it. */
   readonly exactUs?: number;
   readonly exactBytes?: number;
@@ -78,7 +80,8 @@ function exactUnit(cells: readonly Cell[]): string | undefined {
   return cells.some(({ exactBytes }) => exactBytes !== undefined) ? "B" : undefined;
 }
 
-function exactText({ text, exact, exactUs, exactBytes, unit }: Cell, head: string): string {
+function exactText({ text, exactText: whole, exact, exactUs, exactBytes, unit }: Cell, head: string): string {
+  if (whole !== undefined) return whole;
   if (exactUs !== undefined) return String(withoutNoise(exactUs));
   if (exactBytes !== undefined) return String(exactBytes);
   if (text === "–") return "";
