@@ -25,6 +25,8 @@ const ITS_UNIT = /, (h:min:s|µs|ms|s|min|[kMGT]?B|% of .+)$/;
 const NUMBER = "[−+-]?[\\d.,]+";
 /** A share, or times as many. */
 const MARKED = new RegExp(`^${NUMBER}([%x])$`);
+/** The same behind words, which say what the sign of the exact value does: "slower by 57.6%". */
+const MARKED_BEHIND_WORDS = new RegExp(`(?:^|\\s)${NUMBER}([%x])$`);
 
 type Column = { readonly head: string; readonly texts: readonly string[] };
 
@@ -48,7 +50,9 @@ export function asCsv({ heads, rows }: TableText): string {
 function columnsOf(head: string, cells: readonly Cell[]): Column[] {
   const known = cells.filter(({ text }) => text !== "" && text !== "–");
   if (cells.some(({ ends }) => ends !== undefined)) return bounds(head, cells);
-  const marks = new Set(known.map(({ text }) => MARKED.exec(text)?.[1]));
+  const marks = new Set(
+    known.map(({ text, exact }) => (exact === undefined ? MARKED : MARKED_BEHIND_WORDS).exec(text)?.[1]),
+  );
   const [mark] = marks;
   const unit = exactUnit(cells) ?? (marks.size === 1 && !head.includes(mark ?? "") ? mark : undefined);
   return [{ head: withUnit(head, unit), texts: cells.map((cell) => exactText(cell, head)) }];

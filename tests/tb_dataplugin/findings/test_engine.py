@@ -138,7 +138,7 @@ def test_waiting_for_other_ranks_is_not_the_models_own_work() -> None:
     assert verdict.sentence.startswith("The training thread waits for other ranks, in collectives, for 7")
     assert "and for data for 4.00%" in verdict.sentence
     assert verdict.sentence.endswith(
-        ". With the other ranks' captures in the same folder, Ranks or `tb-dataplugin ranks` shows which rank it waits for."
+        " captures in the same folder, Ranks or `tb-dataplugin ranks` shows which rank it waits for."
     )
 
 
