@@ -35,7 +35,8 @@ function reset(): void {
   atoms.view.value = "overview";
   atoms.timeline.value = { ...atoms.EMPTY_TIMELINE, error: "not in this test" };
   atoms.range.value = null;
-  atoms.isLedAbove.value = false;
+  atoms.offered.value = null;
+  atoms.sought.value = null;
   atoms.deviceIndex.value = 0;
   atoms.selectedGapUs.value = null;
   atoms.chainLink.value = null;

@@ -12,6 +12,7 @@ import numpy as np
 
 from tb_dataplugin.compare.noise import Floats, holm, share_variance
 from tb_dataplugin.compare.quantity import (
+    COME_AND_GONE,
     NEEDS_RUNS,
     NONE_AFTER,
     NONE_BEFORE,
@@ -99,13 +100,14 @@ def _judge_kind(measured: Sequence[_Measured]) -> list[Quantity]:
 
 def _quantity(one: _Measured, significant: bool) -> Quantity:
     judged = _judged(one, significant)
+    has_change = judged.text != NEEDS_RUNS and judged.outcome not in COME_AND_GONE  # as in the table of stages
     return Quantity(
         kind=one.part.kind,
         name=one.part.name,
         title=one.part.title,
         before_us=one.before_us,
         after_us=one.after_us,
-        change=one.ratio.change if one.ratio and judged.text != NEEDS_RUNS else None,
+        change=one.ratio.change if one.ratio and has_change else None,
         interval=judged.interval,
         interval_text=judged.text,
         outcome=judged.outcome,

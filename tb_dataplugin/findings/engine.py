@@ -12,6 +12,7 @@ from tb_dataplugin.findings import rules
 from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
 from tb_dataplugin.findings.gain import NO_GAIN, gain_of
 from tb_dataplugin.findings.leading import in_order
+from tb_dataplugin.findings.rank_signals import WITH_OTHERS
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
 from tb_dataplugin.findings.saving import LESS_PROFILER, OF_STEP
@@ -113,13 +114,13 @@ def _of_one_rank(finding: Finding, signals: Signals) -> Finding:
     if signals.ranks is None or finding.gain_us_per_step is None:
         return finding
     who = f"This is one of {signals.ranks.count} ranks"
-    reason = f"{who}: it gains only if the others do not hold it up (see Ranks, or `tb-dataplugin ranks`)."
+    reason = f"{who}: it gains only if the others do not hold it up; {WITH_OTHERS} whether they do."
     collectives = signals.ranks.in_collectives or 0.0
     if collectives > (signals.loop_share(signals.wait_cost_us) or 0.0):
         finding = replace(finding, gain_us_per_step=None)
         reason = (
             f"{who}, and waits for the others for longer than for data (up to {percent(collectives)} of the window, in "
-            "collectives): what it gains by faster data is unknown (see Ranks, or `tb-dataplugin ranks`)."
+            f"collectives): what it gains by faster data is unknown; {WITH_OTHERS} who waits for whom."
         )
     if finding.confidence == "measured":
         return replace(finding, confidence="likely", confidence_reason=reason)

@@ -78,7 +78,7 @@ def gain_of(
     bound = f"{duration(us_per_step)} per step{_of_epochs(signals) if of_epochs else ''}"
     if not signals.step_count or not step_us:
         return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound}", of_wait=of_wait)
-    long_us, name = (step_us, f"a step of {duration(step_us)}") if of_others else _long_step(signals, step_us)
+    long_us, name = _long_step(signals, step_us, us_per_step, of_others=of_others)
     step_share = us_per_step / long_us
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
@@ -89,17 +89,19 @@ def gain_of(
     return Gain(us_per_step, high, step_share, speedup, whole, share, text, of_step, of_wait, long_step)
 
 
-def _long_step(signals: Signals, step_us: float) -> tuple[float, str]:
+def _long_step(signals: Signals, step_us: float, us_per_step: float, *, of_others: bool) -> tuple[float, str]:
     """The one step that all gains are shares of, whether they shorten the loop or the start of an epoch; and its name,
     which says how it differs from the window's mean step.
     """
-    start_us = start_us_per_step(signals)
+    start_us = 0.0 if of_others else start_us_per_step(signals)
     long_us = step_us + start_us
+    mean_us = _shown_mean_us(signals)
+    # With the little that lies between steps it would be another in the last digit.
+    if _is_mean_step(signals, long_us) and mean_us and us_per_step <= mean_us:
+        return mean_us, f"a step of {duration(mean_us)}"
     name = f"a step of {duration(long_us)}"
-    apart, names = signals.apart, left_out(signals.apart)
-    starts = apart.starts if apart else None
-    if _is_mean_step(signals, long_us):  # what lies between steps would make it another in the last digit
-        return long_us, f"a step of {duration(signals.mean_step_us or long_us)}"
+    apart = None if of_others else signals.apart
+    starts, names = apart.starts if apart else None, left_out(apart)
     if start_us and starts is not None:
         others = left_out(replace(apart, starts=None) if apart else None)
         part = f"its part of an epoch's start{' and end' if starts.ends else ''} included"
@@ -110,6 +112,13 @@ def _long_step(signals: Signals, step_us: float) -> tuple[float, str]:
 def _of_epochs(signals: Signals) -> str:
     starts = signals.apart.starts if signals.apart else None
     return " of epoch starts and ends" if starts is not None and starts.ends else " of epoch starts"
+
+
+def _shown_mean_us(signals: Signals) -> float | None:
+    """The mean step as it stands beside the gains."""
+    if signals.mean_step_us is None or not signals.step_count or not signals.apart:
+        return signals.mean_step_us
+    return signals.mean_step_us + signals.apart.wait_us / signals.step_count
 
 
 def _is_mean_step(signals: Signals, step_us: float) -> bool:

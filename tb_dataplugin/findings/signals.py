@@ -297,7 +297,7 @@ class Signals:
         """The step that gains and lines of the step are shares of: of the steady state where the window is not steady.
 
         It is the window over its steps, so that a share of the step and of the window are one number; the mean step
-        where more lies between steps.
+        where more lies between steps, and wherever a gain is printed beside it (`gain`).
         """
         if self.mean_step_us is None or not self.step_count or not self.loop_us:
             return self.mean_step_us

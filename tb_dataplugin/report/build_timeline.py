@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import us
-from tb_dataplugin.timeline.encoding import LaneColumns, LineColumns, encode_slice
+from tb_dataplugin.timeline.encoding import LaneColumns, LineColumns, encode_slice, rounded
 from tb_dataplugin.timeline.lanes import TimelineSource
 
 
@@ -37,7 +37,7 @@ def _lane(lane: LaneColumns) -> pb.Lane:
         index=boxes.index,
         lines=map(_line, lane.lines),
         unit=source.unit,
-        top=source.top if source.lines else None,
+        top=rounded(source.top) if source.lines else None,  # as its values are: none is above it
         worker=owner.worker,
         loader=owner.loader,
         device=owner.device,

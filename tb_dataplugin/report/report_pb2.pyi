@@ -3309,7 +3309,7 @@ class CounterLine(_message.Message):
 
     @_builtins.property
     def mean(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """in the lane's unit, to four digits"""
+        """in the lane's unit, to six digits"""
 
     @_builtins.property
     def low(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:

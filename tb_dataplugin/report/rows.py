@@ -63,6 +63,11 @@ def doubt_words(capture: pb.Capture) -> str:
     return ", ".join(dict.fromkeys(DOUBTS[doubt.code] for doubt in capture.doubts))
 
 
+def is_cut_off(row: pb.CaptureRow) -> bool:
+    """Of a file that ends too early."""
+    return DOUBTS["cut_off"] in row.doubt_text.split(", ")
+
+
 def verdict_in_short(capture: pb.Capture) -> str:
     """The verdict with how sure it is, for a line that has nothing else of the report."""
     doubt, ends, said = doubt_words(capture), wide_interval(capture), capture.verdict.sentence

@@ -22,7 +22,7 @@ from tb_dataplugin.rank_files import folders_of_ranks
 from tb_dataplugin.reader.opening import open_trace
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.report_pb2 import Capture, CaptureRow
-from tb_dataplugin.report.rows import as_rows
+from tb_dataplugin.report.rows import as_rows, is_cut_off
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.logs import log_failure
@@ -80,11 +80,15 @@ def rank_folders(entries: Sequence[Entry]) -> list[list[Entry]]:
 
 
 def _rank(entry: Entry) -> int | None:
-    row = CaptureRow.FromString(entry.row)
+    return _rank_in(CaptureRow.FromString(entry.row))
+
+
+def _rank_in(row: CaptureRow) -> int | None:
     return row.rank if row.HasField("rank") else None
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
+    row = CaptureRow.FromString(entry.row)
     return {
         "id": entry.id,
         "run": entry.run,
@@ -94,7 +98,8 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "bytes": entry.trace.size,
         "modified": entry.trace.modified_ns / 1e9,
         "mode": entry.mode,
-        "rank": _rank(entry),
+        "rank": _rank_in(row),
+        "cut_off": is_cut_off(row),
     }
 
 

@@ -66,7 +66,7 @@ def _chart(counter: str, series: Sequence[CounterSeries]) -> CounterChart:
     if len(lines) > MOST_LINES:  # those that reach highest
         lines = sorted(lines, key=lambda line: -float(line.value.max()))[:MOST_LINES]
     highest = max((0.0, *(float(line.value.max()) for line in lines)))
-    top = 100.0 if term.unit == PERCENT else highest
+    top = max(100.0, highest) if term.unit == PERCENT else highest
     return CounterChart(f"counter:{counter}", term.label, term.unit, top, tuple(lines))
 
 

@@ -117,5 +117,9 @@ def _line(name: str, points: Points, start_ns: int) -> LineColumns:
 
 
 def _rounded(values: npt.NDArray[np.float64]) -> list[float]:
-    """To four digits: more than a line can show."""
-    return [float(f"{value:.4g}") for value in values.tolist()]
+    return [rounded(value) for value in values.tolist()]
+
+
+def rounded(value: float) -> float:
+    """To six digits: more than a line can show, and so many that a word of three is not rounded up twice."""
+    return float(f"{value:.6g}")

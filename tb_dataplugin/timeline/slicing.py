@@ -15,7 +15,7 @@ from tb_dataplugin.timeline.pyramid import Boxes, slice_row
 MERGE_BELOW_PIXELS = 2.0
 MAX_PICTURE_BYTES = 290_000
 """As JSON, before it is compressed. A picture that would have more joins wider boxes, in all lanes alike."""
-BOX_BYTES, POINT_BYTES, LABEL_BYTES = 29, 34, 16
+BOX_BYTES, POINT_BYTES, LABEL_BYTES = 29, 40, 16
 """What a box, a point of a counter and a label (beside its text) take in JSON, at most, in ordinary traces."""
 ALL_POINTS = 5000
 """Points of all lines together: a usual host has 10 lines, a hostile one hundreds."""

@@ -84,3 +84,24 @@ def test_the_tab_works_in_an_editors_panel_where_nothing_may_be_kept(page: Any, 
     for view in ("findings", "stages", "gaps", "overview"):
         frame.get_by_test_id(f"tab-{view}").click()
         assert frame.get_by_test_id(f"tab-{view}").get_attribute("aria-selected") == "true"
+
+
+def test_a_frame_that_may_forbid_saving_is_not_said_to_have_saved(page: Any, tmp_path: Path) -> None:
+    (tmp_path / "report.html").write_text(tb_dataplugin.read_report(V100).to_html(), encoding="utf-8")
+    (tmp_path / "host.html").write_text(
+        '<!doctype html><iframe sandbox="allow-scripts" src="report.html" width="1300" height="800"></iframe>'
+    )
+    page.goto((tmp_path / "host.html").as_uri())
+    frame = page.frame_locator("iframe")
+    frame.get_by_test_id("tab-gaps").click()
+    for menu, save, copying in (
+        ("table-menu", "Save as CSV", "copy as CSV"),
+        ("picture-menu", "Save as PNG", "copy as SVG"),
+    ):
+        found = frame.get_by_test_id(menu).last
+        found.locator("summary").click()
+        found.get_by_text(save).click()
+        found.get_by_text(f"If nothing was saved, this frame forbids it: {copying}").wait_for()
+        found.locator("summary").click()
+        found.get_by_role("button", name=copying).click()
+        found.get_by_text("Copied").wait_for()

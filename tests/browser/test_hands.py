@@ -60,7 +60,7 @@ def test_a_drag_moves_and_a_drag_over_the_times_zooms_to_them(tab: Tab) -> None:
     box = over_the_plot(tab)
     start, end = tab.shown_range()
     mouse, plot = tab.page.mouse, box["width"] - GUTTER_PX
-    ruler = box["y"] + 10
+    ruler = tab.find("timeline-ruler").bounding_box()["y"] + 10
     mouse.move(box["x"] + GUTTER_PX + plot / 4, ruler)
     mouse.down()
     mouse.move(box["x"] + GUTTER_PX + plot / 2, ruler, steps=4)

@@ -52,7 +52,7 @@ def test_a_timeline_is_hatched_as_on_screen_and_fine_and_its_overview_is_seen_th
             }))""",
         svg,
     )
-    assert len(sizes) == 2 and all(1.9 < ratio < 2.1 for ratio in sizes)
+    assert len(sizes) == 3 and all(1.9 < ratio < 2.1 for ratio in sizes)
 
 
 def test_what_is_for_hands_alone_leaves_no_hole(page: Any, tmp_path: Path) -> None:

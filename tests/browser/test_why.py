@@ -88,7 +88,7 @@ def test_every_link_of_a_chain_leads_to_its_place_in_the_timeline(tab: Tab, host
     assert tab.find("chain-row", known="true").count() == 7
     for link in LINKS:
         told = gap["chain"][link]
-        tab.find("chain-row", link=link).locator("button").click()
+        tab.find("chain-row", link=link).locator("button").evaluate("button => button.click()")
         end = told["start_us"] + told["duration_us"]
         wait_until(
             lambda told=told, end=end: tab.shown_range()[0] <= told["start_us"] < end <= tab.shown_range()[1],
@@ -99,6 +99,56 @@ def test_every_link_of_a_chain_leads_to_its_place_in_the_timeline(tab: Tab, host
         assert stop - start < (whole[1] - whole[0]) / 2
         assert tab.find("timeline-canvas").get_attribute("data-marked") == told["lane"]
         assert tab.find("chain-row", link=link).get_attribute("aria-current") == "true"
+
+
+IN_SIGHT = """canvas => {
+    const [top, height] = canvas.dataset.markPx.split(" ").map(Number);
+    const from = canvas.getBoundingClientRect().top + top;
+    const strip = document.querySelector(".timeline-top").getBoundingClientRect();
+    const tabs = document.querySelector(".top").getBoundingClientRect();
+    return from >= strip.bottom && from >= tabs.bottom && strip.top >= tabs.bottom - 1 && from + height <= innerHeight;
+}"""
+"""What is marked stands below the tabs and the strip with the times, which is not below the tabs, and on screen."""
+
+
+@pytest.mark.parametrize("size", [(1400, 600), (390, 600)])
+def test_every_link_into_the_timeline_shows_what_it_marks_on_a_small_screen(
+    tab: Tab, host: Host, size: tuple[int, int]
+) -> None:
+    tab.open(SAWTOOTH, "gaps")
+    tab.page.set_viewport_size({"width": size[0], "height": size[1]})
+    tab.shown_range()
+    canvas = tab.find("timeline-canvas")
+    for link in ("gap", *LINKS):
+        button = tab.find("chain-row", link=link).locator("button")
+        tab.frame.locator("html").evaluate("() => window.scrollTo(0, document.body.scrollHeight)")
+        button.evaluate("button => button.click()")
+        wait_until(lambda: canvas.evaluate(IN_SIGHT), f"the {link} is in sight", seconds=10)
+    tab.find("chain-batch").evaluate("button => button.click()")
+    wait_until(lambda: canvas.get_attribute("data-link") is not None, "its arrow is drawn", seconds=10)
+    wait_until(lambda: canvas.evaluate(IN_SIGHT), "the batch is in sight", seconds=10)
+    row = tab.find("batch-row").last
+    row.locator("button").evaluate("button => { button.scrollIntoView(); button.click(); }")
+    top = row.evaluate("row => row.getBoundingClientRect().top")
+    tab.find("way-up").wait_for(timeout=TIMEOUT_MS)
+    assert row.evaluate("row => row.getBoundingClientRect().top") == top
+    tab.find("timeline-way").evaluate("button => button.click()")
+    wait_until(lambda: canvas.evaluate(IN_SIGHT), "the batch of the table is in sight", seconds=10)
+
+
+def test_keys_that_go_from_gap_to_gap_show_why_the_device_was_idle(tab: Tab, host: Host) -> None:
+    tab.open(SAWTOOTH, "gaps")
+    tab.page.set_viewport_size({"width": 1400, "height": 600})
+    tab.shown_range()
+    detail = tab.find("gap-detail")
+    for key in ("l", "g"):
+        tab.frame.locator("html").evaluate("() => window.scrollTo(0, 0)")
+        tab.frame.locator("#view").evaluate("view => view.focus()")
+        tab.page.keyboard.press(key)
+        seen = (
+            "detail => [detail.getBoundingClientRect()].every(({ top, bottom }) => top > 48 && bottom <= innerHeight)"
+        )
+        wait_until(lambda seen=seen: detail.evaluate(seen), f"{key} shows what is said of the gap", seconds=10)
 
 
 def test_a_chain_is_walked_by_keyboard(tab: Tab, host: Host) -> None:

@@ -1,8 +1,8 @@
 // Draws what points at spans: a frame round one, an arrow from one to another.
 
 import type { Link, Mark } from "../model/batches";
-import { type Place, rowOfPlace } from "../model/chain";
-import { ROW_PX } from "../model/lane-layout";
+import type { Place } from "../model/chain";
+import { stripsOf } from "../model/lane-layout";
 import { usToPx } from "../model/time-scale";
 import { BOX_PX, type Frame } from "./frame";
 
@@ -10,17 +10,15 @@ const ARROW_PX = 7;
 
 /** A frame round a span; round its whole lane for as long where it is too short to have a box. */
 export function paintPlace(context: CanvasRenderingContext2D, frame: Frame, place: Place): void {
-  const placed = frame.layout.lanes.find(({ lane }) => lane.id === place.laneId);
-  const lane = frame.model.lanes.find(({ id }) => id === place.laneId);
-  if (placed === undefined || lane === undefined) return;
-  const row = placed.folded === true ? 0 : rowOfPlace(lane, place, frame.model.names);
-  const topPx = placed.topPx + (row ?? 0) * ROW_PX;
+  const strips = stripsOf(frame.layout, frame.model, place);
+  if (strips === null) return;
+  const { topPx, heightPx } = strips.row;
   const left = Math.max(frame.scale.leftPx - 4, usToPx(frame.scale, place.startUs));
   const right = Math.min(frame.scale.rightPx + 4, usToPx(frame.scale, place.endUs));
   if (right < left) return;
   context.strokeStyle = frame.palette.accent;
   context.lineWidth = 2;
-  context.strokeRect(left - 1, topPx - 1, Math.max(4, right - left + 1), (row === null ? placed.heightPx : BOX_PX) + 1);
+  context.strokeRect(left - 1, topPx - 1, Math.max(4, right - left + 1), (strips.hasBox ? BOX_PX : heightPx) + 1);
 }
 
 /** Both ends framed, and an arrow between them: what was made here was received there. */

@@ -1,4 +1,4 @@
-// Draws one frame of the timeline. Knows nothing of events or state.
+// Draws one frame of the timeline, lanes and times on a canvas each. Knows nothing of events or state.
 
 import { formatDuration, formatTick } from "../model/format";
 import { AXIS_PX, type PlacedLane, ROW_PX } from "../model/lane-layout";
@@ -35,16 +35,28 @@ export function paintTimeline(context: CanvasRenderingContext2D, frame: Frame): 
   paintTitles(context, frame);
 }
 
-/** The stretch that is being selected, and on the ruler how long it is. */
-function paintSelecting(context: CanvasRenderingContext2D, frame: Frame, range: TimeRange): void {
-  const { scale, palette } = frame;
-  const [left, right] = [usToPx(scale, range.startUs), usToPx(scale, range.endUs)];
-  context.fillStyle = palette.accent;
-  context.globalAlpha = 0.15;
-  context.fillRect(left, 0, right - left, frame.heightPx);
-  context.globalAlpha = 1;
-  for (const x of [left, right - 1]) context.fillRect(Math.round(x), 0, 1, frame.heightPx);
-  const words = formatDuration(lengthUs(range));
+/** The times above the lanes, and how long the stretch is that is being selected there. */
+export function paintRuler(context: CanvasRenderingContext2D, frame: Frame): void {
+  const { scale, palette, selecting } = frame;
+  context.font = FONT;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  context.strokeStyle = palette.rule;
+  context.lineWidth = 1;
+  context.fillStyle = palette["ink-muted"];
+  context.beginPath();
+  for (const { us, xPx, step } of gridOf(frame)) {
+    context.moveTo(xPx, 4);
+    context.lineTo(xPx, AXIS_PX);
+    const label = formatTick(us, step);
+    if (xPx + 4 + context.measureText(label).width <= scale.rightPx) context.fillText(label, xPx + 4, AXIS_PX / 2);
+  }
+  context.moveTo(0, AXIS_PX - 0.5);
+  context.lineTo(frame.widthPx, AXIS_PX - 0.5);
+  context.stroke();
+  if (selecting === null) return;
+  const [left, right] = paintSelecting(context, frame, selecting);
+  const words = formatDuration(lengthUs(selecting));
   const width = context.measureText(words).width + 8;
   const x = Math.max(scale.leftPx, Math.min(scale.rightPx - width, (left + right - width) / 2));
   context.fillRect(x, 2, width, AXIS_PX - 5);
@@ -52,23 +64,32 @@ function paintSelecting(context: CanvasRenderingContext2D, frame: Frame, range: 
   context.fillText(words, x + 4, AXIS_PX / 2);
 }
 
-function paintGrid(context: CanvasRenderingContext2D, frame: Frame): void {
+/** The stretch that is being selected; returns its ends. */
+function paintSelecting(context: CanvasRenderingContext2D, frame: Frame, range: TimeRange): [number, number] {
   const { scale, palette } = frame;
+  const [left, right] = [usToPx(scale, range.startUs), usToPx(scale, range.endUs)];
+  context.fillStyle = palette.accent;
+  context.globalAlpha = 0.15;
+  context.fillRect(left, 0, right - left, frame.heightPx);
+  context.globalAlpha = 1;
+  for (const x of [left, right - 1]) context.fillRect(Math.round(x), 0, 1, frame.heightPx);
+  return [left, right];
+}
+
+function gridOf({ scale }: Frame): Array<{ readonly us: number; readonly xPx: number; readonly step: number }> {
   const step = rulerStep(scale.range, (scale.rightPx - scale.leftPx) / TICK_SPACING_PX);
-  context.strokeStyle = palette.rule;
+  const times = ticks(scale.range.startUs, scale.range.endUs, step);
+  return times.map((us) => ({ us, xPx: Math.round(usToPx(scale, us)) + 0.5, step }));
+}
+
+function paintGrid(context: CanvasRenderingContext2D, frame: Frame): void {
+  context.strokeStyle = frame.palette.rule;
   context.lineWidth = 1;
   context.beginPath();
-  context.fillStyle = palette["ink-muted"];
-  context.textAlign = "left";
-  for (const us of ticks(scale.range.startUs, scale.range.endUs, step)) {
-    const x = Math.round(usToPx(scale, us)) + 0.5;
-    context.moveTo(x, 4);
-    context.lineTo(x, frame.heightPx);
-    const label = formatTick(us, step);
-    if (x + 4 + context.measureText(label).width <= scale.rightPx) context.fillText(label, x + 4, AXIS_PX / 2);
+  for (const { xPx } of gridOf(frame)) {
+    context.moveTo(xPx, 0);
+    context.lineTo(xPx, frame.heightPx);
   }
-  context.moveTo(0, AXIS_PX + 0.5);
-  context.lineTo(frame.widthPx, AXIS_PX + 0.5);
   context.stroke();
 }
 
@@ -79,7 +100,7 @@ function paintSelection(context: CanvasRenderingContext2D, frame: Frame): void {
   const right = Math.min(scale.rightPx, usToPx(scale, selected.endUs));
   if (right < left) return;
   context.fillStyle = palette.selected;
-  context.fillRect(left, AXIS_PX + 1, Math.max(1, right - left), frame.heightPx - AXIS_PX - 1);
+  context.fillRect(left, 0, Math.max(1, right - left), frame.heightPx);
 }
 
 function paintTitles(context: CanvasRenderingContext2D, frame: Frame): void {

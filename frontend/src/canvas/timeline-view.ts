@@ -3,7 +3,7 @@
 import type { Link } from "../model/batches";
 import type { Place } from "../model/chain";
 import { addressAt, type BoxAddress, type BoxInfo, boxAt, buildHover, type HoverInfo } from "../model/hover";
-import { AXIS_PX, gutterPx, type Layout, placeLanes, rowAt } from "../model/lane-layout";
+import { gutterPx, type Layout, placeLanes, rowAt, type Strip, stripsOf } from "../model/lane-layout";
 import type { TimelineModel } from "../model/lanes";
 import { namesWith } from "../model/spans";
 import {
@@ -20,6 +20,7 @@ import type { Palette } from "../theme/tokens";
 import { CanvasView } from "./canvas-view";
 import type { Frame } from "./frame";
 import { type Ground, Hands, type PxExtent } from "./hands";
+import { Ruler } from "./ruler";
 import { paintTimeline } from "./timeline-painter";
 
 export type TimelineInput = {
@@ -60,11 +61,6 @@ const PINCH_ZOOM_PER_PX = 0.01;
 const PINCH_STEP = 30;
 const KEY_ZOOM = 0.7;
 const KEY_PAN = 0.15;
-/** Left free around a lane that is scrolled to. */
-const REVEAL_PX = 32;
-/** Height of the tabs, which stay at the top of the page. */
-const TABS_PX = 48;
-
 export class TimelineView extends CanvasView {
   private input: TimelineInput | null = null;
   private layout: Layout = { lanes: [], heightPx: 0 };
@@ -77,17 +73,30 @@ export class TimelineView extends CanvasView {
     selected: (extent) => this.change((_, __, scale) => rangeOf(scale, extent)),
   });
 
+  private readonly ruler: Ruler;
+
+  /** `rulerCanvas` is as wide as `canvas` and stands above it, maybe far above: hands work on both. */
   constructor(
     canvas: HTMLCanvasElement,
+    private readonly rulerCanvas: HTMLCanvasElement,
     private readonly events: TimelineEvents,
   ) {
     super(canvas);
-    for (const [name, listener] of this.listeners) canvas.addEventListener(name, listener, { passive: false });
+    this.ruler = new Ruler(rulerCanvas, (widthPx, heightPx) => this.frame(widthPx, heightPx));
+    for (const target of [canvas, rulerCanvas])
+      for (const [name, listener] of this.listeners) target.addEventListener(name, listener, { passive: false });
   }
 
   override dispose(): void {
     super.dispose();
-    for (const [name, listener] of this.listeners) this.canvas.removeEventListener(name, listener);
+    this.ruler.dispose();
+    for (const target of [this.canvas, this.rulerCanvas])
+      for (const [name, listener] of this.listeners) target.removeEventListener(name, listener);
+  }
+
+  override invalidate(): void {
+    super.invalidate();
+    this.ruler.invalidate();
   }
 
   /** On paper neither the lanes nor the charts below them get wider than a sheet has room for their height. */
@@ -103,21 +112,36 @@ export class TimelineView extends CanvasView {
     const { startUs, endUs } = this.shown(input);
     this.canvas.dataset.startUs = String(startUs);
     this.canvas.dataset.endUs = String(endUs);
-    if (isFirst) this.paintNow();
-    else this.invalidate();
+    const strip = this.stripsToSee(null).at(-1);
+    this.canvas.dataset.markPx = strip === undefined ? "" : `${strip.topPx} ${strip.heightPx}`;
+    if (isFirst) {
+      this.paintNow();
+      this.ruler.paintNow();
+    } else this.invalidate();
   }
 
-  /** Scrolls the page no further than it takes to see a lane; not at all where the timeline is out of sight. */
-  revealLane(laneId: string): void {
-    const placed = this.layout.lanes.find(({ lane }) => lane.id === laneId);
-    if (placed === undefined) return;
-    const canvas = this.canvas.getBoundingClientRect();
-    if (canvas.bottom < REVEAL_PX || canvas.top > window.innerHeight) return;
-    const top = canvas.top + placed.topPx;
-    const below = top + placed.heightPx + REVEAL_PX - window.innerHeight;
-    const above = top - REVEAL_PX - TABS_PX;
-    if (above < 0) window.scrollBy(0, above);
-    else if (below > 0) window.scrollBy(0, below);
+  /** Where on screen to look, the best first: for `place`, else for what is pointed at, else its beginning. */
+  stripsOnScreen(place: Place | null): Strip[] {
+    const { top } = this.canvas.getBoundingClientRect();
+    return this.stripsToSee(place).map(({ topPx, heightPx }) => ({ topPx: top + topPx, heightPx }));
+  }
+
+  private stripsToSee(place: Place | null): readonly Strip[] {
+    const { input, layout } = this;
+    if (input === null) return [];
+    const { marked, link, selected } = input;
+    const model = this.modelFor(input);
+    const framed = place ?? marked;
+    if (framed !== null) {
+      const strips = stripsOf(layout, model, framed);
+      return strips === null ? [] : [strips.lane, strips.row];
+    }
+    if (link !== null) {
+      const ends = [link.from, link.to].flatMap((mark) => stripsOf(layout, model, { ...mark, name: "" })?.row ?? []);
+      return ends.length === 0 ? [] : [joined(ends), ...ends.slice(0, 1)];
+    }
+    const gaps = selected === null ? [] : layout.lanes.filter(({ lane }) => lane.kind === "gaps");
+    return [...gaps, ...layout.lanes].slice(0, 1);
   }
 
   /** Width of the part that carries time. */
@@ -216,16 +240,16 @@ export class TimelineView extends CanvasView {
     }
   };
 
-  private groundAt({ offsetX, offsetY, button }: PointerEvent): Ground {
+  private groundAt({ offsetX, button, currentTarget }: PointerEvent): Ground {
     if (button !== 0 || offsetX < this.gutterPx) return "other";
-    return offsetY < AXIS_PX ? "ruler" : "plot";
+    return currentTarget === this.rulerCanvas ? "ruler" : "plot";
   }
 
   private readonly onPointerDown = (event: PointerEvent): void => {
     const ground = this.groundAt(event);
     this.hands.down(event.pointerId, event.offsetX, ground);
     if (ground === "other") return;
-    this.canvas.setPointerCapture(event.pointerId);
+    (ground === "ruler" ? this.rulerCanvas : this.canvas).setPointerCapture(event.pointerId);
     this.canvas.classList.toggle("dragging", ground === "plot");
   };
 
@@ -235,19 +259,19 @@ export class TimelineView extends CanvasView {
       return;
     }
     this.canvas.classList.toggle("on-title", this.foldableAt(event) !== null);
-    this.canvas.classList.toggle("on-ruler", event.offsetX >= this.gutterPx && event.offsetY < AXIS_PX);
     this.setHover(this.hitOf(event), event.clientX, event.clientY);
   };
 
-  private hitOf({ offsetX, offsetY }: MouseEvent): BoxAddress | null {
+  private hitOf({ offsetX, offsetY, currentTarget }: MouseEvent): BoxAddress | null {
     const { input } = this;
-    const at = input === null || offsetX < this.gutterPx ? null : rowAt(this.layout, offsetY);
+    const isLane = offsetX >= this.gutterPx && currentTarget === this.canvas;
+    const at = input === null || !isLane ? null : rowAt(this.layout, offsetY);
     if (input === null || at === null) return null;
     return addressAt(this.modelFor(input), this.scale(input), at.placed.lane.id, at.row, offsetX);
   }
 
-  private foldableAt({ offsetX, offsetY }: MouseEvent): string | null {
-    if (offsetX >= this.gutterPx) return null;
+  private foldableAt({ offsetX, offsetY, currentTarget }: MouseEvent): string | null {
+    if (offsetX >= this.gutterPx || currentTarget !== this.canvas) return null;
     const placed = rowAt(this.layout, offsetY)?.placed;
     return placed === undefined || placed.folded === null ? null : placed.lane.id;
   }
@@ -257,7 +281,7 @@ export class TimelineView extends CanvasView {
     if (input === null || this.hands.dragged) return;
     const laneId = this.foldableAt(event);
     if (laneId !== null) this.events.onTitle(laneId);
-    if (event.offsetX < this.gutterPx || event.offsetY < AXIS_PX) return;
+    if (event.offsetX < this.gutterPx || event.currentTarget !== this.canvas) return;
     const found = this.hitOf(event);
     this.events.onPick(found === null ? null : boxAt(this.modelFor(input), found));
   };
@@ -266,7 +290,8 @@ export class TimelineView extends CanvasView {
     if (event.type === "pointerup") this.hands.up(event.pointerId);
     else this.hands.cancel(event.pointerId);
     this.canvas.classList.remove("dragging");
-    if (this.canvas.hasPointerCapture(event.pointerId)) this.canvas.releasePointerCapture(event.pointerId);
+    for (const canvas of [this.canvas, this.rulerCanvas])
+      if (canvas.hasPointerCapture(event.pointerId)) canvas.releasePointerCapture(event.pointerId);
   };
 
   private readonly onPointerLeave = (): void => {
@@ -319,6 +344,12 @@ export class TimelineView extends CanvasView {
       this.change((range, bounds) => zoomAround(range, factor, (range.startUs + range.endUs) / 2, bounds));
     }
   }
+}
+
+/** From the top of the uppermost to the bottom of the lowest. */
+function joined(strips: readonly Strip[]): Strip {
+  const topPx = Math.min(...strips.map((strip) => strip.topPx));
+  return { topPx, heightPx: Math.max(...strips.map((strip) => strip.topPx + strip.heightPx)) - topPx };
 }
 
 function rangeOf(scale: TimeScale, { fromPx, toPx }: PxExtent): TimeRange {

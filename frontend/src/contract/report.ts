@@ -1303,7 +1303,7 @@ export interface CounterLine {
   name: string;
   /** as Lane.start_ns */
   time_ns: number[];
-  /** in the lane's unit, to four digits */
+  /** in the lane's unit, to six digits */
   mean: number[];
   /** smallest and largest value that the point merges (several samples, several cores); */
   low: number[];

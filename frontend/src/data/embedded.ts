@@ -153,5 +153,6 @@ function entry(capture: Capture, index: number): CaptureEntry {
     modified: 0,
     mode: modeOf(capture.mode),
     rank: capture.rank ?? null,
+    isCutOff: capture.doubts.some(({ code }) => code === "cut_off"),
   };
 }

@@ -16,6 +16,8 @@ export type CaptureEntry = {
   readonly mode: CaptureMode | null;
   /** null where it is not of several, or not known yet. */
   readonly rank: number | null;
+  /** Its file ends too early. */
+  readonly isCutOff: boolean;
 };
 
 export type Runs = {
@@ -54,7 +56,7 @@ export function modeOf(name: string): CaptureMode | null {
 }
 
 function entry(value: unknown): CaptureEntry {
-  const { bytes, modified, rank } = fieldsOf(value);
+  const { bytes, modified, rank, cut_off: isCutOff } = fieldsOf(value);
   return {
     id: textIn(value, "id"),
     run: textIn(value, "run") || ".",
@@ -65,6 +67,7 @@ function entry(value: unknown): CaptureEntry {
     modified: Number(modified ?? 0),
     mode: modeOf(textIn(value, "mode")),
     rank: typeof rank === "number" ? rank : null,
+    isCutOff: isCutOff === true,
   };
 }
 

@@ -65,13 +65,15 @@ export function modeMeaning(mode: string | null): string {
   return mode === null ? "" : meaningOf(MODES, mode);
 }
 
-/** What stands beside a capture's name: its state until it is ready, then its mode, and its rank. */
+/** What stands beside a capture's name: its state until it is ready, then its mode, its rank, and whether its file is whole. */
 export function entryWords(item: CaptureEntry): string {
   if (item.state === "queued") return "queued";
   if (item.state === "loading") return "loading";
   if (item.state === "error") return "cannot be read";
   const mode = modeLabel(item.mode) || "ready";
-  return item.rank === null ? mode : `${mode}, rank ${item.rank}`;
+  return [mode, item.rank === null ? "" : `rank ${item.rank}`, item.isCutOff ? "cut off" : ""]
+    .filter(Boolean)
+    .join(", ");
 }
 
 const TO_MINUTES = { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" } as const;

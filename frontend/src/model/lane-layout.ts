@@ -1,8 +1,10 @@
-// Where each lane stands on the canvas, in CSS pixels from its top.
+// Where each lane stands on the canvas, in CSS pixels from its top, and what is marked there.
 
+import { type Place, rowOfPlace } from "./chain";
 import type { LaneRows, TimelineModel } from "./lanes";
 import { rowCounts } from "./lanes";
 
+/** Height of the times, which have a canvas of their own above the lanes. */
 export const AXIS_PX = 24;
 export const ROW_PX = 18;
 const LANE_GAP_PX = 8;
@@ -34,7 +36,7 @@ export function placeLanes(
 ): Layout {
   const counts = rowCounts([order, ...others]);
   const lanes: PlacedLane[] = [];
-  let topPx = AXIS_PX + LANE_GAP_PX;
+  let topPx = LANE_GAP_PX;
   order.lanes.forEach((lane, index) => {
     const rows = counts.get(lane.id) ?? 1;
     const isFolded = foldedIds.has(lane.id);
@@ -59,4 +61,20 @@ export function rowAt(layout: Layout, yPx: number): { readonly placed: PlacedLan
     return { placed, row: Math.floor((yPx - placed.topPx) / ROW_PX) };
   }
   return null;
+}
+
+export type Strip = { readonly topPx: number; readonly heightPx: number };
+
+/** The lane of a place, and the row in it; the whole lane where the span is too short to have a box. */
+export function stripsOf(
+  layout: Layout,
+  model: TimelineModel,
+  place: Place,
+): { readonly lane: Strip; readonly row: Strip; readonly hasBox: boolean } | null {
+  const placed = layout.lanes.find(({ lane }) => lane.id === place.laneId);
+  const lane = model.lanes.find(({ id }) => id === place.laneId);
+  if (placed === undefined || lane === undefined) return null;
+  const row = placed.folded === true ? 0 : rowOfPlace(lane, place, model.names);
+  if (row === null) return { lane: placed, row: placed, hasBox: false };
+  return { lane: placed, row: { topPx: placed.topPx + row * ROW_PX, heightPx: ROW_PX }, hasBox: true };
 }

@@ -2,6 +2,8 @@
 
 export type Cell = {
   readonly text: string;
+  /** All of what `text` has in short. */
+  readonly exactText?: string;
   /** In microseconds, in bytes, or as the report has it. */
   readonly exactUs?: number;
   readonly exactBytes?: number;
@@ -23,6 +25,8 @@ const ITS_UNIT = /, (h:min:s|µs|ms|s|min|[kMGT]?B|% of .+)$/;
 const NUMBER = "[−+-]?[\\d.,]+";
 /** A share, or times as many. */
 const MARKED = new RegExp(`^${NUMBER}([%x])$`);
+/** The same behind words, which say what the sign of the exact value does: "slower by 57.6%". */
+const MARKED_BEHIND_WORDS = new RegExp(`(?:^|\\s)${NUMBER}([%x])$`);
 
 type Column = { readonly head: string; readonly texts: readonly string[] };
 
@@ -46,7 +50,9 @@ export function asCsv({ heads, rows }: TableText): string {
 function columnsOf(head: string, cells: readonly Cell[]): Column[] {
   const known = cells.filter(({ text }) => text !== "" && text !== "–");
   if (cells.some(({ ends }) => ends !== undefined)) return bounds(head, cells);
-  const marks = new Set(known.map(({ text }) => MARKED.exec(text)?.[1]));
+  const marks = new Set(
+    known.map(({ text, exact }) => (exact === undefined ? MARKED : MARKED_BEHIND_WORDS).exec(text)?.[1]),
+  );
   const [mark] = marks;
   const unit = exactUnit(cells) ?? (marks.size === 1 && !head.includes(mark ?? "") ? mark : undefined);
   return [{ head: withUnit(head, unit), texts: cells.map((cell) => exactText(cell, head)) }];
@@ -78,7 +84,8 @@ function exactUnit(cells: readonly Cell[]): string | undefined {
   return cells.some(({ exactBytes }) => exactBytes !== undefined) ? "B" : undefined;
 }
 
-function exactText({ text, exact, exactUs, exactBytes, unit }: Cell, head: string): string {
+function exactText({ text, exactText: whole, exact, exactUs, exactBytes, unit }: Cell, head: string): string {
+  if (whole !== undefined) return whole;
   if (exactUs !== undefined) return String(withoutNoise(exactUs));
   if (exactBytes !== undefined) return String(exactBytes);
   if (text === "–") return "";

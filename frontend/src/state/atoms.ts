@@ -135,12 +135,17 @@ export const shownStage = signal<string | null>(null);
 /** Keys of the stages whose children are hidden. */
 export const stagesFolded = signal<ReadonlySet<string>>(new Set());
 
+/** A place in the timeline (null: what is marked there), or the explanation of the chosen gap below it. */
+export type Sought = { readonly where: "timeline"; readonly place: Place | null } | { readonly where: "explanation" };
+
 /** Index into `Capture.devices`. */
 export const deviceIndex = signal(0);
 /** What the timeline shows; null = the whole window. */
 export const range = signal<TimeRange | null>(null);
-/** Whether the timeline shows what was just chosen, out of sight above. */
-export const isLedAbove = signal(false);
+/** What was just chosen in a table is shown in the timeline: a new value for each choice; null = nothing was. */
+export const offered = signal<object | null>(null);
+/** What the page scrolls to until a hand moves it; null = it stays. */
+export const sought = signal<Sought | null>(null);
 /** Start of the gap that was chosen; null = the longest of those listed. */
 export const selectedGapUs = signal<number | null>(null);
 /** The link of that gap's chain that the timeline frames; null = the gap itself. */

@@ -10,6 +10,11 @@ export async function copyText(text: string): Promise<boolean> {
   }
 }
 
+/** What a menu says of it. */
+export async function copyInWords(text: string): Promise<string> {
+  return (await copyText(text)) ? "Copied" : "Copying is blocked here";
+}
+
 function copyBySelection(text: string): boolean {
   const field = document.createElement("textarea");
   field.value = text;

@@ -5,10 +5,10 @@ import { type ComponentChildren, createContext, render, type VNode } from "preac
 import { useContext, useLayoutEffect, useRef } from "preact/hooks";
 import { type ColumnValue, type Sort, sorted } from "../model/sorting";
 import { asCsv, asMarkdown, type TableText } from "../model/table-text";
-import { copyText } from "./copy";
+import { copyInWords } from "./copy";
 import { Menu } from "./menu";
 import { PictureOf } from "./picture-menu";
-import { fileName, saveFile } from "./save";
+import { fileName, savedWords, saveFile } from "./save";
 import { SortHeader } from "./sort-header";
 import { readTable, wordsOf } from "./table-reader";
 import { useTableSort } from "./table-sorts";
@@ -67,20 +67,19 @@ function TableMenu({ name, table, allRows }: MenuProps) {
     const drawn = table.current ?? document.createElement("table");
     return allRows === undefined ? readTable(drawn) : withRows(allRows(), (whole) => readTable(drawn, whole));
   };
-  const copy = async (text: string): Promise<string> => ((await copyText(text)) ? "Copied" : "Copying is blocked here");
   return (
     <Menu
       label="Copy or save"
       of={name}
       testId="table-menu"
       items={[
-        { label: "Copy as Markdown", run: () => copy(asMarkdown(read())) },
-        { label: "Copy as CSV", run: () => copy(asCsv(read())) },
+        { label: "Copy as Markdown", run: () => copyInWords(asMarkdown(read())) },
+        { label: "Copy as CSV", run: () => copyInWords(asCsv(read())) },
         {
           label: "Save as CSV",
           run: () => {
             saveFile(fileName(name, "csv", of), asCsv(read()), "text/csv");
-            return "Saved";
+            return savedWords("copy as CSV");
           },
         },
       ]}

@@ -10,7 +10,9 @@ type Props = {
   readonly testId: string;
 };
 
+/** How long a word stays, and for each letter of a sentence so much longer. */
 const SAID_MS = 2500;
+const LETTER_MS = 60;
 
 /** Room for its items. */
 const ITEM_PX = 28;
@@ -68,7 +70,7 @@ export function Menu({ label, of, items, testId }: Props) {
     open.value = false;
     ref.current?.querySelector("summary")?.focus();
     said.value = await item.run();
-    window.setTimeout(() => (said.value = ""), SAID_MS);
+    window.setTimeout(() => (said.value = ""), SAID_MS + LETTER_MS * said.value.length);
   };
   const onKey = (event: KeyboardEvent & { readonly currentTarget: HTMLElement }): void => {
     if (event.key === "Escape" && open.value) {

@@ -1,8 +1,9 @@
 import { createContext } from "preact";
 import { useContext, useRef } from "preact/hooks";
+import { copyInWords } from "./copy";
 import { Menu } from "./menu";
 import { asPng, figureAsSvg } from "./picture";
-import { fileName, saveFile } from "./save";
+import { fileName, savedWords, saveFile, saving } from "./save";
 
 /** What the figures and tables of a view are of, which a saved one says; null: each by its own name. */
 export const PictureOf = createContext<string | null>(null);
@@ -16,6 +17,10 @@ export function PictureMenu({ name }: { name: string }) {
     const hasTitle = figure?.querySelector("h1, h2, h3") !== null;
     return figureAsSvg(figure ?? document.body, hasTitle ? "" : name, of ?? name);
   };
+  const save = (content: string | Blob, suffix: "png" | "svg"): string => {
+    saveFile(fileName(name, suffix, of), content, suffix === "png" ? "image/png" : "image/svg+xml");
+    return savedWords("copy as SVG");
+  };
   return (
     <span ref={ref} class="picture-menu">
       <Menu
@@ -27,8 +32,7 @@ export function PictureMenu({ name }: { name: string }) {
             label: "Save as PNG",
             run: async () => {
               try {
-                saveFile(fileName(name, "png", of), await asPng(svg()), "image/png");
-                return "Saved";
+                return save(await asPng(svg()), "png");
               } catch {
                 return "This browser cannot draw it; save as SVG";
               }
@@ -36,11 +40,9 @@ export function PictureMenu({ name }: { name: string }) {
           },
           {
             label: "Save as SVG",
-            run: () => {
-              saveFile(fileName(name, "svg", of), svg(), "image/svg+xml");
-              return "Saved";
-            },
+            run: () => save(svg(), "svg"),
           },
+          ...(saving() === "allowed" ? [] : [{ label: "Copy as SVG", run: () => copyInWords(svg()) }]),
         ]}
       />
     </span>

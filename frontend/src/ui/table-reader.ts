@@ -27,10 +27,11 @@ function headsOf(table: HTMLTableElement, body: readonly Row[]): string[] {
 }
 
 function cellOf(cell: HTMLTableCellElement | undefined): Cell {
-  const { valueUs, valueBytes, value, unit } = cell?.dataset ?? {};
+  const { valueUs, valueBytes, value, values, unit } = cell?.dataset ?? {};
   const text = wordsOf(cell, true);
   const ends = endsOf(cell);
   if (ends !== undefined) return { text, ends };
+  if (values !== undefined) return { text, exactText: values };
   if (valueUs !== undefined && valueUs !== "") return { text, exactUs: Number(valueUs) };
   if (valueBytes !== undefined && valueBytes !== "") return { text, exactBytes: Number(valueBytes) };
   if (value === undefined || value === "" || Number.isNaN(Number(value))) return { text };

@@ -4,7 +4,9 @@ import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { type TimelineInput, TimelineView } from "../canvas/timeline-view";
 import { CAUSES, STAGE_KINDS } from "../contract/words";
 import { causeToken } from "../model/causes";
+import type { Place } from "../model/chain";
 import type { BoxInfo, HoverInfo } from "../model/hover";
+import type { Strip } from "../model/lane-layout";
 import { type LaneRows, type TimelineModel, tokensIn } from "../model/lanes";
 import { clampRange, type TimeRange } from "../model/time-scale";
 import { stageLabel } from "../model/words";
@@ -12,6 +14,7 @@ import { TOKENS } from "../theme/tokens";
 import { Minimap } from "./minimap";
 import { PictureMenu } from "./picture-menu";
 import { RangeBar } from "./range-bar";
+import { scrollToSee } from "./sight";
 import { Legend, Swatch } from "./swatch";
 import { watchTimelineKeys } from "./timeline-keys";
 import { Tooltip } from "./tooltip";
@@ -36,6 +39,10 @@ type Props = TimelineInput & {
   readonly below?: ComponentChildren;
   /** To find spans; above the canvas, which shows what is found. */
   readonly search?: ComponentChildren;
+  /** What the page scrolls to; `place` null: what is marked. A new value scrolls again. */
+  readonly sought?: { readonly place: Place | null } | null;
+  /** Is given how to ask where on screen what is marked stands, the best answer first. */
+  readonly marks?: { current: () => readonly Strip[] };
 };
 type Hover = { readonly info: HoverInfo; readonly x: number; readonly y: number };
 
@@ -43,6 +50,7 @@ export function Timeline(props: Props) {
   const { whole, detail, range, selected, marked, only, searched, link, folded, palette } = props;
   const hasGaps = whole.lanes.some(({ kind }) => kind === "gaps");
   const canvasRef = useRef<HTMLCanvasElement>(null);
+  const rulerRef = useRef<HTMLCanvasElement>(null);
   const viewRef = useRef<TimelineView | null>(null);
   const hover = useSignal<Hover | null>(null);
   const hint = useWheelHint();
@@ -52,9 +60,9 @@ export function Timeline(props: Props) {
 
   // Before the browser paints, or prints.
   useLayoutEffect(() => {
-    const canvas = canvasRef.current;
-    if (canvas === null) return undefined;
-    const view = new TimelineView(canvas, {
+    const [canvas, ruler] = [canvasRef.current, rulerRef.current];
+    if (canvas === null || ruler === null) return undefined;
+    const view = new TimelineView(canvas, ruler, {
       onRange: (next) => {
         hint.hide();
         newest.current.onRange(next);
@@ -68,15 +76,18 @@ export function Timeline(props: Props) {
       onPlainWheel: () => hint.show(),
     });
     viewRef.current = view;
+    if (props.marks !== undefined) props.marks.current = () => view.stripsOnScreen(null);
     return () => view.dispose();
   }, []);
   useLayoutEffect(() => {
     viewRef.current?.update({ whole, detail, range, selected, marked, only, searched, link, folded, palette });
   }, [whole, detail, range, selected, marked, only, searched, link, folded, palette]);
   useEffect(() => watchTimelineKeys((action) => viewRef.current?.act(action)), []);
+  const sought = props.sought ?? null;
+  // Again with each slice that arrives: it may have more rows, above what was scrolled to.
   useEffect(() => {
-    if (marked !== null) viewRef.current?.revealLane(marked.laneId);
-  }, [marked]);
+    if (sought !== null) scrollToSee(viewRef.current?.stripsOnScreen(sought.place) ?? []);
+  }, [sought, whole, detail, marked, link, selected, folded]);
 
   return (
     <section class="timeline" data-testid="timeline-panel">
@@ -94,6 +105,9 @@ export function Timeline(props: Props) {
           palette={palette}
           onRange={(next) => props.onRange(clampRange(next, whole.window))}
         />
+        <div aria-hidden="true">
+          <canvas ref={rulerRef} class="ruler" data-testid="timeline-ruler" />
+        </div>
       </div>
       <div class="canvas-frame">
         {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the canvas takes keys, which this role hands to it */}

@@ -1,9 +1,8 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { untilByHand } from "./by-hand";
 
 /** For so long a view that is returned to may still be loading what it was scrolled to. */
 const LOADING_MS = 3000;
-/** What a hand does: from then on the page is where the user wants it. */
-const BY_HAND = ["wheel", "pointerdown", "keydown", "touchstart"] as const;
 
 /** Where each place was left. */
 const left = new Map<string, number>();
@@ -36,11 +35,9 @@ function scrollWhenLongEnough(y: number): () => void {
   });
   const stop = (): void => {
     growth.disconnect();
-    window.clearTimeout(late);
-    for (const name of BY_HAND) window.removeEventListener(name, stop);
+    wait();
   };
-  const late = window.setTimeout(stop, LOADING_MS);
-  for (const name of BY_HAND) window.addEventListener(name, stop, { passive: true });
+  const wait = untilByHand(stop, LOADING_MS);
   growth.observe(document.documentElement);
   return stop;
 }

@@ -47,6 +47,7 @@ import { type StageWay, StageWays, stageWay } from "../ui/stage-ref";
 import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
 import { TableSorts } from "../ui/table-sorts";
 import { Tabs } from "../ui/tabs";
+import { useTabsHeight } from "../ui/use-tabs-height";
 import { useTop } from "../ui/use-top";
 import { Captures } from "./captures/captures";
 import { Compare } from "./compare/compare";
@@ -88,6 +89,7 @@ export function App() {
   useEffect(() => catchFocus(viewElement), []);
   useTop(`${view.value} ${shownStage.value}`, () => isReturn.peek());
   useComparison(source().compared !== null);
+  const head = useTabsHeight<HTMLElement>();
   const known = runs.value;
   const bare = known === null || (known.captures.length === 0 && known.wholeRuns === 0);
   return (
@@ -105,7 +107,7 @@ export function App() {
         choose={selectCapture}
       />
       <main class={view.value === "trace" ? "filled" : ""}>
-        <header class="top">
+        <header class="top" ref={head}>
           {bare ? (
             <h1>Data Pipeline</h1>
           ) : (

@@ -30,6 +30,7 @@ it("names a capture with its run, and says what it is", () => {
   expect(entryWords(entry({ state: "loading" }))).toBe("loading");
   expect(entryWords(entry({ mode: null }))).toBe("ready");
   expect(entryWords(entry({ rank: 0 }))).toBe("train, rank 0");
+  expect(entryWords(entry({ rank: 0, isCutOff: true }))).toBe("train, rank 0, cut off");
 });
 
 it("shortens a capture's name to its process, and keeps the end of others in sight", () => {

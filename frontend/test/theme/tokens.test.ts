@@ -11,7 +11,7 @@ import tools from "../../src/theme/tools.css?raw";
 const css = index + tools;
 
 it("uses only tokens that exist in the style sheet, and no raw colours", () => {
-  const known = new Set<string>([...TOKENS.map(cssName), "--fill", "--on", "--depth", "--wide"]);
+  const known = new Set<string>([...TOKENS.map(cssName), "--fill", "--on", "--depth", "--wide", "--tabs-px"]);
   for (let column = 1; column <= 14; column += 1) known.add(`--head-${column}`); // ui/data-table.tsx sets them
   const used = [...css.matchAll(/var\((--[\w-]+)/g)].map((match) => match[1] ?? "");
   expect(used.length).toBeGreaterThan(50);

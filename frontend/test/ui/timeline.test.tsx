@@ -38,7 +38,7 @@ it("names the key to the next idle gap only where there is one", () => {
   draw(nothing);
   expect(root.querySelector(".keys")?.textContent).toContain("n goes to the next data wait");
   expect([...root.querySelectorAll(".keys kbd")].map((key) => key.textContent)).not.toContain("g");
-  expect(root.querySelector("canvas")?.getAttribute("aria-label")).not.toContain("idle gap");
+  expect(root.querySelector(".canvas-frame canvas")?.getAttribute("aria-label")).not.toContain("idle gap");
 });
 
 it("folds all lanes of DataLoader workers by one button", () => {
@@ -51,14 +51,14 @@ it("folds all lanes of DataLoader workers by one button", () => {
 it("names in the legend what is drawn, and its keys for those who cannot see it", () => {
   draw(nothing);
   expect(root.querySelector(".legend")?.textContent).toBe("kernel");
-  expect(root.querySelector("canvas")?.getAttribute("aria-label")).toContain("A timeline. Keys:");
-  expect(root.querySelector("canvas")?.getAttribute("role")).toBe("application");
+  expect(root.querySelector(".canvas-frame canvas")?.getAttribute("aria-label")).toContain("A timeline. Keys:");
+  expect(root.querySelector(".canvas-frame canvas")?.getAttribute("role")).toBe("application");
 });
 
 it("says how to zoom at the first plain turn of the wheel, until somebody zooms", () => {
   draw(nothing);
   const send = (event: Event): void => {
-    act(() => void root.querySelector("canvas")?.dispatchEvent(event));
+    act(() => void root.querySelector(".canvas-frame canvas")?.dispatchEvent(event));
   };
   send(new WheelEvent("wheel", { deltaY: 10 }));
   expect(root.querySelector('[data-testid="wheel-hint"]')).not.toBeNull();
@@ -77,7 +77,7 @@ it("zooms by w and 0 wherever the focus is, once also on the canvas, and not whe
   expect(onRange.mock.calls).toEqual([]);
   press("w", document.body);
   expect(onRange.mock.calls).toEqual([[{ startUs: 15, endUs: 85 }]]);
-  press("w", root.querySelector("canvas"));
+  press("w", root.querySelector(".canvas-frame canvas"));
   press("0", document.body);
   expect(onRange.mock.calls.slice(2)).toEqual([[null]]);
   field.remove();

@@ -5,7 +5,7 @@ import { decodeWhatIf } from "../../src/data/what-if";
 import { selectCapture } from "../../src/state/actions";
 import { isLedToWhatIf, whatIfChanges } from "../../src/state/atoms";
 import { askWhatIf } from "../../src/state/predicting";
-import { all, find, open, plain } from "../page";
+import { all, csvOf, find, open, plain } from "../page";
 
 const between = (value: number) => ({ value, low: value / 2, high: value * 2 });
 const answer = {
@@ -119,6 +119,19 @@ it("shows a saving that is next to nothing as none", async () => {
   await settle();
   const cells = [...find("what-if-table").querySelectorAll("tbody td")].map((cell) => plain(cell.textContent));
   expect(cells[2]).toBe("0%");
+});
+
+it("calls a setting that saves nothing slower, and exports a number", async () => {
+  const slower = { ...answer.predictions[0], name: "workers=1", saved_share: between(-0.576) };
+  served(200, { ...answer, predictions: [answer.predictions[0], slower] });
+  whatIfChanges.value = ["workers=4", "workers=1"];
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  await settle();
+  const cells = [...find("what-if-table").querySelectorAll("tbody tr:last-child td")];
+  expect(plain(cells[2]?.textContent)).toBe("slower by 57.6%");
+  const [head, ...lines] = await csvOf("What if");
+  const column = head?.split(",").indexOf("Saves (%)") ?? -1;
+  expect(lines.map((line) => line.split(",")[column])).toEqual(["50", "-57.6"]);
 });
 
 it("takes no change that is typed wrong, and keeps what was predicted", async () => {

@@ -276,3 +276,11 @@ it("says which data wait it has where other DataLoaders have a part of it", () =
     "for this DataLoader's batches; all data wait: 60.0 µs",
   );
 });
+
+it("copies every process that a DataLoader worker had", async () => {
+  open({ ...known, workers: [worker({ pid: 5829, pids: [5819, 5829] }), worker({ worker: 1, pid: 7, pids: [7] })] });
+  const [head, ...lines] = await csvOf("DataLoader workers");
+  expect(head).toMatch(/^DataLoader worker,Process,/);
+  expect(lines.map((line) => line.split(",")[1])).toEqual(["5819 5829", "7"]);
+  expect(find("worker-row").textContent).toContain("2 processes");
+});

@@ -217,4 +217,5 @@ def test_the_data_wait_of_a_stage_that_is_gone_is_gone_too() -> None:
     parts = {part.name: part for part in compare([before], [after]).parts}
     gone, there = parts["data_wait:read::a"], parts["data_wait:read::b"]
     assert (gone.outcome, gone.interval_text) == ("gone", "none after")
+    assert not gone.HasField("change"), "as in the table of stages"
     assert there.outcome != "gone"

@@ -137,7 +137,9 @@ def test_waiting_for_other_ranks_is_not_the_models_own_work() -> None:
     assert verdict.bound == "comm" and "own work" not in verdict.sentence
     assert verdict.sentence.startswith("The training thread waits for other ranks, in collectives, for 7")
     assert "and for data for 4.00%" in verdict.sentence
-    assert verdict.sentence.endswith("Ranks, or `tb-dataplugin ranks`, shows which rank it waits for.")
+    assert verdict.sentence.endswith(
+        " captures in the same folder, Ranks or `tb-dataplugin ranks` shows which rank it waits for."
+    )
 
 
 def test_a_rank_that_waits_for_data_for_longer_is_not_said_to_wait_for_others() -> None:
@@ -146,7 +148,7 @@ def test_a_rank_that_waits_for_data_for_longer_is_not_said_to_wait_for_others() 
     assert signals.ranks is not None
     sentence = judge_run(replace(signals, ranks=replace(signals.ranks, in_collectives=0.088))).sentence
     assert sentence.startswith("The training thread waits for data for 80.0% of the window")
-    assert "in collectives, waiting for other ranks included, for 8.80%. Ranks, or `tb-dataplugin ranks`" in sentence
+    assert "in collectives, waiting for other ranks included, for 8.80%. With the other ranks' captures" in sentence
     assert "waits for other ranks" not in sentence and "interval" not in sentence
 
 

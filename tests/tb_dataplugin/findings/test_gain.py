@@ -40,14 +40,23 @@ def test_an_interval_ends_at_all_of_the_data_wait_and_what_the_step_may_get(sign
     assert gain_of(7000.0, replace(signals, taken=taken), of_wait=True).high_us_per_step == pytest.approx(8500.0)
 
 
-def test_a_share_of_the_step_is_that_of_the_window_where_little_lies_between_steps(signals: Signals) -> None:
+def test_a_share_of_the_step_is_that_of_the_step_it_is_printed_beside(signals: Signals) -> None:
+    """By little more, where as much time lies between steps, or by twice as much."""
     steps, window_us = signals.step_count or 0, signals.window_us
     shorter = replace(signals, mean_step_us=0.99 * window_us / steps)
-    assert gain_of(0.25 * window_us / steps, shorter).step_share == pytest.approx(0.25)
-    assert gain_of(0.25 * window_us / steps, shorter).text.endswith("per step (25.0% of it, 1.3x as fast)")
+    little = gain_of(0.25 * window_us / steps, shorter)
+    assert little.step_share == pytest.approx(0.25 / 0.99)
+    assert little.text.endswith("per step (25.3% of it, 1.3x as fast)")
+    assert little.of_step == "25.3% of a step of 9.90 ms"
     much = replace(signals, mean_step_us=0.5 * window_us / steps)
     assert gain_of(0.25 * window_us / steps, much).step_share == pytest.approx(0.5)
     assert "50.0% of a step of " in gain_of(0.25 * window_us / steps, much).text
+
+
+def test_a_gain_that_is_more_than_the_mean_step_is_a_share_of_what_lies_between_steps_too(signals: Signals) -> None:
+    steps, window_us = signals.step_count or 0, signals.window_us
+    shorter = replace(signals, mean_step_us=0.99 * window_us / steps)
+    assert gain_of(0.995 * window_us / steps, shorter).of_step == "99.5% of a step of 10.0 ms"
 
 
 def test_what_is_no_data_wait_has_no_interval(signals: Signals) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -137,6 +138,15 @@ def test_a_bug_of_ours_is_one_line_and_hides_no_other(host: Host, monkeypatch: p
     host.work()
     status, answer = host.get("report?id=a")
     assert status == 422 and "ZeroDivisionError" in answer["error"]
+
+
+def test_a_file_that_ends_too_early_is_listed_as_cut_off(host: Host) -> None:
+    whole = gzip.decompress((GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz").read_bytes())
+    (host.logdir / "cut.pt.trace.json").write_bytes(whole[: len(whole) * 2 // 3])
+    (host.logdir / "whole.pt.trace.json").write_bytes(whole)
+    host.work()
+    listed = {entry["name"]: entry["cut_off"] for entry in host.get("runs")[1]["captures"]}
+    assert listed == {"cut": True, "whole": False}
 
 
 def test_a_growing_file_is_analysed_again(host: Host) -> None:

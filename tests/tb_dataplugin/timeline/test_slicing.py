@@ -162,6 +162,20 @@ def test_counters_stand_between_workers_and_devices() -> None:
     assert (list(line.time_ns), list(line.mean), list(line.low)) == ([0, 100_000, 100_000], [1, 2, 3], [])
 
 
+@pytest.mark.parametrize("value", [4_924_964_864.0, 4_925_035_137.0, 99.9999999])
+def test_the_axis_of_a_counter_reaches_its_largest_value_in_the_digits_that_are_said(value: float) -> None:
+    counters = (series("device::memory", "used", [value, value], 100_000),)
+    timeline = slice_timeline(analyse(replace(training_run().trace(), counters=counters)).timeline, 0, 400, 1000)
+    (lane,) = (lane for lane in timeline.lanes if lane.kind == "counter")
+    assert list(lane.lines[0].mean) == [lane.top] * 2
+    assert f"{lane.top:.3g}" == f"{value:.3g}"
+
+
+def test_a_share_of_more_than_all_is_on_its_axis() -> None:
+    (chart,) = counter_charts([series("host::disk_busy", "vda", [120.0])])
+    assert (chart.unit, chart.top) == ("%", 120)
+
+
 def test_the_lane_of_a_worker_shows_where_its_processes_change() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100)
     builder.worker(0, started=5, pid=200, ended=40).batch(0, 0, 2, 10, 30, 35, {"sample::Pets": (10, 20)})

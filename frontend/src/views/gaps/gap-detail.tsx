@@ -1,18 +1,20 @@
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Capture, Gap } from "../../contract/report";
 import { source } from "../../data/source";
-import { batchKey } from "../../model/batches";
 import { asCause, causeLabel, causeParts } from "../../model/causes";
 import { batchOfChain, type ChainRow, chainRows, noWaitWords } from "../../model/chain";
 import { exactPosition, exactUs, formatDuration } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { selectView } from "../../state/actions";
-import { chainLink, selectedBatch, selectedGapUs } from "../../state/atoms";
+import { chainLink, selectedGapUs, sought, timeline } from "../../state/atoms";
 import { isElsewhere } from "../../ui/elsewhere";
 import { Unknown } from "../../ui/numbers";
 import { ShareBar } from "../../ui/share-bar";
+import { scrollToSee } from "../../ui/sight";
 import { Swatch } from "../../ui/swatch";
-import { showGap, showLink } from "./show-gap";
+import { marksOnScreen } from "../shared/go-to";
+import { seekBatch } from "../workers/show-batch";
+import { showGap, showLink, turnToGap } from "./show-gap";
 
 type Props = {
   readonly capture: Capture;
@@ -26,16 +28,18 @@ type Props = {
 export function GapDetail({ capture, gaps, gap, laneId }: Props) {
   const parts = causeParts(gap.idle_by_cause_us);
   const batch = batchOfChain(capture, gap);
+  const section = useSought(gap);
   const openTrace = (): void => {
     selectedGapUs.value = gap.start_us;
     selectView("trace");
   };
   const openBatch = (): void => {
-    selectedBatch.value = batch === null ? null : batchKey(batch);
     selectView("workers");
+    if (batch !== null) seekBatch(batch);
   };
   return (
     <section
+      ref={section}
       class="gap-detail"
       data-testid="gap-detail"
       data-start-us={gap.start_us}
@@ -95,6 +99,20 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
   );
 }
 
+/** The page scrolls there for keys that go from gap to gap: with the gap's lane above it where there is room. */
+function useSought(gap: Gap) {
+  const section = useRef<HTMLElement>(null);
+  const isSought = sought.value?.where === "explanation" ? sought.value : null;
+  const { detail } = timeline.value;
+  useEffect(() => {
+    if (isSought === null || section.current === null) return;
+    const { top, bottom, height } = section.current.getBoundingClientRect();
+    const lanes = marksOnScreen.current().map(({ topPx }) => ({ topPx, heightPx: bottom - topPx }));
+    scrollToSee([...lanes, { topPx: top, heightPx: height }]);
+  }, [isSought, gap, detail]);
+  return section;
+}
+
 /** The file to look at, where the sample is one of the slowest. */
 function filesWords({ chain }: Gap): string {
   if (chain === undefined || chain.files.length === 0) return "";
@@ -143,7 +161,7 @@ function Turn({ gaps, gap }: { gaps: readonly Gap[]; gap: Gap }) {
       const next = event.shiftKey ? before : after;
       if (event.key.toLowerCase() !== "l" || isElsewhere(event)) return;
       event.preventDefault();
-      if (next !== undefined) showGap(next);
+      if (next !== undefined) turnToGap(next);
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);

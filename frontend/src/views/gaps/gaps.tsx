@@ -27,7 +27,7 @@ import { ThreadLimits } from "../../ui/thread-limits";
 import { TimelinePanel } from "../shared/timeline-panel";
 import { GapDetail } from "./gap-detail";
 import { GapTable } from "./gap-table";
-import { chooseGap, showGap } from "./show-gap";
+import { chooseGap, showGap, turnToGap } from "./show-gap";
 
 const LABEL = "Timeline of steps, data waits, stages and device activity. The table of gaps below lists the same gaps.";
 
@@ -101,7 +101,7 @@ function DeviceGaps({ capture, id, device }: DeviceProps) {
         turnGap={(shown, turn) => {
           const chosen = gaps.find((item) => item.start_us === selectedGapUs.value) ?? null;
           const next = gapBeside(gaps, chosen, shown, turn);
-          if (next !== null) showGap(next);
+          if (next !== null) turnToGap(next);
           return next !== null;
         }}
         pickWords={

@@ -4,14 +4,24 @@ import { batch } from "@preact/signals";
 import type { Gap } from "../../contract/report";
 import type { ChainRow } from "../../model/chain";
 import { chainLink, selectedGapUs } from "../../state/atoms";
-import { goTo, offerTimeline } from "../shared/go-to";
+import { goTo, offerTimeline, seek, seekExplanation } from "../shared/go-to";
 
 export function showGap(gap: Gap): void {
+  goToGap(gap);
+  offerTimeline();
+}
+
+/** By a key, wherever the page is: it goes to what is said of the gap. */
+export function turnToGap(gap: Gap): void {
+  goToGap(gap);
+  seekExplanation();
+}
+
+function goToGap(gap: Gap): void {
   batch(() => {
     chooseGap(gap);
     goTo(gap.start_us, gap.start_us + gap.duration_us);
   });
-  offerTimeline();
 }
 
 /** Without moving the timeline: the gap was chosen there. */
@@ -26,4 +36,5 @@ export function showLink(gap: Gap, { key, range: around }: ChainRow): void {
     chainLink.value = key;
     if (around !== null) goTo(around.startUs, around.endUs);
   });
+  seek();
 }

@@ -130,7 +130,7 @@ function Predicted({ step, unit, hasIdle }: CellsProps<PredictedStep>) {
         {inUnit(us.low, unit)} to {inUnit(us.high, unit)}
       </td>
       <td class="num" data-value={savedShare?.value}>
-        {savedShare === null ? UNKNOWN : formatPercent(Number(savedShare.value.toFixed(SAVED_DECIMALS)))}
+        {savedShare === null ? UNKNOWN : savedWords(savedShare.value)}
       </td>
       <td class="num" data-value={samplesPerS?.value}>
         {samplesPerS === null ? <Unknown reason={NO_SAMPLES} /> : significant(samplesPerS.value)}
@@ -145,6 +145,11 @@ function Predicted({ step, unit, hasIdle }: CellsProps<PredictedStep>) {
       )}
     </>
   );
+}
+
+function savedWords(share: number): string {
+  const rounded = Number(share.toFixed(SAVED_DECIMALS));
+  return rounded < 0 ? `slower by ${formatPercent(-rounded)}` : formatPercent(rounded);
 }
 
 /** A bound, and no prediction. */

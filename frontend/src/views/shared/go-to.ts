@@ -1,13 +1,16 @@
-// Leading the timeline to a stretch of time.
+// Leading to a stretch of time in the timeline, and to what is marked there.
 
+import type { Place } from "../../model/chain";
+import type { Strip } from "../../model/lane-layout";
 import { aroundSpan, lengthUs } from "../../model/time-scale";
-import { isLedAbove, range, timeline } from "../../state/atoms";
+import { offered, range, type Sought, sought, timeline } from "../../state/atoms";
+import { untilByHand } from "../../ui/by-hand";
 import { skipToTable } from "../../ui/sections";
 
 /** A moment is shown with this part of the window around it: alone it would be an empty picture. */
 const AROUND_A_MOMENT = 1 / 200;
-/** With less of it in view the timeline counts as out of sight: the tabs cover its uppermost part. */
-const LEAST_SEEN_PX = 160;
+/** For so long what was led to may still be loading, and move. */
+const LOADING_MS = 3000;
 
 /** Shows a stretch with some time around it. Parts outside the window are left out: nothing is drawn there. */
 export function goTo(startUs: number, endUs: number): void {
@@ -19,25 +22,46 @@ export function goTo(startUs: number, endUs: number): void {
   range.value = aroundSpan(from - least / 2, length + least, window);
 }
 
-/** After a choice in a table below the timeline: the page stays where it is, and offers the way up. */
+/** The page scrolls until `place` can be seen, else what is marked, also where its lane is drawn or moves later. */
+export function seek(place: Place | null = null): void {
+  scrollUntilByHand({ where: "timeline", place });
+}
+
+/** The same for the explanation of the chosen gap. */
+export function seekExplanation(): void {
+  scrollUntilByHand({ where: "explanation" });
+}
+
+function scrollUntilByHand(next: Sought): void {
+  withdrawOffer();
+  sought.value = next;
+  untilByHand(() => {
+    if (sought.value === next) sought.value = null;
+  }, LOADING_MS);
+}
+
+/** Where on screen the timeline on screen has what is marked, the best answer first; a panel puts itself here. */
+export const marksOnScreen: { current: () => readonly Strip[] } = { current: () => [] };
+
+/** After a choice in a table: the page stays where it is, and offers the way where the timeline is out of sight. */
 export function offerTimeline(): void {
-  const panel = document.querySelector("[data-testid=timeline-panel]");
-  isLedAbove.value = panel !== null && panel.getBoundingClientRect().bottom < LEAST_SEEN_PX;
+  sought.value = null;
+  offered.value = {};
 }
 
 export function withdrawOffer(): void {
-  isLedAbove.value = false;
+  offered.value = null;
 }
 
 /** What had the focus when the timeline was gone to. */
 let cameFrom: HTMLElement | null = null;
 
 export function goToTimeline(): void {
-  withdrawOffer();
   const focused = document.activeElement;
   if (focused instanceof HTMLElement && focused.closest("[data-testid=way-up]") === null) cameFrom = focused;
   document.querySelector("[data-testid=timeline-panel]")?.scrollIntoView({ block: "start" });
   document.querySelector<HTMLElement>("[data-testid=timeline-canvas]")?.focus({ preventScroll: true });
+  seek();
 }
 
 /** To the timeline, and from there back to what led to it, else to the view's table. */

@@ -9,7 +9,7 @@ import type { Place } from "../../model/chain";
 import { formatCount, plural } from "../../model/format";
 import type { TimeRange } from "../../model/time-scale";
 import { spanSearch } from "../../state/atoms";
-import { goTo } from "./go-to";
+import { goTo, seek } from "./go-to";
 
 type Props = {
   readonly id: string;
@@ -42,6 +42,7 @@ export function SpanSearch({ id, steps, scope, shown, words, hit, setHit }: Prop
     if (span === null) return;
     setHit(span);
     goTo(span.startUs, span.endUs);
+    seek(span);
   };
   const at = hit !== null && hit === found.value?.span ? found.value.span.number : null;
   const go = (turn: 1 | -1): void => {

@@ -6,7 +6,7 @@ import type { TimelineModel } from "../../model/lanes";
 import { isOfKind, type Kind, nextSpan, spansOf } from "../../model/spans";
 import type { TimeRange } from "../../model/time-scale";
 import { isElsewhere } from "../../ui/elsewhere";
-import { goTo, turnToTimeline } from "./go-to";
+import { goTo, seek, turnToTimeline } from "./go-to";
 
 type Props = {
   /** The finest slice at hand. */
@@ -71,6 +71,7 @@ function goToDrawn(models: readonly TimelineModel[], kind: Kind, after: TimeRang
     const next = nextSpan(spansOf(model, isOfKind[kind]), after, turn);
     if (next === null) continue;
     goTo(next.startUs, next.endUs);
+    seek(next);
     return true;
   }
   return false;

@@ -9,12 +9,13 @@ import type { Place } from "../../model/chain";
 import type { BoxInfo } from "../../model/hover";
 import { foldedLanes, keepLanes, type LaneRows, type TimelineModel, turnedFor } from "../../model/lanes";
 import { clampRange, covers, lengthUs, type TimeRange } from "../../model/time-scale";
-import { chosenSteps, isLedAbove, lanesTurned, range, spanSearch, theme, timeline } from "../../state/atoms";
+import { chosenSteps, lanesTurned, offered, range, sought, spanSearch, theme, timeline } from "../../state/atoms";
 import { TimelineLoader } from "../../state/timeline-loader";
 import { paletteOf } from "../../theme/theme";
+import { type Side, sideOf } from "../../ui/sight";
 import { ErrorState, LoadingState, UnavailableState } from "../../ui/states";
 import { Timeline } from "../../ui/timeline";
-import { goToTimeline, offerTimeline, withdrawOffer } from "./go-to";
+import { goToTimeline, marksOnScreen, withdrawOffer } from "./go-to";
 import { SpanSearch } from "./span-search";
 import { TimelineJumps, type TurnGap } from "./timeline-jumps";
 
@@ -113,6 +114,8 @@ function Panel({
         {...{ whole, detail, selected, only, link, folded }}
         marked={hit.value ?? marked}
         searched={searched}
+        sought={sought.value?.where === "timeline" ? sought.value : null}
+        marks={marksOnScreen}
         range={shown}
         palette={paletteOf(theme.value)}
         error={timeline.value.error}
@@ -151,18 +154,24 @@ function Panel({
 
 /** Stays until it is taken, or until the user has gone there or elsewhere. */
 function WayUp() {
-  const isOffered = isLedAbove.value;
+  const offer = offered.value;
+  const side = useSignal<Side | null>(null);
   useEffect(() => {
-    if (!isOffered) return undefined;
-    const offer = (): void => offerTimeline();
-    window.addEventListener("scroll", offer, { passive: true });
-    return () => window.removeEventListener("scroll", offer);
-  }, [isOffered]);
+    if (offer === null) return undefined;
+    const look = (): void => {
+      const [strip] = marksOnScreen.current();
+      side.value = strip === undefined ? null : sideOf(strip);
+      if (side.value === null) withdrawOffer();
+    };
+    look();
+    window.addEventListener("scroll", look, { passive: true });
+    return () => window.removeEventListener("scroll", look);
+  }, [offer]);
   useEffect(() => withdrawOffer, []);
-  if (!isOffered) return null;
+  if (offer === null || side.value === null) return null;
   return (
     <p class="above" role="status" data-testid="way-up">
-      Shown in the timeline above.{" "}
+      Shown in the timeline {side.value}.{" "}
       <button type="button" class="link" onClick={goToTimeline}>
         Go there
       </button>{" "}

@@ -6,6 +6,7 @@ import { batchRows, batchSort, selectedBatch } from "../../state/atoms";
 import { TimeCell } from "../../ui/cells";
 import { DataTable } from "../../ui/data-table";
 import { SortHeader } from "../../ui/sort-header";
+import { TimelineWay } from "../shared/timeline-way";
 import { showBatch } from "./show-batch";
 
 const MORE_ROWS = 200;
@@ -56,7 +57,9 @@ export function BatchTable({ capture, part }: { capture: Capture; part: LoaderPa
       <p class="muted">
         {coverWords(capture, part)}{" "}
         {left > 0 && <span class="on-paper">The first {formatCount(rows.length)} of them: </span>}
-        <span class="on-screen">Choose one to see in the timeline who built it and who waited for it.</span>
+        <span class="on-screen">
+          Choose one to see who built it and who waited for it in the <TimelineWay />.
+        </span>
       </p>
       <div class="scroll-x">
         <DataTable name="Batches" class="gaps batches" testId="batch-table" main allRows={() => sorted.map(line)}>

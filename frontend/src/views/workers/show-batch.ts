@@ -5,16 +5,26 @@ import type { Batch, SlowSample } from "../../contract/report";
 import { batchExtent, batchKey } from "../../model/batches";
 import { sampleKey } from "../../model/workers";
 import { selectedBatch, selectedSample, timeline } from "../../state/atoms";
-import { goTo, offerTimeline } from "../shared/go-to";
+import { goTo, offerTimeline, seek } from "../shared/go-to";
 
 export function showBatch(batch: Batch): void {
+  goToBatch(batch);
+  offerTimeline();
+}
+
+/** From elsewhere than a table that goes on being read: the page scrolls to it. */
+export function seekBatch(batch: Batch): void {
+  goToBatch(batch);
+  seek();
+}
+
+function goToBatch(batch: Batch): void {
   const window = timeline.value.whole?.window;
   const extent = window === undefined ? null : batchExtent(batch, window);
   together(() => {
     chooseBatch(batch);
     if (extent !== null) goTo(extent.startUs, extent.endUs);
   });
-  offerTimeline();
 }
 
 /** Without moving the timeline: its arrow is drawn, no sample is framed. */

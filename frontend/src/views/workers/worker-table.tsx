@@ -94,9 +94,7 @@ function WorkerLine({ worker, unit, perBatch }: LineProps) {
       <td class="stage-bars">
         <Life worker={worker} />
       </td>
-      <td class="num" data-column="pid" data-value={worker.pid} title={worker.pids.join(", ")}>
-        {worker.pids.length > 1 ? `${formatCount(worker.pids.length)} processes` : worker.pid}
-      </td>
+      <ProcessCell worker={worker} />
       <td class="num" data-column="batches" data-value={worker.batches}>
         {formatCount(worker.batches)}
       </td>
@@ -127,6 +125,21 @@ function WorkerLine({ worker, unit, perBatch }: LineProps) {
         )}
       </td>
     </tr>
+  );
+}
+
+/** One after the other where each epoch starts its own. */
+function ProcessCell({ worker: { pid, pids } }: { worker: Worker }) {
+  const isOne = pids.length <= 1;
+  return (
+    <td
+      class="num"
+      data-column="pid"
+      data-value={pid}
+      data-values={isOne ? undefined : pids.join(" ")}
+      title={pids.join(", ")}>
+      {isOne ? pid : `${formatCount(pids.length)} processes`}
+    </td>
   );
 }
 
