@@ -249,3 +249,27 @@ def test_perfetto_is_dark_where_the_page_is(browser: Any, host: Host) -> None:
     perfetto = tab.frame.frame_locator('[data-testid="perfetto-frame"]')
     perfetto.locator(".pf-theme-provider--dark").first.wait_for(timeout=TIMEOUT_MS)
     page.close()
+
+
+def test_a_label_of_a_bar_that_has_no_room_on_paper_is_left_out_as_a_whole(tab: Tab, host: Host) -> None:
+    """Which one fits is known on screen only: the bar is narrower on paper."""
+    tab.open(V100, "overview")
+    label = tab.find("cause-bar").locator(".share-label").first
+    label.wait_for(timeout=TIMEOUT_MS)
+    seen = """(label, width) => {
+        const piece = label.parentElement.cloneNode(true);
+        const bar = Object.assign(document.createElement("div"), { className: "share-bar" });
+        bar.style.width = width;
+        bar.append(piece);
+        label.closest("figure").append(bar);
+        const frame = piece.getBoundingClientRect(), own = piece.firstChild.getBoundingClientRect();
+        const result = [own.top < frame.bottom, own.right <= frame.right, piece.offsetHeight];
+        bar.remove();
+        return result;
+    }"""
+    tab.page.emulate_media(media="print")
+    try:
+        assert label.evaluate(seen, "400px") == [True, True, 24]
+        assert label.evaluate(seen, "30px")[::2] == [False, 24]
+    finally:
+        tab.page.emulate_media(media="screen")
