@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import Protocol
 
 from annotate.trace_format import OWN_THREAD
 from tb_dataplugin.analyses.occupancy import TOO_SHORT_NS
@@ -16,14 +16,6 @@ from tb_dataplugin.units import count, data_size, duration, percent, plural, rat
 from tb_dataplugin.words import LIMITS
 
 MOST_NAMED = 5
-
-CUT: Final = (
-    "A stage may take longer than the one around it: calls count where they begin, and a call that began before the "
-    "first of these steps is missing, but not those inside it"
-)
-
-SERIALISED: Final = frozenset(("json.loads", "orjson.loads", "pickle.loads"))
-"""Labels of stages that the recorder marks from 4 KiB on (docs/readers.md)."""
 
 
 class Line(Protocol):
@@ -77,16 +69,6 @@ def _shares(row: pb.Stage) -> str:
     parts = (("ran", row.cpu_self_us), ("waited for a CPU", row.run_delay_us), ("blocked", row.blocked_us))
     said = ((words, time / row.self_us) for words, time in parts)
     return ", ".join(f"{words} {percent(share)}" for words, share in said if share >= LIMIT_WORTH_A_WORD)
-
-
-def stage_notes(rows: Sequence[pb.Stage]) -> Iterator[str]:
-    """Why a stage may have fewer calls, or less time, than what is around it or inside it."""
-    totals = {tuple(row.path): row.total_us for row in rows}
-    if any(row.total_us > totals.get(tuple(row.path[:-1]), row.total_us) for row in rows):
-        yield from wrap(CUT, "  ")
-    small = [row.path[-1] for row in rows if row.label in SERIALISED]
-    if small:
-        yield from wrap(f"{', '.join(dict.fromkeys(small))}: calls on less than 4 KiB are not recorded", "  ")
 
 
 def _limited_share(row: pb.Stage) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tb_dataplugin.export.costs import limit_lines, profiler_lines, stage_notes
+from tb_dataplugin.export.costs import limit_lines, profiler_lines
 from tb_dataplugin.export.paragraphs import fit, heading, more, wrap
 from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
@@ -44,7 +44,8 @@ def stage_lines(capture: pb.Capture, style: Style) -> Iterator[str]:
     yield from more(len(capture.stages) - len(rows), "stages")
     if any(row.HasField("blame_us") for row in rows):
         yield from wrap(f"wait: {_share_of_wait(capture)}", "  ")
-    yield from stage_notes(rows)
+    for note in capture.stage_summary.note_texts:
+        yield from wrap(note, "  ")
     yield from limit_lines(rows)
     yield from profiler_lines(rows)
     if any(row.HasField("replay_ratio") for row in rows):

@@ -32,6 +32,7 @@ from tb_dataplugin.report.build_workers import cost_report, load_report, load_ro
 
 def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
     info, pipeline, sentences = results.trace.info, results.trace.info.pipeline, judgement.sentences
+    stages = list(stage_reports(results, sentences))
     return pb.Capture(
         name=info.name,
         file=info.file,
@@ -46,8 +47,8 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         steps=_steps(results.steps, results.sawtooth, sentences) if results.steps else None,
         devices=device_reports(results, sentences),
         loader=_loader(results, sentences),
-        stages=stage_reports(results, sentences),
-        stage_summary=stage_summary_report(results.stage_summary, sentences) if results.stage_summary else None,
+        stages=stages,
+        stage_summary=stage_summary_report(results.stage_summary, sentences, stages) if results.stage_summary else None,
         **worker_fields(results, sentences),
         worker_costs=cost_report(results.worker_costs) if results.worker_costs else None,
         host_load=map(load_report, results.load.series if results.load else ()),

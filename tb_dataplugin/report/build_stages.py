@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.stages import StageRow
 from tb_dataplugin.findings import Sentences
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
+from tb_dataplugin.report.stage_notes import stage_notes
 
 
 def stage_reports(results: Results, sentences: Sentences) -> Iterator[pb.Stage]:
@@ -73,11 +74,12 @@ def _blocks(blocks: StageBlocks) -> pb.Stage:
     )
 
 
-def stage_summary_report(summary: StageSummary, sentences: Sentences) -> pb.StageSummary:
+def stage_summary_report(summary: StageSummary, sentences: Sentences, rows: Sequence[pb.Stage]) -> pb.StageSummary:
     return pb.StageSummary(
         self_us=us(summary.self_ns),
         self_by_kind_us={kind: us(time) for kind, time in summary.by_kind_ns.items()},
         samples=summary.samples,
         sentence=sentences.stages,
         wait_text=sentences.stage_waits,
+        note_texts=stage_notes(rows),
     )

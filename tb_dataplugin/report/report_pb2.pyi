@@ -1901,6 +1901,7 @@ class StageSummary(_message.Message):
     SAMPLES_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     WAIT_TEXT_FIELD_NUMBER: _builtins.int
+    NOTE_TEXTS_FIELD_NUMBER: _builtins.int
     self_us: _builtins.float
     """self time of all stages, all DataLoader workers together"""
     samples: _builtins.int
@@ -1913,6 +1914,10 @@ class StageSummary(_message.Message):
     def self_by_kind_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """sums to self_us"""
 
+    @_builtins.property
+    def note_texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """why a stage may have fewer calls, or less time, than others near it"""
+
     def __init__(
         self,
         *,
@@ -1921,10 +1926,11 @@ class StageSummary(_message.Message):
         samples: _builtins.int | None = ...,
         sentence: _builtins.str = ...,
         wait_text: _builtins.str = ...,
+        note_texts: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_samples", b"_samples", "samples", b"samples"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_samples", b"_samples", "samples", b"samples", "self_by_kind_us", b"self_by_kind_us", "self_us", b"self_us", "sentence", b"sentence", "wait_text", b"wait_text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_samples", b"_samples", "note_texts", b"note_texts", "samples", b"samples", "self_by_kind_us", b"self_by_kind_us", "self_us", b"self_us", "sentence", b"sentence", "wait_text", b"wait_text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__samples: _TypeAlias = _typing.Literal["samples"]  # noqa: Y015
     _WhichOneofArgType__samples: _TypeAlias = _typing.Literal["_samples", b"_samples"]  # noqa: Y015

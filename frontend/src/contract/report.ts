@@ -744,6 +744,8 @@ export interface StageSummary {
   sentence: string;
   /** what the stages have of the data wait, and what has the rest */
   wait_text: string;
+  /** why a stage may have fewer calls, or less time, than others near it */
+  note_texts: string[];
 }
 
 export interface StageSummary_SelfByKindUsEntry {
@@ -3405,6 +3407,11 @@ export const StageSummary: MessageFns<StageSummary> = {
         : isSet(object.wait_text)
         ? globalThis.String(object.wait_text)
         : "",
+      note_texts: globalThis.Array.isArray(object?.noteTexts)
+        ? object.noteTexts.map((e: any) => globalThis.String(e))
+        : globalThis.Array.isArray(object?.note_texts)
+        ? object.note_texts.map((e: any) => globalThis.String(e))
+        : [],
     };
   },
 };

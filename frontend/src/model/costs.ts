@@ -30,10 +30,17 @@ export function selfParts({ self_us, cpu_self_us, run_delay_us, blocked_us }: St
   return cpu_self_us === undefined ? [] : divided(self_us, cpu_self_us, run_delay_us, blocked_us);
 }
 
-/** What limits the stage; undefined where that was not recorded. */
+/** Mean self time of a call, below which nothing is said to limit it (analyses/occupancy.py). */
+const TOO_SHORT_US = 100;
+
+/** What limits the stage, or why that is not said; undefined where it was not recorded. */
 export function limitWords(stage: Stage): string | undefined {
-  if (selfParts(stage).length === 0) return undefined;
-  return stage.limited_by === "" ? "mixed" : labelOf(LIMITS, stage.limited_by);
+  return selfParts(stage).length === 0 ? undefined : limitOf(stage);
+}
+
+export function limitOf({ limited_by: limit, self_us, count }: Stage): string {
+  if (limit !== "") return labelOf(LIMITS, limit);
+  return self_us < TOO_SHORT_US * count ? "calls too short to tell" : "mixed";
 }
 
 /** How the build time divides in the worker's main thread; empty where it was not measured. */

@@ -1,14 +1,13 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Capture, Stage, StageDetail } from "../../contract/report";
-import { LIMITS } from "../../contract/words";
 import type { Place } from "../../model/chain";
+import { limitOf } from "../../model/costs";
 import { findingKey } from "../../model/findings";
 import { chosenMeasure, flameParts } from "../../model/flame-parts";
 import { formatCount } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { stageName } from "../../model/stage-tree";
-import { labelOf } from "../../model/words";
 import { showFlame, showStage } from "../../state/actions";
 import { flameMeasure, markedSpan, timeline } from "../../state/atoms";
 import { FindingItem } from "../../ui/finding";
@@ -40,6 +39,13 @@ export function StagePage({ capture, id, name }: Props) {
         </p>
       )}
       <StageNumbers capture={capture} rows={rows} detail={detail} />
+      {capture.stage_summary?.note_texts
+        .filter((note) => note.includes(name))
+        .map((note) => (
+          <p key={note} class="muted" data-testid="stage-note">
+            {note}.
+          </p>
+        ))}
       <Limits rows={rows} />
       <ProfilerPart rows={rows} />
       <Findings capture={capture} name={name} />
@@ -86,8 +92,7 @@ function Limits({ rows }: { rows: readonly Stage[] }) {
       <h2>Limited by</h2>
       {limited.map((row) => (
         <p key={row.path.join(" > ")} data-value={row.limited_by}>
-          <strong>{row.limited_by === "" ? "mixed" : labelOf(LIMITS, row.limited_by)}.</strong>{" "}
-          {limited.length > 1 && `${whereWords(row)}: `}
+          <strong>{limitOf(row)}.</strong> {limited.length > 1 && `${whereWords(row)}: `}
           <Prose text={row.limited_by_text} />
         </p>
       ))}

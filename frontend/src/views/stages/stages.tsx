@@ -40,6 +40,11 @@ export function Stages({ capture, id }: { capture: Capture; id: string }) {
       <StageNumbers capture={capture} />
       <KindStrip byKind={capture.stage_summary?.self_by_kind_us ?? {}} />
       <StageTable capture={capture} />
+      {capture.stage_summary?.note_texts.map((note) => (
+        <p key={note} class="muted" data-testid="stage-note">
+          {note}.
+        </p>
+      ))}
     </>
   );
 }

