@@ -40,6 +40,7 @@ class DeviceAttribution:
     by_stage_ns: dict[str, int]
     gap_causes_ns: Mapping[Cause, Int64Array]
     gap_stage: tuple[str, ...]
+    gap_stage_ns: Int64Array
     gap_ends: GapEnds
     unlaunched: int
     queued_ns: int
@@ -108,6 +109,7 @@ def _attribute_device(device: DeviceIdle, idle: IdleCauses, by_stage: dict[str, 
         by_stage_ns=shares.by_stage_ns,
         gap_causes_ns=idle.per_gap(gaps),
         gap_stage=shares.largest,
+        gap_stage_ns=shares.largest_ns,
         gap_ends=idle.ends,
         unlaunched=idle.unlaunched,
         queued_ns=idle.queued_ns,
@@ -116,10 +118,11 @@ def _attribute_device(device: DeviceIdle, idle: IdleCauses, by_stage: dict[str, 
 
 @dataclass(frozen=True, slots=True)
 class _GapShares:
-    """`largest`: per gap, the stage that has most of its data wait, "" where it has none."""
+    """`largest`: per gap, the stage that has most of its data wait, "" where it has none; `largest_ns` of it."""
 
     by_stage_ns: dict[str, int]
     largest: tuple[str, ...]
+    largest_ns: Int64Array
 
 
 def _shares_of_gaps(gaps: Intervals, waited: Mapping[str, Intervals]) -> _GapShares:
@@ -137,8 +140,9 @@ def _shares_of_gaps(gaps: Intervals, waited: Mapping[str, Intervals]) -> _GapSha
     np.add.at(total, place, length)
     gap, stage = np.divmod(key, max(1, len(names)))
     order = np.lexsort((-stage, total, gap))  # of equal stages the first is written last, and stays
-    largest = [""] * len(gaps)
+    largest, largest_ns = [""] * len(gaps), np.zeros(len(gaps), dtype=np.int64)
     for row in order.tolist():
         largest[int(gap[row])] = names[int(stage[row])]
+    largest_ns[gap[order]] = total[order]
     summed = {name: waited[name].total_ns for name in names}
-    return _GapShares({name: time for name, time in summed.items() if time}, tuple(largest))
+    return _GapShares({name: time for name, time in summed.items() if time}, tuple(largest), largest_ns)

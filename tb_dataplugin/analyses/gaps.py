@@ -20,7 +20,8 @@ LEAST_WAIT: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """`cause` has the largest share of it, `stage` of its data wait: "" where that is less than a tenth of the gap.
+    """`cause` has the largest share of it, `stage` of its data wait: "" where that is less than a tenth of the gap,
+    `stage_ns` the stage's part.
     `step`: in which most of it lies, None outside of all. A gap often begins as a step ends.
 
     `exposed_wait_ns` is the data wait that overlaps it, None when not known.
@@ -30,6 +31,7 @@ class Gap:
     duration_ns: int
     cause: Cause
     stage: str
+    stage_ns: int
     step: int | None
     exposed_wait_ns: int | None
     by_cause_ns: Mapping[Cause, int]
@@ -58,6 +60,7 @@ def list_gaps(finder: ChainFinder, steps: Steps | None, most: int) -> tuple[Gap,
                 duration_ns=int(gaps.end[i]) - start,
                 cause=max((cause for cause in CAUSES if cause in by_cause), key=by_cause.__getitem__),
                 stage=attributed.gap_stage[i] if _waits(by_cause) else "",
+                stage_ns=int(attributed.gap_stage_ns[i]) if _waits(by_cause) else 0,
                 step=None if steps is None else _step_of(steps, start, int(gaps.end[i])),
                 exposed_wait_ns=int(waited[i]) if "data_wait" in causes else None,
                 by_cause_ns=by_cause,

@@ -303,8 +303,20 @@ def _gap_causes(gap: pb.Gap) -> Iterator[str]:
     causes = {cause.name: time for cause, time in gap.idle_by_cause_us.ListFields()}
     for cause, time in sorted(causes.items(), key=lambda part: -part[1]):
         if time >= gap.duration_us / 10:
-            stage = f" for {gap.stage}" if cause == "data_wait" and gap.stage else ""
-            yield f"{cause_label(cause)} {percent(_share(time, gap.duration_us))}{stage}"
+            detail = _stage_of(gap) if cause == "data_wait" else _launched_before(gap) if cause == "launch" else ""
+            yield f"{cause_label(cause)} {percent(_share(time, gap.duration_us))}{detail}"
+
+
+def _stage_of(gap: pb.Gap) -> str:
+    """The stage with the largest part of the gap's data wait, and that part."""
+    share = _share(gap.stage_us, gap.idle_by_cause_us.data_wait)
+    return f" ({percent(share)} of it for {gap.stage})" if gap.stage else ""
+
+
+def _launched_before(gap: pb.Gap) -> str:
+    launch = gap.chain.launch
+    is_before = gap.chain.HasField("launch") and launch.start_us <= gap.start_us
+    return " (launched before the gap, not started yet)" if is_before else ""
 
 
 def _gap_origin(gap: pb.Gap) -> Iterator[str]:
@@ -322,7 +334,8 @@ def _batch_of(chain: pb.Chain) -> Iterator[str]:
     if chain.HasField("worker"):
         yield f"DataLoader worker {chain.worker}"
     if chain.HasField("sample_index"):
-        yield f"sample {chain.sample_index}{_first_file(chain.files)}"
+        took = f", {duration(chain.sample.duration_us)} long" if chain.HasField("sample") else ""
+        yield f"sample {chain.sample_index}{took}{_first_file(chain.files)}"
 
 
 def _first_file(files: Sequence[str]) -> str:

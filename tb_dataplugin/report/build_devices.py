@@ -64,6 +64,7 @@ def _gap(gap: Gap, lanes: _Lanes) -> pb.Gap:
         duration_us=us(gap.duration_ns),
         cause=gap.cause,
         stage=gap.stage,
+        stage_us=us(gap.stage_ns),
         step=gap.step,
         exposed_wait_us=maybe_us(gap.exposed_wait_ns),
         idle_by_cause_us=idle_by_cause(gap.by_cause_ns),

@@ -439,7 +439,11 @@ export interface Gap {
     | IdleByCause
     | undefined;
   /** absent when nothing of it is known */
-  chain: Chain | undefined;
+  chain:
+    | Chain
+    | undefined;
+  /** what `stage` caused of the gap's data wait; 0 without a stage */
+  stage_us: number;
 }
 
 /** What led to a gap, each link a span to look at. A link that the gap does not have, or the trace does not show, is absent. */
@@ -2889,6 +2893,11 @@ export const Gap: MessageFns<Gap> = {
         ? IdleByCause.fromJSON(object.idle_by_cause_us)
         : undefined,
       chain: isSet(object.chain) ? Chain.fromJSON(object.chain) : undefined,
+      stage_us: isSet(object.stageUs)
+        ? globalThis.Number(object.stageUs)
+        : isSet(object.stage_us)
+        ? globalThis.Number(object.stage_us)
+        : 0,
     };
   },
 };

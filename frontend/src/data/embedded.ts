@@ -40,7 +40,7 @@ export function embeddedSource(document: Document): DataSource | null {
 /** What this page was not given cannot be made from it. */
 const NO_RUN = "This page has no whole run: annotate.watch, or ANNOTATE_WATCH=FOLDER, records one for the next report.";
 const NO_TIMELINE =
-  "The timeline of this capture found no room in this page; one of fewer captures has it, and the TensorBoard tab.";
+  "This page had no room for the timeline of this capture. A page of fewer captures has it, and the TensorBoard tab.";
 const NO_COMPARISON = "The TensorBoard tab and tb-dataplugin compare make it.";
 const NO_RANKS = "This page has no folder with captures of several ranks of one run.";
 

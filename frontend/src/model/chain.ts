@@ -6,6 +6,7 @@ import type { Cause } from "./causes";
 import { formatCount, formatDuration } from "./format";
 import type { BoxInfo } from "./hover";
 import { hit, type LaneRows, type TimelineModel } from "./lanes";
+import { shareWords } from "./shares";
 import type { TimeRange } from "./time-scale";
 import { stageLabel } from "./words";
 
@@ -52,7 +53,10 @@ export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
     linked("launch", chain?.launch, chain?.launch?.name ?? "", launchReason(gap), endOf(gap)),
   ];
   if (chain?.wait === undefined)
-    return [...begin, linked("operator", chain?.operator, chain?.operator?.name ?? "", NO_OPERATOR, endOf(gap))];
+    return [
+      ...begin,
+      linked("operator", chain?.operator, chain?.operator?.name ?? "", operatorReason(gap), endOf(gap)),
+    ];
   return [
     ...begin,
     linked("wait", chain.wait, "training thread", ""),
@@ -68,7 +72,20 @@ export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
   ];
 }
 
-const NO_OPERATOR = "No operator of the host lasted for half of the gap.";
+/** A gap that began when what ended it was launched already is none of the host's doing. */
+function operatorReason({ chain, start_us: startUs }: Gap): string {
+  return chain?.launch !== undefined && chain.launch.start_us <= startUs
+    ? "The host was not late: what ended the gap was launched before it began, and the device had not started it yet."
+    : "No operator of the host lasted for half of the gap.";
+}
+
+/** How much of the gap's data wait the stage is, where others have a considerable part of it. */
+export function stageShareWords({ stage, stage_us: partUs, idle_by_cause_us: causes }: Gap): string {
+  const waitUs = causes?.data_wait;
+  if (partUs === 0 || waitUs === undefined || partUs >= NEARLY_ALL * waitUs) return "";
+  return `${stageLabel(stage)} caused ${shareWords(partUs, waitUs)} of the data wait in this gap, the largest part; other stages caused the rest.`;
+}
+const NEARLY_ALL = 0.9;
 
 function endOf({ start_us, duration_us }: { readonly start_us: number; readonly duration_us: number }): number {
   return start_us + duration_us;

@@ -7,6 +7,7 @@ import {
   gapsOfCause,
   noWaitWords,
   rowOfPlace,
+  stageShareWords,
   whyNotChosen,
 } from "../../src/model/chain";
 import type { BoxInfo } from "../../src/model/hover";
@@ -176,4 +177,21 @@ it("finds the row that shows a span, and none where it was joined with others", 
   expect(rowAt(10, 30)).toBe(1);
   expect(rowAt(0, 100)).toBe(0);
   expect(rowAt(40, 60)).toBeNull();
+});
+
+it("says of work that was launched before the gap that the host was not late", () => {
+  const reasonOf = (start_us: number): string | undefined => {
+    const launch = link("cudaLaunchKernel", start_us, 1, "thread:1");
+    const queued = gap({ start_us: 60, duration_us: 10, cause: "launch", chain: { files: [], launch } });
+    return chainRows(queued, "idle").find(({ key }) => key === "operator")?.reason;
+  };
+  expect(reasonOf(59)).toContain("The host was not late");
+  expect(reasonOf(61)).toContain("No operator of the host");
+});
+
+it("says how much of a gap's data wait its stage is, where others have much of it", () => {
+  const words = (stage_us: number): string =>
+    stageShareWords(gap({ duration_us: 30, stage: "decode::PIL", stage_us, idle_by_cause_us: { data_wait: 25 } }));
+  expect(words(10)).toContain("40.0% of the data wait in this gap");
+  expect([words(24), words(0)]).toEqual(["", ""]);
 });

@@ -258,3 +258,15 @@ it("has its timeline among the sections that j goes through", () => {
   act(() => void heading?.dispatchEvent(new KeyboardEvent("keydown", { key: "j", bubbles: true })));
   expect(document.activeElement?.textContent).toBe("Timeline");
 });
+
+it("leads nowhere from the links of a gap where a file has no timeline of the capture", () => {
+  withTimeline([{ ...lane([[0, 90]]), id: "idle", kind: "gaps", device: 0 }]);
+  selectedGapUs.value = 10;
+  open({ devices: [idle] }, "gaps");
+  expect(all("chain-link").length).toBeGreaterThan(3);
+  act(() => {
+    drawn.value = { whole: null, detail: null, error: "no room" };
+  });
+  expect(all("chain-link")).toEqual([]);
+  expect(find("chain").textContent).toContain("cudaLaunchKernel");
+});

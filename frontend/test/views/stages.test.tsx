@@ -77,12 +77,14 @@ it("shows evidence of stages only where there is any", () => {
   const cpu = { self_us: 10, cpu_self_us: 9, run_delay_us: 0.5, blocked_us: 0.5, limited_by: "cpu" };
   const known = stage(["decode::PIL"], { ...cpu, limited_by_text: "90.0% running.", bytes: 4000, count: 2 });
   const mixed = stage(["decode::b"], { ...cpu, limited_by: "" });
-  const root = open({ stages: [known, mixed, stage(["read::open"], {})] }, "stages");
+  const long = stage(["decode::c"], { ...cpu, limited_by: "", self_us: 1000, count: 1 });
+  const root = open({ stages: [known, mixed, stage(["read::open"], {}), long] }, "stages");
   const cells = [...root.querySelectorAll<HTMLElement>('[data-column="limited_by"]')];
-  expect(cells.map((cell) => cell.dataset.value)).toEqual(["cpu", undefined, undefined]);
-  expect([cells[0]?.textContent, cells[0]?.title, cells[1]?.textContent]).toEqual([
+  expect(cells.map((cell) => cell.dataset.value)).toEqual(["cpu", undefined, undefined, undefined]);
+  expect([cells[0]?.textContent, cells[0]?.title, cells[1]?.textContent, cells[3]?.textContent]).toEqual([
     "CPU-bound",
     "90.0% running.",
+    "calls too short to tell",
     "mixed",
   ]);
   expect(cells[2]?.querySelector("abbr")?.title).toContain("not recorded");

@@ -28,3 +28,10 @@ it("opens at what the timeline shows where no gap was chosen", () => {
   open({}, "trace");
   expect(plain(find("trace-place").textContent)).toContain("what the timeline shows, 2.00 ms long");
 });
+
+it("opens no file that is cut off, and says so", () => {
+  open({ doubts: [{ code: "cut_off", sentence: "The file is cut off." }], file: "runs/exp1/c.pt.trace.json" }, "trace");
+  expect(find("trace-sentence").textContent).toContain("does not open such a file");
+  expect(all("open-perfetto")).toEqual([]);
+  expect(find("download-trace").getAttribute("download")).toBe("c.pt.trace.json");
+});

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Capture, Gap } from "../../contract/report";
 import { source } from "../../data/source";
 import { asCause, causeLabel, causeParts } from "../../model/causes";
-import { batchOfChain, type ChainRow, chainRows, noWaitWords } from "../../model/chain";
+import { batchOfChain, type ChainRow, chainRows, noWaitWords, stageShareWords } from "../../model/chain";
 import { exactPosition, exactUs, formatDuration } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { selectView } from "../../state/actions";
@@ -93,7 +93,7 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
       <Chain rows={chainRows(gap, laneId)} gap={gap} />
       <Absent
         rows={chainRows(gap, laneId)}
-        notes={[filesWords(gap), noWaitWords(gap), cutWords(capture, gap)].filter(Boolean)}
+        notes={[stageShareWords(gap), filesWords(gap), noWaitWords(gap), cutWords(capture, gap)].filter(Boolean)}
       />
     </section>
   );
@@ -205,6 +205,8 @@ function Chain({ rows, gap }: { rows: readonly ChainRow[]; gap: Gap }) {
 function LinkItem({ row, gap }: { row: ChainRow; gap: Gap }) {
   const { key, label, name, startUs, durationUs, place, reason } = row;
   const current = (chainLink.value ?? "gap") === key;
+  // A file may lack the timeline of a capture: then no link leads anywhere.
+  const leads = timeline.value.whole !== null || timeline.value.error === null;
   const when =
     startUs === undefined || durationUs === undefined
       ? ""
@@ -215,6 +217,10 @@ function LinkItem({ row, gap }: { row: ChainRow; gap: Gap }) {
       {place === null ? (
         <span class="chain-name">
           <Unknown reason={reason} />
+        </span>
+      ) : !leads ? (
+        <span class="chain-name" title={`${name}${when}`}>
+          {name}
         </span>
       ) : (
         <button

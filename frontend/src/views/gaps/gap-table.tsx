@@ -173,6 +173,7 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
           ) : (
             <span title={stageLabel(gap.stage)}>
               <StageRef name={gap.stage} />
+              <span class="muted tabular"> {shareWords(gap.stage_us, gap.idle_by_cause_us?.data_wait)}</span>
             </span>
           )}
         </td>
