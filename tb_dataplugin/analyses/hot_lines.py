@@ -28,7 +28,7 @@ from tb_dataplugin.analyses.code_places import (
     python_part,
 )
 from tb_dataplugin.analyses.device_idle import DeviceIdle
-from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, SampledTime, find_hits
+from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, find_hits
 from tb_dataplugin.analyses.line_patterns import PatternTime, find_patterns
 from tb_dataplugin.analyses.line_rows import LineRow, Mask, line_rows
 from tb_dataplugin.analyses.line_trees import (
@@ -43,7 +43,9 @@ from tb_dataplugin.analyses.line_trees import (
 )
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.lock_holders import LockHolder, find_lock_holders
+from tb_dataplugin.analyses.share_check import ShareCheck, check_shares, in_stages, stages_ns
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.step_calls import hits_in_step
 from tb_dataplugin.analyses.step_lines import FEWEST_OF_ONE, FEWEST_STEPS, StepLines, find_step_lines
 from tb_dataplugin.analyses.steps import StepSelection, find_steps
 from tb_dataplugin.diagnostics import Unavailable
@@ -60,12 +62,6 @@ FEWEST_SAMPLES: Final = 20
 
 MOST_OF_IT: Final = 0.5
 """Part of the time that a line has at the lower end of its interval, from which few samples name it."""
-
-LEAST_TO_CHECK: Final = 500
-"""Samples in stages: with fewer, shares of stages differ by more than 3 points for no reason."""
-
-MOST_OFF: Final = 0.03
-"""Between the share of a stage by samples and by spans."""
 
 MOST_ROWS: Final = 20
 
@@ -100,27 +96,11 @@ class PartLines:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareCheck:
-    """The shares of stages by samples against those by spans, on the same threads and times.
-
-    `stage` is the one that differs most, by `difference` (a fraction). `checked` counts stages.
-    """
-
-    stage: str
-    difference: float
-    samples: int
-    checked: int
-
-    @property
-    def agrees(self) -> bool:
-        return abs(self.difference) <= MOST_OFF
-
-
-@dataclass(frozen=True, slots=True)
 class HotLines:
     """`stages`: by stage, wherever it is called, most time first. `training`: the training thread's, by cause of idle
     time of the first device, and "gil" for its waiting for Python's lock outside the data wait; without a device "host"
     is all of that. `step`: the same time by what it is spent on. `patterns`: what lines inside stages are about.
+    `serving`: `stages` without what the training step calls for itself; `patterns` and `whole_stages` are without it.
     `whole_stages`: of the whole capture, those stages that have too few samples in the steps that somebody chose.
 
     `pipeline`: all stages on all threads, `training_thread`: all of it outside the data wait; None where no sample is.
@@ -129,6 +109,7 @@ class HotLines:
     """
 
     stages: Mapping[Stage, PartLines]
+    serving: Mapping[Stage, PartLines]
     whole_stages: Mapping[Stage, PartLines]
     training: Mapping[str, PartLines]
     check: ShareCheck | None
@@ -178,19 +159,24 @@ def find_hot_lines(
     hits, spans = find_hits(trace, samples, tree, attribution, idle, window)
     finder = _Finder(trace, samples.stacks, bool(devices), whole_stacks)
     stages = dict(sorted(finder.stages(hits, tree), key=lambda item: (-item[1].time_ns, item[0])))
+    in_step = hits_in_step(hits, trace, tree, loader)
+    serving = dict(finder.stages(hits.where(~in_step), tree)) if in_step.any() else stages
     whole_stages: dict[Stage, PartLines] = {}
     if selection is not None:
-        named = {stage for stage, part in stages.items() if part.rows}
+        named = {stage for stage, part in serving.items() if part.rows}
         of_all, _ = find_hits(trace, samples, tree, attribution, idle, selection.whole)
+        of_all = of_all.where(~hits_in_step(of_all, trace, tree, loader))
         whole_stages = dict(finder.stages(of_all, tree, named))
-    own = hits.where(~finder.in_recorder(hits))
+    is_own = ~finder.in_recorder(hits)
+    own = hits.where(is_own)
     return HotLines(
         stages=stages,
+        serving=serving,
         whole_stages=whole_stages,
         training=dict(finder.training(hits, loader, attribution, window)),
-        check=_check(hits, spans, tree),
+        check=check_shares(hits, spans, tree),
         step=find_step_lines(trace, own, finder.frames, loader, has_device=bool(devices)),
-        patterns=find_patterns(own, tree, finder.frames, has_device=bool(devices)),
+        patterns=find_patterns(hits.where(is_own & ~in_step), tree, finder.frames, has_device=bool(devices)),
         samples=len(hits),
         threads=len(np.unique(hits.track)),
         interval_ns=samples.interval_ns,
@@ -200,9 +186,9 @@ def find_hot_lines(
         unread=samples.unread,
         unseen=samples.unseen,
         hits=hits,
-        stage_samples=int(_in_stages(hits, tree).sum()),
+        stage_samples=int(in_stages(hits, tree).sum()),
         of_some_steps=selection is not None,
-        stages_ns=_stages_ns(tree, window),
+        stages_ns=stages_ns(tree, window),
         native=samples.native,
         pipeline=finder.pipeline(hits, tree),
         training_thread=finder.training_thread(hits, loader, window),
@@ -358,41 +344,8 @@ def _thread_name(trace: Trace, number: int) -> str:
     return "training thread" if number == trace.training_track else f"{track.process_name or 'thread'} {track.pid}"
 
 
-def _counts(tree: StageTree) -> Mask:
-    """By node. Waits are left out: they are no stage whose lines anybody asks for."""
-    return np.array([path[-1].kind != "wait" for path in tree.paths], dtype=np.bool_)
-
-
-def _in_stages(hits: Hits, tree: StageTree) -> Mask:
-    counts = _counts(tree)
-    rows: Mask = hits.node != OUTSIDE
-    if len(counts):
-        rows &= counts[hits.node]
-    return rows
-
-
 def _cost(samples: LineSamples, hits: Hits) -> int | None:
     """The part of it that these samples took: each takes about the same."""
     if samples.cost_ns is None:
         return None
     return round(samples.cost_ns * len(hits) / max(1, sum(len(thread.stack) for thread in samples)))
-
-
-def _stages_ns(tree: StageTree, window: Window) -> int:
-    is_stage = _counts(tree)[tree.node[tree.piece_span]]
-    inside = np.minimum(tree.piece_end, window.end_ns) - np.maximum(tree.piece_start, window.start_ns)
-    return int(np.maximum(inside, 0)[is_stage].sum())
-
-
-def _check(hits: Hits, spans: SampledTime, tree: StageTree) -> ShareCheck | None:
-    counts, rows = _counts(tree), _in_stages(hits, tree)
-    by_spans = np.where(counts, spans.self_ns, 0).astype(np.float64)
-    if rows.sum() < LEAST_TO_CHECK or not by_spans.sum():
-        return None
-    by_samples = np.zeros(len(tree.paths))
-    np.add.at(by_samples, hits.node[rows], hits.weight_ns[rows])
-    shares: dict[Stage, float] = {}
-    for path, difference in zip(tree.paths, by_samples / by_samples.sum() - by_spans / by_spans.sum(), strict=True):
-        shares[path[-1]] = shares.get(path[-1], 0.0) + float(difference)
-    worst = max(shares, key=lambda stage: abs(shares[stage]))
-    return ShareCheck(worst.name, shares[worst], int(rows.sum()), sum(stage.kind != "wait" for stage in shares))

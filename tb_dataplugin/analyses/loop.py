@@ -15,6 +15,7 @@ from tb_dataplugin.analyses.attribution import Attribution, DeviceAttribution
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.occupancy import Occupancy, find_occupancies
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree, tabulate_stages
+from tb_dataplugin.analyses.step_calls import Mask, in_step
 from tb_dataplugin.analyses.thread_limits import ThreadLimits, find_thread_limits
 from tb_dataplugin.analyses.worker_costs import WorkerCosts, find_worker_costs
 from tb_dataplugin.analyses.workers import Workers
@@ -28,6 +29,7 @@ from tb_dataplugin.model.trace import Trace
 class Loop:
     """As the results of the same names, without what is `apart`. `time_ns` is left of the window. `apart_by_stage_ns`,
     `apart_idle_ns`: what was taken away of the data wait by stage, and of the first device's idle time with that cause.
+    `stages`, `occupancy`: of calls that serve the loader; `in_step` has those that the training step makes for itself.
     """
 
     apart: Apart
@@ -40,6 +42,7 @@ class Loop:
     occupancy: Mapping[Path, Occupancy]
     apart_by_stage_ns: Mapping[str, int] = field(default_factory=dict)
     apart_idle_ns: int | None = None
+    in_step: tuple[StageRow, ...] = ()
 
     @property
     def waits(self) -> Intervals:
@@ -49,17 +52,16 @@ class Loop:
 def find_loop(
     trace: Trace, tree: StageTree, window: Window, workers: Workers | None, whole: Loop, apart: Apart
 ) -> Loop:
-    """`whole`: of the window, with what is apart."""
+    """`whole`: of the window, with what is apart, and all calls of stages."""
     if not apart or whole.loader is None:
-        return whole
+        return _without_step(trace, tree, window, whole, tree.starts_in(window))
     loader, attribution = _waits(whole.loader, apart), _attribution(whole.attribution, tree, apart)
     counted = apart.left(tree.starts_in(window))
-    stages = tabulate_stages(tree, trace.span_facts, counted, attribution.wait_by_span_ns)
-    stages = with_wrappers(() if isinstance(stages, Unavailable) else stages, trace, window, attribution.wrapped)
+    stages = _table(trace, tree, window, attribution, counted)
     known = find_worker_costs(trace, tree, window, apart.batches if len(apart.batches) else None)
     costs = None if isinstance(known, Unavailable) else known
     limits = find_thread_limits(trace, window, loader, attribution, workers, costs)
-    return Loop(
+    loop = Loop(
         apart=apart,
         time_ns=window.duration_ns - apart.waits.total_ns,
         loader=loader,
@@ -71,6 +73,29 @@ def find_loop(
         apart_by_stage_ns=_taken_away(whole.attribution.by_stage, apart.waits),
         apart_idle_ns=_idle(whole.attribution, apart.waits),
     )
+    return _without_step(trace, tree, window, loop, counted)
+
+
+def _without_step(trace: Trace, tree: StageTree, window: Window, loop: Loop, counted: Mask) -> Loop:
+    """`counted`: the spans that its stages have."""
+    own = in_step(trace, tree, loop.loader)
+    if not (own & counted).any():
+        return loop
+    stages = _table(trace, tree, window, loop.attribution, counted & ~own)
+    step = tabulate_stages(tree, trace.span_facts, counted & own, None)
+    return replace(
+        loop,
+        stages=stages,
+        occupancy=find_occupancies(trace, window, tree, stages, loop.costs),
+        in_step=() if isinstance(step, Unavailable) else step,
+    )
+
+
+def _table(
+    trace: Trace, tree: StageTree, window: Window, attribution: Attribution, counted: Mask
+) -> tuple[StageRow, ...]:
+    rows = tabulate_stages(tree, trace.span_facts, counted, attribution.wait_by_span_ns)
+    return with_wrappers(() if isinstance(rows, Unavailable) else rows, trace, window, attribution.wrapped)
 
 
 def _taken_away(by_stage: Mapping[str, Intervals], waits: Intervals) -> dict[str, int]:

@@ -45,6 +45,7 @@ from tb_dataplugin.analyses.stage_summary import summarise_stages
 from tb_dataplugin.analyses.stage_weight import find_stage_weights
 from tb_dataplugin.analyses.stages import StageTree, build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.steady_state import find_steady_state
+from tb_dataplugin.analyses.step_calls import in_step
 from tb_dataplugin.analyses.step_table import StepTable, tabulate_steps
 from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
 from tb_dataplugin.analyses.syncs import find_syncs
@@ -223,7 +224,8 @@ def _with_code_around(results: Results) -> Throughput | None:
 
 def _completed(results: Results, missing: Mapping[str, Unavailable]) -> Results:
     """With what follows from the other results: stages in depth, notes, doubts."""
-    details = find_stage_details(results.trace, results.tree, results.window, results.lines)
+    own = in_step(results.trace, results.tree, results.loader)
+    details = find_stage_details(results.trace, results.tree, results.window, results.lines, own)
     results = replace(results, stage_details=details, throughput=_with_code_around(results))
     results = replace(results, diagnostics=tuple(collect_notes(results, missing)))
     return replace(results, doubts=find_doubts(results))

@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.call_kinds import SlowKind, find_slow_kind
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.slow_calls import Calls, SlowCall, describe_calls
 from tb_dataplugin.analyses.stages import StageTree, groups
+from tb_dataplugin.analyses.step_calls import Mask
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
 from tb_dataplugin.model.trace import Trace
 
@@ -59,8 +60,8 @@ class StageDetail:
     """Of the calls of one stage that start in the window, wherever it is called.
 
     `slow_share`: the part of all calls' time that the slowest 5% of them take, None with fewer than 20 calls.
-    `slow_kind`: calls that are slow again and again; None where they are exceptions. `has_index`: the calls are for
-    samples of a known index.
+    `slow_kind`: calls that are slow again and again; None where they are exceptions, and of a stage that the training
+    step calls as well, whose calls do different things. `has_index`: the calls are for samples of a known index.
     """
 
     stage: Stage
@@ -78,9 +79,9 @@ class StageDetail:
 
 
 def find_stage_details(
-    trace: Trace, tree: StageTree, window: Window, lines: HotLines | None
+    trace: Trace, tree: StageTree, window: Window, lines: HotLines | None, own: Mask
 ) -> tuple[StageDetail, ...]:
-    """The stages with most time first."""
+    """The stages with most time first. `own`: the training step's own calls."""
     inside = np.flatnonzero((tree.start_ns >= window.start_ns) & (tree.start_ns < window.end_ns))
     if not len(inside):
         return ()
@@ -92,15 +93,18 @@ def find_stage_details(
     kept = set(np.argsort(-total, kind="stable")[:MOST_STAGES].tolist())
     stages, calls = list(numbers), Calls(trace, tree, lines)
     found = [
-        _detail(calls, window, stages[number], here) for number, here in groups(stage_of_span, inside) if number in kept
+        _detail(calls, window, stages[number], here, own[here])
+        for number, here in groups(stage_of_span, inside)
+        if number in kept
     ]
     return tuple(sorted(found, key=lambda one: (-one.mean_ns * one.count, one.stage)))
 
 
-def _detail(calls: Calls, window: Window, stage: Stage, here: npt.NDArray[np.intp]) -> StageDetail:
+def _detail(calls: Calls, window: Window, stage: Stage, here: npt.NDArray[np.intp], own: Mask) -> StageDetail:
     tree = calls.tree
     duration = tree.end_ns[here] - tree.start_ns[here]
     p50, p95 = np.percentile(duration, (50, 95)).tolist()
+    is_mixed = bool(own.any() and not own.all())
     return StageDetail(
         stage=stage,
         count=len(here),
@@ -112,7 +116,7 @@ def _detail(calls: Calls, window: Window, stage: Stage, here: npt.NDArray[np.int
         histogram=_histogram(duration),
         slowest=tuple(describe_calls(calls, here)),
         trend=_trend(calls, here, duration, window),
-        slow_kind=find_slow_kind(duration, tree.start_ns[here], tree.track[here]),
+        slow_kind=None if is_mixed else find_slow_kind(duration, tree.start_ns[here], tree.track[here]),
         has_index=bool((calls.facts.index[here] >= 0).any()),
     )
 

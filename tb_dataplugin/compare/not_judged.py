@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from tb_dataplugin.compare.quantity import Quantity, StageCalls
+from tb_dataplugin.compare.call_counts import moved_calls, samples_built
+from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.settings import WORKERS, SettingChange
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import duration, in_unit, listed, plural, significant, unit_for
-
-MOVED: Final = 0.25
-"""Change of a stage's calls per unit from which it is said: a window's edges cut off less."""
-
-SURE: Final = 2.0
-"""Standard errors that it must be: else one sample with many calls, by chance in one of the windows, makes it."""
 
 MUCH: Final = 0.1
 """Part of a side's data wait from which what is left out of the comparison is said below its sentence."""
@@ -123,29 +117,15 @@ def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
 
 
 def _calls(stages: Sequence[Quantity], unit: Unit) -> Iterator[Evidence]:
-    """Where samples have stages, of these alone, per sample that was built in the windows: the loop takes others, too,
-    that were built before.
-    """
-    built = _pair_of_sums([stage.calls for stage in stages if stage.calls and stage.name.startswith("sample::")])
-    per = "sample built" if built else f"{unit}"
-    moved = []
-    for stage in stages:
-        calls = stage.calls
-        if calls is None or not calls.before or not calls.after or (built and not calls.in_sample):
-            continue
-        was, now = (calls.before / built[0], calls.after / built[1]) if built else (calls.before, calls.after)
-        if abs(now / was - 1) < MOVED:
-            continue
-        if abs(math.log(now / was)) >= SURE * calls.error:
-            moved.append((abs(calls.change_us or 0.0), stage.name, was, now))
-    for _, name, was, now in sorted(moved, reverse=True)[:SAID]:
+    per, moved = "sample built" if samples_built(stages) else f"{unit}", moved_calls(stages)
+    largest = [
+        (abs((stage.calls and stage.calls.change_us) or 0.0), stage.name, *moved[stage.name])
+        for stage in stages
+        if stage.name in moved
+    ]
+    for _, name, was, now in sorted(largest, reverse=True)[:SAID]:
         text = f"{name}: {significant(was)} → {significant(now)} calls per {per}"
         yield number("calls_change", now / was - 1, "ratio", text, stage=name)
-
-
-def _pair_of_sums(calls: Sequence[StageCalls]) -> tuple[float, float] | None:
-    before, after = sum(each.before or 0.0 for each in calls), sum(each.after or 0.0 for each in calls)
-    return (before, after) if before and after else None
 
 
 def _starts(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evidence]:

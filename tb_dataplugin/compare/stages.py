@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.compare.call_counts import with_other_calls
 from tb_dataplugin.compare.like_batches import of_like_batches
 from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
 from tb_dataplugin.compare.quantity import (
@@ -124,7 +125,7 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
         judged = _judged(means[0], means[1], figure, name in named, is_marked)
         stages.append(_quantity(name, means[0], means[1], figure, reach, judged))
     stages.sort(key=lambda stage: (-abs((stage.calls and stage.calls.change_us) or 0.0), stage.name))
-    return surest_first(stages)
+    return surest_first(with_other_calls(stages))
 
 
 def _quantity(

@@ -215,4 +215,4 @@ def _first_build(results: Results, apart: Apart) -> FirstBuild | None:
 
 
 def _lines(results: Results) -> Iterable[tuple[str, HotLine]]:
-    return hottest((stage.name, part) for stage, part in results.lines.stages.items()) if results.lines else ()
+    return hottest((stage.name, part) for stage, part in results.lines.serving.items()) if results.lines else ()

@@ -15,7 +15,13 @@ from tb_dataplugin.words import cause_label
 def stage_line(signals: Signals, stage: str) -> tuple[Evidence, ...]:
     """Where no line of the stage has much of its time, or too few samples were taken: that, and where it is defined."""
     line = signals.stage_lines.get(stage)
-    return _evidence(line, _label(stage), stage) or (*definition(signals, stage), *_no_line(signals, line, stage))
+    whole = f"{_label(stage)}{for_loader(signals, stage)}"
+    return _evidence(line, whole, stage) or (*definition(signals, stage), *_no_line(signals, line, stage, whole))
+
+
+def for_loader(signals: Signals, stage: str) -> str:
+    """Ends the name of a stage, or the number of its calls, where the training step has calls of its own."""
+    return " for the loader" if signals.in_step_us(stage) else ""
 
 
 def _label(stage: str) -> str:
@@ -23,11 +29,11 @@ def _label(stage: str) -> str:
     return parsed.label if parsed else stage
 
 
-def _no_line(signals: Signals, line: HotLine | None, stage: str) -> tuple[Evidence, ...]:
+def _no_line(signals: Signals, line: HotLine | None, stage: str, whole: str) -> tuple[Evidence, ...]:
     """Why none is named; empty where stacks were not sampled."""
     why = signals.stages_without_lines.get(stage, "")
     if line is not None:
-        why = f"its time is spread over many lines; the hottest has {line.share_of(_label(stage))}: {line.text}"
+        why = f"its time is spread over many lines; the hottest has {line.share_of(whole)}: {line.text}"
     return (Evidence("no_line", why, stage=stage),) if why else ()
 
 

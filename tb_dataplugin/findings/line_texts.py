@@ -8,9 +8,10 @@ from math import ceil
 from typing import Final
 
 from tb_dataplugin.analyses.code_places import Place
-from tb_dataplugin.analyses.hot_lines import FEWEST_SAMPLES, LEAST_SAMPLES, LEAST_TO_CHECK, HotLines, PartLines
+from tb_dataplugin.analyses.hot_lines import FEWEST_SAMPLES, LEAST_SAMPLES, HotLines, PartLines
 from tb_dataplugin.analyses.line_rows import LineRow, is_written
 from tb_dataplugin.analyses.line_waits import WaitedFor
+from tb_dataplugin.analyses.share_check import LEAST_TO_CHECK
 from tb_dataplugin.analyses.spread_lines import Together, call_of, error_of, first_and_last, share_of
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.model.intervals import Window

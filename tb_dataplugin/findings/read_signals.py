@@ -34,6 +34,7 @@ from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apa
 from tb_dataplugin.findings.detail_texts import slow_kind_text
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.foresight import Foresight
+from tb_dataplugin.findings.garbage_signals import Collections, GarbageSignals
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import line_text, part_text
 from tb_dataplugin.findings.look_signals import read_looks
@@ -42,7 +43,7 @@ from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.read_waits import read_waits
 from tb_dataplugin.findings.restart_signals import read_restarts
 from tb_dataplugin.findings.sample_signals import read_habit, read_slow_samples
-from tb_dataplugin.findings.signals import FEEDER, Collections, GarbageSignals, Signals, UnevenSignals
+from tb_dataplugin.findings.signals import FEEDER, Signals, UnevenSignals
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.unrecorded import find_unrecorded_wait
@@ -89,6 +90,7 @@ def read_signals(results: Results) -> Signals:
         on_way_us=_flow_us(results, flow.workers.on_way if flow.workers else EMPTY),
         waits_by_stage=read_waits(results, cost, hidden),
         stages=tuple(_all_calls(results)),
+        stages_in_step=tuple(_calls(row, None, 0) for row in loop.in_step),
         slow_samples=read_slow_samples(results),
         sample_habit=read_habit(results),
         slow_kinds={one.stage.name: text for one in results.stage_details if (text := slow_kind_text(one))},
@@ -201,7 +203,7 @@ def _stage_lines(results: Results) -> Iterator[tuple[str, HotLine]]:
         return
     for name, line in hottest((stage.name, part) for stage, part in lines.whole_stages.items()):
         yield name, replace(line, in_whole_capture=True)
-    yield from hottest((stage.name, part) for stage, part in lines.stages.items())
+    yield from hottest((stage.name, part) for stage, part in lines.serving.items())
 
 
 def _without_lines(results: Results) -> Iterable[tuple[str, str]]:
@@ -209,7 +211,7 @@ def _without_lines(results: Results) -> Iterable[tuple[str, str]]:
     if lines is None:
         return ()
     feeder = () if lines.feeder is None else ((FEEDER, lines.feeder),)
-    parts = (*((stage.name, part) for stage, part in lines.stages.items()), *feeder)
+    parts = (*((stage.name, part) for stage, part in lines.serving.items()), *feeder)
     return ((name, text) for name, part in parts if (text := part_text(part)))
 
 

@@ -48,7 +48,7 @@ def _by_building(results: Results, hidden_us: float) -> dict[str, float]:
     """Each stage has as much of it as of the time in which batches are built."""
     times: dict[str, int] = {}
     for row in results.loop.stages if hidden_us else ():
-        if row.stage.kind in BUILDING and row.path[0].kind != "user":  # that is a part of the step
+        if row.stage.kind in BUILDING:
             times[row.stage.name] = times.get(row.stage.name, 0) + row.self_ns
     whole = sum(times.values())
     return {name: hidden_us * time / whole for name, time in times.items()} if whole else {}

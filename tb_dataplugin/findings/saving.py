@@ -50,8 +50,29 @@ class Saving:
         return self.us - self.of_step_us
 
 
+IN_STEP: Final = "calls_in_step"
+"""Evidence: calls of the same stages that the training step makes for itself, which are no part of a bound."""
+
+
 def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float = 0.0, part: float = 1.0) -> Saving:
-    """Without these calls. The wait that they caused would go. Workers build batches also while nobody waits: without
+    """Without these calls, and which calls of their stages that leaves."""
+    rows = list(calls)
+    saving = _saved_without(signals, rows, least_us, part)
+    return replace(saving, why=(*saving.why, *_left_in_step(signals, rows)))
+
+
+def _left_in_step(signals: Signals, rows: Sequence[StageCalls]) -> tuple[Evidence, ...]:
+    names = [name for name in dict.fromkeys(row.stage.name for row in rows) if signals.in_step_us(name)]
+    us = sum(map(signals.in_step_us, names))
+    each = signals.per_step(us)
+    if each is None or us < WORTH_SAYING * signals.loop_us:
+        return ()
+    text = f"calls of {' and '.join(names)} in the training step take another {duration(each)} per step"
+    return (time(IN_STEP, each, f"{text}, which is no part of the gain", whole="step", stage=names[0]),)
+
+
+def _saved_without(signals: Signals, rows: Sequence[StageCalls], least_us: float, part: float) -> Saving:
+    """The wait that they caused would go. Workers build batches also while nobody waits: without
     these calls every batch is finished earlier by what they take of one worker's time. No more than all can go, and
     the loop gets no shorter than what a worker still needs for its batches. Where
     the training step waits for CPUs that the workers have, it gets what they leave free (`given_back_us`). Calls in the
@@ -61,7 +82,6 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
         least_us: what they cost where they have no rows: all calls began before the window.
         part: how much of each call goes.
     """
-    rows = list(calls)
     caused = part * max(least_us, signals.cost_of(rows))
     recorded = _recorded_share(rows)
     part, caused = part * (1 - recorded), caused * (1 - recorded)

@@ -26,6 +26,7 @@ from tb_dataplugin.findings.apart_signals import ApartSignals, left_out
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.foresight import Foresight, Promise
+from tb_dataplugin.findings.garbage_signals import GarbageSignals
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals
 from tb_dataplugin.findings.lock_signals import LockSignals
 from tb_dataplugin.findings.look_signals import LookSignals
@@ -46,31 +47,6 @@ SAME_STEP: Final = 0.02
 
 FEEDER: Final = "feeder"
 """Among lines of the code: the thread that takes the batches where that is not the one that trains."""
-
-
-@dataclass(frozen=True, slots=True)
-class Collections:
-    """Full collections of Python's garbage in the training thread, within the window. `are_few`: chance decides how
-    much of it they have.
-    """
-
-    count: int = 0
-    total_us: float = 0.0
-    are_few: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GarbageSignals:
-    """The training process in Python's garbage collector. None: not recorded, or not known."""
-
-    all_us: float | None = None
-    """In the whole window."""
-    wait_us: float | None = None
-    """In the data wait."""
-    step_us: float | None = None
-    """In the training thread, outside the data wait."""
-    full: Collections = field(default_factory=Collections)
-    """Which part of it falls on any stage by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +102,7 @@ class Signals:
     waits_by_stage: tuple[StageWait, ...] | None
     """Data wait by stage, the largest first; None when the stages are not in the trace."""
     stages: tuple[StageCalls, ...]
-    """The stage table; empty when there are no stages."""
+    """The stage table, of the calls that serve the loader; empty when there are no stages."""
     slow_samples: tuple[SlowSampleSignal, ...]
     """The slowest samples, slowest first."""
     sample_habit: SampleHabit
@@ -161,6 +137,8 @@ class Signals:
     """Part of `measured_cost_us` during which the batch waited for was finished, on its way to the training thread."""
     unsteady: SteadyState | None = None
     """The steady state where it is estimated because the window is not steady; `wait_cost_us` is that estimate then."""
+    stages_in_step: tuple[StageCalls, ...] = ()
+    """The same of calls that the training step makes for itself: no data wait is theirs."""
     wait_may_exceed: float = 0.0
     """By what part of itself a long run's mean may exceed `wait_cost_us`: upper end of 95%, by chance; 0: not known."""
     doubts: tuple[Doubt, ...] = ()
@@ -384,6 +362,10 @@ class Signals:
             return None
         wait, cost = sum(one.data_wait_us for one in waits), sum(one.cost_us for one in waits)
         return StageWait(kinds[0], None, wait, cost, sum(one.share for one in waits))
+
+    def in_step_us(self, stage: str) -> float:
+        """Self time, in the window, of the calls of a stage that the training step makes for itself."""
+        return sum(row.self_us for row in self.stages_in_step if row.stage.name == stage)
 
     def cost_of(self, calls: Iterable[StageCalls]) -> float:
         """The part of `wait_cost_us` that these calls caused: in proportion to the data wait that they caused; to their

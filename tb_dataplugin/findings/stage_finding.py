@@ -15,7 +15,7 @@ from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code, decodes_pictures
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
-from tb_dataplugin.findings.hot import stage_line
+from tb_dataplugin.findings.hot import for_loader, stage_line
 from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
 from tb_dataplugin.findings.in_memory import code_for, is_in_memory
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
@@ -347,7 +347,8 @@ def _calls_evidence(signals: Signals, calls: AllCalls | None, place: StageWait) 
     often = calls.count / samples if samples else 0.0
     each = f" ({significant(often)} per sample: are all of them needed?)" if often >= OFTEN else ""
     spread = f"p50 {duration(calls.median_us)}, longest {duration(calls.longest_us)}"
-    every = number("calls", calls.count, "count", f"{plural(calls.count, 'call')}{each}, {spread}", stage=place.name)
+    counted = f"{plural(calls.count, 'call')}{for_loader(signals, place.name)}"
+    every = number("calls", calls.count, "count", f"{counted}{each}, {spread}", stage=place.name)
     kind = signals.slow_kinds.get(place.name)
     return (every,) if kind is None else (every, Evidence("slow_kind", kind, stage=place.name))
 

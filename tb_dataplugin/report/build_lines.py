@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from tb_dataplugin.analyses.code_places import Place, library_name, place_of, symbol
-from tb_dataplugin.analyses.hot_lines import HotLines, PartLines, ShareCheck
+from tb_dataplugin.analyses.hot_lines import HotLines, PartLines
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow
 from tb_dataplugin.analyses.line_trees import LineTree
+from tb_dataplugin.analyses.share_check import ShareCheck
 from tb_dataplugin.analyses.spread_lines import Together, error_of, share_of, spread, spread_in_step
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
 from tb_dataplugin.findings.line_texts import (

@@ -15,7 +15,7 @@ from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.whatif.dealing import dealt
-from tb_dataplugin.whatif.loop import Loop, Settings, Timed
+from tb_dataplugin.whatif.loop import Floats, Loop, Settings, StepParts, Timed
 
 MOST_WORKERS = 64
 MOST_PREFETCH = 64
@@ -30,10 +30,11 @@ _CONTAINS_THE_OTHERS = ("sample", "wrapper")
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """None: as captured. `stages`: names, each with the factor of its time, with what it calls; see `parse_stage`.
-    `own`: chains of stages, each with the factor of what its last stage takes itself. `single`: epochs and numbers of
-    batches, each with the factor of building it. `batch`: samples of a batch; `moved`: stages that the device does. Of
-    these and `pin` see `unknown`. `even`: each DataLoader worker gets as much of the work as the others.
+    """None: as captured. `stages`: names, each with the factor of its time, with what it calls, also where the training
+    step calls it; see `parse_stage`. `own`: chains of stages, each with the factor of what its last stage takes itself
+    for the loader. `single`: epochs and numbers of batches, each with the factor of building it. `batch`: samples of a
+    batch; `moved`: stages that the device does. Of these and `pin` see `unknown`. `even`: each DataLoader worker gets
+    as much of the work as the others.
     """
 
     workers: int | None = None
@@ -141,7 +142,7 @@ def changed(loop: Loop, change: Change) -> Loop:
         prefetch=old.prefetch if change.prefetch is None else change.prefetch,
         in_order=old.in_order if change.in_order is None else change.in_order,
     )
-    build, receive = loop.build, loop.receive
+    build, receive, own_ns, in_step = loop.build, loop.receive, loop.own_ns, loop.in_step
     way, send, held = loop.way_ns, loop.send_ns, loop.held_ns
     for name, factor in (*change.stages, *((name, 0.0) for name in change.moved)):
         if name == TRANSFER:
@@ -150,6 +151,7 @@ def changed(loop: Loop, change: Change) -> Loop:
         else:
             of = partial(is_of, name)
             build, receive = scaled(build, factor, of), scaled(receive, factor, of)
+            own_ns, in_step = step_scaled(own_ns, in_step, factor, of)
     for path, factor in change.own:
         build, receive = (scaled(timed, factor, partial(eq, path)) for timed in (build, receive))
     if change.single:
@@ -160,7 +162,7 @@ def changed(loop: Loop, change: Change) -> Loop:
     if loop.kept is not None:
         build = _loaded_again(build, loop.kept, new.workers)
     made = replace(loop, settings=new, build=build, receive=receive, way_ns=way, send_ns=send, held_ns=held)
-    return dealt(made, loop, evenly=change.even)
+    return dealt(replace(made, own_ns=own_ns, in_step=in_step), loop, evenly=change.even)
 
 
 def _waiting(build: Timed, before: Timed, lock: SharedLock, workers: int) -> Timed:
@@ -191,6 +193,16 @@ def _loaded_again(build: Timed, kept: KeptLoads, workers: int) -> Timed:
 def scaled(timed: Timed, factor: float, of: Callable[[Path], bool]) -> Timed:
     factors = np.array([factor if of(part) else 1.0 for part in timed.parts])
     return Timed(timed.parts, timed.ns * factors)
+
+
+def step_scaled(
+    own_ns: Floats, in_step: StepParts, factor: float, of: Callable[[Path], bool]
+) -> tuple[Floats, StepParts]:
+    """The rest of each step, with what these stages take in it."""
+    left = 1 + (factor - 1) * in_step.of(of)
+    factors = np.array([factor if of(part) else 1.0 for part in in_step.parts])
+    shares = in_step.shares * factors / np.maximum(left, 1e-9)[:, None]
+    return own_ns * left, StepParts(in_step.parts, shares)
 
 
 def is_of(name: str, part: Path) -> bool:

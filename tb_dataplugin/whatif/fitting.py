@@ -13,15 +13,16 @@ from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sampling_cost import sampling_cpus
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
+from tb_dataplugin.analyses.step_calls import in_step
 from tb_dataplugin.analyses.taken_cpus import delayed_share, step_threads, training_costs, waits_cpu_ns
 from tb_dataplugin.analyses.undivided import find_undivided
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Int64Array, Intervals
+from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.whatif.device_use import find_device_use
-from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, Timed
+from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, Timed
 from tb_dataplugin.whatif.received import find_received
 from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
 
@@ -230,6 +231,7 @@ def _loop(
         measured_wait_ns=wait,
         own_threads=step_threads(results),
         own_delayed=training.delayed,
+        in_step=_in_step(results, own),
         left_out=results.loop.apart.names(results.window),
         device_ns=device.busy_ns if device else None,
         device_pageable_ns=device.pageable_ns if device else 0.0,
@@ -246,6 +248,18 @@ def _loop(
         handed_over=results.trace.info.pipeline.handed_over if results.trace.info.pipeline else None,
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
+
+
+def _in_step(results: Results, own: Floats) -> StepParts:
+    """`own`: of each step, what is no data wait."""
+    calls, track = in_step(results.trace, results.tree, results.loader), results.trace.training_track
+    if track is None or not calls.any() or results.steps is None:
+        return StepParts()
+    rows = results.steps.rows
+    start, duration = int64([row.start_ns for row in rows]), int64([row.duration_ns for row in rows])
+    found = parts_within(results.tree, track, start, start + duration, calls)
+    whole = np.maximum(1.0, np.maximum(own, found.ns[:, :-1].sum(axis=1)))
+    return StepParts(found.parts[:-1], found.ns[:, :-1] / whole[:, None])
 
 
 def _in_collectives(results: Results) -> float:

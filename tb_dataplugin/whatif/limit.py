@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from tb_dataplugin.whatif.change import TRANSFER, Change, changed, scaled
+from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.whatif.change import TRANSFER, Change, changed, scaled, step_scaled
 from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 
@@ -31,7 +32,10 @@ def limited_by(loop: Loop, orders: Orders, run: Simulated, wait_share: float) ->
 
 def _halved(loop: Loop, name: str) -> Loop:
     """The stage's own time, without the stages inside."""
-    build, receive = (
-        scaled(timed, 0.5, lambda part: bool(part) and part[-1].name == name) for timed in (loop.build, loop.receive)
-    )
-    return replace(loop, build=build, receive=receive)
+
+    def is_own(part: Path) -> bool:
+        return bool(part) and part[-1].name == name
+
+    build, receive = (scaled(timed, 0.5, is_own) for timed in (loop.build, loop.receive))
+    own_ns, in_step = step_scaled(loop.own_ns, loop.in_step, 0.5, is_own)
+    return replace(loop, build=build, receive=receive, own_ns=own_ns, in_step=in_step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -35,6 +36,19 @@ class Timed:
         """Per row."""
         total: Floats = self.ns.sum(axis=1)
         return total
+
+
+@dataclass(frozen=True, slots=True)
+class StepParts:
+    """Calls of stages in the training step: one row for each step; columns are shares of its own time."""
+
+    parts: tuple[Path, ...] = ()
+    shares: Floats = field(default_factory=lambda: np.zeros((1, 0)))
+
+    def of(self, is_of: Callable[[Path], bool]) -> Floats:
+        """Per step, the share of those stages."""
+        share: Floats = self.shares[:, [is_of(part) for part in self.parts]].sum(axis=1)
+        return share
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +100,7 @@ class Loop:
     build          batches, built in DataLoader workers, or inside ``next()`` without any
     way_ns         from its finish to when the training process could begin to receive it, per batch
     receive        the training thread's own part of ``next()``: drawing indices, receiving, code around the loader
-    own_ns         the rest of a step, per step
+    own_ns         the rest of a step, per step; `in_step`: what of it is stages that the loader may call as well
     build_cpus     CPUs that building keeps busy, on average; `own_cpus`: of the rest of a step, each of its threads
     own_threads    that compute a step together: it goes on when the last of them is done
     own_delayed    share of a step's own time in which the training thread waited for a CPU, taken off `own_ns`
@@ -128,6 +142,7 @@ class Loop:
     """CPUs that receiving keeps busy, and code around the loader."""
     own_threads: float = 1.0
     own_delayed: float = 0.0
+    in_step: StepParts = field(default_factory=StepParts)
     left_out: str = ""
     """Names what the capture has besides, as an epoch's start, which is not in here; "" where that is nothing."""
     device_ns: float | None = None

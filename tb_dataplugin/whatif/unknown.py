@@ -6,19 +6,24 @@ simulated and are part of the interval (`with_cost`), and a sentence says so (`a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.errors import BadRequest
-from tb_dataplugin.units import percent
-from tb_dataplugin.whatif.change import Change, changed, is_of, scaled
+from tb_dataplugin.units import duration, percent
+from tb_dataplugin.whatif.change import TRANSFER, Change, changed, is_of, scaled
 from tb_dataplugin.whatif.loop import Loop, Timed
 
 HALFWAY: Final = 0.5
 MOST_SAMPLES: Final = 1_000_000
+
+WORTH_SAYING: Final = 0.01
+"""Part of the step that a stage takes outside the loader, from which that is said."""
 
 MUCH: Final = 0.1
 """Share of the window in collectives from which on other ranks may decide how long a step takes."""
@@ -73,6 +78,17 @@ def with_cost(loop: Loop, change: Change, cost: float | None) -> Loop:
     )
 
 
+def _in_step(loop: Loop, change: Change) -> Iterator[str]:
+    """Which of the stages that are changed are a part of the training step, too."""
+    for name in (*(name for name, factor in change.stages if factor != 1), *change.moved):
+        each_ns = 0.0 if name == TRANSFER else step_ns(loop, partial(is_of, name))
+        if each_ns >= WORTH_SAYING * loop.measured_step_ns:
+            yield (
+                f"{name} also runs in the training step, outside the loader: {duration(each_ns / 1e3)} per step. "
+                "The prediction changes that part, too."
+            )
+
+
 def batch_ratio(loop: Loop, change: Change) -> float:
     """Samples of a batch with the change over those without."""
     return 1.0 if change.batch is None or loop.batch_size is None else change.batch / loop.batch_size
@@ -80,8 +96,18 @@ def batch_ratio(loop: Loop, change: Change) -> float:
 
 def moved_ns(loop: Loop, change: Change) -> float:
     """Per step, what the stages that are moved take where they are."""
-    columns = [any(is_of(name, part) for name in change.moved) for part in loop.build.parts]
-    return float(loop.build.ns[:, columns].sum(axis=1).mean()) * loop.batches_per_step
+
+    def is_moved(part: Path) -> bool:
+        return any(is_of(name, part) for name in change.moved)
+
+    columns = [is_moved(part) for part in loop.build.parts]
+    built = float(loop.build.ns[:, columns].sum(axis=1).mean()) * loop.batches_per_step
+    return built + step_ns(loop, is_moved)
+
+
+def step_ns(loop: Loop, of: Callable[[Path], bool]) -> float:
+    """What these stages take of a step, beside the loader."""
+    return float((loop.in_step.of(of) * loop.own_ns).mean())
 
 
 def assumptions(loop: Loop, change: Change, step_us: float) -> Iterator[str]:
@@ -98,6 +124,7 @@ def assumptions(loop: Loop, change: Change, step_us: float) -> Iterator[str]:
             "the transfer grow is not in the capture: the value is halfway between not at all and in proportion, and "
             "the interval has both."
         )
+    yield from _in_step(loop, change)
     if change.moved:
         yield (
             f"{', '.join(change.moved)} on the device: the value is at best, as if it took nothing there. The interval "

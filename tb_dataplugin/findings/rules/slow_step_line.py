@@ -107,8 +107,8 @@ def _lock_evidence(signals: Signals, fed: StepLineSignal | None) -> tuple[Eviden
 def _loading_advice(signals: Signals, line: StepLineSignal) -> str:
     """Where what the dataset handed out is only read in the step, as lazy files are; "" elsewhere."""
     times: dict[str, float] = {}
-    for row in signals.stages:
-        if all(stage.kind in ("read", "decode") for stage in row.path):  # within no sample, and no wait
+    for row in signals.stages_in_step:
+        if all(stage.kind in ("read", "decode") for stage in row.path):  # within no sample
             times[row.stage.name] = times.get(row.stage.name, 0.0) + row.self_us
     if line.work != "python" or sum(times.values()) < MOSTLY * line.part.share * signals.window_us:
         return ""

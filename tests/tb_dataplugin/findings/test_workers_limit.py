@@ -13,9 +13,10 @@ from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, Sync
 from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.gain import gain_of
+from tb_dataplugin.findings.garbage_signals import Collections, GarbageSignals
 from tb_dataplugin.findings.lock_signals import LockSignals
 from tb_dataplugin.findings.saving import saved_without, until_workers_limit
-from tb_dataplugin.findings.signals import Collections, GarbageSignals, Signals, UnevenSignals
+from tb_dataplugin.findings.signals import Signals, UnevenSignals
 from tb_dataplugin.findings.verdict import judge_run
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.units import duration

@@ -13,8 +13,10 @@ from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.model.trace import HandedOver
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.whatif import Change, Prediction, predict
+from tb_dataplugin.whatif.change import changed
 from tb_dataplugin.whatif.loop import Loop
 from tests.simulated_run import Simulation
+from tests.tb_dataplugin.findings.panel_cases import DECODE, panel_in_step, samples_in_step
 from tests.trace_builder import TraceBuilder
 
 STEADY = Simulation(steps=60, run_luck=0, stage_luck=0, worker_luck=0, preempted=0)
@@ -168,3 +170,35 @@ def test_a_worker_that_pickles_its_batches_builds_fewer(tmp_path: Path) -> None:
     )
     assert light_step == pytest.approx(12_000, rel=0.02)
     assert heavy_step > 20_000
+
+
+@pytest.mark.parametrize(("factor", "step_us"), [(0.0, 2000), (0.5, 6000), (2.0, 18_000)])
+def test_a_stage_changes_where_the_step_calls_it_too(tmp_path: Path, factor: float, step_us: float) -> None:
+    """Of a step of 10 ms it takes 5 in the data wait, and 3 beside it."""
+    loop = read_loop(panel_in_step().write(tmp_path / "run.pt.trace.json"))[0]
+    made = predict(loop, Change(stages=((DECODE, factor),)))
+    assert made.step_us.value == pytest.approx(step_us, rel=0.01)
+    assert any("also runs in the training step, outside the loader: 3.00 ms per step" in note for note in made.notes)
+    assert changed(loop, Change(stages=((DECODE, factor),))).own_ns.mean() == pytest.approx(1e6 + 3e6 * factor)
+
+
+def test_what_a_loader_saves_by_itself_leaves_the_step(tmp_path: Path) -> None:
+    loop = read_loop(panel_in_step().write(tmp_path / "run.pt.trace.json"))[0]
+    path = next(part for part in loop.build.parts if part and part[-1].name == DECODE)
+    made = predict(loop, Change(own=((path, 0.0),)))
+    assert made.step_us.value == pytest.approx(5000, rel=0.01)
+    assert not made.notes
+
+
+def test_a_stage_that_moves_to_the_device_leaves_the_step(tmp_path: Path) -> None:
+    loop = read_loop(panel_in_step().write(tmp_path / "run.pt.trace.json"))[0]
+    made = predict(loop, Change(moved=(DECODE,)))
+    assert made.step_us.value == pytest.approx(2000, rel=0.01)
+    assert made.step_us.high >= 10_000
+
+
+def test_samples_that_the_step_takes_itself_are_no_work_of_workers(tmp_path: Path) -> None:
+    loop = read_loop(samples_in_step().write(tmp_path / "run.pt.trace.json"))[0]
+    shorter = changed(loop, Change(stages=((DECODE, 0.0),)))
+    assert (loop.own_ns - shorter.own_ns).mean() == pytest.approx(2e6)
+    assert loop.build.total_ns.mean() - shorter.build.total_ns.mean() == pytest.approx(8e6)

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.garbage_signals import Collections, GarbageSignals
 from tb_dataplugin.findings.line_texts import collected_sentence
 from tb_dataplugin.findings.rules.collector_in_step import check
-from tb_dataplugin.findings.signals import Collections, GarbageSignals, Signals
+from tb_dataplugin.findings.signals import Signals
 from tests.tb_dataplugin.findings.cases import finding_of, signals_of
 from tests.tb_dataplugin.findings.step_cases import LOGGING, MODEL, TRAIN, run
 

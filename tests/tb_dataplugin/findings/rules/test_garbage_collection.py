@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tb_dataplugin.findings.garbage_signals import GarbageSignals
 from tb_dataplugin.findings.rules import garbage_collection, transfer_heavy
-from tb_dataplugin.findings.signals import GarbageSignals
 from tests.tb_dataplugin.findings.cases import finding_in, finding_of, input_bound, signals_of
 
 BUILDING_US = 20_000
