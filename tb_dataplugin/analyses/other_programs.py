@@ -12,7 +12,7 @@ from typing import Final
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sampling_cost import sampling_cpus
-from tb_dataplugin.analyses.taken_cpus import building_cpus, training_costs
+from tb_dataplugin.analyses.taken_cpus import building_cpus, passing_cpus, training_costs
 from tb_dataplugin.units import significant
 
 BUSY: Final = 0.9
@@ -47,7 +47,7 @@ def find_other_programs(results: Results) -> OtherPrograms | None:
     mine = building_cpus(results)
     if mine is None or thread.process_cpu_ns is None:
         return None
-    own = mine + thread.process_cpu_ns / results.window.duration_ns + sampling_cpus(results)
+    own = mine + thread.process_cpu_ns / results.window.duration_ns + sampling_cpus(results) + passing_cpus(results)
     return OtherPrograms(load.cores, load.cpu_busy, max(0.0, load.cpu_busy * load.cores - own))
 
 
@@ -55,5 +55,5 @@ def crowd_sentence(found: OtherPrograms) -> str:
     return (
         f"Other programs used {significant(found.others)} CPUs of {found.cores}, and none was free. "
         "Times and gains are those of a crowded machine: record again when it is not. (Processes that this program "
-        "starts itself, other than DataLoader workers, count as others.)"
+        "starts itself and that live on, other than DataLoader workers, count as others.)"
     )
