@@ -184,9 +184,8 @@ class BatchRecords(TypedDict):
 
 
 class BatchCosts(TypedDict, total=False):
-    """What making a batch cost its worker process: columns beside `BatchRecords`; None where it was not measured.
-
-    Each worker measures a batch about every 200 ms. Unavailable columns are omitted.
+    """What making a batch cost its worker process: columns beside `BatchRecords`; None where it was not measured. Each
+    worker measures a batch about every 200 ms. Unavailable columns are omitted.
     """
 
     process_cpu_us: list[float | None]  # CPU time of all the worker's threads
@@ -206,9 +205,10 @@ class _ThreadTimes(TypedDict):
 
 
 class ThreadCosts(_ThreadTimes, total=False):
-    """What the training thread spent in the recorded window."""
+    """What the training thread spent in the recorded window; what is unavailable is omitted."""
 
-    process_cpu_us: float  # CPU time of all threads of its process; omitted where unavailable
+    process_cpu_us: float  # CPU time of all threads of its process
+    passing_children_cpu_us: float  # of its child processes that began or ended in the window
 
 
 class SampledThread(TypedDict):

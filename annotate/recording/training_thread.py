@@ -15,6 +15,7 @@ from time import thread_time_ns
 from typing import Any, Final
 
 from annotate.host import garbage
+from annotate.host.children import Children, passing_ns, read_children
 from annotate.host.meter import COLUMNS, NOT_TOLD, Meter, Reading, between
 from annotate.recording import file_names, marked_spans, other_threads, span_recorder, switch
 from annotate.recording.rows import read_rows
@@ -35,6 +36,7 @@ class Ledger:
         self._cpu = 0
         self._meter: Meter | None = None
         self._before: Reading = NOT_TOLD
+        self._children: Children | None = None
         self.elsewhere: list[other_threads.ThreadSpan] = []
         """Spans that ran in other threads, in the window that was closed last."""
         self.lost_elsewhere = 0
@@ -52,6 +54,7 @@ class Ledger:
         """Record the calling thread. torch's marker must have been chosen (`switch.load_marker`)."""
         self._packed, self.costs = [], None
         self._is_open = True
+        self._children = read_children()
         self._thread, self._meter = get_ident(), Meter()
         self._before, self._cpu = self._meter.read(), thread_time_ns()
         garbage.remember(self._thread)
@@ -93,6 +96,9 @@ class Ledger:
         costs: ThreadCosts = {"cpu_us": cpu / 1000, "run_delay_us": delay / 1000, "gc_us": collecting / 1000}
         if process >= 0:
             costs["process_cpu_us"] = process / 1000
+        now = read_children()
+        if self._children is not None and now is not None:
+            costs["passing_children_cpu_us"] = passing_ns(self._children, now) / 1000
         return costs
 
     def _pack(self) -> None:

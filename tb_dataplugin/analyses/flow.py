@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -16,9 +17,15 @@ from tb_dataplugin.analyses.batch_shares import received_in_turn
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
+from tb_dataplugin.analyses.smoothing import BoolArray, Smoothing, find_smoothing
 from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace
+
+TORCHS_PREFETCH: Final = 2
+"""DataLoader's own default per worker."""
+
+NONE: Final[BoolArray] = np.zeros(0, dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,10 @@ class WorkerFlow:
     """Batches that the loop took in the window, for each that was built in it, parts of batches included. Above 1 the
     loop lived on batches from before. None: none was built.
     """
+    smoothing: Smoothing | None = None
+    """None where no build time is known."""
+    life_ns: int = 0
+    """Of all workers together, which shares are of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +80,17 @@ class Flow:
 
 
 def find_worker_flow(
-    workers: Workers | None, window: Window, waits: Intervals, apart: Intervals, number: int
+    workers: Workers | None,
+    window: Window,
+    waits: Intervals,
+    apart: Intervals,
+    number: int,
+    prefetch: int = TORCHS_PREFETCH,
+    first: BoolArray | None = None,
 ) -> WorkerFlow | None:
-    """Of that loader. `waits`: of the training loop as it goes on. `apart`: other waits of it, which do not count."""
+    """Of that loader. `waits`: of the training loop as it goes on. `apart`: other waits of it, which do not count, and
+    `first` the batches that these were for.
+    """
     rows = [row for row in workers.rows if row.loader == number] if workers else []
     left = [_without(row, apart) for row in rows]
     whole, span = sum(times.alive for times in left), window.duration_ns - apart.total_ns
@@ -80,6 +99,7 @@ def find_worker_flow(
     busy = sum(times.busy for times in left)
     skews = [times.busy * whole / (times.alive * busy) if busy and times.alive else 0.0 for times in left]
     slowest = max(range(len(rows)), key=lambda place: (skews[place], -rows[place].worker))
+    starved = [each.starved.minus(apart) for row in rows for each in row.processes]
     return WorkerFlow(
         workers=len(rows),
         alive=whole / span,
@@ -92,6 +112,8 @@ def find_worker_flow(
         on_way=_on_way(workers.batches, waits),
         pace=find_pace(rows),
         taken_per_built=_taken_per_built(workers.batches.table, window, number),
+        smoothing=find_smoothing(starved, workers.batches, window, number, prefetch, NONE if first is None else first),
+        life_ns=whole,
     )
 
 

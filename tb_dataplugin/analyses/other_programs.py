@@ -12,7 +12,7 @@ from typing import Final
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sampling_cost import sampling_cpus
-from tb_dataplugin.analyses.taken_cpus import building_cpus, training_costs
+from tb_dataplugin.analyses.taken_cpus import building_cpus, passing_cpus, training_costs
 from tb_dataplugin.units import significant
 
 BUSY: Final = 0.9
@@ -26,11 +26,14 @@ would have had up to a third more.
 
 @dataclass(frozen=True, slots=True)
 class OtherPrograms:
-    """`cores` CPUs, busy for the share `busy` of the window; `others` of them with other programs, on average."""
+    """`cores` CPUs, busy for the share `busy` of the window; `others` of them with other programs, on average.
+    Processes that the program itself starts are among these: all, or with `lasting` those that live through the window.
+    """
 
     cores: int
     busy: float
     others: float
+    lasting: bool = False
 
     @property
     def crowd(self) -> bool:
@@ -47,13 +50,15 @@ def find_other_programs(results: Results) -> OtherPrograms | None:
     mine = building_cpus(results)
     if mine is None or thread.process_cpu_ns is None:
         return None
-    own = mine + thread.process_cpu_ns / results.window.duration_ns + sampling_cpus(results)
-    return OtherPrograms(load.cores, load.cpu_busy, max(0.0, load.cpu_busy * load.cores - own))
+    own = mine + thread.process_cpu_ns / results.window.duration_ns + sampling_cpus(results) + passing_cpus(results)
+    others, lasting = max(0.0, load.cpu_busy * load.cores - own), thread.passing_children_ns is not None
+    return OtherPrograms(load.cores, load.cpu_busy, others, lasting)
 
 
 def crowd_sentence(found: OtherPrograms) -> str:
+    lasting = " and that live on" if found.lasting else ""
     return (
         f"Other programs used {significant(found.others)} CPUs of {found.cores}, and none was free. "
         "Times and gains are those of a crowded machine: record again when it is not. (Processes that this program "
-        "starts itself, other than DataLoader workers, count as others.)"
+        f"starts itself{lasting}, other than DataLoader workers, count as others.)"
     )

@@ -17,7 +17,7 @@ from tb_dataplugin.analyses.copies import find_copies
 from tb_dataplugin.analyses.device_idle import DeviceIdle, find_device_idle
 from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.fed_queue import find_fed_queue
-from tb_dataplugin.analyses.flow import Flow, find_worker_flow
+from tb_dataplugin.analyses.flow import TORCHS_PREFETCH, Flow, WorkerFlow, find_worker_flow
 from tb_dataplugin.analyses.gaps import Gap, list_all_gaps
 from tb_dataplugin.analyses.headspace import find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
@@ -137,6 +137,14 @@ def _apart(
     return find_apart(trace, seen.tree, window, loader, use, whole, shutdown, pauses, batches, seen.steps, restarts)
 
 
+def _worker_flow(
+    trace: Trace, window: Window, workers: Workers | None, loop: Loop, use: LoaderUse
+) -> WorkerFlow | None:
+    loaders, number = trace.info.pipeline.loaders if trace.info.pipeline else (), use.in_workers
+    prefetch = (loaders[number].prefetch_factor if number < len(loaders) else None) or TORCHS_PREFETCH
+    return find_worker_flow(workers, window, loop.waits, loop.apart.own, number, prefetch, loop.apart.batches)
+
+
 def _lines(
     trace: Trace, window: Window, seen: _Whole, options: AnalysisOptions, selection: StepSelection | None
 ) -> HotLines | Unavailable:
@@ -157,7 +165,7 @@ def run_analyses(
     settings, restarts = main_loader(trace, use), find_restarts(trace, window, loader, use, whole, steps)
     apart = _apart(trace, window, seen, use, whole, restarts)
     loop = find_loop(trace, tree, window, workers, seen.loop, apart)
-    flow = Flow(find_worker_flow(workers, window, loop.waits, apart.own, use.in_workers), whole.starts_in(window))
+    flow = Flow(_worker_flow(trace, window, workers, loop, use), whole.starts_in(window))
     table = None if steps is None else tabulate_steps(steps, loader, devices, seen.loop.attribution, apart.waits)
     fed = find_fed_queue(trace, window, workers, use.in_workers)
     lines = why.known("lines", _lines(trace, window, seen, options, selection))

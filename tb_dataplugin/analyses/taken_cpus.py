@@ -16,7 +16,9 @@ from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sampled_cpu import sampled_cpu_ns
+from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
+from tb_dataplugin.model.intervals import EMPTY
 from tb_dataplugin.model.trace import ThreadCosts
 
 HOSTS: Final[tuple[Cause, ...]] = ("host", "launch")
@@ -93,6 +95,22 @@ def building_cpus(results: Results) -> float | None:
     return used * sum(row.busy_ns for row in results.workers.rows) / results.window.duration_ns
 
 
+def passing_cpus(results: Results) -> float:
+    """CPUs of the program's own child processes that came or went in the window, on average; without DataLoader workers
+    that are recorded. Not there while the loop goes on: an evaluation's DataLoader that nobody annotated, a program
+    that was called. Where it was not recorded, one CPU while the loop waits for a batch of which nothing is known.
+    """
+    costs, window = training_costs(results), results.window
+    if not window.duration_ns:
+        return 0.0
+    if costs is None or costs.passing_children_ns is None:
+        return results.attribution.by_stage.get(UNRECORDED, EMPTY).total_ns / window.duration_ns
+    times = results.workers.times if results.workers else ()
+    passing_ns = sum(each.busy.total_ns for each in times if each.alive.total_ns < window.duration_ns)
+    recorded = (_used(results.worker_costs) or 0.0) * passing_ns
+    return max(0.0, costs.passing_children_ns - recorded) / window.duration_ns
+
+
 def training_costs(results: Results) -> ThreadCosts | None:
     """What the training thread spent in the window; in proportion, where that is some steps of what was recorded."""
     pipeline = results.trace.info.pipeline
@@ -100,12 +118,15 @@ def training_costs(results: Results) -> ThreadCosts | None:
     if thread is None or results.selection is None:
         return thread
     part = results.window.duration_ns / results.selection.whole.duration_ns
-    process = None if thread.process_cpu_ns is None else round(thread.process_cpu_ns * part)
+    process, children = (
+        None if time is None else round(time * part) for time in (thread.process_cpu_ns, thread.passing_children_ns)
+    )
     return replace(
         thread,
         cpu_ns=round(thread.cpu_ns * part),
         run_delay_ns=round(thread.run_delay_ns * part),
         process_cpu_ns=process,
+        passing_children_ns=children,
     )
 
 

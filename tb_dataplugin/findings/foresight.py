@@ -106,7 +106,7 @@ class Foresight:
             return None
         text = (
             f"likelier is a step of about {duration(expected.us)}: {plural(int(loop.cpus), 'CPU')} are not enough for "
-            "these DataLoader workers and the training step"
+            "these DataLoader workers and the training step at once"
         )
         return time(SHORT_OF_CPUS, expected.us, text)
 

@@ -21,6 +21,7 @@ from tb_dataplugin.analyses.recorder_load import find_recorder_load
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import find_lone_wait
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
+from tb_dataplugin.analyses.smoothing import Smoothing
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -48,7 +49,7 @@ from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.unrecorded import find_unrecorded_wait
 from tb_dataplugin.findings.waste import read_waste
-from tb_dataplugin.findings.worker_signals import PaceSignals, WorkerSignals
+from tb_dataplugin.findings.worker_signals import PaceSignals, SmoothingSignals, WorkerSignals
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
@@ -345,7 +346,13 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
         skew=flow.skew,
         pace=PaceSignals.of(flow.pace) if flow.pace else None,
         taken_per_built=flow.taken_per_built or 1.0,
+        smoothing=_smoothing(flow.smoothing, flow.life_ns) if flow.smoothing else None,
     )
+
+
+def _smoothing(found: Smoothing, life_ns: int) -> SmoothingSignals:
+    excess_us, median_us, p95_us = (time / 1e3 for time in (found.excess_ns, found.median_ns, found.p95_ns))
+    return SmoothingSignals(found.starved_ns / life_ns, excess_us, median_us, p95_us)
 
 
 def _copies(copies: CopyFigures, results: Results) -> CopySignals:

@@ -6,6 +6,8 @@ from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.throughput import BUILDING
+from tb_dataplugin.analyses.unannotated import find_unannotated
+from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.findings.stage_signals import StageWait
 
 
@@ -30,6 +32,7 @@ def read_waits(results: Results, cost_us: float | None, hidden_us: float) -> tup
             cost_us=costs.get(name, 0) / 1e3 * left + hidden.get(name, 0.0),
             share=waits.get(name, 0) / whole if whole else 0.0,
             profiler_us=waits.get(name, 0) / 1e3 * _of_profiler(results, name),
+            unannotated_us=find_unannotated(results).total_ns / 1e3 if name == UNRECORDED else 0.0,
         )
         for name in waits.keys() | hidden.keys()
     )

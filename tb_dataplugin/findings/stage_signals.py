@@ -26,6 +26,8 @@ class StageWait:
     """`data_wait_us` as a share of the data wait."""
     profiler_us: float = 0.0
     """Part of `data_wait_us` in which operators and spans were recorded; 0 where that is too little to matter."""
+    unannotated_us: float = 0.0
+    """Part of `data_wait_us`, of the time without a record, that is certainly another DataLoader's."""
 
     @property
     def kind(self) -> StageKind | None:

@@ -64,6 +64,8 @@ REST: Final = f"the rest of {TRANSFER}, while the batch was on its way"
 SAID: Final = {UNRECORDED: "unrecorded (no record of who built the batch)", COLLECTOR: "Python's garbage collector"}
 """Parts of the data wait that the evidence names in more words."""
 
+UNANNOTATED: Final = "unrecorded (mostly for batches of another DataLoader, which is not annotated)"
+
 NEARLY_ALL: Final = 0.995
 """Part of the data wait from which a stage has "nearly all of it"; "all of it" where it is written as 100%."""
 
@@ -358,7 +360,7 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
         if stage != leader and stage.share < NAMED_SHARE:
             continue
         has_parts = any(other.name.startswith(f"{TRANSFER}::") for other in signals.waits_by_stage or ())
-        name = SAID.get(stage.name, stage.name)
+        name = UNANNOTATED if 2 * stage.unannotated_us > stage.data_wait_us else SAID.get(stage.name, stage.name)
         if stage.name == TRANSFER and stage != leader and has_parts:
             name = REST
         if stage.name.endswith(f"::{ON_ITS_WAY}"):

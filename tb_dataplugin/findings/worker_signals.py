@@ -52,6 +52,23 @@ class PaceSignals:
 
 
 @dataclass(frozen=True, slots=True)
+class SmoothingSignals:
+    """What a longer queue could smooth. `starved`: as `WorkerSignals.starved`, without pauses of the loop in which the
+    queues fill whatever the batches take. `excess_us`: what batches of the window took to build above their mean.
+    """
+
+    starved: float
+    excess_us: float
+    median_us: float
+    p95_us: float
+
+    @property
+    def text(self) -> str:
+        """A clause."""
+        return f"building a batch takes {duration(self.median_us)} (median), {duration(self.p95_us)} at p95"
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerSignals:
     """DataLoader workers of the loader with most batches. Shares are of their lifetimes, all of them together."""
 
@@ -71,6 +88,8 @@ class WorkerSignals:
     """Its busy share over that of all."""
     pace: PaceSignals | None = None
     """None where they are alike, or differ by no more than chance."""
+    smoothing: SmoothingSignals | None = None
+    """None where no build time is known."""
     taken_per_built: float = 1.0
     """Batches that the loop took in the window for each that was built in it: above 1 it lived on batches from before,
     and in the long run each step needs so many times of what workers spent on it here.

@@ -157,13 +157,15 @@ class BatchCosts:
 @dataclass(frozen=True, slots=True)
 class ThreadCosts:
     """What a thread spent in the window: running; waiting for a CPU; of both, in Python's garbage collector; and the
-    CPU time of all threads of its process. None: not recorded.
+    CPU time of all threads of its process, and of child processes that began or ended in the window. None: not
+    recorded.
     """
 
     cpu_ns: int
     run_delay_ns: int
     gc_ns: int | None = None
     process_cpu_ns: int | None = None
+    passing_children_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

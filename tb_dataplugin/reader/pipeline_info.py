@@ -100,6 +100,7 @@ class _ThreadCosts(msgspec.Struct):
     run_delay_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]
     gc_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
     process_cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
+    passing_children_cpu_us: Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None = None
 
 
 class _Steps(msgspec.Struct):
@@ -286,8 +287,13 @@ def _maybe_ns(time: float | None) -> int | None:
 
 
 def _thread_costs(costs: _ThreadCosts) -> ThreadCosts:
-    collecting, process = (None if time is None else round(time * 1e3) for time in (costs.gc_us, costs.process_cpu_us))
-    return ThreadCosts(round(costs.cpu_us * 1e3), round(costs.run_delay_us * 1e3), collecting, process)
+    return ThreadCosts(
+        cpu_ns=round(costs.cpu_us * 1e3),
+        run_delay_ns=round(costs.run_delay_us * 1e3),
+        gc_ns=_maybe_ns(costs.gc_us),
+        process_cpu_ns=_maybe_ns(costs.process_cpu_us),
+        passing_children_ns=_maybe_ns(costs.passing_children_cpu_us),
+    )
 
 
 def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:

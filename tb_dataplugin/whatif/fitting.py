@@ -14,7 +14,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sampling_cost import sampling_cpus
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
 from tb_dataplugin.analyses.step_calls import in_step
-from tb_dataplugin.analyses.taken_cpus import delayed_share, step_threads, training_costs, waits_cpu_ns
+from tb_dataplugin.analyses.taken_cpus import delayed_share, passing_cpus, step_threads, training_costs, waits_cpu_ns
 from tb_dataplugin.analyses.undivided import find_undivided
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.analyses.wrapper_rows import path_of
@@ -336,12 +336,14 @@ def _cpus_busy(results: Results) -> float:
 
 
 def _other_cpus(results: Results, building: _Cpus) -> tuple[float, float]:
-    """`Loop.other_cpus`, `Loop.light_cpus`. Taking samples is part of neither: it ends with the capture."""
+    """`Loop.other_cpus`, `Loop.light_cpus`. Taking samples is part of neither: it ends with the capture. Nor are the
+    program's own processes that come and go: they are not there while the loop goes on.
+    """
     load, thread = results.load, training_costs(results)
     if load is None or load.cpu_busy is None or not load.cores:
         return 0.0, 0.0
     mine = max(thread.cpu_ns, thread.process_cpu_ns or 0) / results.window.duration_ns if thread else 0.0
-    mine += building.used * (1 - building.delayed) * _builders(results) + sampling_cpus(results)
+    mine += building.used * (1 - building.delayed) * _builders(results) + sampling_cpus(results) + passing_cpus(results)
     return told_apart(max(0.0, load.cpu_busy * load.cores - mine), building.slowed)
 
 

@@ -35,7 +35,11 @@ def none_free(workers: int, loop: Loop) -> str:
 
 
 def taken_by_others(workers: int, loop: Loop) -> bool:
-    """More DataLoader workers only gain what other programs lose."""
+    """More DataLoader workers only gain what other programs lose. Not where the CPUs were seen to be free for a part of
+    the time: the step and the worker that it waits for do not want them at once.
+    """
+    if 0 < loop.cpus_busy < FULL:
+        return False
     if _more(workers, loop) * loop.build_cpus < LITTLE * loop.cpus:
         return False  # they mostly wait for something else than a CPU
     return _others(loop) >= LITTLE * loop.cpus and _demand(loop.settings.workers, loop) >= loop.cpus

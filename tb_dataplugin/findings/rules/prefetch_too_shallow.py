@@ -1,10 +1,12 @@
-"""The workers are starved between the waits: a deeper queue would let them work ahead."""
+"""Batches take different times to build, and workers are starved between the waits: with a deeper queue they would be
+ahead when a slow batch comes.
+"""
 
 from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
-from tb_dataplugin.findings.limiting import limiting_pace
+from tb_dataplugin.findings.limiting import expects_gain, limiting_pace
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -23,12 +25,16 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     if workers is None:
         return Abstention("The DataLoader workers left no records, so whether they were starved is unknown.")
-    if workers.starved < WORKERS_STARVED or limiting_pace(signals) is not None:
+    smoothing = workers.smoothing
+    if smoothing is None or smoothing.starved < WORKERS_STARVED or limiting_pace(signals) is not None:
         return None  # a longer queue waits for the slowest worker as well
+    if (signals.share(smoothing.excess_us) or 0.0) < INPUT_BOUND:
+        return None  # nearly all batches take the same time: there is little to smooth out
     factor = signals.loader.prefetch_factor or 2
-    most = signals.per_step(min(steady, workers.starved * signals.own_window_us))
-    promise = signals.promise(Change(prefetch=2 * factor), most)
-    if promise.without_gain:
+    change = Change(prefetch=2 * factor)
+    most = min(steady, smoothing.starved * signals.own_window_us, smoothing.excess_us)
+    promise = signals.promise(change, signals.per_step(most))
+    if promise.without_gain or expects_gain(signals, change) is False:
         return None
     starved = f"starved for {percent(workers.starved)} {workers.of_whole}"
     return Finding(
@@ -39,6 +45,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=(
             Evidence("settings", f"prefetch_factor={factor}, num_workers={signals.num_workers}"),
             share("workers_starved", workers.starved, workers.whole, starved),
+            time("build_p95", smoothing.p95_us, smoothing.text),
             time("steady_wait", steady, _wait_text(signals, steady)),
             *promise.why,
         ),

@@ -9,6 +9,7 @@ from tb_dataplugin.findings.capacity import MOST_BLOCKED, by_blocking, judge_cpu
 from tb_dataplugin.findings.dividing import divide_first, with_division
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.foresight import SHORT_OF_CPUS, Promise
 from tb_dataplugin.findings.made_again import REASON, made_again, rare_calls
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
@@ -52,7 +53,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
     divide = divide_first(signals, wanted)
     return Finding(
         severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
-        title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and {_room(signals)}",
+        title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and "
+        f"{_room(signals, promise)}",
         advice=f"{divide}Use num_workers={wanted} and measure again. That builds batches at most "
         f"{ratio(faster)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
         evidence=(*facts, *promise.why),
@@ -85,8 +87,11 @@ def _reason(signals: Signals, from_storage: bool) -> str:
     return "Storage or memory bandwidth may be shared by the workers, which a trace does not show."
 
 
-def _room(signals: Signals) -> str:
-    return "more could wait at the same time" if _blocked(signals) else "CPUs are free"
+def _room(signals: Signals, promise: Promise) -> str:
+    if _blocked(signals):
+        return "more could wait at the same time"
+    some = any(fact.kind == SHORT_OF_CPUS for fact in promise.why)
+    return "CPUs are free part of the time" if some else "CPUs are free"
 
 
 def _blocked(signals: Signals) -> float:

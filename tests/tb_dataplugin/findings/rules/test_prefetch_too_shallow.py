@@ -1,19 +1,62 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.findings.thresholds import WORKERS_STARVED
 from tb_dataplugin.pipeline import as_report
-from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of, signals_of
 from tests.trace_builder import TraceBuilder
 
 
-def test_workers_without_work_and_late_batches_ask_for_a_deeper_queue() -> None:
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1, "prefetch_factor": 2}]).worker(0)
-    builder.step(0, 1000).wait(0, 300).step(1000, 1000).wait(1000, 10)
-    builder.batch(0, 0, 0, 0, 300, 299).batch(1, 0, 1000, 1000, 1005, 1008).batch(2, 0, 1900, 1900, 1950, None)
-    said = finding_in(builder, "prefetch_too_shallow")
+def one_worker(build: Sequence[float], own: Sequence[float], evaluation: float = 0.0) -> TraceBuilder:
+    """As torch hands batches out: two are asked for ahead. Milliseconds of each batch, and of each step beside the data
+    wait; `evaluation`: in the step after every eighth one, for so long another DataLoader is iterated.
+    """
+    loaders = [{"num_workers": 1, "batch_size": 1, "prefetch_factor": 2}, {"num_workers": 1, "batch_size": 1}]
+    builder = TraceBuilder().annotated(loaders=loaders[: 2 if evaluation else 1], host={"cores": 8}).worker(0)
+    consumed, finished, begin = [0.0, 0.0], 0.0, 0.0
+    for number, (took, rest) in enumerate(zip(build, own, strict=True)):
+        started = max(consumed[-2], finished) + 0.01
+        finished = started + took
+        consumed.append(max(begin, finished) + 0.05)
+        pause = evaluation if number % 8 == 7 else 0.0
+        end = consumed[-1] + 0.05 + rest + pause
+        builder.step(1000 * begin, 1000 * (end - begin))
+        builder.wait(1000 * begin, 1000 * (consumed[-1] + 0.05 - begin), "wait::DataLoader")
+        spans = {"sample::Pets": (1000 * started, 1000 * took)}
+        builder.batch(number, 0, 1000 * consumed[-3], 1000 * started, 1000 * finished, 1000 * consumed[-1], spans)
+        begin = end
+    builder.batch(len(build), 0, 1000 * consumed[-2], 1000 * consumed[-2], None, None)
+    return builder
+
+
+UNEVEN = [2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 2.0, 30.0] * 6
+
+
+def test_slow_batches_among_fast_ones_ask_for_a_deeper_queue() -> None:
+    said = finding_in(one_worker(UNEVEN, [6.0] * 48), "prefetch_too_shallow")
     assert "prefetch_factor=4" in said.code
+    assert "building a batch takes 2.00 ms (median), 30.0 ms at p95" in evidence_of(said)
+
+
+def test_workers_starved_while_the_loop_evaluates_are_no_sign_of_a_short_queue() -> None:
+    """Its even batches are late in all steps, and its worker is starved in the pauses only."""
+    builder = one_worker([10.0, 11.0, 12.0, 11.0] * 12, [4.0] * 48, evaluation=50.0)
+    signals = signals_of(builder)
+    assert signals.workers is not None and signals.workers.smoothing is not None
+    assert signals.workers.starved > WORKERS_STARVED > 20 * signals.workers.smoothing.starved
+    assert finding_of(builder, "prefetch_too_shallow") is None
+
+
+def test_uneven_steps_alone_are_no_uneven_builds() -> None:
+    builder = one_worker([10.0, 10.2] * 24, [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 29.0] * 6)
+    signals = signals_of(builder)
+    assert signals.workers is not None and signals.workers.smoothing is not None
+    assert signals.workers.smoothing.excess_us < 0.05 * signals.window_us
+    assert finding_of(builder, "prefetch_too_shallow") is None
 
 
 def test_workers_idle_at_the_end_of_an_epoch_are_no_reason_for_a_deeper_queue() -> None:

@@ -1,0 +1,65 @@
+"""What a longer queue could smooth: batches that take different times to build.
+
+A batch holds the loop up for no longer than it takes above the mean: with a queue that never runs empty, each of them
+takes the mean. And where the loop asks for nothing for so long that DataLoader workers fill their queues even with the
+batches that take longest (an evaluation, a checkpoint, a step that stalls), they are then starved however alike batches
+are: that is no sign of a short queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.workers import BatchTimes
+from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Smoothing:
+    """Of one loader. `starved_ns`: time of all its DataLoader workers, without those pauses of the loop. Of the batches
+    that were built in the window: `excess_ns` is what they took above their mean, `median_ns` and `p95_ns` what each
+    took.
+    """
+
+    starved_ns: int
+    excess_ns: float
+    median_ns: float
+    p95_ns: float
+
+
+def find_smoothing(
+    starved: Iterable[Intervals], batches: BatchTimes, window: Window, loader: int, prefetch: int, apart: BoolArray
+) -> Smoothing | None:
+    """`starved`: of each worker process. `apart`: batches that do not count. None where no build time is known."""
+    table, build = batches.table, batches.build_ns
+    rows = known(build) & (table.loader == loader)
+    rows &= (table.finished_ns >= window.start_ns) & (table.finished_ns < window.end_ns)
+    took = build[rows & ~apart] if len(apart) else build[rows]
+    if not len(took):
+        return None
+    paused = _pauses(batches, window, loader, longer_than=prefetch * int(took.max()))
+    median, p95 = np.percentile(took, (50, 95)).tolist()
+    return Smoothing(
+        starved_ns=sum(part.minus(paused).total_ns for part in starved),
+        excess_ns=float(np.maximum(0.0, took - took.mean()).sum()),
+        median_ns=median,
+        p95_ns=p95,
+    )
+
+
+def _pauses(batches: BatchTimes, window: Window, loader: int, longer_than: int) -> Intervals:
+    """Times that long in which the loop does not wait for a batch of that loader."""
+    mine = (batches.table.loader == loader) & known(batches.wait_start_ns)
+    if not mine.any():
+        return EMPTY
+    waits = Intervals.union(batches.wait_start_ns[mine], batches.wait_end_ns[mine])
+    gaps = Intervals.union([window.start_ns], [window.end_ns]).minus(waits)
+    long = gaps.end - gaps.start > longer_than
+    return Intervals(gaps.start[long], gaps.end[long])
