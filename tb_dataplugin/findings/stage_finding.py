@@ -268,15 +268,15 @@ def _advice(signals: Signals, stage: Stage) -> str:
     return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input."
 
 
-def line_advice(signals: Signals, stage: Stage, of_python: str = OF_PYTHON) -> str:
-    """What to do about its hottest line; "" where none has much of it. `of_python`: where it calls no library."""
+def line_advice(signals: Signals, stage: Stage) -> str:
+    """What to do about its hottest line; "" where none has much of it."""
     line = signals.stage_lines.get(stage.name)
     if line is None or line.share < HOT_LINE:
         return ""
     known = callee_advice(line.calls)
     if line.share < ONE_LINE:
         return f"{known} Then see {line.second} of it." if known and line.second else known
-    return f"{line.share_of('it')} is {line.text}: begin there. {known or of_python}"
+    return f"{line.share_of('it')} is {line.text}: begin there. {known or OF_PYTHON}"
 
 
 def has_pictures(signals: Signals) -> bool:
