@@ -12,7 +12,7 @@ from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
-from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code, decodes_pictures
+from tb_dataplugin.findings.decoder_advice import decode_less, decoder_advice, decoder_code, decodes_pictures, is_crop
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import stage_line
@@ -159,7 +159,9 @@ def _code(signals: Signals, stage: Stage) -> str:
         return code_for(signals)
     if stage.kind == "read":
         return read_code(signals, stage)
-    return decoder_code(stage.label, signals.slow_files) if stage.kind == "decode" else ""
+    line = signals.stage_lines.get(stage.name)
+    source = line.source or line.text if line is not None else ""
+    return decoder_code(stage.label, signals.slow_files, source) if stage.kind == "decode" else ""
 
 
 def _most_known(rows: list[StageCalls]) -> StageCalls | None:
@@ -258,10 +260,10 @@ def _advice(signals: Signals, stage: Stage) -> str:
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
     own = next((step for step in steps if step.calls.stage == stage), None)
     if own is not None and own.shrinks and has_pictures(signals):
-        return (
-            f"It keeps {percent(own.ratio)} of its input: decode only that part, with a decoder that crops or scales "
-            "while it decodes, or use a faster implementation."
-        )
+        called = f"{line.source} {line.calls} {line.text}" if line is not None else ""
+        less = decode_less(stage.label, called)
+        keeps = "keeps" if is_crop(stage.label) else "returns"
+        return f"It {keeps} {percent(own.ratio)} of its input: {less}, or use a faster implementation."
     later = shrunk_after(signals.stages, stage)
     if later is None:
         return line_advice(signals, stage) or advice
