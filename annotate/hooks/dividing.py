@@ -2,10 +2,13 @@
 
 Each worker has a copy of the dataset, and iterates all of it unless something divides it. What is looked at: the code
 of the dataset's class, of what it calls of the user's, of what it holds, and of the loader's ``worker_init_fn``.
+A dataset that draws at random without an end (a replay buffer) has nothing to divide: see `is_drawn`.
 """
 
 from __future__ import annotations
 
+import dis
+import inspect
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -19,6 +22,12 @@ _ASKING: Final = frozenset(("get_worker_info", "_worker_info", "split_by_worker"
 """Names in code that asks which worker it runs in."""
 _LIBRARIES: Final = ("datasets.iterable_dataset.", "webdataset.", "torchdata.", "litdata.", "streaming.base.")
 """Modules whose datasets divide themselves."""
+_CHOOSING: Final = ("choice", "choices", "multinomial", "sample")
+_NUMBERS: Final = ("default_rng", "integers", "normal", "rand", "randint", "randn", "random", "randrange", "uniform")
+_DRAWING: Final = frozenset((*_CHOOSING, *_NUMBERS))
+"""Names in code that draws at random."""
+_SHUFFLING: Final = frozenset(("permutation", "permuted", "randperm", "shuffle"))
+"""Names in code that goes through a fixed set of items in another order, where these are drawn too."""
 _INSTALLED: Final = ("site-packages", "dist-packages")
 _MOST: Final = 1000
 """Objects and functions that are looked at; a dataset with more to it may be divided."""
@@ -33,19 +42,71 @@ def is_divided(loader: Any) -> bool | None:
     init = _unwrapped(getattr(loader, "worker_init_fn", None))
     if _has_dataset(init):
         return True
-    waiting, seen = deque([loader.dataset, init]), dict[int, object]()
+    for count, one in enumerate(_reached(loader.dataset, init)):
+        if count >= _MOST:
+            return True
+        with suppress(Exception):  # an attribute of the user's may raise anything
+            if _divides(one):
+                return True
+    return None if _is_of_library(loader.dataset) else False
+
+
+def is_drawn(loader: Any) -> bool | None:
+    """Whether the loader's iterable dataset draws its items at random, without an end: each DataLoader worker then
+    draws others. False: nothing in its code draws at random; None: it may do so.
+    """
+    names = set[str]()
+    for count, one in enumerate(_reached(loader.dataset)):
+        if count >= _MOST:
+            return None
+        if type(one) is FunctionType:
+            names.update(name for code in _nested(one.__code__) for name in code.co_names)
+    if names.isdisjoint(_DRAWING | _SHUFFLING):
+        return None if _is_of_library(loader.dataset) else False
+    return True if names.isdisjoint(_SHUFFLING) and _has_no_end(type(loader.dataset)) else None
+
+
+def _has_no_end(cls: type) -> bool:
+    """Its ``__iter__`` is a generator that nothing ends, or passes on one of its methods that is."""
+    methods = {name: inspect.unwrap(held) for name in dir(cls) if type(held := _attribute(cls, name)) is FunctionType}
+    own = methods.get("__iter__")
+    if own is None:
+        return False
+    passed_on = [methods[name] for name in own.__code__.co_names if name in methods]
+    is_passing = not _is_generator(own.__code__) or any(
+        each.opname == "GET_YIELD_FROM_ITER" for each in dis.get_instructions(own.__code__)
+    )
+    return any(_is_endless(one.__code__) for one in (own, *(passed_on if is_passing else ())))
+
+
+def _attribute(cls: type, name: str) -> object:
+    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+
+
+def _is_generator(code: CodeType) -> bool:
+    return bool(code.co_flags & inspect.CO_GENERATOR)
+
+
+def _is_endless(code: CodeType) -> bool:
+    """A generator with a ``while True`` that neither ``break`` nor ``return`` leaves: the compiler has dropped the
+    instruction that returns.
+    """
+    return _is_generator(code) and not any(
+        each.opname in ("RETURN_VALUE", "RETURN_CONST") for each in dis.get_instructions(code)
+    )
+
+
+def _reached(*first: object) -> Iterator[object]:
+    """Functions, classes and what is held, each once; there may be endlessly many."""
+    waiting, seen = deque(first), dict[int, object]()
     while waiting:
         one = waiting.popleft()
         if id(one) in seen or type(one) in (str, bytes, int, float, bool, NoneType):
             continue
         seen[id(one)] = one
-        if len(seen) > _MOST:
-            return True
+        yield one
         with suppress(Exception):  # an attribute of the user's may raise anything
-            if _divides(one):
-                return True
             waiting.extend(_within(one))
-    return None if any(map(_is_installed, type(loader.dataset).__mro__)) else False
 
 
 def _unwrapped(init: Any) -> Any:
@@ -141,6 +202,10 @@ def _is_users(module: str | None) -> bool:
 def _is_installed(cls: type) -> bool:
     root = cls.__module__.partition(".")[0]
     return root != "torch" and _is_in_library(root)
+
+
+def _is_of_library(ds: object) -> bool:
+    return any(map(_is_installed, type(ds).__mro__))
 
 
 def _is_in_library(root: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import behind_subsets, time_dataset
-from annotate.hooks.dividing import is_divided
+from annotate.hooks.dividing import is_divided, is_drawn
 from annotate.hooks.fastai_loaders import is_stand_in, known_as
 from annotate.hooks.marked import Role
 from annotate.hooks.patching import Patches
@@ -74,6 +74,9 @@ def _describe_order(loader: Any, facts: LoaderMetadata) -> None:
         divided = is_divided(loader)
         if divided is not None:
             facts["divided"] = divided
+        drawn = is_drawn(loader)
+        if drawn is not None:
+            facts["drawn"] = drawn
         return
     sampler = getattr(loader, "sampler", None)
     if sampler is None or not isinstance(loader, _torch_loader()):
@@ -95,7 +98,7 @@ def is_iterable(loader: Any) -> bool:
 
 def undivided(loader: Any) -> str:
     """The class of an iterable dataset that each DataLoader worker reads all of, as far as its code shows; else ""."""
-    is_known = is_iterable(loader) and is_divided(loader) is False
+    is_known = is_iterable(loader) and is_divided(loader) is False and not is_drawn(loader)
     return type(behind_subsets(loader.dataset)).__name__ if is_known else ""
 
 

@@ -14,7 +14,7 @@ from typing import Final
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo, Trace
 
-_HABIT: Final = 3
+HABIT: Final = 3
 """Loaders that are alike, from which they may be one that is made anew: two may be for training and for evaluation."""
 
 
@@ -45,12 +45,12 @@ def find_remade(trace: Trace, use: LoaderUse) -> Remade | None:
     pipeline = trace.info.pipeline
     if pipeline is None or trace.info.mode != "train" or use.main >= len(pipeline.loaders):
         return None
-    mine = _settings(pipeline.loaders[use.main])
+    mine = settings_of(pipeline.loaders[use.main])
     told = pipeline.between
-    if told is not None and told.made >= _HABIT and _settings_at(pipeline, told.loader) == mine:
+    if told is not None and told.made >= HABIT and _settings_at(pipeline, told.loader) == mine:
         one_each = told.made == told.times + 1
         return Remade(told.made, True, one_each, told.times, told.total_us, told.longest_us, told.whole_us, True)
-    alike = [number for number, loader in enumerate(pipeline.loaders) if _settings(loader) == mine]
+    alike = [number for number, loader in enumerate(pipeline.loaders) if settings_of(loader) == mine]
     passes = sorted(
         ((began, ended, number) for number, loader in enumerate(pipeline.loaders) for began, ended in loader.passes_us),
         key=lambda one: one[0],
@@ -61,7 +61,7 @@ def find_remade(trace: Trace, use: LoaderUse) -> Remade | None:
     if is_certain:
         is_remade = 0 < len(alike) - 1 <= sum(bool(pipeline.loaders[number].gone) for number in alike)
     else:
-        is_remade = len(alike) >= _HABIT and (_follow_each_other(own) if own else _is_one_in_use(trace, alike))
+        is_remade = len(alike) >= HABIT and (_follow_each_other(own) if own else _is_one_in_use(trace, alike))
     if not is_remade:
         return None
     between = tuple(_between(passes, among))
@@ -80,12 +80,13 @@ _Pass = tuple[float, float | None, int]
 """When it began and was over, and the number of its loader."""
 
 
-def _settings(loader: LoaderInfo) -> LoaderInfo:
+def settings_of(loader: LoaderInfo) -> LoaderInfo:
+    """Without what became of it: the same of loaders that are alike."""
     return replace(loader, iterated=None, iterated_in_window=None, stepped=None, gone=None, passes_us=())
 
 
 def _settings_at(pipeline: PipelineInfo, number: int) -> LoaderInfo | None:
-    return _settings(pipeline.loaders[number]) if number < len(pipeline.loaders) else None
+    return settings_of(pipeline.loaders[number]) if number < len(pipeline.loaders) else None
 
 
 def _follow_each_other(passes: Sequence[_Pass]) -> bool:

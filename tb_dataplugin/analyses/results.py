@@ -31,6 +31,7 @@ from tb_dataplugin.analyses.stage_details import StageDetail
 from tb_dataplugin.analyses.stage_summary import StageSummary
 from tb_dataplugin.analyses.stage_weight import StageWeight
 from tb_dataplugin.analyses.stages import Path, StageRow, StageTree
+from tb_dataplugin.analyses.started_again import StartedAgain
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.steps import StepSelection
@@ -55,8 +56,8 @@ class Results:
     `occupancy` has the stages whose CPU time is known. `selection`: the steps that all of it is about, None where
     nobody chose any. `use`: which of several loaders is the training loop's; `loop`: that loop as it goes on, which
     verdict, findings and rates are about. `restarts`: loaders of which most steps make an iterator; they have no steady
-    state beside that. `looks`: those of which some steps do, for a few batches. `whole`: of all steps, also where some
-    were chosen.
+    state beside that. `looks`: those of which some steps do, for a few batches; `started_again`: for all of them, with
+    new DataLoader workers. `whole`: of all steps, also where some were chosen.
     """
 
     trace: Trace
@@ -91,6 +92,7 @@ class Results:
     steady: SteadyState | None = None
     restarts: tuple[Restarts, ...] = ()
     looks: Looks | None = None
+    started_again: tuple[StartedAgain, ...] = ()
     remade: Remade | None = None
     doubts: tuple[Doubt, ...] = ()
     limits: ThreadLimits | None = None

@@ -44,6 +44,7 @@ from tb_dataplugin.analyses.stage_details import find_stage_details
 from tb_dataplugin.analyses.stage_summary import summarise_stages
 from tb_dataplugin.analyses.stage_weight import find_stage_weights
 from tb_dataplugin.analyses.stages import StageTree, build_stage_tree, tabulate_stages
+from tb_dataplugin.analyses.started_again import find_started_again
 from tb_dataplugin.analyses.steady_state import find_steady_state
 from tb_dataplugin.analyses.step_calls import in_step
 from tb_dataplugin.analyses.step_table import StepTable, tabulate_steps
@@ -168,6 +169,7 @@ def run_analyses(
     flow = Flow(_worker_flow(trace, window, workers, loop, use), whole.starts_in(window))
     table = None if steps is None else tabulate_steps(steps, loader, devices, seen.loop.attribution, apart.waits)
     fed = find_fed_queue(trace, window, workers, use.in_workers)
+    looks, shutdown = find_looks(trace, window, loader, use, whole, steps), seen.loop.attribution.shutdown
     lines = why.known("lines", _lines(trace, window, seen, options, selection))
     results = Results(
         trace=trace,
@@ -195,7 +197,8 @@ def run_analyses(
         whole=whole,
         loop=loop,
         restarts=restarts,
-        looks=find_looks(trace, window, loader, use, whole, steps),
+        looks=looks,
+        started_again=find_started_again(trace, window, loader, use, seen.batches, steps, shutdown, looks, restarts),
         remade=find_remade(trace, use),
         steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
         samples=find_samples(Calls(trace, tree, lines), window, apart.spans if apart else None),

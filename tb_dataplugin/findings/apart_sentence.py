@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tb_dataplugin.analyses.remade import settings_of
 from tb_dataplugin.findings.apart_signals import ApartSignals, OtherLoaderSignals, PauseSignals, StartSignals
 from tb_dataplugin.findings.worker_sentences import name_of
+from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import count, duration, listed, percent
 
 NAMED: Final = 3
@@ -21,10 +23,8 @@ def apart_sentence(apart: ApartSignals | None) -> str:
 def _sentences(apart: ApartSignals) -> Iterator[str]:
     if apart.starts is not None:
         yield f"{_start(apart.starts)} {_have(apart.starts.epochs + apart.starts.ends, apart.starts.wait_us, apart)}."
-    for other in apart.others:
-        where = _steps(other.steps) if len(other.steps) <= NAMED else f"{count(len(other.steps))} steps"
-        what = "by a new iterator each time" if other.is_look else "an evaluation?"
-        yield f"{_other(other)}, iterated in {where} ({what}), {_have(1, other.wait_us, apart)}."
+    for alike in _alike(apart.others):
+        yield _others(alike, apart)
     if apart.pauses is not None:
         yield f"{_pause(apart.pauses)} {_have(apart.pauses.count, apart.pauses.wait_us, apart)}."
 
@@ -39,8 +39,23 @@ def _start(starts: StartSignals) -> str:
     return f"{begun} and {ended}{where}" if starts.ends else f"{begun}{where}"
 
 
-def _other(other: OtherLoaderSignals) -> str:
-    return f"Another DataLoader{name_of(other.loader).removeprefix('the DataLoader')}"
+def _alike(others: tuple[OtherLoaderSignals, ...]) -> list[list[OtherLoaderSignals]]:
+    """Loaders of the same settings, as those that the program makes anew each time."""
+    groups: dict[tuple[LoaderInfo, bool], list[OtherLoaderSignals]] = {}
+    for other in others:
+        groups.setdefault((settings_of(other.loader), other.is_look), []).append(other)
+    return list(groups.values())
+
+
+def _others(alike: list[OtherLoaderSignals], apart: ApartSignals) -> str:
+    several, name = len(alike), name_of(alike[0].loader).removeprefix("the DataLoader")
+    steps = tuple(sorted({step for other in alike for step in other.steps}))
+    where = _steps(steps) if len(steps) <= NAMED else f"{count(len(steps))} steps"
+    what = "evaluations?" if several > 1 else "an evaluation?"
+    what = "by a new iterator each time" if alike[0].is_look else what
+    who = f"Another DataLoader{name}" if several == 1 else f"{count(several)} other DataLoaders{name}"
+    have = _have(several, sum(other.wait_us for other in alike), apart)
+    return f"{who}, iterated in {where} ({what}), {have}."
 
 
 def _pause(pauses: PauseSignals) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Final
@@ -47,10 +48,21 @@ JPEG: Final = frozenset((".jpg", ".jpeg", ".jpe", ".jfif"))
 
 _CODE: Final = {
     "PIL": "image.draft('RGB', (width, height))  # if not done yet: of JPEG files, before load(), a smaller scale",
-    "cv2": "cv2.imread(path, cv2.IMREAD_REDUCED_COLOR_2)  # decodes at half the size",
-    "cv2.VideoCapture": "",
+    "cv2.imread": "cv2.imread(path, {flag})  # {how}",
+    "cv2.imreadmulti": "cv2.imreadmulti(path, flags={flag})  # {how}",
+    "cv2.imdecode": "cv2.imdecode(buffer, {flag})  # {how}",
     "numpy.NpzFile": "np.save(path, array)  # once; np.load(path) for each sample",
 }
+_GREY: Final = ("cv2.IMREAD_REDUCED_GRAYSCALE_2", "JPEG: decodes at half the size")
+_COLOUR: Final = (
+    "cv2.IMREAD_REDUCED_COLOR_2",
+    "JPEG: decodes at half the size; IMREAD_REDUCED_GRAYSCALE_2 where only grey is used",
+)
+"""OpenCV decodes other formats whole, and scales them down then."""
+
+_CROPS: Final = re.compile("crop", re.IGNORECASE)
+_SCALES: Final = re.compile(r"resi[zs]e|(?<!gr[ae]y)scale|shrink|thumbnail|zoom|downsampl", re.IGNORECASE)
+_CALLS_SCALING: Final = re.compile(r"\b(?:resize|rescale|thumbnail|zoom|interpolate)\b", re.IGNORECASE)
 
 
 def decoder_advice(label: str) -> str:
@@ -63,10 +75,25 @@ def decodes_pictures(label: str) -> bool:
     return decoder_advice(label) in (_IMAGE, _VIDEO)
 
 
-def decoder_code(label: str, files: Iterable[str]) -> str:
-    """`files`: see `have_no_jpeg`."""
-    code = _most_specific(_CODE, label)
+def decoder_code(label: str, files: Iterable[str], source: str = "") -> str:
+    """`files`: see `have_no_jpeg`. `source`: the hottest line of the stage, "" where none is known."""
+    flag, how = _GREY if "GRAYSCALE" in source else _COLOUR
+    code = _most_specific(_CODE, label).format(flag=flag, how=how)
     return "" if "JPEG" in code and have_no_jpeg(files) else code
+
+
+def is_crop(label: str) -> bool:
+    """By its name."""
+    return bool(_CROPS.search(label))
+
+
+def decode_less(label: str, called: str) -> str:
+    """Of a transform that returns less than it gets, what a decoder may leave out. `called`: its hottest line."""
+    if is_crop(label):
+        return "decode only that part, with a decoder that crops or scales while it decodes"
+    if _SCALES.search(label) or _CALLS_SCALING.search(called):
+        return "decode at a smaller scale"
+    return "decode no more than that (at a smaller scale, a part of it, fewer channels)"
 
 
 def have_no_jpeg(files: Iterable[str]) -> bool:

@@ -1,31 +1,67 @@
-"""Advice to give each DataLoader worker a part of an iterable dataset, before there are more of them."""
+"""Advice on an iterable dataset before there are more DataLoader workers: each of them has a copy of it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from tb_dataplugin.analyses.undivided import find_undivided
+from tb_dataplugin.analyses.undivided import Undivided, find_undivided
 from tb_dataplugin.findings.signals import Signals
 
 CODE: Final = """info = torch.utils.data.get_worker_info()
-files = self.files if info is None else self.files[info.id :: info.num_workers]"""
+part = slice(None) if info is None else slice(info.id, None, info.num_workers)
+for item in items[part]: ...  # items: the list of files, shards or rows that it goes through"""
 
-FIRST: Final = f"""# first, in __iter__: a part of the files (shards, rows) for each DataLoader worker
-{CODE}
-# then
-"""
+OWN_STATE: Final = """info = torch.utils.data.get_worker_info()
+rng = np.random.default_rng(None if info is None else info.seed)  # and draw from it"""
+
+COPIES: Final = (
+    "there is nothing to divide. But each DataLoader worker works on a copy, made when it starts, and what the program "
+    "changes after that (a replay buffer that it fills) does not reach it: the training changes, and nothing says so"
+)
+
+STATE: Final = (
+    "A generator of random numbers that the dataset keeps would draw the same in each worker, so make one in __iter__, "
+    "from get_worker_info().seed. "
+)
 
 
-def divide_first(signals: Signals, workers: int) -> str:
-    """Begins advice to have so many DataLoader workers; "" where the dataset is divided, or need not be."""
-    undivided = find_undivided(signals.loader)
+@dataclass(frozen=True, slots=True)
+class First:
+    """`advice` and `code` begin those to have more DataLoader workers; "" where each may have the dataset as it is."""
+
+    advice: str = ""
+    code: str = ""
+
+
+def _in_iter(what: str, code: str) -> str:
+    return f"# first, in __iter__: {what}\n{code}\n# then\n"
+
+
+DIVIDE: Final = _in_iter("a part of the data for each DataLoader worker", CODE)
+DRAW: Final = _in_iter("a random state for each DataLoader worker", OWN_STATE)
+IF_FIXED: Final = _in_iter("if it goes through a fixed set of items, a part for each DataLoader worker", CODE)
+
+
+def divide_first(signals: Signals, workers: int) -> First:
+    """Before there are so many DataLoader workers."""
+    loader, undivided = signals.loader, find_undivided(signals.loader)
+    if loader is not None and loader.iterable and loader.drawn:
+        text = f"{loader.dataset or 'The dataset'} draws its items at random, without an end"
+        return First(f"{text}: {COPIES}. {STATE}", DRAW) if workers > 1 else First(f"{text}: {COPIES}. ")
     if workers < 2 or (undivided is None and signals.waste.twins is None):
-        return ""
+        return First()
     each = f"each of {workers} DataLoader workers"
     if signals.waste.twins is not None:
-        return f"First divide the data, by get_worker_info() in __iter__: else {each} reads all of it. "
+        return First(f"First divide the data, by get_worker_info() in __iter__: else {each} reads all of it. ", DIVIDE)
     assert undivided is not None
     place = f"{undivided.dataset}.__iter__"
+    if undivided.may_draw:
+        return First(_either(undivided, place, each), IF_FIXED)
+    return First(_divide(undivided, place, each, workers), DIVIDE)
+
+
+def _divide(undivided: Undivided, place: str, each: str, workers: int) -> str:
     if undivided.is_certain:
         return (
             f"First divide the data, by get_worker_info() in {place}: nothing in its code does, so {each} would read "
@@ -37,6 +73,12 @@ def divide_first(signals: Signals, workers: int) -> str:
     )
 
 
-def with_division(first: str, code: str) -> str:
-    """`first`: `divide_first`."""
-    return f"{FIRST}{code}" if first else code
+def _either(undivided: Undivided, place: str, each: str) -> str:
+    """True of a dataset that goes through its items, and of one that draws them."""
+    seen = "nothing in its code does" if undivided.is_certain else "if it does not"
+    would = "would read" if undivided.is_certain else "reads"
+    return (
+        f"If {place} goes through a fixed set of items, first see that it divides them, by get_worker_info(): {seen}, "
+        f"{'so ' if undivided.is_certain else ''}{each} {would} all of them. If it draws at random, "
+        f"{COPIES}. "
+    )

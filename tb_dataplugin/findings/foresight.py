@@ -104,9 +104,12 @@ class Foresight:
         loop, expected = self._loop, self._expected(change)
         if loop is None or expected is None or not change.workers or not step_lacks_cpus(change.workers, loop):
             return None
+        us, cpus = duration(expected.us), plural(int(loop.cpus), "CPU")
+        # Without workers in the capture, it has nothing of what they would take of caches and memory.
+        step = f"about {us}" if loop.settings.workers else f"{us} or more"
         text = (
-            f"likelier is a step of about {duration(expected.us)}: {plural(int(loop.cpus), 'CPU')} are not enough for "
-            "these DataLoader workers and the training step at once"
+            f"likelier is a step of {step}: {cpus} are not enough for these DataLoader workers and the training step "
+            "at once"
         )
         return time(SHORT_OF_CPUS, expected.us, text)
 

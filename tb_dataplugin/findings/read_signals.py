@@ -46,6 +46,7 @@ from tb_dataplugin.findings.restart_signals import read_restarts
 from tb_dataplugin.findings.sample_signals import read_habit, read_slow_samples
 from tb_dataplugin.findings.signals import FEEDER, Signals, UnevenSignals
 from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
+from tb_dataplugin.findings.started_signals import read_started
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.unrecorded import find_unrecorded_wait
 from tb_dataplugin.findings.waste import read_waste
@@ -125,6 +126,7 @@ def read_signals(results: Results) -> Signals:
         foresight=foresight,
         restarts=read_restarts(results),
         looks=read_looks(results),
+        started_again=read_started(results),
         uneven=_uneven(results.uneven),
         remade=results.remade,
     )

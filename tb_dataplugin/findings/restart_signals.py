@@ -64,15 +64,15 @@ def read_restarts(results: Results) -> RestartSignals | None:
     )
     wait_us = _wait_us(results, pipeline.loaders)
     sampled = sampled_iterators(results)
-    outside_us = window_us - results.loader.waits.total_ns / 1e3
-    making_us = _making_us(results, outside_us, sampled)
+    outside_us = outside_wait_us(results)
+    made_us = making_us(results, outside_us, sampled)
     most = window_us - max(each.needed_ns for each in results.restarts) / 1e3
-    us = max(0.0, min(wait_us + making_us, most))
+    us = max(0.0, min(wait_us + made_us, most))
     row = step.iterators.row if step is not None else None
     return RestartSignals(
         loaders=loaders,
         wait_us=wait_us,
-        making_us=making_us,
+        making_us=made_us,
         making=sampled.part if sampled else None,
         us=us,
         certain_us=min(us, wait_us + (sampled.part.low * outside_us if sampled else 0.0)),
@@ -80,6 +80,11 @@ def read_restarts(results: Results) -> RestartSignals | None:
         place=row.place.short if row else "",
         text=line_text(row) if row else "",
     )
+
+
+def outside_wait_us(results: Results) -> float:
+    """Time of the window outside the data wait."""
+    return (results.window.duration_ns - (results.loader.waits.total_ns if results.loader else 0)) / 1e3
 
 
 def sampled_iterators(results: Results) -> IteratorTime | None:
@@ -103,7 +108,7 @@ def drawing(attribution: Attribution) -> Intervals:
     return Intervals.union_of(time for stage, time in named if stage is not None and stage.kind == "sampler")
 
 
-def _making_us(results: Results, outside_us: float, sampled: IteratorTime | None) -> float:
+def making_us(results: Results, outside_us: float, sampled: IteratorTime | None) -> float:
     """At most: the upper end of what stack samples say, and no more than what is neither waiting nor an operator; with
     a device, no more than its other idle time.
     """

@@ -35,6 +35,7 @@ from tb_dataplugin.findings.reasons import Reason, rank
 from tb_dataplugin.findings.restart_signals import RestartSignals
 from tb_dataplugin.findings.sample_signals import SampleHabit, SlowSampleSignal
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
+from tb_dataplugin.findings.started_signals import StartedSignals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.findings.waste import WasteSignals
 from tb_dataplugin.findings.worker_signals import WorkerSignals
@@ -186,10 +187,9 @@ class Signals:
     """Rare calls with most of the data wait, which each DataLoader worker would make again."""
     foresight: Foresight | None = None
     """What other settings would bring; None in a test of something else."""
-    restarts: RestartSignals | None = None
-    """Iterators that most steps make anew; None where they do not."""
-    looks: LookSignals | None = None
-    """Iterators that some steps make for a look at a few batches; None where they do not."""
+    restarts: RestartSignals | None = None  # iterators that most steps make anew
+    looks: LookSignals | None = None  # those that some steps make for a look at a few batches
+    started_again: tuple[StartedSignals, ...] = ()  # other loaders whose workers start anew for each pass
     recorder: RecorderLoad | None = None
     """None where the load of the machine was not recorded."""
     rhythm: Sawtooth | LoneWait | None = None

@@ -12,7 +12,7 @@ from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
-from tb_dataplugin.findings.decoder_advice import decoder_advice, decoder_code, decodes_pictures
+from tb_dataplugin.findings.decoder_advice import decode_less, decoder_advice, decoder_code, decodes_pictures, is_crop
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import for_loader, stage_line
@@ -159,7 +159,9 @@ def _code(signals: Signals, stage: Stage) -> str:
         return code_for(signals)
     if stage.kind == "read":
         return read_code(signals, stage)
-    return decoder_code(stage.label, signals.slow_files) if stage.kind == "decode" else ""
+    line = signals.stage_lines.get(stage.name)
+    source = line.source or line.text if line is not None else ""
+    return decoder_code(stage.label, signals.slow_files, source) if stage.kind == "decode" else ""
 
 
 def _most_known(rows: list[StageCalls]) -> StageCalls | None:
@@ -258,25 +260,25 @@ def _advice(signals: Signals, stage: Stage) -> str:
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
     own = next((step for step in steps if step.calls.stage == stage), None)
     if own is not None and own.shrinks and has_pictures(signals):
-        return (
-            f"It keeps {percent(own.ratio)} of its input: decode only that part, with a decoder that crops or scales "
-            "while it decodes, or use a faster implementation."
-        )
+        called = f"{line.source} {line.calls} {line.text}" if line is not None else ""
+        less = decode_less(stage.label, called)
+        keeps = "keeps" if is_crop(stage.label) else "returns"
+        return f"It {keeps} {percent(own.ratio)} of its input: {less}, or use a faster implementation."
     later = shrunk_after(signals.stages, stage)
     if later is None:
         return line_advice(signals, stage) or advice
     return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input."
 
 
-def line_advice(signals: Signals, stage: Stage, of_python: str = OF_PYTHON) -> str:
-    """What to do about its hottest line; "" where none has much of it. `of_python`: where it calls no library."""
+def line_advice(signals: Signals, stage: Stage) -> str:
+    """What to do about its hottest line; "" where none has much of it."""
     line = signals.stage_lines.get(stage.name)
     if line is None or line.share < HOT_LINE:
         return ""
     known = callee_advice(line.calls)
     if line.share < ONE_LINE:
         return f"{known} Then see {line.second} of it." if known and line.second else known
-    return f"{line.share_of('it')} is {line.text}: begin there. {known or of_python}"
+    return f"{line.share_of('it')} is {line.text}: begin there. {known or OF_PYTHON}"
 
 
 def has_pictures(signals: Signals) -> bool:

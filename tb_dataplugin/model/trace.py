@@ -64,6 +64,8 @@ class LoaderInfo:
     iterable: bool | None = None
     divided: bool | None = None
     """Whether an iterable dataset's code may give each DataLoader worker a part of it."""
+    drawn: bool | None = None
+    """Whether its items are drawn at random, without an end."""
     sampler: str = ""
     sampler_length: int | None = None
     replacement: bool | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import random
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -12,8 +13,9 @@ import torch
 import torch.utils.data
 from torch.utils.data import ChainDataset, DataLoader, IterableDataset, get_worker_info
 
-from annotate.hooks.dividing import is_divided
-from annotate.hooks.loaders import describe, undivided
+from annotate.hooks.dividing import is_divided, is_drawn
+from annotate.hooks.loaders import describe, time_loader, undivided
+from annotate.hooks.patching import Patches
 from annotate.tuning.rebuilding import ThreadsInWorkers
 from annotate.workers.worker_side import WorkerInit
 
@@ -117,3 +119,93 @@ def test_a_capture_says_so_of_iterable_datasets_alone() -> None:
     assert describe(DataLoader(Plain()))["divided"] is False
     assert describe(DataLoader(Asking()))["divided"] is True
     assert "divided" not in describe(DataLoader([1, 2]))  # type: ignore[arg-type]
+
+
+class Buffer:
+    def sample(self) -> list[int]:
+        return [random.choice([1, 2])]
+
+
+class Drawing(Plain):
+    """Its buffer draws."""
+
+    def __init__(self) -> None:
+        self.buffer = Buffer()
+
+    def __iter__(self) -> Iterator[int]:
+        while True:
+            with memoryview(b""):
+                drawn = self.buffer.sample()
+            yield from drawn
+
+
+class PassingOn(Drawing):
+    def __iter__(self) -> Iterator[int]:
+        return self.rows()
+
+    def rows(self) -> Iterator[int]:
+        while True:
+            yield random.randrange(3)
+
+
+class YieldingFrom(PassingOn):
+    def __iter__(self) -> Iterator[int]:
+        yield from self.rows()
+
+
+class Ending(Drawing):
+    def __iter__(self) -> Iterator[int]:
+        for _ in range(10):
+            yield from self.buffer.sample()
+
+
+class Left(Drawing):
+    def __iter__(self) -> Iterator[int]:
+        while True:
+            if not (drawn := self.buffer.sample()):
+                break
+            yield from drawn
+
+
+class Shuffling(Plain):
+    """Goes through its files again and again."""
+
+    def __iter__(self) -> Iterator[int]:
+        rows = [1, 2]
+        while True:
+            random.shuffle(rows)
+            yield from rows
+
+
+class Again(Plain):
+    def __iter__(self) -> Iterator[int]:
+        while True:
+            yield from (1, 2)
+
+
+@pytest.mark.parametrize("dataset", [Drawing(), PassingOn(), YieldingFrom()], ids=lambda each: type(each).__name__)
+def test_what_draws_at_random_without_an_end_is_drawn(dataset: Any) -> None:
+    loader: DataLoader[int] = DataLoader(dataset)
+    assert is_drawn(loader) is True and describe(loader)["drawn"] is True
+    assert describe(loader)["divided"] is False and undivided(loader) == ""
+
+
+@pytest.mark.parametrize("dataset", [Ending(), Left(), Shuffling()], ids=lambda each: type(each).__name__)
+def test_what_draws_may_still_go_through_a_fixed_set_of_items(dataset: Any) -> None:
+    assert is_drawn(DataLoader(dataset)) is None and "drawn" not in describe(DataLoader(dataset))
+    assert undivided(DataLoader(dataset)) == type(dataset).__name__
+
+
+def test_what_does_not_draw_has_a_fixed_set_of_items() -> None:
+    for dataset in (Plain(), Again(), Around([1]), Around(Asking())):
+        assert is_drawn(DataLoader(dataset)) is False
+    assert is_drawn(DataLoader(type("Installed", (Plain,), {"__module__": "pytest"})())) is None
+
+
+def test_what_is_followed_during_a_capture_is_looked_at_behind_that() -> None:
+    patches, loader = Patches(), DataLoader(Drawing())
+    time_loader(patches, loader, collating=True)
+    try:
+        assert is_drawn(loader) is True
+    finally:
+        patches.undo()

@@ -7,17 +7,18 @@ from typing import Final
 
 from annotate.trace_format import Stage
 from tb_dataplugin.findings import in_memory
+from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.in_memory import is_in_memory
+from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_finding import line_advice
 from tb_dataplugin.findings.stage_signals import StageCalls
-from tb_dataplugin.findings.thresholds import HEAVY_PART, ONE_LINE
+from tb_dataplugin.findings.thresholds import HEAVY_PART, HOT_LINE
 from tb_dataplugin.units import duration, percent, plural
 
 ADVICE: Final = (
@@ -31,11 +32,27 @@ OF_LINE: Final = (
     "Do that less often, keep what does not change between calls, use array operations over the whole batch, or do it "
     "on the device."
 )
+OF_LOOP: Final = (
+    "That is a loop in Python. Do it for the whole batch at once: index an array with an array of indices, draw random "
+    "numbers in one call. Or do what belongs to one sample beforehand, in the dataset, and store it."
+)
+GATHER: Final = "rows = array[indices]  # all rows at once, in place of the loop"
+UNKNOWN: Final = (
+    "This is time in a collate function of your own; no line of it leads, or too few stack samples "
+    "were taken: mark its parts with annotate.stage to see which is slow. Loops over samples in Python are slow: "
+    "use array operations over the whole batch. Where it pads batches, allocate them once and fill their slices."
+)
 
 _JOINS: Final = re.compile(
-    r"\b(?:stack|cat|concatenate|pad\w*|zeros|empty|full|tensor|as_tensor|from_numpy|copy_)\(|\] = "
+    r"\b(?:stack|cat|concatenate|pad\w*|zeros|empty|full|tensor|as_tensor|from_numpy|copy_)\(|\]\s*=(?!=)"
 )
 """In a line that puts samples together, which the advice is about."""
+_GATHERS: Final = re.compile(r"\]\s*=\s*(?!(?:batch|examples?|items?|rows|samples?|seq\w*)\b)[\w.]+\[")
+"""Row by row, from an array that is no list of the samples: ``rows[k] = self.x[v]``."""
+_LOOPS: Final = re.compile(r"\bfor\b.*\bin\b|\.append\(")
+
+TORCHS: Final = "default_"
+"""Begins the names of torch's own functions, which only put samples together."""
 
 
 def _calls(calls: StageCalls) -> Evidence:
@@ -54,23 +71,33 @@ def check(signals: Signals) -> Finding | None:
     if whole and samples is not None and samples.share >= HEAVY_PART:  # the finding about them says the same
         return None
     rows = [calls for calls in signals.stages if calls.stage == wait.stage]
-    computes = _computes(signals, wait.stage)
+    advice, code = (in_memory.ADVICE, in_memory.code_for(signals)) if whole else _advice(signals, wait.stage)
     saving = saved_without(signals, rows, wait.cost_us)
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     return Finding(
         severity=severity(signals, gain, otherwise_us=wait.cost_us),
         title=f"{wait.name} caused {percent(wait.share)} of the {signals.own_wait}",
-        advice=in_memory.ADVICE if whole else computes or ADVICE,
+        advice=advice,
         stage=wait.name,
         evidence=(*map(_calls, rows[:1]), *stage_line(signals, wait.name), *(saving.why if gain else ())),
         gain_us_per_step=gain,
-        code=in_memory.code_for(signals) if whole else "" if computes else CODE,
+        code=code,
     )
 
 
-def _computes(signals: Signals, stage: Stage | None) -> str:
-    """What to do where one line has most of it that does not put samples together; "" elsewhere."""
+def _advice(signals: Signals, stage: Stage | None) -> tuple[str, str]:
+    """What to do, and code: by its hottest line. Only a line that puts samples together is advised to do so better."""
     line = None if stage is None else signals.stage_lines.get(stage.name)
-    if stage is None or line is None or line.share < ONE_LINE or _JOINS.search(f"{line.source} {line.calls}("):
-        return ""
-    return line_advice(signals, stage, OF_LINE)
+    if line is None or line.share < HOT_LINE:
+        return (ADVICE, CODE) if stage is None or stage.label.startswith(TORCHS) else (UNKNOWN, "")
+    source = line.source or line.text
+    if _GATHERS.search(source) or (_LOOPS.search(source) and not _JOINS.search(source)):
+        return f"{_begin(line)} {OF_LOOP}", GATHER if _GATHERS.search(source) else ""
+    if _JOINS.search(f"{source} {line.calls}("):
+        return ADVICE, CODE
+    then = f" Then see {line.second} of it." if line.second else ""
+    return f"{_begin(line)} {callee_advice(line.calls) or OF_LINE}{then}", ""
+
+
+def _begin(line: HotLine) -> str:
+    return f"{line.share_of('it')} is {line.text}: begin there."

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from annotate.trace_format import Stage
+from tb_dataplugin.findings.decoder_advice import decode_less, is_crop
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.hot import definition, stage_line
@@ -44,7 +45,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         severity=severity(signals, signals.per_step(saving.of_wait_us) if gain else None, otherwise_us=saving.us),
         title=f"{label} keeps {kept} of a {after}",
-        advice=_advice(label, before, kept, bounded=gain is not None),
+        advice=_advice(label, before, kept, _less(signals, step), bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
         title_stage=step.calls.stage.name,
         evidence=(
@@ -91,12 +92,20 @@ def _evidence(signals: Signals, step: Step, counted: list[StageCalls]) -> tuple[
     return share("bytes_kept", kept, "bytes", text, step.calls.stage.name), *times_before(signals, counted)
 
 
-def _advice(label: str, before: str, kept: str, *, bounded: bool) -> str:
+def _less(signals: Signals, step: Step) -> str:
+    line = signals.stage_lines.get(step.calls.stage.name)
+    return decode_less(step.calls.stage.label, "" if line is None else f"{line.source} {line.calls} {line.text}")
+
+
+def _advice(label: str, before: str, kept: str, less: str, *, bounded: bool) -> str:
     if not before:
-        return (
-            f"Decode only what {label} keeps, {kept} of the data: use a decoder that crops or scales while it decodes; "
-            "how much of the decoding that saves depends on the format."
-        )
+        how_much = "how much of the decoding that saves depends on the format."
+        if is_crop(label):
+            return (
+                f"Decode only what {label} keeps, {kept} of the data: use a decoder that crops or scales while it "
+                f"decodes; {how_much}"
+            )
+        return f"{less[0].upper()}{less[1:]}: {label} returns {kept} of the data; {how_much}"
     return (
         f"Do {label} before {before}: what follows then works on {kept} of the bytes. "
         "A decoder that crops or scales while it decodes saves part of decoding too"

@@ -10,7 +10,7 @@ from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
 from tb_dataplugin.findings.capacity import MOST_BLOCKED, judge_cpus
-from tb_dataplugin.findings.dividing import divide_first, with_division
+from tb_dataplugin.findings.dividing import divide_first
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import is_in_memory
@@ -70,7 +70,7 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
         return _without_gain(signals, full, promise.without_gain, facts)
     how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
     divide = divide_first(signals, workers)
-    first = f"{divide}{full}{RESTARTED if signals.restarts else REMADE if signals.remade else ''}"
+    first = f"{divide.advice}{full}{RESTARTED if signals.restarts else REMADE if signals.remade else ''}"
     return Finding(
         severity="low" if full else how_severe,
         title=_title(signals),
@@ -78,7 +78,7 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
         f"by those processes{_other_numbers(signals)}.",
         gain_us_per_step=promise.us_per_step,
         evidence=facts,
-        code=with_division(divide, _code(signals, workers)),
+        code=f"{divide.code}{_code(signals, workers)}",
         confidence="possible" if full else "likely",
         confidence_reason="No CPU was free for them."
         if full

@@ -6,7 +6,7 @@ import math
 
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.findings.capacity import MOST_BLOCKED, by_blocking, judge_cpus, judge_storage, reads_from_storage
-from tb_dataplugin.findings.dividing import divide_first, with_division
+from tb_dataplugin.findings.dividing import divide_first
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.foresight import SHORT_OF_CPUS, Promise
@@ -55,11 +55,11 @@ def check(signals: Signals) -> Finding | Abstention | None:
         severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
         title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and "
         f"{_room(signals, promise)}",
-        advice=f"{divide}Use num_workers={wanted} and measure again. That builds batches at most "
+        advice=f"{divide.advice}Use num_workers={wanted} and measure again. That builds batches at most "
         f"{ratio(faster)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
         evidence=(*facts, *promise.why),
         gain_us_per_step=promise.us_per_step,
-        code=with_division(divide, f"DataLoader(..., num_workers={wanted})"),
+        code=f"{divide.code}DataLoader(..., num_workers={wanted})",
         confidence="possible" if from_storage or signals.possible_lock else "likely",
         confidence_reason=_reason(signals, from_storage),
     )

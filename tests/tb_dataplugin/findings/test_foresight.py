@@ -58,6 +58,7 @@ def test_workers_for_which_cpus_are_short_are_placed_by_what_is_likely() -> None
     assert (first.rule, second.rule) == ("leading_stage", "single_process_loading")
     (likely,) = (one for one in second.evidence if one.kind == "short_of_cpus")
     assert likely.value == pytest.approx(made.step_us.value)
+    assert " or more: " in likely.text  # what workers take of caches and memory, the capture has nothing of
     assert "2 CPUs are not enough for these DataLoader workers and the training step" in likely.text
 
 

@@ -29,3 +29,36 @@ def test_a_collate_that_computes_is_told_its_line_and_not_to_stack(source: str, 
     assert isinstance(found, Finding)
     assert ("begin there" in found.advice, "torch.zeros" in found.code) == (computes, not computes)
     assert "after collate" not in found.advice
+
+
+@pytest.mark.parametrize(
+    ("source", "loops", "code"),
+    [
+        ("out.append(np.random.choice(self.nbr[v],self.fan,replace=False))", True, ""),
+        ("for k,v in enumerate(u): f[k]=self.x[v]", True, "rows = array[indices]"),
+        ("f[k] = self.x[v]", True, "rows = array[indices]"),
+        ("inverse = [ids[v] for v in nodes]", True, ""),
+        ("for k in range(n): batch[k] = pad(samples[k])", False, "torch.zeros"),
+        ("batch[k] = samples[k]", False, "torch.zeros"),
+        ("batch[k,:n]=samples[k]", False, "torch.zeros"),
+        ("out.append(torch.stack(rows))", False, "torch.zeros"),
+    ],
+)
+def test_a_line_with_a_part_of_it_leads_the_advice(source: str, loops: bool, code: str) -> None:
+    """By far less than half, where it is the hottest."""
+    signals = signals_of(handed_over(100, collate=3000))
+    line = HotLine(f"`{source}` in Neighbors.hop at train.py:9", "train.py:9", 0.35, source, "numpy.random.choice")
+    found = check(replace(signals, stage_lines={"collate::default_collate": line}))
+    assert isinstance(found, Finding)
+    assert (found.advice.startswith("35.0% of it is `") and "a loop in Python" in found.advice) is loops
+    assert code in found.code and bool(found.code) is bool(code)
+
+
+def test_a_collate_function_of_the_users_without_a_line_is_not_told_to_pad() -> None:
+    builder = handed_over(100, collate=3000)
+    for event in builder.events:
+        event["name"] = str(event.get("name")).replace("collate::default_collate", "collate::Neighbors")
+    found = finding_in(builder, "collate_heavy")
+    assert found.title.startswith("collate::Neighbors") and not found.code
+    assert "mark its parts" in found.advice and "Return tensors of one shape" not in found.advice
+    assert "Return tensors of one shape" in finding_in(handed_over(100, collate=3000), "collate_heavy").advice

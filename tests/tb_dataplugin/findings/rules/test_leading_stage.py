@@ -283,6 +283,9 @@ def test_a_leading_crop_has_its_own_advice() -> None:
     }
     said = finding_in(input_bound(stages=chain), "leading_stage")
     assert said.advice.startswith("It keeps 6.00% of its input: decode only that part")
+    del chain["transform::RandomResizedCrop"]
+    said = finding_in(input_bound(stages={**chain, "transform::Resize": (0.2, 0.8, 0.8, 72_000)}), "leading_stage")
+    assert said.advice.startswith("It returns 6.00% of its input: decode at a smaller scale, or")
 
 
 def test_time_in_a_container_itself_is_not_called_a_slow_transform() -> None:

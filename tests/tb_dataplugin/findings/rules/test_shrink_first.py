@@ -54,6 +54,9 @@ def test_a_crop_right_after_decoding_asks_for_a_decoder_that_crops() -> None:
     said = finding_in(input_bound(stages=chain), "shrink_first")
     assert said.title == "RandomCrop keeps 16.7% of a typical decoded sample"
     assert said.advice.startswith("Decode only what RandomCrop keeps")
+    chain["transform::Resize"] = chain.pop("transform::RandomCrop")
+    whole = finding_in(input_bound(stages=chain), "shrink_first")
+    assert whole.advice.startswith("Decode at a smaller scale: Resize returns 16.7% of the data; how much")
 
 
 def test_a_crop_that_comes_first_is_left_alone() -> None:

@@ -74,17 +74,35 @@ def streamed(**settings: object) -> TraceBuilder:
 
 
 def test_an_iterable_dataset_is_divided_before_it_gets_workers() -> None:
-    undivided = finding_in(streamed(divided=False), "single_process_loading")
+    undivided = finding_in(streamed(divided=False, drawn=False), "single_process_loading")
     assert undivided.advice.startswith("First divide the data, by get_worker_info() in Clicks.__iter__: nothing in its")
     assert "an epoch would have every item 2 times. Start with num_workers=2" in undivided.advice
     assert undivided.code.index("get_worker_info()") < undivided.code.index("num_workers=2, persistent_workers=True")
     assert undivided.gain_us_per_step == pytest.approx(60)
-    unknown = finding_in(streamed(), "single_process_loading")
+    unknown = finding_in(streamed(drawn=False), "single_process_loading")
     assert unknown.advice.startswith(
         "First see that Clicks.__iter__ divides the data, by get_worker_info(): if it does"
     )
     divided = finding_in(streamed(divided=True), "single_process_loading")
     assert divided.advice.startswith("Start with num_workers=2") and "get_worker_info" not in divided.code
+
+
+def test_workers_of_a_dataset_that_draws_without_an_end_work_on_copies() -> None:
+    drawn = finding_in(streamed(divided=False, drawn=True), "single_process_loading")
+    assert drawn.advice.startswith("Clicks draws its items at random, without an end: there is nothing to divide.")
+    assert "each DataLoader worker works on a copy" in drawn.advice and "every item" not in drawn.advice
+    assert "info.seed" in drawn.code and "num_workers=2, persistent_workers=True" in drawn.code
+    single = TraceBuilder().annotated(loaders=[{"num_workers": 0, "iterable": True, "drawn": True}], host={"cores": 1})
+    only = finding_in(single.step(0, 100).wait(0, 60), "single_process_loading")
+    assert "works on a copy" in only.advice and "first" not in only.code
+
+
+@pytest.mark.parametrize("settings", [{"divided": False}, {}])
+def test_advice_is_true_both_where_a_dataset_draws_and_where_it_does_not(settings: dict[str, object]) -> None:
+    either = finding_in(streamed(**settings), "single_process_loading")
+    assert either.advice.startswith("If Clicks.__iter__ goes through a fixed set of items, first see that it divides")
+    assert "If it draws at random, there is nothing to divide. But each DataLoader worker works on" in either.advice
+    assert "self." not in either.code  # no attribute that the dataset may not have
 
 
 def test_one_worker_has_nothing_to_divide() -> None:

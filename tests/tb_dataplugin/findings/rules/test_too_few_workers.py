@@ -28,7 +28,7 @@ def test_workers_that_are_not_busy_are_not_too_few() -> None:
 
 
 def test_an_iterable_dataset_is_divided_before_it_gets_more_workers() -> None:
-    said = finding_in(input_bound(loader={"iterable": True, "divided": False}), "too_few_workers")
+    said = finding_in(input_bound(loader={"iterable": True, "divided": False, "drawn": False}), "too_few_workers")
     assert said.advice.startswith("First divide the data, by get_worker_info()")
     assert "every item 8 times. Use num_workers=8" in said.advice and "get_worker_info()" in said.code
     divided = finding_in(input_bound(loader={"iterable": True, "divided": True}), "too_few_workers")

@@ -33,9 +33,16 @@ def test_items_that_cannot_be_compared_are_an_inconclusive_check() -> None:
 
 def test_code_that_divides_nothing_says_so_where_items_cannot_be_compared() -> None:
     alike = WasteSignals(twins_unknown="All items are of one size")
-    found = said(alike, dataset="Clicks", iterable=True, divided=False, num_workers=2)
-    assert found is not None and "each read all of Clicks: every item comes" in found.title
+    found = said(alike, dataset="Clicks", iterable=True, divided=False, drawn=False, num_workers=2)
+    assert (
+        found is not None
+        and found.confidence == "likely"
+        and "each read all of Clicks: every item comes" in found.title
+    )
     assert found.severity == "high" and "get_worker_info" in found.code
+    unknown = said(alike, dataset="Clicks", iterable=True, divided=False, num_workers=2)
+    assert unknown is not None and unknown.confidence == "possible" and "at random" in unknown.confidence_reason
+    assert said(alike, dataset="Clicks", iterable=True, divided=False, drawn=True, num_workers=2) is None
     assert said(alike, dataset="Clicks", iterable=True, divided=True, num_workers=2) is None
     assert said(WasteSignals(), dataset="Clicks", iterable=True, divided=False, num_workers=2) is None
 

@@ -1,0 +1,58 @@
+"""An evaluation's DataLoader starts its workers anew each time: it is made anew, or has no persistent workers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tb_dataplugin.findings.evidence import Evidence, number, time
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.started_signals import StartedSignals
+from tb_dataplugin.findings.thresholds import HEALTHY
+from tb_dataplugin.findings.worker_sentences import name_of
+from tb_dataplugin.units import count, duration
+
+ONCE: Final = "Make this DataLoader once, before the loop, with persistent_workers=True"
+KEEP: Final = "Give this DataLoader persistent_workers=True"
+LIVE_ON: Final = ": its workers then live on from one pass to the next, and so does the memory that they take."
+REASON: Final = "The waits are measured. What making the iterators takes is estimated, at its upper end."
+HELD: Final = "If the program holds several DataLoaders that are alike, and iterates each once, nothing starts again."
+
+
+@rule(title="DataLoader workers started for each evaluation", about="others")
+def check(signals: Signals) -> Finding | None:
+    """Of several, the one that costs most."""
+    started = max(signals.started_again, key=lambda each: each.us, default=None)
+    if started is None or (signals.share(started.us) or 0.0) < HEALTHY:
+        return None
+    where = f" ({started.place})" if started.place else ""
+    once = "  # once, before the loop" if started.is_made_anew else ""
+    return Finding(
+        severity=severity(signals, signals.per_step(started.certain_us), otherwise_us=started.certain_us),
+        title=f"DataLoader workers of {name_of(started.loader)} start anew for each of {count(started.passes)} passes "
+        f"over it, inside steps of the loop{where}",
+        advice=f"{ONCE if started.is_made_anew else KEEP}{LIVE_ON}",
+        evidence=tuple(_evidence(started)),
+        gain_us_per_step=signals.per_step(started.us),
+        code=f"loader = DataLoader(..., num_workers={started.loader.num_workers}, persistent_workers=True){once}",
+        confidence="likely" if started.is_certain else "possible",
+        confidence_reason=REASON if started.is_certain else f"{HELD} {REASON}",
+    )
+
+
+def _evidence(started: StartedSignals) -> Iterator[Evidence]:
+    if started.is_made_anew:
+        text = f"{count(started.made)} DataLoaders with the same settings, one after another"
+        yield number("loaders_made", started.made, "count", text)
+    wait, making, all_of_it = (
+        duration(part / started.passes) for part in (started.wait_us, started.making_us, started.us)
+    )
+    text = f"{wait} per pass until its workers gave a first batch, without building that, and until they had ended"
+    yield time("started_wait", started.wait_us, text)
+    yield time("iterators_made", started.making_us, f"making the iterator takes up to {making} per pass")
+    if started.us < started.wait_us + started.making_us:
+        text = f"together up to {all_of_it} per pass: these steps take no more than that longer than the others"
+        yield time("started_again", started.us, text)
