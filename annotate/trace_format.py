@@ -1,8 +1,7 @@
 """What a trace written by `annotate` carries: the one file that capture and analysis share.
 
-Standard library only. A change of meaning here raises `FORMAT_VERSION` and is listed in CHANGELOG.md. A span is
-named ``<kind>::<label>`` (``transform::RandomCrop``). In the training process spans are `record_function` markers of
-category ``user_annotation``; the spans of DataLoader workers have separate process rows.
+Standard library only. A change of meaning raises `FORMAT_VERSION` and is listed in CHANGELOG.md. A span is named
+``<kind>::<label>``. In the training process it is a `record_function` marker; DataLoader workers have process rows.
 """
 
 from __future__ import annotations
