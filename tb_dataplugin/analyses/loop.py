@@ -51,7 +51,7 @@ def find_loop(
 ) -> Loop:
     """`whole`: of the window, with what is apart."""
     if not apart or whole.loader is None:
-        return whole
+        return replace(whole, apart=apart)
     loader, attribution = _waits(whole.loader, apart), _attribution(whole.attribution, tree, apart)
     counted = apart.left(tree.starts_in(window))
     stages = tabulate_stages(tree, trace.span_facts, counted, attribution.wait_by_span_ns)
