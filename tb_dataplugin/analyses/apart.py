@@ -1,7 +1,8 @@
 """Data wait that the steps of the training loop do not have again and again, and that is told apart for that.
 
-An *epoch's start* lasts from ``iter(loader)`` to the first batch, and to the first batch of each new DataLoader worker
-that imports modules or opens files for it; the end of the old workers belongs to it. Another DataLoader that is
+An *epoch's start* is the wait for its first batch (where `prof.steps` takes it, from ``iter(loader)`` on; else that is
+over by then), and for the first batch of each new DataLoader worker that imports modules or opens files for it; the end
+of the old workers belongs to it. Another DataLoader that is
 iterated inside some of the steps, as an evaluation does, has waits of its own. And the training process pauses now and
 then to collect all its garbage. None of that says anything of the other steps, and a window of some steps has many
 times as much of it as the run, or nothing. Starts that most steps have (`restarts`) are none of these.
