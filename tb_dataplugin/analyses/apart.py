@@ -1,7 +1,8 @@
 """Data wait that the steps of the training loop do not have again and again, and that is told apart for that.
 
-An *epoch's start* lasts from ``iter(loader)`` to the first batch, and to the first batch of each new DataLoader worker
-that imports modules or opens files for it; the end of the old workers belongs to it. Another DataLoader that is
+An *epoch's start* is the wait for its first batch (where `prof.steps` takes it, from ``iter(loader)`` on; else that is
+over by then), and for the first batch of each new DataLoader worker that imports modules or opens files for it; the end
+of the old workers belongs to it. Another DataLoader that is
 iterated inside some of the steps, as an evaluation does, has waits of its own. And the training process pauses now and
 then to collect all its garbage. None of that says anything of the other steps, and a window of some steps has many
 times as much of it as the run, or nothing. Starts that most steps have (`restarts`) are none of these.
@@ -54,7 +55,7 @@ class Apart:
     """`starts`: waits of the training loop's loader at the starts of `epochs`, and in `ends` while DataLoader workers
     ended: an epoch may end in the window without that the next one's start is told apart. `ends` is empty where it is
     next to nothing. `pauses`: for full collections of garbage, where these are few. Part of building what was waited
-    for in all that: `spans` of the stage tree, `batches` of the table.
+    for in all that: `spans` of the stage tree, `batches` of the table. `begun`: epochs of that loader, these or not.
     """
 
     starts: Intervals = EMPTY
@@ -64,6 +65,7 @@ class Apart:
     pauses: Intervals = EMPTY
     spans: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     batches: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    begun: int = 0
 
     @property
     def waits(self) -> Intervals:
@@ -135,17 +137,18 @@ def find_apart(
     none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
     workers = _num_workers(trace, use)
     mine = [start for start in whole.starts_in(window) if not none_of_these.intersect(start.wait).total_ns]
+    begun = max(len(mine), _iterated(trace, use.main) if window == whole.window else 0)
     own = _longer(mine, whole, use.main, workers, pauses)
     first = _first_batches(batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(none_of_these)
     pauses = pauses.minus(Intervals.union_of((waits, theirs)))
     if waits.total_ns + theirs.total_ns + pauses.total_ns < WORTH_A_WORD * window.duration_ns:
-        return NOTHING
+        return Apart(begun=begun)
     if batches is not None:
         first |= np.isin(batches.table.loader, [other.number for other in others])
     spans = _spans(trace, tree, Intervals.union_of((waits, theirs)), batches, first)
-    return Apart(waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first)
+    return Apart(waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first, begun)
 
 
 def _ends(loader: LoaderWait, shutdown: Intervals, apart: Intervals, window: Window) -> Intervals:
@@ -172,6 +175,12 @@ def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[O
 def _num_workers(trace: Trace, use: LoaderUse) -> int:
     loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
     return max(1, loaders[use.main].num_workers or 0) if loaders else 1
+
+
+def _iterated(trace: Trace, main: int) -> int:
+    """How often in all of the window: without DataLoader workers nothing else shows that epochs start."""
+    loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
+    return (loaders[main].iterated_in_window or 0) if main < len(loaders) else 0
 
 
 def _longer(

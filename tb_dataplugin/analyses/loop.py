@@ -54,7 +54,7 @@ def find_loop(
 ) -> Loop:
     """`whole`: of the window, with what is apart, and all calls of stages."""
     if not apart or whole.loader is None:
-        return _without_step(trace, tree, window, whole, tree.starts_in(window))
+        return _without_step(trace, tree, window, replace(whole, apart=apart), tree.starts_in(window))
     loader, attribution = _waits(whole.loader, apart), _attribution(whole.attribution, tree, apart)
     counted = apart.left(tree.starts_in(window))
     stages = _table(trace, tree, window, attribution, counted)

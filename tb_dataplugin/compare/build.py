@@ -8,6 +8,7 @@ from typing import Final
 
 from tb_dataplugin.compare.build_flames import flame_report
 from tb_dataplugin.compare.crowded import CODE, crowded_sides
+from tb_dataplugin.compare.epochs import is_within_epoch, with_regular_starts
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
 from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
@@ -51,11 +52,16 @@ RECORDED: Final = 0.01
 def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Comparison:
     """Compare two sides of one or more captures each; several on a side are repeated runs."""
     (first, left), (second, right) = group_runs(before), group_runs(after)
+    first, second = with_regular_starts(first, second)
+    within = is_within_epoch(first, second)
     unit = common_unit((*first, *second))
     each = [max(sharing(stages_of(run)) for run in side) for side in (first, second)]
     shared = max(each)
     recorded = recorded_on_one_side(first, second, unit)
-    time, stages = compare_time(first, second, unit, shared, recorded), compare_stages(first, second, unit, shared)
+    time, stages = (
+        compare_time(first, second, unit, shared, recorded, within),
+        compare_stages(first, second, unit, shared),
+    )
     settings = compare_settings(first, second)
     compared = Compared(
         unit=unit,
@@ -68,6 +74,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         stages=stages,
         settings=settings,
         not_judged=not_judged(first, second, unit, stages, settings),
+        within_epoch=within,
         promises=promises(first, second, unit, time, stages),
         own_lines=own_lines(first, second, unit, time),
         crowded=crowded_sides(first, second),

@@ -19,6 +19,7 @@ class Judgement(NamedTuple):
 def judge_limit(comparison: pb.Comparison, allowed: float) -> Judgement:
     """`allowed`: the largest relative growth of the time per sample or step, 0.05 for 5%."""
     limit, time = magnitude(allowed), comparison.time
+    per = time.title.removeprefix("time ") or f"per {comparison.unit}"  # "per sample within an epoch"
     asked = f"slower by more than {limit}?"
     if comparison.outcome == "identical":
         return Judgement("fine", f"{asked} No, identical")
@@ -26,8 +27,8 @@ def judge_limit(comparison: pb.Comparison, allowed: float) -> Judgement:
         by = magnitude(time.change)
         if is_crowded(comparison):
             why = "but other programs used the CPUs meanwhile; capture on a quieter machine"
-            return Judgement("inconclusive", f"{asked} Inconclusive. Slower by {by} per {comparison.unit}, {why}")
-        return Judgement("slower", f"slower by {by} per {comparison.unit}, more than the {limit} allowed")
+            return Judgement("inconclusive", f"{asked} Inconclusive. Slower by {by} {per}, {why}")
+        return Judgement("slower", f"slower by {by} {per}, more than the {limit} allowed")
     if comparison.outcome in ("unknown", "not_comparable") or time.outcome == "too_short":  # its sentence says so
         return Judgement("inconclusive", f"{asked} {comparison.sentence}")
     if not (time.HasField("high") and time.high <= allowed):

@@ -16,9 +16,16 @@ ALARM: Final = SHOWN
 
 
 def compare_time(
-    before: Sequence[Run], after: Sequence[Run], unit: Unit, shared: float, recorded: float = 0.0
+    before: Sequence[Run],
+    after: Sequence[Run],
+    unit: Unit,
+    shared: float,
+    recorded: float = 0.0,
+    within_epoch: bool = False,
 ) -> Quantity | None:
-    """None where a run has neither samples nor steps. `recorded`: the share of torch's profiler on one side only."""
+    """None where a run has neither samples nor steps. `recorded`: the share of torch's profiler on one side only.
+    `within_epoch`: without starts of epochs that are a considerable part of it.
+    """
     sides = [[time_figure(run, unit) for run in runs] for runs in (before, after)]
     known = [[figure for figure in side if figure is not None] for side in sides]
     if any(len(figures) < len(side) for figures, side in zip(known, sides, strict=True)):
@@ -33,7 +40,7 @@ def compare_time(
     return Quantity(
         kind="time",
         name="time",
-        title=f"time per {unit}",
+        title=f"time per {unit}{' within an epoch' if within_epoch else ''}",
         before_us=before_us,
         after_us=after_us,
         change=found.relative,

@@ -60,8 +60,14 @@ class Compared:
     """Lines of the training thread that certainly changed."""
     crowded: str = ""
     """Which side other programs are known to have made wait for a CPU, by its report; "" where none."""
+    within_epoch: bool = False
+    """A considerable part of the time is starts and ends of epochs that are left out: the total is without them."""
     too_few: str = ""
     """Which sides have too few steps for their DataLoader workers; "" where none."""
+
+    @property
+    def within(self) -> str:
+        return " within an epoch" if self.within_epoch else ""
 
     @property
     def quantities(self) -> list[Quantity]:
@@ -95,7 +101,7 @@ def judge(compared: Compared) -> Verdict:
         return Verdict(
             "too_short", _likely(compared, total) or _certain(compared) + _too_short(compared, total), evidence
         )
-    sentence = f"No significant difference: {_times(total, compared.unit)}{_known(total)}."
+    sentence = f"No significant difference{compared.within}: {_times(total, compared.unit)}{_known(total)}."
     return Verdict("not_significant", sentence + _but(compared), evidence)
 
 
@@ -121,7 +127,8 @@ def _differs(compared: Compared, total: Quantity) -> str:
     because = f"; {listed(_reasons(compared, total))}"
     against = _against(compared, total)
     moved = _setting_words(compared.settings)
-    return f"{total.outcome.capitalize()}: {_times(total, compared.unit)}{known}{because}{doubt}.{against}{moved}"
+    head = f"{total.outcome.capitalize()}{compared.within}"
+    return f"{head}: {_times(total, compared.unit)}{known}{because}{doubt}.{against}{moved}"
 
 
 def _against(compared: Compared, total: Quantity) -> str:
@@ -222,7 +229,7 @@ def _setting_words(settings: Sequence[SettingChange]) -> str:
 
 
 def _too_short(compared: Compared, total: Quantity) -> str:
-    times = f"{_times(total, compared.unit)}{_known(total)}"
+    times = f"{_times(total, compared.unit)}{compared.within}{_known(total)}"
     if compared.sharing:
         waited = _waited(compared.sharing, total)
         return f"Not certain: {times}{waited}. For certainty {_for_certainty(compared)}."
@@ -255,7 +262,7 @@ def _likely(compared: Compared, total: Quantity) -> str:
     if not alike or abs(changed) <= waited:
         return ""
     return (
-        f"Likely {'slower' if slower else 'faster'}, not certain: {_times(total, compared.unit)} "
+        f"Likely {'slower' if slower else 'faster'}{compared.within}, not certain: {_times(total, compared.unit)} "
         f"({ratio(exp(abs(changed)))}){_by_waiting(waited, changed) if _is_told(waited) else ''}. "
         f"Significant: {listed(alike)}. "
         f"Waiting for a CPU differs from run to run: for certainty {_for_certainty(compared)}."

@@ -69,11 +69,11 @@ def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     yield ""
     name = "95% interval " if time.HasField("high") else ""
     changed = time.interval_text if time.outcome == "identical" else f"{change_text(time)}, {name}{time.interval_text}"
-    unit = unit_for((time.before_us, time.after_us))
+    unit, wide = unit_for((time.before_us, time.after_us)), max(28, len(time.title) + len(", before "))
     for side, value, note in (("before", time.before_us, ""), ("after", time.after_us, changed)):
-        yield from noted(f"  {f'{time.title}, {side}':<28}{f'{in_unit(value, unit)} {unit.name}':>10}   ", note)
+        yield from noted(f"  {f'{time.title}, {side}':<{wide}}{f'{in_unit(value, unit)} {unit.name}':>10}   ", note)
     if time.HasField("detectable") and time.outcome not in SIGNIFICANT:
-        yield f"  {'smallest detectable change':<28}{change(time.detectable):>10}"
+        yield f"  {'smallest detectable change':<{wide}}{change(time.detectable):>10}"
 
 
 def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:

@@ -45,7 +45,8 @@ class StartSignals:
     of epochs after the first, `repeated` of them; `built_us` of that while the epoch's first batch was being built, as
     it would be by workers that live on; `startup_us` and `shutdown_us` while workers started and ended. `steps`: their
     numbers. `ends`: of epochs, where workers ended for more than next to nothing, in `ended_in`; all of it where
-    `epochs` is 0.
+    `epochs` is 0. `lacks_iter`: the waits begin behind ``iter(loader)``, where DataLoader workers are started: how long
+    that takes is not recorded.
     """
 
     wait_us: float
@@ -60,6 +61,7 @@ class StartSignals:
     first_build: FirstBuild | None
     ends: int = 0
     ended_in: tuple[int, ...] = ()
+    lacks_iter: bool = False
 
     @property
     def names(self) -> str:
@@ -174,6 +176,7 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         first_build=_first_build(results, apart),
         ends=len(apart.ends),
         ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
+        lacks_iter=results.loader is not None and results.loader.source != "prof.steps",
     )
 
 

@@ -111,7 +111,8 @@ def _long_step(signals: Signals, step_us: float, us_per_step: float, *, of_other
 
 def _of_epochs(signals: Signals) -> str:
     starts = signals.apart.starts if signals.apart else None
-    return " of epoch starts and ends" if starts is not None and starts.ends else " of epoch starts"
+    of = " of epoch starts and ends" if starts is not None and starts.ends else " of epoch starts"
+    return f"{of}, without iter(loader)" if starts is not None and starts.lacks_iter else of
 
 
 def _shown_mean_us(signals: Signals) -> float | None:

@@ -231,10 +231,20 @@ def _judge_host_run(signals: Signals) -> Verdict:
     if cost < INPUT_BOUND:
         return Verdict("host", f"{opening}: {_acquitted(signals)}.", _wait_evidence(signals))
     if cost < HIGHLY_INPUT_BOUND:
-        own = f"The training thread is in the training step for {percent(1 - cost)} of {_rest(signals)}"
+        place = f"in the training step{_or_in_iter(signals)}"
+        own = f"The training thread is {place} for {percent(1 - cost)} of {_rest(signals)}"
         sentence = f"{own}, and waits for data for {percent(cost)}{_mostly(signals)}."
         return Verdict("host", sentence, _wait_evidence(signals))
     return Verdict(_input_bound(signals), f"{opening}{_mostly(signals)}.", _wait_evidence(signals))
+
+
+def _or_in_iter(signals: Signals) -> str:
+    """Where that starts DataLoader workers in the window, and is no part of the data wait."""
+    starts = signals.apart.starts if signals.apart else None
+    persistent = signals.loader.persistent_workers if signals.loader else None
+    return (
+        " or in iter(loader)" if starts is not None and starts.epochs and starts.lacks_iter and not persistent else ""
+    )
 
 
 def _judge_rank(signals: Signals, ranks: Estimate, cost: float) -> Verdict:

@@ -158,6 +158,7 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
         wait_source=loader.source,
         steady_state=_steady_state(results.steady, sentences) if results.steady else None,
         apart=apart_report(results, sentences.apart) if results.loop.apart else None,
+        epochs=results.loop.apart.begun,
         limited_by_us=limited_by(results.limits.data_wait) if results.limits and results.limits.data_wait else None,
     )
     if settings is not None:

@@ -545,7 +545,9 @@ export interface Loader {
   apart:
     | Apart
     | undefined;
-  /** where wait_us was taken: prof.steps | DataLoader (its next()) | annotate.stage */
+  /** of the training loop's DataLoader, that start in the window, told apart or not; 0 also */
+  epochs: number;
+  /** where starts are not recorded */
   wait_source: string;
 }
 
@@ -3067,6 +3069,7 @@ export const Loader: MessageFns<Loader> = {
         ? LimitedBy.fromJSON(object.limited_by_us)
         : undefined,
       apart: isSet(object.apart) ? Apart.fromJSON(object.apart) : undefined,
+      epochs: isSet(object.epochs) ? globalThis.Number(object.epochs) : 0,
       wait_source: isSet(object.waitSource)
         ? globalThis.String(object.waitSource)
         : isSet(object.wait_source)

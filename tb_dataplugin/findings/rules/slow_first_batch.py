@@ -75,7 +75,9 @@ def _waited(starts: StartSignals, saved: float, steps: float | None) -> Iterator
         text = f"{duration(starts.shutdown_us / starts.repeated)} before that to stop the DataLoader workers"
         yield time("shutdown", starts.shutdown_us, text)
     of = f" (of {plural(round(steps), 'step')})" if steps else ""
-    yield time("saved_per_epoch", saved, f"up to {duration(saved / starts.repeated)} per epoch{of} can go")
+    more = ", and what starting DataLoader workers takes in iter(loader), which is not recorded"
+    text = f"up to {duration(saved / starts.repeated)} per epoch{of} can go{more if starts.lacks_iter else ''}"
+    yield time("saved_per_epoch", saved, text)
 
 
 def _first_build(first: FirstBuild | None) -> Iterator[Evidence]:

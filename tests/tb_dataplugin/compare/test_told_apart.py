@@ -1,24 +1,65 @@
-"""What one side's window has by chance is left out of both, and said."""
+"""What one side's window has by chance is left out of both, and said; what every window has is not."""
 
 from __future__ import annotations
 
 import pytest
 
 from tb_dataplugin.compare import compare
+from tb_dataplugin.compare.limit import judge_limit
+from tb_dataplugin.options import StepRange
 from tests.tb_dataplugin.analyses.test_apart import epochs, with_evaluation
 from tests.tb_dataplugin.analyses.test_collector import two_loaders
 from tests.tb_dataplugin.findings.cases import capture_of
+from tests.trace_builder import TraceBuilder
+
+FIRST_EPOCH = StepRange(1, 12)
 
 
-def test_an_epochs_start_makes_no_run_slower() -> None:
-    """Both take 11 ms per step of 2 samples; one has starts of 400 ms, in steps that are left as long as others."""
-    ordinary, started = capture_of(epochs(first=1_000)), capture_of(epochs())
+def test_one_epochs_start_makes_no_run_slower_and_the_sentence_is_of_what_lies_within_an_epoch() -> None:
+    """Both take 11 ms per step of 2 samples; one has a start of 400 ms, in a step that is left as long as others."""
+    ordinary, started = (capture_of(epochs(first=first), FIRST_EPOCH) for first in (1_000, 400_000))
     found = compare([ordinary], [started])
     assert found.time.after_us == pytest.approx(found.time.before_us, rel=0.1)
     assert found.outcome not in ("faster", "slower")
     (note,) = [fact.text for fact in found.evidence if fact.kind == "left_out"]
-    assert note == "left out of all times: starts of epochs, 802 ms of the windows after"
+    assert note == "left out of all times: starts of epochs, 401 ms of the windows after"
+    assert found.sentence.startswith("No significant difference within an epoch: ")
+    assert found.time.title == "time per sample within an epoch"
     assert not any(note.code == "told_apart" for note in found.diagnostics)
+
+
+def test_starts_of_epochs_that_come_again_and_again_are_part_of_the_time() -> None:
+    """Two in each window: what is faster within an epoch may be slower on the whole."""
+    short, long = capture_of(epochs(first=1_000)), capture_of(epochs(first=300_000))
+    assert (short.loader.epochs, long.loader.epochs) == (2, 2)
+    found = compare([short], [long])
+    assert found.time.after_us == long.window_us / long.throughput.samples
+    assert found.time.before_us == short.window_us / short.throughput.samples
+    parts = {part.name: part.after_us for part in found.parts}
+    assert parts["data_wait"] + parts["rest"] == pytest.approx(found.time.after_us)
+    assert "within an epoch" not in found.sentence
+    assert not any(fact.kind == "left_out" for fact in found.evidence)
+    assert long.loader.apart.epochs == 2  # and the report is what it was
+
+
+def test_a_side_without_workers_counts_how_often_it_was_iterated() -> None:
+    loader = {"dataset": "Photos", "num_workers": 0, "iterated": 3, "iterated_in_window": 2}
+    builder = TraceBuilder().annotated(loaders=[loader])
+    for at in range(0, 80_000, 10_000):
+        builder.wait(at, 5_000).step(at, 10_000)
+    assert capture_of(builder).loader.epochs == 2
+    assert capture_of(builder, StepRange(1, 4)).loader.epochs == 0  # of some steps it is not known
+
+
+def test_the_limit_of_a_job_says_so_as_well() -> None:
+    """`--fail-if-slower` is about what lies within an epoch where the sentence is."""
+    before, after = capture_of(epochs(), FIRST_EPOCH), capture_of(epochs(), FIRST_EPOCH)
+    after.window_us += 200_000
+    for step in after.steps.items:
+        step.duration_us += 200_000 / 12
+    judged = judge_limit(compare([before], [after]), 0.05)
+    assert judged.outcome == "slower"
+    assert "per sample within an epoch, more than the 5.0% allowed" in judged.sentence
 
 
 def test_nor_does_an_evaluation_and_its_waits_are_no_stages() -> None:

@@ -46,6 +46,34 @@ def test_an_epoch_that_no_mark_shows_begins_with_its_batch_0() -> None:
     assert "caches" in said.advice
 
 
+def test_iter_which_starts_the_workers_is_in_no_bound_where_the_wait_begins_behind_it() -> None:
+    """`prof.steps` has it in its wait; torch's own next() has not, and nothing else was recorded of it."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1, "persistent_workers": False}])
+    name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+    builder.worker(0).step(0, 1000).wait(100, 100, name).batch(5, 0, 0, 0, 190, 199)
+    builder.next_epoch().step(1000, 1000).wait(1500, 300, name).batch(0, 0, 1500, 1650, 1790, 1799)
+    capture = capture_of(builder)
+    assert capture.loader.wait_source == "DataLoader"
+    (finding,) = (each for each in capture.findings if each.rule == "slow_first_batch")
+    assert " of epoch starts, without iter(loader) (" in finding.gain_text
+    assert any("in iter(loader), which is not recorded" in fact.text for fact in finding.evidence)
+    (marked,) = (each for each in capture_of(epochs()).findings if each.rule == "slow_first_batch")
+    assert not any("iter(loader)" in text for text in (marked.gain_text, *(fact.text for fact in marked.evidence)))
+
+
+def test_the_verdict_calls_iter_no_training_step_where_it_starts_workers() -> None:
+    for persistent in (False, True):
+        loader = {"num_workers": 1, "batch_size": 1, "persistent_workers": persistent}
+        builder = TraceBuilder().annotated(loaders=[loader]).worker(0)
+        name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
+        for number in range(9):
+            at = 1000 * number
+            builder.step(at, 1000).wait(at + 100, 100, name).batch(number + 5, 0, at, at, at + 190, at + 199)
+        builder.next_epoch().step(9000, 5000).wait(9500, 3000, name).batch(0, 0, 9500, 9650, 12490, 12499)
+        sentence = capture_of(builder).verdict.sentence
+        assert ("in the training step or in iter(loader) for" in sentence) is not persistent, sentence
+
+
 def test_a_first_batch_that_loads_what_others_find_loaded_costs_no_more_than_they_do() -> None:
     """Workers that live on have it."""
     builder = epochs().batch(1, 0, 0, 120, 150, 160).batch(2, 0, 0, 170, 200, 210)

@@ -1,0 +1,54 @@
+"""Whether sides are compared with the starts of their epochs, or within an epoch only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from tb_dataplugin.compare.sides import Run
+from tb_dataplugin.report import report_pb2 as pb
+
+SEVERAL: Final = 2
+"""Starts of epochs in every window of both sides, from which they are a part of the time per sample: their steps vary
+by it, which the interval has. With fewer, chance decides which window has one.
+"""
+
+MUCH: Final = 0.02
+"""Share of a side's windows that starts of epochs have, from which the first sentence says that it is without them."""
+
+
+def with_regular_starts(before: Sequence[Run], after: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
+    """The same runs; where epochs start again and again on both sides, nothing is told apart in them: a side without
+    DataLoader workers has its starts in the time of the loop in any case.
+    """
+    if not all(capture.loader.epochs >= SEVERAL for run in (*before, *after) for capture in run.captures):
+        return tuple(before), tuple(after)
+    return tuple(map(_whole, before)), tuple(map(_whole, after))
+
+
+def _whole(run: Run) -> Run:
+    return replace(run, captures=tuple(map(_whole_capture, run.captures)))
+
+
+def _whole_capture(capture: pb.Capture) -> pb.Capture:
+    if not capture.loader.HasField("apart"):
+        return capture
+    whole = pb.Capture()
+    whole.CopyFrom(capture)
+    whole.loader.ClearField("apart")
+    for step in whole.steps.items:
+        step.ClearField("apart_us")
+    return whole
+
+
+def is_within_epoch(before: Sequence[Run], after: Sequence[Run]) -> bool:
+    """Whether a considerable part of a side's windows is starts and ends of epochs that are left out."""
+    return any(
+        _left(side) > MUCH * sum(capture.window_us for run in side for capture in run.captures)
+        for side in (before, after)
+    )
+
+
+def _left(side: Sequence[Run]) -> float:
+    return sum(capture.loader.apart.starts_us for run in side for capture in run.captures)
