@@ -224,7 +224,7 @@ def _loop(
         light_cpus=light,
         cpus_busy=_cpus_busy(results),
         batches_per_step=per_step,
-        samples_per_step=None if size is None else size * per_step,
+        samples_per_step=_samples_per_step(results, per_step),
         batch_bytes=_batch_bytes(results),
         measured_step_ns=float(own.mean()) + wait,
         measured_wait_ns=wait,
@@ -246,6 +246,14 @@ def _loop(
         handed_over=results.trace.info.pipeline.handed_over if results.trace.info.pipeline else None,
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
+
+
+def _samples_per_step(results: Results, batches: float) -> float | None:
+    """As received: the last batch of an epoch has fewer samples than the others."""
+    assert results.steps is not None and results.settings is not None
+    if results.throughput is not None:
+        return results.throughput.samples / len(results.steps.rows)
+    return None if results.settings.batch_size is None else results.settings.batch_size * batches
 
 
 def _in_collectives(results: Results) -> float:
