@@ -111,8 +111,7 @@ class LoaderMetadata(TypedDict, total=False):
     iterated_in_window: int  # the same, in the window
     stepped: bool  # its batches drove the steps: it was given to prof.steps
     gone: bool  # the program holds it no longer; left out of an annotate.profile, and where there is one loader
-    # Its latest passes, of several loaders: when iter() was called, and its iterator let go.
-    passes_us: list[tuple[float, float | None]]
+    passes_us: list[tuple[float, float | None]]  # latest ones, of several loaders: iter() called; iterator let go
 
 
 class HostMetadata(TypedDict, total=False):
@@ -181,6 +180,7 @@ class BatchRecords(TypedDict):
     deserialise_us: list[float | None]  # the training process begins to deserialise it
     arrived_us: list[float | None]  # unpacked in the training process
     consumed_us: list[float | None]  # handed to the training thread: lies inside the wait that received it
+    samples: list[int | None]  # indices drawn for it; None of an iterable dataset
 
 
 class BatchCosts(TypedDict, total=False):

@@ -247,8 +247,14 @@ class TraceBuilder:
         self.events.append({"ph": "C", "name": name, "pid": 1, "ts": ts, "args": series})
         return self
 
+    def _batch_size(self, loader: int) -> int | None:
+        """What was drawn for a batch, where nothing else is said of it: builders make one span for all its samples."""
+        loaders = self.top_level[METADATA_KEY].get("loaders", [])
+        return loaders[loader].get("batch_size") if loader < len(loaders) else None
+
     def json(self) -> bytes:
         if self.workers:
+            self.batches.setdefault("samples", [self._batch_size(loader) for loader in self.batches["loader"]])
             self.top_level[METADATA_KEY] |= {"workers": self.workers, "batches": self.batches}
         if self.costs:
             self.top_level[METADATA_KEY]["batch_costs"] = self.costs

@@ -146,7 +146,7 @@ class WorkerRows:
         clock = self.clock
         records: dict[str, list[Any]] = {key: [] for key in BatchRecords.__annotations__}
         for batch in self._in_order():
-            for key in ("loader", "epoch", "batch", "worker", "pid"):
+            for key in ("loader", "epoch", "batch", "worker", "pid", "samples"):
                 records[key].append(getattr(batch, key))
             for key in _MOMENTS:
                 time = getattr(batch, key)

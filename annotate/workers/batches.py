@@ -45,10 +45,12 @@ class Batch:
     consumed: int | None = None
     # Of the class until they are known: one is made for every batch, whether anything records or not.
 
-    def __init__(self, iteration: int, batch: int, drawn: int | None) -> None:
+    def __init__(self, iteration: int, batch: int, drawn: int | None, samples: int | None = None) -> None:
         self.iteration = iteration
         self.batch = batch
         self.drawn = drawn
+        self.samples = samples
+        """Indices drawn for it; None where its dataset has none, or they are not known."""
 
     def arrive(self, now: int, facts: Facts) -> None:
         _, _, _, self.worker, self.pid, _, started, self.finished, _, *rest = facts
@@ -114,29 +116,33 @@ class Iteration:
         anybody wants to know: nothing travels with the batches then. None: awake."""
         self.drawn = 0
         self.consumed = 0
-        self.drawn_asleep: Final[deque[int]] = deque(maxlen=_LATEST)
-        """When the latest batches were drawn."""
+        self.drawn_asleep: Final[deque[tuple[int, int | None]]] = deque(maxlen=_LATEST)
+        """When the latest batches were drawn, and of how many samples."""
         self._sampled: Final[set[int]] = set()
         """Outstanding batches that were drawn asleep."""
 
     def draw(self, indices: object, now: int) -> Tag:
         """A batch is to be made of `indices`."""
-        batch = Batch(self.number, self.drawn, now)
+        batch = Batch(self.number, self.drawn, now, self._count(indices))
         self.drawn += 1
         if self.has_workers:
             self.outstanding[batch.batch] = batch
         wanted = [name for listener in self.listeners if (name := listener.drawn(batch, indices)) is not None]
         return Tag(self.number, batch.batch, frozenset(wanted) if wanted else NOTHING_WANTED)
 
+    def _count(self, indices: object) -> int | None:
+        """An iterable dataset is asked for as many as a batch may have; what it has shows in its spans."""
+        return len(indices) if isinstance(indices, (list, tuple)) and not self.iterable else None
+
     def draw_asleep(self, indices: object) -> Tag | None:
         """The same, asleep; with workers. None: nothing is to travel with it."""
-        number, now = self.drawn, perf_counter_ns()
+        number, drawn = self.drawn, (perf_counter_ns(), self._count(indices))
         self.drawn += 1
-        self.drawn_asleep.append(now)
+        self.drawn_asleep.append(drawn)
         wanted = [name for each in self.sampling if (name := each.drawn_asleep(number, indices)) is not None]
         if not wanted:
             return None
-        self.outstanding[number] = Batch(self.number, number, now)
+        self.outstanding[number] = Batch(self.number, number, *drawn)
         self._sampled.add(number)
         return Tag(self.number, number, frozenset(wanted))
 
@@ -187,7 +193,7 @@ class Iteration:
         found = []
         for number in range(first, self.drawn):
             if number not in self.outstanding:
-                self.outstanding[number] = Batch(self.number, number, self.drawn_asleep[number - self.drawn])
+                self.outstanding[number] = Batch(self.number, number, *self.drawn_asleep[number - self.drawn])
             elif number not in self._sampled:
                 continue
             found.append(self.outstanding[number])

@@ -31,14 +31,20 @@ class Headspace:
 
 
 def find_headspace(
-    recorded: HeadspaceSteps | None, settings: LoaderInfo | None, table: StepTable | None, devices: Sequence[DeviceIdle]
+    recorded: HeadspaceSteps | None,
+    settings: LoaderInfo | None,
+    table: StepTable | None,
+    devices: Sequence[DeviceIdle],
+    samples: int | None = None,
 ) -> Headspace | None:
-    """None where it was not measured."""
+    """None where it was not measured. `samples`: in the steps of the window, if that is known."""
     if recorded is None:
         return None
     workers = settings.num_workers if settings else None
     step, own = (_resampled(times, workers or 1) for times in (recorded.step_ns, recorded.own_ns))
-    size = settings.batch_size if settings else None
+    size: float | None = settings.batch_size if settings else None
+    if samples and table and table.rows:
+        size = samples / len(table.rows)
     busy = devices[0].busy.total_ns / len(table.rows) if devices and table and table.rows else None
     return Headspace(
         recorded=recorded,

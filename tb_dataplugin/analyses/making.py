@@ -138,6 +138,11 @@ def nodes_of(tree: StageTree, kind: str) -> list[int]:
 
 def single_samples(tree: StageTree) -> BoolArray:
     """Which spans are single samples."""
-    single = [one for one in nodes_of(tree, "sample") if not tree.paths[one][-1].label.endswith(BATCHED_FETCH)]
-    is_sample: BoolArray = np.isin(tree.node, single)
-    return is_sample
+    return np.isin(tree.node, nodes_of(tree, "sample")) & ~batched_fetches(tree)
+
+
+def batched_fetches(tree: StageTree) -> BoolArray:
+    """Which spans cover a whole batch fetched at once."""
+    batched = [one for one in nodes_of(tree, "sample") if tree.paths[one][-1].label.endswith(BATCHED_FETCH)]
+    is_batched: BoolArray = np.isin(tree.node, batched)
+    return is_batched

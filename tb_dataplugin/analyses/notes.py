@@ -80,6 +80,13 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
     rates, costs, taken = results.throughput, results.worker_costs, find_taken_cpus(results)
     if rates is not None and rates.batches is not None:
         yield Diagnostic("throughput", "few_batches", 1, few_batches_sentence(rates.batches))
+    if rates is not None and rates.guessed_batches:
+        number = plural(rates.guessed_batches, "batch")
+        message = (
+            f"How many samples {number} had was not recorded. Each counts as a full one, so samples per second are "
+            "approximate: an epoch's last batch may have fewer"
+        )
+        yield Diagnostic("throughput", "guessed_samples", 1, message)
     delayed = (costs.run_delay or 0.0) if costs and rates and rates.load else 0.0
     step_delayed = taken.delayed if taken and rates and rates.device else 0.0
     who = [

@@ -170,6 +170,7 @@ def run_analyses(
     table = None if steps is None else tabulate_steps(steps, loader, devices, seen.loop.attribution, apart.waits)
     fed = find_fed_queue(trace, window, workers, use.in_workers)
     looks, shutdown = find_looks(trace, window, loader, use, whole, steps), seen.loop.attribution.shutdown
+    rates = why.known("throughput", find_throughput(trace, tree, window, loader, devices, workers, use, loop))
     lines = why.known("lines", _lines(trace, window, seen, options, selection))
     results = Results(
         trace=trace,
@@ -202,7 +203,7 @@ def run_analyses(
         remade=find_remade(trace, use),
         steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
         samples=find_samples(Calls(trace, tree, lines), window, apart.spans if apart else None),
-        throughput=why.known("throughput", find_throughput(trace, tree, window, loader, devices, workers, use, loop)),
+        throughput=rates,
         load=why.known("load", find_host_load(trace, window)),
         growth=find_memory_growth(trace, window),
         operators=find_operators(trace, window, loader),
@@ -211,7 +212,9 @@ def run_analyses(
         selection=selection,
         queue_wait=find_queue_wait(trace, window) if loader is None else None,
         profiler_weight=find_profiler_weight(trace, window, table, loader),
-        headspace=find_headspace(pipeline.headspace if pipeline else None, settings, table, devices),
+        headspace=find_headspace(
+            pipeline.headspace if pipeline else None, settings, table, devices, rates.samples if rates else None
+        ),
         lines=lines,
         uneven=find_uneven_batches(trace, tree, table, loop, use, seen.batches),
     )

@@ -9,24 +9,25 @@ G > min(F, P). Workers take turns: where they differ, no rate is above what the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.apart import Apart
 from tb_dataplugin.analyses.attribution import Attribution
+from tb_dataplugin.analyses.batch_samples import samples_of_batches
 from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.loop import Loop
-from tb_dataplugin.analyses.making import Making, find_making, single_samples
+from tb_dataplugin.analyses.making import Making, batched_fetches, find_making, single_samples
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Intervals, Window
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import LoaderInfo, Trace
 
 SlowestPart = Literal["read", "prepare", "device", "around"]
@@ -60,6 +61,8 @@ class Throughput:
     `batches`: received in the window, where they are fewer than `LEAST_BATCHES` and no part has a rate for that.
     `is_one_thread`: the parts take turns in one thread, without a device, so that all of them limit.
     `waits_for_ranks`: most of what the step itself takes is in collectives, where ranks wait for one another.
+    `guessed_batches`: of which nothing says how many samples they have, so that `batch_size` stands for it.
+    `samples_per_batch`: mean of those received in the window.
     `elsewhere_ns`: data wait that neither reading nor preparation caused (drawing indices, the transfer), beside
     `built_ns`, the rest of it, and `consumer_ns`, what the step itself takes.
     """
@@ -78,6 +81,8 @@ class Throughput:
     around_ns: int = 0
     is_one_thread: bool = False
     waits_for_ranks: bool = False
+    guessed_batches: int = 0
+    samples_per_batch: float | None = None
 
     @property
     def slowest_part(self) -> SlowestPart | None:
@@ -112,11 +117,27 @@ def find_throughput(
     loop: Loop,
 ) -> Throughput | Unavailable:
     """What was reached is of the window; what the parts could sustain is of the `loop` as it goes on."""
-    attribution = loop.attribution
-    samples = count_samples(trace, tree, window, loader, workers, use, loop.apart)
-    if not samples or not window.duration_ns:
+    counted = count_samples(trace, tree, window, loader, workers, use, loop.apart)
+    if not counted.samples or not window.duration_ns:
         message = "The number of samples is not in the trace, so samples per second are unknown"
         return Unavailable("throughput", "no_sample_count", message)
+    rates = _find_rates(counted.samples, trace, tree, window, loader, devices, workers, use, loop)
+    each = counted.samples / counted.batches if counted.batches else None
+    return replace(rates, guessed_batches=counted.guessed, samples_per_batch=each)
+
+
+def _find_rates(
+    samples: int,
+    trace: Trace,
+    tree: StageTree,
+    window: Window,
+    loader: LoaderWait | None,
+    devices: tuple[DeviceIdle, ...],
+    workers: Workers | None,
+    use: LoaderUse,
+    loop: Loop,
+) -> Throughput:
+    attribution = loop.attribution
     reached = _rate(samples, window.duration_ns) or 0.0
     if loader is None:  # another thread takes the batches
         return Throughput(samples, reached, None, None, None, None)
@@ -189,6 +210,15 @@ def count_loaders(trace: Trace) -> int:
     return len(trace.info.pipeline.loaders) if trace.info.pipeline else 1
 
 
+class Counted(NamedTuple):
+    """0 samples: unknown. `guessed`: batches that were taken to have `batch_size`."""
+
+    samples: int
+    guessed: int = 0
+    batches: int = 0
+    """0: not known."""
+
+
 def count_samples(
     trace: Trace,
     tree: StageTree,
@@ -197,10 +227,10 @@ def count_samples(
     workers: Workers | None,
     use: LoaderUse,
     apart: Apart,
-) -> int:
-    """Samples of the training loop that the training thread got in the window; 0: unknown.
+) -> Counted:
+    """Samples of the training loop that the training thread got in the window.
 
-    Without DataLoader workers the sample spans in the window; with them batch size times batches received.
+    Without DataLoader workers the sample spans in the window; with them what the batches have that it received.
     """
     settings = main_loader(trace, use)
     size = settings.batch_size if settings else None
@@ -210,13 +240,31 @@ def count_samples(
         if pipeline is not None and len(pipeline.loaders) > 1:
             received &= table.loader == use.main
         if settings is None or settings.num_workers != 0:
-            return (size or 0) * int(received.sum())
+            return _with_guesses(samples_of_batches(trace, tree, window, table)[received], size)
     others = Intervals.union_of(other.waits for other in apart.others)
-    samples = single_samples(tree) & tree.starts_in(window) & ~others.contains(tree.start_ns)
-    samples &= ~np.isin(tree.track, list(trace.worker_tracks()))
-    if samples.any():
-        return int(samples.sum())
-    return 0 if loader is None else (size or 0) * len(loader.duration_ns)
+    mine = tree.starts_in(window) & ~others.contains(tree.start_ns)
+    mine &= ~np.isin(tree.track, list(trace.worker_tracks()))
+    if samples := int((single_samples(tree) & mine).sum()):
+        return Counted(samples, batches=_waits_with(loader, tree.start_ns[single_samples(tree) & mine]))
+    batches = int((batched_fetches(tree) & mine).sum()) or (0 if loader is None else len(loader.duration_ns))
+    return Counted((size or 0) * batches, batches, batches)
+
+
+def _waits_with(loader: LoaderWait | None, starts: Int64Array) -> int:
+    """Waits in which one of these begins."""
+    if loader is None:
+        return 0
+    inside = starts[loader.waits.contains(starts)]
+    return len(np.unique(np.searchsorted(loader.waits.start, inside, side="right")))
+
+
+def _with_guesses(samples: Int64Array, size: int | None) -> Counted:
+    """`samples`: of each batch. Without a batch size, those that are not known count as the others do on average."""
+    unknown = samples < 0
+    guessed, told = int(unknown.sum()), int(samples[~unknown].sum())
+    if size is None:
+        size = round(told / (len(samples) - guessed)) if guessed < len(samples) else 0
+    return Counted(told + size * guessed, guessed, len(samples))
 
 
 def _spent_waiting(attribution: Attribution) -> tuple[int, int] | None:

@@ -20,9 +20,10 @@ ONCE: Final = math.log(1.5)
 def of_like_batches(before: Sequence[Run], after: Sequence[Run], unit: Unit) -> list[list[Stages]]:
     """The stages of each run, of both sides."""
     sides = [[stages_of(run) for run in runs] for runs in (before, after)]
-    sizes = [_batch_size(runs) for runs in (before, after)]
-    if unit != "sample" or None in sizes or sizes[0] == sizes[1]:
+    settings = [_batch_size(runs) for runs in (before, after)]
+    if unit != "sample" or None in settings or settings[0] == settings[1]:
         return sides
+    sizes = [_mean_size(runs) or size for runs, size in zip((before, after), settings, strict=True)]
     runs_of = list(zip((before, after), sides, sizes, strict=True))
     names = {name for side in sides for run in side for name in run}
     once = {name for name in names if all(_runs_once(name, *of_side) for of_side in runs_of)}
@@ -38,7 +39,15 @@ def _batch_size(runs: Sequence[Run]) -> int | None:
     return sizes.pop() if len(sizes) == 1 and 0 not in sizes else None
 
 
-def _runs_once(name: str, runs: Sequence[Run], stages: Sequence[Stages], size: int | None) -> bool:
+def _mean_size(runs: Sequence[Run]) -> float | None:
+    """With the smaller last batches of epochs; None where it is not known."""
+    rates = [capture.throughput for run in runs for capture in run.captures]
+    if not rates or not all(each.samples_per_batch for each in rates):
+        return None
+    return sum(each.samples for each in rates) / sum(each.samples / each.samples_per_batch for each in rates)
+
+
+def _runs_once(name: str, runs: Sequence[Run], stages: Sequence[Stages], size: float | None) -> bool:
     """For each batch, in all runs that have it."""
     samples = sum(run.units("sample") or 0.0 for run, own in zip(runs, stages, strict=True) if name in own)
     known = [own[name] for own in stages if name in own]

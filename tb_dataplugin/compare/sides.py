@@ -148,11 +148,11 @@ class StageFigures:
     waited_us: float | None = None
     counts: tuple[int, ...] = ()
     in_sample: bool = False
-    samples: int = 1
+    samples: float = 1
     recorded: tuple[Recorded | None, ...] = (None,) * len(RECORDED)
     less_us: float = 0.0
 
-    def per_sample(self, samples: int) -> StageFigures:
+    def per_sample(self, samples: float) -> StageFigures:
         """Of a stage that runs once for so many."""
         shift = math.log(samples)
         typical = {measure: replace(one, value=one.value - shift) for measure, one in self.typical.items()}

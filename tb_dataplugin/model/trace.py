@@ -113,7 +113,8 @@ class BatchTable:
     """Batches that DataLoader workers built, one row each, by start. Times in ns on the trace's clock, or `UNKNOWN_NS`.
 
     `number` is the 0-based number in the epoch, -1 when it could not be known. `serialise_ns` to `serialised_ns` it is
-    serialised in its worker, `deserialise_ns` to `arrived_ns` deserialised in the training process.
+    serialised in its worker, `deserialise_ns` to `arrived_ns` deserialised in the training process. `samples`: indices
+    drawn for it, -1 where the dataset has none and where it was not recorded.
     """
 
     loader: Int64Array
@@ -129,6 +130,7 @@ class BatchTable:
     deserialise_ns: Int64Array
     arrived_ns: Int64Array
     consumed_ns: Int64Array
+    samples: Int64Array
 
     def __len__(self) -> int:
         return len(self.number)

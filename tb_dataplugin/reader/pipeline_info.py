@@ -79,9 +79,10 @@ class _Batches(msgspec.Struct):
     deserialise_us: Times = []
     arrived_us: Times = []
     consumed_us: Times = []
+    samples: list[Count | None] = []
 
 
-_SINCE_VERSION_2: Final = ("serialise_us", "serialised_us", "deserialise_us")
+_SINCE_VERSION_2: Final = ("serialise_us", "serialised_us", "deserialise_us", "samples")
 
 
 class _Costs(msgspec.Struct):
@@ -333,8 +334,9 @@ def _batches(records: _Batches, origin_ns: int, diagnostics: DiagnosticsCollecto
         message = "The columns of the batch records differ in length; the trace is read without them"
         diagnostics.add("bad_batches", message)
         return None
-    numbers, times = columns[:5], columns[5:]
-    return BatchTable(*map(int64, numbers), *(_times(column, origin_ns, diagnostics) for column in times))
+    numbers, times, samples = columns[:5], columns[5:-1], int64([-1 if n is None else n for n in columns[-1]])
+    moments = [_times(column, origin_ns, diagnostics) for column in times]
+    return BatchTable(*map(int64, numbers), *moments, *[samples])
 
 
 def _costs(costs: _Costs, count: int, diagnostics: DiagnosticsCollector) -> BatchCosts | None:

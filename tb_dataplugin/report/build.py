@@ -208,6 +208,7 @@ def _throughput(rates: Throughput, sentences: Sentences) -> pb.Throughput:
         slowest_part=rates.slowest_part or "",
         slowest_text=sentences.slowest_part,
         device_per_s=rates.device,
+        samples_per_batch=rates.samples_per_batch,
     )
 
 

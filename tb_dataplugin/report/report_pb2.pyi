@@ -2669,6 +2669,7 @@ class Throughput(_message.Message):
     SAMPLES_FIELD_NUMBER: _builtins.int
     LOAD_PER_S_FIELD_NUMBER: _builtins.int
     AROUND_PER_S_FIELD_NUMBER: _builtins.int
+    SAMPLES_PER_BATCH_FIELD_NUMBER: _builtins.int
     SLOWEST_PART_FIELD_NUMBER: _builtins.int
     SLOWEST_TEXT_FIELD_NUMBER: _builtins.int
     samples_per_s: _builtins.float
@@ -2688,6 +2689,8 @@ class Throughput(_message.Message):
     """reading and preparation by turns: 1 / (1 / F + 1 / P), where workers are alike"""
     around_per_s: _builtins.float
     """what drawing indices and code around the DataLoader alone could sustain"""
+    samples_per_batch: _builtins.float
+    """mean of the batches received in the window: an epoch's last one has fewer samples"""
     slowest_part: _builtins.str
     """read | prepare | device | around; "" when not known. The run is input-bound when it is not"""
     slowest_text: _builtins.str
@@ -2704,12 +2707,13 @@ class Throughput(_message.Message):
         samples: _builtins.float | None = ...,
         load_per_s: _builtins.float | None = ...,
         around_per_s: _builtins.float | None = ...,
+        samples_per_batch: _builtins.float | None = ...,
         slowest_part: _builtins.str = ...,
         slowest_text: _builtins.str = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_batch", b"_samples_per_batch", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_batch", b"samples_per_batch", "samples_per_s", b"samples_per_s"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part", "slowest_text", b"slowest_text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_batch", b"_samples_per_batch", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_batch", b"samples_per_batch", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part", "slowest_text", b"slowest_text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__around_per_s: _TypeAlias = _typing.Literal["around_per_s"]  # noqa: Y015
     _WhichOneofArgType__around_per_s: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s"]  # noqa: Y015
@@ -2723,6 +2727,8 @@ class Throughput(_message.Message):
     _WhichOneofArgType__read_per_s: _TypeAlias = _typing.Literal["_read_per_s", b"_read_per_s"]  # noqa: Y015
     _WhichOneofReturnType__samples: _TypeAlias = _typing.Literal["samples"]  # noqa: Y015
     _WhichOneofArgType__samples: _TypeAlias = _typing.Literal["_samples", b"_samples"]  # noqa: Y015
+    _WhichOneofReturnType__samples_per_batch: _TypeAlias = _typing.Literal["samples_per_batch"]  # noqa: Y015
+    _WhichOneofArgType__samples_per_batch: _TypeAlias = _typing.Literal["_samples_per_batch", b"_samples_per_batch"]  # noqa: Y015
     _WhichOneofReturnType__samples_per_s: _TypeAlias = _typing.Literal["samples_per_s"]  # noqa: Y015
     _WhichOneofArgType__samples_per_s: _TypeAlias = _typing.Literal["_samples_per_s", b"_samples_per_s"]  # noqa: Y015
     @_typing.overload
@@ -2737,6 +2743,8 @@ class Throughput(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__read_per_s) -> _WhichOneofReturnType__read_per_s | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__samples) -> _WhichOneofReturnType__samples | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__samples_per_batch) -> _WhichOneofReturnType__samples_per_batch | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__samples_per_s) -> _WhichOneofReturnType__samples_per_s | None: ...
 

@@ -225,7 +225,7 @@ def _loop(
         light_cpus=light,
         cpus_busy=_cpus_busy(results),
         batches_per_step=per_step,
-        samples_per_step=None if size is None else size * per_step,
+        samples_per_step=_samples_per_step(results, per_step),
         batch_bytes=_batch_bytes(results),
         measured_step_ns=float(own.mean()) + wait,
         measured_wait_ns=wait,
@@ -260,6 +260,14 @@ def _in_step(results: Results, own: Floats) -> StepParts:
     found = parts_within(results.tree, track, start, start + duration, calls)
     whole = np.maximum(1.0, np.maximum(own, found.ns[:, :-1].sum(axis=1)))
     return StepParts(found.parts[:-1], found.ns[:, :-1] / whole[:, None])
+
+
+def _samples_per_step(results: Results, batches: float) -> float | None:
+    """As received: the last batch of an epoch has fewer samples than the others."""
+    assert results.steps is not None and results.settings is not None
+    if results.throughput is not None:
+        return results.throughput.samples / len(results.steps.rows)
+    return None if results.settings.batch_size is None else results.settings.batch_size * batches
 
 
 def _in_collectives(results: Results) -> float:

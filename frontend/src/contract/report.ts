@@ -1088,6 +1088,10 @@ export interface Throughput {
   around_per_s?:
     | number
     | undefined;
+  /** mean of the batches received in the window: an epoch's last one has fewer samples */
+  samples_per_batch?:
+    | number
+    | undefined;
   /** read | prepare | device | around; "" when not known. The run is input-bound when it is not */
   slowest_part: string;
   /** the device: device_per_s > load_per_s */
@@ -3850,6 +3854,11 @@ export const Throughput: MessageFns<Throughput> = {
         ? globalThis.Number(object.aroundPerS)
         : isSet(object.around_per_s)
         ? globalThis.Number(object.around_per_s)
+        : undefined,
+      samples_per_batch: isSet(object.samplesPerBatch)
+        ? globalThis.Number(object.samplesPerBatch)
+        : isSet(object.samples_per_batch)
+        ? globalThis.Number(object.samples_per_batch)
         : undefined,
       slowest_part: isSet(object.slowestPart)
         ? globalThis.String(object.slowestPart)

@@ -46,6 +46,30 @@ def test_a_larger_batch_makes_no_collate_slower() -> None:
     assert "collate::default\\_collate, per sample" in compare_markdown(comparison)
 
 
+def epochs(batch_size: int, last: int, collate_us: float) -> Capture:
+    """Of 24 steps, every second one of which has an epoch's last batch."""
+    builder = TraceBuilder().annotated(loaders=[{"batch_size": batch_size, "num_workers": 0}])
+    start = 0.0
+    for number in range(24):
+        size = last if number % 2 else batch_size
+        wait = size * (SAMPLE_US + collate_us)
+        builder.step(start, wait + 1000).wait(start, wait, "wait::DataLoader")
+        for sample in range(size):
+            builder.stage("sample::Photos", start + sample * SAMPLE_US, SAMPLE_US)
+        uneven = 1 + (number // 2 % 3 - 1) / 100
+        builder.stage("collate::default_collate", start + size * SAMPLE_US, size * collate_us * uneven)
+        start += wait + 1000
+    return capture_of(builder)
+
+
+def test_small_last_batches_leave_collate_a_stage_of_whole_batches() -> None:
+    """20 samples in batches of 16, and of 10."""
+    small, large = epochs(10, 10, 100), epochs(16, 4, 100)
+    assert (large.throughput.samples, large.throughput.samples_per_batch) == (240, 10)
+    row = collating(compare([small], [large]))
+    assert row.calls.per_sample and row.outcome != "slower"
+
+
 def test_one_that_is_slower_for_each_sample_is_said_to_be_that() -> None:
     comparison = compare([loop(4, 100)], [loop(16, 200)])
     assert collating(comparison).outcome == "slower" and collating(comparison).change == pytest.approx(1, rel=0.02)
