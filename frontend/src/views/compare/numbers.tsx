@@ -1,13 +1,14 @@
 import type { Comparison, Quantity } from "../../contract/report";
 import { exactNumber, formatChange, plural } from "../../model/format";
 import type { Reason } from "../../model/reasons";
+import { capitalised } from "../../model/sentence";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { intervalNote } from "./intervals";
 
 const NO_TIME: Reason = { title: "Unknown", message: "One side has neither steps nor samples." };
 
-export function CompareNumbers({ comparison: { time, unit, before, after } }: { comparison: Comparison }) {
-  const per = unit === "" ? "Time" : `Time per ${unit}`;
+export function CompareNumbers({ comparison: { time, before, after } }: { comparison: Comparison }) {
+  const per = capitalised(time?.title || "time");
   return (
     <NumberRow>
       <BigNumber
