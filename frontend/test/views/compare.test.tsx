@@ -143,11 +143,11 @@ it("compares the selected capture with the one that suggests itself, and shows e
 });
 
 it("names the times as the comparison does: they may be without starts of epochs", async () => {
-  const comparison = Comparison.fromJSON(SLOWER);
-  if (comparison.time) comparison.time.title = "time per sample within an epoch";
+  const time = { ...SLOWER.time, title: "time per sample within an epoch" };
+  const comparison = Comparison.fromJSON({ ...SLOWER, unit: "sample", time });
   answerWith({ kind: "ready", value: comparison });
   await drawAndWait();
-  expect(document.body.textContent).toContain("Time per sample within an epoch, before");
+  expect(find("number-before").parentElement?.textContent).toContain("run, within an epoch");
 });
 
 it("compares with nothing by itself where no other capture is known to be of the same program", async () => {

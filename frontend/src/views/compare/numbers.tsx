@@ -1,28 +1,29 @@
 import type { Comparison, Quantity } from "../../contract/report";
 import { exactNumber, formatChange, plural } from "../../model/format";
 import type { Reason } from "../../model/reasons";
-import { capitalised } from "../../model/sentence";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { intervalNote } from "./intervals";
 
 const NO_TIME: Reason = { title: "Unknown", message: "One side has neither steps nor samples." };
 
-export function CompareNumbers({ comparison: { time, before, after } }: { comparison: Comparison }) {
-  const per = capitalised(time?.title || "time");
+export function CompareNumbers({ comparison: { time, unit, before, after } }: { comparison: Comparison }) {
+  const per = unit === "" ? "Time" : `Time per ${unit}`;
+  // The title may go on where the label has no room: "time per sample within an epoch".
+  const within = time?.title.startsWith(per.toLowerCase()) ? time.title.slice(per.length).replace(" ", ", ") : "";
   return (
     <NumberRow>
       <BigNumber
         label={`${per}, before`}
         testId="number-before"
         {...asDuration(time?.before_us)}
-        note={`mean of ${plural(before.length, "run")}`}
+        note={`mean of ${plural(before.length, "run")}${within}`}
         reason={NO_TIME}
       />
       <BigNumber
         label={`${per}, after`}
         testId="number-after"
         {...asDuration(time?.after_us)}
-        note={`mean of ${plural(after.length, "run")}`}
+        note={`mean of ${plural(after.length, "run")}${within}`}
         reason={NO_TIME}
       />
       <BigNumber
