@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tb_dataplugin.analyses.apart import NOTHING, Apart, find_apart
 from tb_dataplugin.analyses.attribution import attribute
@@ -19,7 +19,7 @@ from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.fed_queue import find_fed_queue
 from tb_dataplugin.analyses.flow import TORCHS_PREFETCH, Flow, WorkerFlow, find_worker_flow
 from tb_dataplugin.analyses.gaps import Gap, list_all_gaps
-from tb_dataplugin.analyses.headspace import find_headspace
+from tb_dataplugin.analyses.headspace import Headspace, find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import HotLines, find_hot_lines, lines_at
 from tb_dataplugin.analyses.loader_use import LoaderUse, find_loader_use
@@ -154,11 +154,35 @@ def _lines(
     return find_hot_lines(trace, paths, window, loader, seen.devices, attribution, options.whole_stacks, selection)
 
 
+def _of_stages(trace: Trace, window: Window, seen: _Whole, apart: Apart) -> dict[str, Any]:
+    """Fields of `Results` about the stages of the whole window."""
+    tree, loop = seen.tree, seen.loop
+    here = tree.starts_in(window)
+    return {
+        "stages": loop.stages,
+        "stage_blocks": find_stage_blocks(tree, trace.span_facts, window, seen.steps, apart.left(here)),
+        "stage_weights": find_stage_weights(trace, tree, here),
+        "stage_summary": summarise_stages(loop.stages),
+        "occupancy": loop.occupancy,
+    }
+
+
+def _headspace(
+    trace: Trace,
+    settings: LoaderInfo | None,
+    table: StepTable | None,
+    devices: tuple[DeviceIdle, ...],
+    rates: Throughput | None,
+) -> Headspace | None:
+    headspace = trace.info.pipeline.headspace if trace.info.pipeline else None
+    return find_headspace(headspace, settings, table, devices, rates.samples if rates else None)
+
+
 def run_analyses(
     trace: Trace, window: Window, options: AnalysisOptions, selection: StepSelection | None = None
 ) -> Results:
     """`window` is that of `options.steps` where these are given; `selection` says so in the results."""
-    why, pipeline = _Reasons(), trace.info.pipeline
+    why = _Reasons()
     seen = _find_whole(trace, window, options, why)
     tree, steps, devices, workers, loader = seen.tree, seen.steps, seen.devices, seen.workers, seen.loop.loader
     whole = find_whole_capture(trace, window, steps, loader, seen.batches, selection)
@@ -185,11 +209,7 @@ def run_analyses(
         loader=loader,
         attribution=seen.loop.attribution,
         tree=tree,
-        stages=seen.loop.stages,
-        stage_blocks=find_stage_blocks(tree, trace.span_facts, window, steps, apart.left(tree.starts_in(window))),
-        stage_weights=find_stage_weights(trace, tree, tree.starts_in(window)),
-        stage_summary=summarise_stages(seen.loop.stages),
-        occupancy=seen.loop.occupancy,
+        **_of_stages(trace, window, seen, apart),
         workers=workers,
         worker_summaries=summarise_workers(workers, loader, count_loaders(trace)) if workers else (),
         worker_costs=seen.loop.costs,
@@ -212,9 +232,7 @@ def run_analyses(
         selection=selection,
         queue_wait=find_queue_wait(trace, window) if loader is None else None,
         profiler_weight=find_profiler_weight(trace, window, table, loader),
-        headspace=find_headspace(
-            pipeline.headspace if pipeline else None, settings, table, devices, rates.samples if rates else None
-        ),
+        headspace=_headspace(trace, settings, table, devices, rates),
         lines=lines,
         uneven=find_uneven_batches(trace, tree, table, loop, use, seen.batches),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.collector import FEW, collected_by_stage, full_collections
@@ -69,6 +69,12 @@ class _OfLines(TypedDict):
     patterns: tuple[PatternSignal, ...]
 
 
+def _of_stages(results: Results) -> dict[str, Any]:
+    """Calls for the loader, and the training step's own."""
+    in_step = tuple(_calls(row, None, 0) for row in results.loop.in_step)
+    return {"stages": tuple(_all_calls(results)), "stages_in_step": in_step}
+
+
 def read_signals(results: Results) -> Signals:
     loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
     apart, cost, (steady, hidden) = read_apart(results), _wait_cost(results), _unsteady(results)
@@ -91,8 +97,7 @@ def read_signals(results: Results) -> Signals:
         head_of_line_us=_flow_us(results, flow.workers.head_of_line if flow.workers else EMPTY),
         on_way_us=_flow_us(results, flow.workers.on_way if flow.workers else EMPTY),
         waits_by_stage=read_waits(results, cost, hidden),
-        stages=tuple(_all_calls(results)),
-        stages_in_step=tuple(_calls(row, None, 0) for row in loop.in_step),
+        **_of_stages(results),
         slow_samples=read_slow_samples(results),
         sample_habit=read_habit(results),
         slow_kinds={one.stage.name: text for one in results.stage_details if (text := slow_kind_text(one))},

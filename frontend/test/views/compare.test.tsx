@@ -142,6 +142,14 @@ it("compares the selected capture with the one that suggests itself, and shows e
   expect(find("setting-change").textContent).toBe("DataLoader workers24");
 });
 
+it("names the times as the comparison does: they may be without starts of epochs", async () => {
+  const time = { ...SLOWER.time, title: "time per sample within an epoch" };
+  const comparison = Comparison.fromJSON({ ...SLOWER, unit: "sample", time });
+  answerWith({ kind: "ready", value: comparison });
+  await drawAndWait();
+  expect(find("number-before").parentElement?.textContent).toContain("run, within an epoch");
+});
+
 it("compares with nothing by itself where no other capture is known to be of the same program", async () => {
   suggested = { kind: "ready", value: { before: null, after: null } };
   answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });

@@ -8,20 +8,22 @@ const NO_TIME: Reason = { title: "Unknown", message: "One side has neither steps
 
 export function CompareNumbers({ comparison: { time, unit, before, after } }: { comparison: Comparison }) {
   const per = unit === "" ? "Time" : `Time per ${unit}`;
+  // The title may go on where the label has no room: "time per sample within an epoch".
+  const within = time?.title.startsWith(per.toLowerCase()) ? time.title.slice(per.length).replace(" ", ", ") : "";
   return (
     <NumberRow>
       <BigNumber
         label={`${per}, before`}
         testId="number-before"
         {...asDuration(time?.before_us)}
-        note={`mean of ${plural(before.length, "run")}`}
+        note={`mean of ${plural(before.length, "run")}${within}`}
         reason={NO_TIME}
       />
       <BigNumber
         label={`${per}, after`}
         testId="number-after"
         {...asDuration(time?.after_us)}
-        note={`mean of ${plural(after.length, "run")}`}
+        note={`mean of ${plural(after.length, "run")}${within}`}
         reason={NO_TIME}
       />
       <BigNumber
