@@ -126,8 +126,10 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
         number = index if type(index) is int and 0 <= index <= spans.MOST_INDEX else spans.as_number(index)
         try:
             value = function(*args)
-        except BaseException:
-            _close_sample(name, start, ahead, number, files)
+        except BaseException as error:
+            end = spans.close_sample(name, start, ahead, number, error)
+            if files:
+                file_names.ended(files, start, end)
             raise
         end = clock()
         if end > spans.next_reading:
@@ -140,13 +142,6 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
     if len(spans.rows) > spans.row_limit:
         spans.flush_rows()
     return value
-
-
-def _close_sample(name: str, start: int, ahead: int, number: int, files: list[Any]) -> None:
-    """Of a sample that raised."""
-    end = spans.close_span(name, start, ahead, number)
-    if files:
-        file_names.ended(files, start, end)
 
 
 class SpanInMarker:

@@ -14,6 +14,7 @@ from time import perf_counter_ns as clock
 from time import thread_time_ns as cpu_clock
 from typing import Any, Final, NamedTuple
 
+from annotate.recording import switch
 from annotate.recording.rows import UNKNOWN
 
 MOST: Final = 1 << 18
@@ -42,9 +43,12 @@ def call(name: str, index: int, function: Callable[..., Any], args: tuple[Any, .
     """``function(*args, **kwargs)`` in a span."""
     start, cpu = clock(), cpu_clock()
     try:
-        return function(*args, **kwargs)
-    finally:
-        keep(name, start, cpu, index)
+        value = function(*args, **kwargs)
+    except BaseException as error:
+        keep(switch.name_of_end(name) if isinstance(error, StopIteration) else name, start, cpu, index)
+        raise
+    keep(name, start, cpu, index)
+    return value
 
 
 def keep(name: str, start: int, cpu: int, index: int = UNKNOWN) -> None:

@@ -270,8 +270,8 @@ def sample(name: str, index: object, function: Callable[..., Any], /, *args: Any
     number = index if type(index) is int and 0 <= index <= MOST_INDEX else as_number(index)
     try:
         value = function(*args)
-    except BaseException:
-        close_span(name, start, ahead, number)
+    except BaseException as error:
+        close_sample(name, start, ahead, number, error)
         flush_rows()  # nothing more may come: the batch raises in the training process
         raise
     end = close_span(name, start, ahead, number)
@@ -324,6 +324,13 @@ def close_span(name: str, start: int, ahead: int, extra: int) -> int:
     first = state[2] if ahead is ahead_ns else state[1] + max(0, end + ahead_ns - start - ahead)
     extend((first, start, end, EXTRA, extra, 0) if extra != UNKNOWN else (first, start, end))
     return end
+
+
+def close_sample(name: str, start: int, ahead: int, number: int, error: BaseException) -> int:
+    """Of one that was not made: an iterable dataset had come to its end, or something failed."""
+    if isinstance(error, StopIteration):
+        return close_span(switch.name_of_end(name), start, ahead, UNKNOWN)
+    return close_span(name, start, ahead, number)
 
 
 class Span:

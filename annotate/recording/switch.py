@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
 from annotate.host import own_threads
-from annotate.trace_format import StageKind, span_name
+from annotate.trace_format import StageKind, parse_span_name, span_name
 
 R = TypeVar("R")
 
@@ -152,6 +152,9 @@ def set_capturing(on: bool) -> None:
 HANDED_OUT: Final[dict[str, str]] = {}
 """Marker name -> span name, for every name given to torch. They differ only where Kineto could not write the name."""
 
+END_OF: Final[dict[str, str]] = {}
+"""Marker name of `name_of_end` -> that of the samples, which torch's marker had to be opened with."""
+
 _ALIASES: Final[dict[str, str]] = {}
 _UNSAFE: Final = frozenset('"\\')
 
@@ -214,6 +217,16 @@ def hand_out(kind: StageKind, label: str) -> str:
     alias = _ALIASES.setdefault(name, f"annotate#{len(_ALIASES)}")
     HANDED_OUT[alias] = name
     return alias
+
+
+def name_of_end(name: str) -> str:
+    """The marker name of a fetch that found its dataset at the end: work like a sample's, and no sample."""
+    stage = parse_span_name(HANDED_OUT.get(name, name))
+    if stage is None or stage.kind != "sample":
+        return name
+    end = hand_out("user", f"end of {stage.label}")
+    END_OF[end] = name
+    return end
 
 
 def load_marker() -> str:

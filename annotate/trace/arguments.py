@@ -30,14 +30,24 @@ class Arguments:
         index = enclosing_index(rows, samples)
         size = np.where(samples, UNKNOWN, rows["extra"])
         paths = np.array(files_column(rows["start"], samples, files), dtype=object)
-        columns = (clock.ts_ns(rows["start"]), clock.ts_ns(rows["end"]), cpu_ns(rows), index, size, paths)
+        markers = [switch.END_OF.get(name, name) for name in span_recorder.names]
+        ends = [
+            names[at] if marker != name else ""
+            for at, (marker, name) in enumerate(zip(markers, span_recorder.names, strict=True))
+        ]
+        renamed = np.array(ends, dtype=object)[number]
+        columns = (clock.ts_ns(rows["start"]), clock.ts_ns(rows["end"]), cpu_ns(rows), index, size, paths, renamed)
+        numbers_of: dict[str, list[int]] = {}
+        for one in np.unique(number).tolist():
+            numbers_of.setdefault(markers[one], []).append(one)
         self._of: Final = {
-            span_recorder.names[one]: tuple(column[number == one].tolist() for column in columns)
-            for one in np.unique(number)
+            marker: tuple(column[np.isin(number, mine)].tolist() for column in columns)
+            for marker, mine in numbers_of.items()
         }
 
-    def of(self, name: str, start: int, duration: int) -> str:
-        """JSON text of a marker's further arguments, each with a comma behind it.
+    def of(self, name: str, start: int, duration: int) -> tuple[str, str]:
+        """The span name of a marker where it is another than it was opened with, else ""; and JSON text of its further
+        arguments, each with a comma behind it.
 
         They are those of the row that begins next to the marker: rows of spans of the same name inside it come later.
 
@@ -45,17 +55,17 @@ class Arguments:
             start: of the marker, in nanoseconds of the trace; so is `duration`.
         """
         if name not in self._of:
-            return ""
-        starts, ends, cpu, index, size, files = self._of[name]
+            return "", ""
+        starts, ends, cpu, index, size, files, renamed = self._of[name]
         at = bisect_left(starts, start - _SLACK_NS)
         if at + 1 < len(starts) and abs(starts[at + 1] - start) < abs(starts[at] - start):
             at += 1
         if at == len(starts) or ends[at] > start + duration + _SLACK_NS:
-            return ""
+            return "", ""
         args = f'"{ARG_CPU_US}": {cpu[at] / 1000:.1f}, '
         for key, value in ((ARG_INDEX, index[at]), (ARG_BYTES, size[at])):
             args += f'"{key}": {value}, ' if value >= 0 else ""
-        return f"{args}{files[at]}, " if files[at] else args
+        return renamed[at], f"{args}{files[at]}, " if files[at] else args
 
 
 def files_column(starts: Any, samples: Any, files: Mapping[int, list[str]]) -> list[str]:

@@ -249,11 +249,11 @@ class WorkerRows:
         overlaps = (file.rows["end"] >= begin) & (file.rows["start"] <= end)
         return np.flatnonzero(overlaps | (np.repeat(is_seen, sizes) & (file.rows["start"] <= end)))
 
-    def args_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> str:
-        """What the training thread's own record of a marker says beside its times, as JSON text of arguments."""
+    def facts_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> tuple[str, str]:
+        """What the training thread's own record of a marker says beside its times: see `Arguments.of`."""
         thread = self._anchors.thread
         if self._arguments is None or thread is None or tid != thread[1]:
-            return ""
+            return "", ""
         return self._arguments.of(name, start_ns, duration_ns)
 
     def events(self, loaders: list[LoaderMetadata]) -> Iterator[bytes]:

@@ -83,8 +83,9 @@ class Rows(Protocol):
     def events(self, loaders: list[LoaderMetadata]) -> Iterable[bytes]:
         """Texts of events, each with a comma behind it."""
 
-    def args_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> str:
-        """JSON text of further arguments of a marker, each with a comma behind it."""
+    def facts_of(self, name: str, tid: int, start_ns: int, duration_ns: int) -> tuple[str, str]:
+        """Another span name of a marker than it was opened with, or ""; and JSON text of further arguments, each with a
+        comma behind it."""
 
 
 def check_writable(logdir: Path) -> None:
@@ -312,16 +313,17 @@ def _rewritten(text: bytes, markers: list[_Marker], known: Mapping[bytes, bytes]
     decoded: dict[bytes, str] = {}
     copied = 0
     for marker in markers:
-        parts += text[copied : marker.start], b'"cat": "%b", "name": %b' % (category, known[marker.name])
-        copied = marker.end
+        before, copied = text[copied : marker.start], marker.end
+        span, more = known[marker.name], ""
         tail = None if rows is None else _ARGS.match(text, copied)
         if rows is not None and tail is not None:
             name = decoded.get(marker.name)
             if name is None:
                 name = decoded[marker.name] = json.loads(b'"%b"' % marker.name)
-            more = rows.args_of(name, int(tail[1]), _ns(tail[2]), _ns(tail[3]))
-            parts += tail[0], more.encode()
+            renamed, more = rows.facts_of(name, int(tail[1]), _ns(tail[2]), _ns(tail[3]))
+            span = json.dumps(renamed).encode() if renamed else span
             copied = tail.end()
+        parts += before, b'"cat": "%b", "name": %b' % (category, span), tail[0] if tail else b"", more.encode()
     return b"".join((*parts, text[copied:]))
 
 
