@@ -237,7 +237,7 @@ def test_an_error_of_the_dataset_is_unchanged_and_undoes_nothing_else(tmp_path: 
     assert caught.value is error
     assert type(ds) is Broken
     del caught
-    error.__traceback__ = None  # it holds this frame: the dataset would live on, and the captures of later tests miss it
+    error.__traceback__ = None  # it holds this frame: the dataset would live on, and later captures miss it
 
 
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.thorough)])
