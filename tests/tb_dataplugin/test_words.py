@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import annotate.trace_format as trace_format
+from tb_dataplugin.analyses.occupancy import TOO_SHORT_NS
 from tb_dataplugin.export.terminal import COLORS
 from tb_dataplugin.words import COUNTERS, STAGE_KINDS
 
@@ -18,3 +21,8 @@ def test_no_two_stage_kinds_share_a_terminal_color() -> None:
 
 def test_every_counter_has_words() -> None:
     assert {term.id for term in COUNTERS} == trace_format.COUNTERS.keys()
+
+
+def test_page_and_report_call_the_same_calls_too_short_to_tell() -> None:
+    page = Path(__file__).parents[2] / "frontend/src/model/costs.ts"
+    assert f"const TOO_SHORT_US = {TOO_SHORT_NS // 1000};" in page.read_text(encoding="utf-8")
