@@ -61,6 +61,7 @@ FUNCTIONS: Final[dict[str, tuple[str, ...]]] = {
         "TimedIterator.__next__",
     ),
     "hooks.wrappers": (
+        "timed_wait",
         "timed_next",
         "_timed_iter",
         "_timed_own_next",
@@ -94,6 +95,7 @@ FUNCTIONS: Final[dict[str, tuple[str, ...]]] = {
     "workers.following": (
         "_followed",
         "_iterate",
+        "_made",
     ),
     "workers.worker_side": (
         "WorkerCollate.__call__",

@@ -26,6 +26,7 @@ STAGE_KINDS: Final[tuple[StageKind, ...]] = get_args(StageKind)
 
 FIRST_BATCH: Final = " (first batch)"
 """Ends the label of a `wait` span that includes `iter(loader)`: worker start-up and the first batch."""
+ITER: Final = " (iter)"  # ends that of a DataLoader's `iter()` alone, which is as long as starting its workers takes
 
 TRANSFER_PARTS: Final = ("index", "serialise", "queue", "deserialise", "pin")
 """Labels of `transfer`, in the order in which a batch passes them; `index`: its indices, on their way to the worker."""
@@ -59,8 +60,7 @@ COUNTERS: Final[dict[str, str]] = {
     "device::memory": "used bytes by NVML, one series per device",
 }
 
-TAKEN_ELSEWHERE: Final = "the batches are taken in another thread than the one that trains"
-"""Begins a note about a capture in which that was seen."""
+TAKEN_ELSEWHERE: Final = "the batches are taken in another thread than the one that trains"  # begins a note
 
 
 class Stage(NamedTuple):

@@ -24,8 +24,10 @@ from typing import Any, ClassVar, Final, Literal, Protocol
 from annotate.hooks import fastai_loaders, marked
 from annotate.hooks.collating import Collate
 from annotate.hooks.patching import Patches
-from annotate.hooks.wrappers import waited_for
+from annotate.hooks.wrappers import timed_wait, waited_for
+from annotate.recording import switch
 from annotate.saying import guard
+from annotate.trace_format import ITER
 from annotate.workers import transport
 from annotate.workers.batches import Iteration, Listener, SamplerProxy, stand_in_for
 from annotate.workers.content import Place
@@ -228,11 +230,18 @@ def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
             followers = [follower for follower in _followers if follower.wants(loader)]  # asking may add one
             if followers:
                 iteration = _follow(loader, followers, hooks)
-        iterator = original(loader)
+        iterator = _made(loader, original)
     with guard(f"annotate cannot follow the batches of a {type(loader).__name__}"):
         for follower in followers:
             follower.begun(loader, iterator, began, iteration)
     return iterator
+
+
+def _made(loader: Any, original: Callable[[Any], Any]) -> Any:
+    """An iterator, in a `wait` span while something records: the loop waits until DataLoader workers are started."""
+    if not switch.RECORDING or not getattr(loader, "num_workers", 0):
+        return original(loader)
+    return timed_wait(switch.hand_out("wait", type(loader).__name__ + ITER), original, loader)
 
 
 def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iteration | None:

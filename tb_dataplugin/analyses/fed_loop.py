@@ -15,7 +15,7 @@ def is_fed(trace: Trace, window: Window) -> bool:
     """
     pipeline = trace.info.pipeline
     spans = trace.stage_spans
-    waits = trace.events.track[spans.row[spans.is_kind("wait")]]
+    waits = trace.events.track[spans.row[spans.is_kind("wait") & ~spans.is_iter()]]
     if pipeline is None or trace.is_cut or (waits == trace.training_track).any():
         return False
     consumed = pipeline.batches.consumed_ns if pipeline.batches is not None else np.zeros(0, dtype=np.int64)

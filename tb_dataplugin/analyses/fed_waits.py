@@ -19,12 +19,11 @@ import numpy.typing as npt
 
 from annotate.trace_format import FIRST_BATCH, Stage
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.loader_wait import named_by_loader
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.model.intervals import Int64Array, Intervals
 from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
 
-TORCHS_WAIT = "enumerate("
-"""Begins the names of torch's own waits."""
 PROMPT_NS = 1_000_000
 """A batch that lay in the queue for longer may not have been waited for: a thread starts as slowly only where CPUs, or
 the interpreter's lock, are contended."""
@@ -60,9 +59,9 @@ def _names_of_loaders(trace: Trace) -> set[str]:
 
 
 def _waits_of_iterators(trace: Trace) -> Iterator[tuple[Stage, Int64Array, Int64Array]]:
-    """All waits of the training thread but torch's own spans: those are a loader's, whatever class it has."""
+    """All waits of the training thread but a DataLoader's own, whatever class it has."""
     spans, events = trace.stage_spans, trace.events
-    is_torchs = np.array([name.startswith(TORCHS_WAIT) for name in trace.names], dtype=np.bool_)
+    is_torchs = named_by_loader(trace.names)
     for number, stage in enumerate(spans.stages):
         if stage.kind == "wait":
             rows = spans.row[(spans.stage == number) & (events.track[spans.row] == trace.training_track)]

@@ -19,7 +19,7 @@ from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.smoothing import BoolArray, Smoothing, find_smoothing
 from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, waits_for_unfinished
-from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace
 
 TORCHS_PREFETCH: Final = 2
@@ -185,12 +185,20 @@ def find_epoch_starts(
         drawn = (received >= 0) & (batches.table.drawn_ns[received] > window.start_ns)
     first_ns, last_ns = np.maximum(start, window.start_ns), np.minimum(end, window.end_ns)
     return tuple(
-        EpochStart(Intervals(int64([begin]), int64([end])), again, _building(trace, batches, row, begin, end))
+        EpochStart(_with_iter(loader, begin, end), again, _building(trace, batches, row, begin, end))
         for begin, end, again, row, begun in zip(
             first_ns.tolist(), last_ns.tolist(), repeated.tolist(), received.tolist(), drawn.tolist(), strict=True
         )
         if begin < end and (marked or again or begun)
     )
+
+
+def _with_iter(loader: LoaderWait, start: int, end: int) -> Intervals:
+    """A wait for a first batch, and those in ``iter(loader)`` since the last one for a batch before it."""
+    for_batches = loader.waits.minus(loader.made)
+    before = int(for_batches.end[for_batches.end <= start].max(initial=np.iinfo(np.int64).min))
+    mine = (loader.made.start >= before) & (loader.made.end <= start)
+    return Intervals.union(np.append(loader.made.start[mine], start), np.append(loader.made.end[mine], end))
 
 
 def _building(trace: Trace, batches: BatchTimes | None, row: int, start: int, end: int) -> Intervals:

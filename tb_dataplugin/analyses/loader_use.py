@@ -63,6 +63,9 @@ def find_loader_use(
     loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
     waits = loader.waits if loader else Intervals.union_of(())
     of_wait = _of_waits(trace, loaders, waits, batches)
+    if loader is not None and len(loader.made):  # for the batches that come next
+        made = np.flatnonzero(loader.made.overlap(waits.start, waits.end)[:-1] > 0)
+        of_wait[made] = of_wait[made + 1]
     begun = waits.start if steps is None else steps.start_ns
     step = np.searchsorted(begun, waits.start, side="right") - 1
     places = [np.unique(step[of_wait == number]) for number in range(len(loaders))]

@@ -8,27 +8,30 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from annotate.trace_format import FIRST_BATCH
+from annotate.trace_format import FIRST_BATCH, ITER
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace
 
 WaitSource = Literal["prof.steps", "DataLoader", "annotate.stage"]
-"""Where the data wait was taken: in the iterator of ``prof.steps``; in DataLoader's ``next()``; in a span of the
-user's own of the kind `wait`.
+"""Where the data wait was taken: in the iterator of ``prof.steps``; in DataLoader's ``next()`` (and ``iter()``, where
+that was recorded); in a span of the user's own of the kind `wait`.
 """
 
 _TORCHS_WAIT: Final = "enumerate("
+"""Begins the names of torch's own waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoaderWait:
-    """`waits` is the union of the training thread's wait spans in the window; `duration_ns` is per wait, clipped to it.
+    """`waits` is the union of the training thread's wait spans in the window; `duration_ns` is per wait for a batch,
+    clipped to it.
 
     `exposed` is the part of `waits` in which the first device was idle; None on captures without a device.
-    `first_batches`: the waits that followed an ``iter(loader)``; None when the trace does not tell them apart.
+    `first_batches`: the waits that followed an ``iter(loader)``; None when the trace does not tell them apart. `made`:
+    of `waits`, those in ``iter(loader)`` alone. `has_iter`: what it took is in the waits.
     """
 
     waits: Intervals
@@ -36,10 +39,13 @@ class LoaderWait:
     exposed: Intervals | None
     first_batches: Intervals | None
     source: WaitSource
+    made: Intervals = EMPTY
+    has_iter: bool = False
 
     @property
     def first_batch_ns(self) -> int | None:
-        return None if self.first_batches is None else self.first_batches.total_ns
+        """From ``iter(loader)`` on, as far as that was recorded."""
+        return None if self.first_batches is None else self.first_batches.total_ns + self.made.total_ns
 
     @property
     def exposed_ns(self) -> int | None:
@@ -91,19 +97,27 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
         return Unavailable("loader", "no_loader_spans", message)
     start, end, stage = start[inside], end[inside], spans.stage[here][inside]
     name = events.name[spans.row[here]][inside]
-    waits = Intervals.union(start, end)
+    waits, alone = Intervals.union(start, end), spans.is_iter()[here][inside]
+    source = _source(trace, name, end - start)
     return LoaderWait(
         waits=waits,
-        duration_ns=end - start,
+        duration_ns=(end - start)[~alone if not alone.all() else alone],
         exposed=waits.intersect(devices[0].gaps) if devices else None,
         first_batches=_first_batches(trace, stage, start, end),
-        source=_source(trace, name, end - start),
+        source=source,
+        made=Intervals.union(start[alone], end[alone]),
+        has_iter=source == "prof.steps" or bool(alone.any()),
     )
+
+
+def named_by_loader(names: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    """Which names of waits are of a DataLoader's own ``next()`` or ``iter()``."""
+    return np.array([name.startswith(_TORCHS_WAIT) or name.endswith(ITER) for name in names], dtype=np.bool_)
 
 
 def _source(trace: Trace, name: npt.NDArray[np.int32], duration: Int64Array) -> WaitSource:
     """Where most of the data wait was taken. `name`, `duration`: of each wait."""
-    is_torchs = np.array([text.startswith(_TORCHS_WAIT) for text in trace.names], dtype=np.bool_)[name]
+    is_torchs = named_by_loader(trace.names)[name]
     if 2 * int(duration[is_torchs].sum()) >= int(duration.sum()):
         return "DataLoader"
     pipeline = trace.info.pipeline

@@ -30,6 +30,8 @@ class StartedAgain:
     `steps`. `is_certain`: the program let go of a loader before the next, or passes over one again; else it may hold
     several that are alike. `waits`: of their data wait, what workers that live on would not have. `excess_ns`: what
     these steps took longer than the fastest of the others, without the rest of that wait: as much as all of it costs.
+    `is_whole`: of these passes, all that it costs is data wait: ``iter(loader)`` was recorded, and the workers ended in
+    a ``next()``.
     """
 
     loaders: tuple[int, ...]
@@ -38,6 +40,7 @@ class StartedAgain:
     is_certain: bool
     waits: Intervals
     excess_ns: int
+    is_whole: bool = False
 
 
 def find_started_again(
@@ -60,14 +63,14 @@ def find_started_again(
     for number, info in enumerate(pipeline.loaders):
         if use.is_aside(number) and number not in but and info.num_workers:
             groups.setdefault(settings_of(info), []).append(number)
-    found = (_group(pipeline, window, loader.waits, use, batches, steps, shutdown, mine) for mine in groups.values())
+    found = (_group(pipeline, window, loader, use, batches, steps, shutdown, mine) for mine in groups.values())
     return tuple(each for each in found if each is not None)
 
 
 def _group(
     pipeline: PipelineInfo,
     window: Window,
-    waits: Intervals,
+    loader: LoaderWait,
     use: LoaderUse,
     batches: BatchTimes,
     steps: Steps,
@@ -80,16 +83,18 @@ def _group(
     if len(first) < 2 or theirs.all() or not theirs.any():
         return None
     rows = np.isin(use.of_wait, loaders)
-    mine = Intervals(waits.start[rows], waits.end[rows])
+    mine = Intervals(loader.waits.start[rows], loader.waits.end[rows])
     begun = Intervals.union(batches.wait_start_ns[first], batches.wait_end_ns[first])
     built = Intervals.union(batches.table.started_ns[first], batches.table.finished_ns[first])
-    saved = Intervals.union_of((begun.minus(built), shutdown.intersect(mine)))
+    made, ended = loader.made.intersect(mine), shutdown.intersect(mine)
+    saved = Intervals.union_of((made, begun.minus(built), ended))
     lasted = steps.duration_ns
     excess = int(np.maximum(0, lasted[theirs] - lasted[~theirs].min()).sum()) - mine.minus(saved).total_ns
     infos = [pipeline.loaders[number] for number in loaders]
     certain = any(info.gone for info in infos) or len(first) > len(loaders) or len(loaders) >= HABIT
     numbers = tuple(steps.number[theirs].tolist())
-    return StartedAgain(tuple(loaders), len(first), numbers, certain, saved, max(0, excess))
+    is_whole = min(len(made), len(ended) + 1) >= len(first)
+    return StartedAgain(tuple(loaders), len(first), numbers, certain, saved, max(0, excess), is_whole)
 
 
 def _first_batches(batches: BatchTimes, window: Window, loaders: list[int]) -> Iterator[int]:

@@ -7,9 +7,10 @@ In this order:
    everything). A stage that merely encloses another wait does not have that.
 2. `wrapper`: the rest of a wait in an iterator around a recorded loader, outside the loader's own waits. In the wait
    for a first batch only what follows the loader's first batch; before it the workers start.
-3. In a wait for another thread of the process: that thread's stages, and what it waits for itself (`fed_waits`).
-4. By the batch received (`batch_shares`): throughput of its DataLoader worker or latency of the batch.
-5. What remains is ``other`` where the training thread builds the batches; ``shutdown`` of a wait in which DataLoader
+3. `startup`: the rest of a wait in ``iter(loader)`` alone.
+4. In a wait for another thread of the process: that thread's stages, and what it waits for itself (`fed_waits`).
+5. By the batch received (`batch_shares`): throughput of its DataLoader worker or latency of the batch.
+6. What remains is ``other`` where the training thread builds the batches; ``shutdown`` of a wait in which DataLoader
    workers ended; else ``unrecorded``.
 
 Everywhere a stage that waits for other threads of its process passes its time on to their stages (`pool_time`).
@@ -27,7 +28,7 @@ from tb_dataplugin.analyses.collector import collected_in
 from tb_dataplugin.analyses.fed_waits import find_fed_waits, received_beside, threads_beside, waits_around_loaders
 from tb_dataplugin.analyses.pool_time import pass_to_threads
 from tb_dataplugin.analyses.stages import StageTree
-from tb_dataplugin.analyses.wait_parts import COLLECTOR, OTHER, SHUTDOWN, UNRECORDED, WaitParts
+from tb_dataplugin.analyses.wait_parts import COLLECTOR, OTHER, SHUTDOWN, STARTUP, UNRECORDED, WaitParts
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, int64
@@ -60,14 +61,24 @@ def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers 
         wrapped = rest.intersect(time)
         parts.add_wrapper(label, wrapped)
         rest = rest.minus(wrapped)
+    rest = _share_iter(trace, rest, parts)
     rest = _share_fed(trace, workers, rest, parts)
     if workers is not None:
         rest = share_by_batch(trace, workers, rest, parts)
     _share_rest(trace, waits, rest, built_here, parts)
     by_stage = parts.by_stage()
-    if workers is None and by_stage.keys() <= {COLLECTOR, OTHER, UNRECORDED}:
+    if workers is None and by_stage.keys() <= {COLLECTOR, OTHER, STARTUP, UNRECORDED}:
         return _no_stages()
     return WaitShares(by_stage, parts.by_span_ns, parts.wrapped())
+
+
+def _share_iter(trace: Trace, rest: Intervals, parts: WaitParts) -> Intervals:
+    """Gives waits in ``iter(loader)`` alone to the start of its workers; what is left of all waits."""
+    spans, events = trace.stage_spans, trace.events
+    rows = spans.row[spans.is_iter() & (events.track[spans.row] == trace.training_track)]
+    made = Intervals.union(events.start_ns[rows], events.end_ns[rows])
+    parts.add(STARTUP, rest.intersect(made))
+    return rest.minus(made)
 
 
 def _share_fed(trace: Trace, workers: Workers | None, rest: Intervals, parts: WaitParts) -> Intervals:

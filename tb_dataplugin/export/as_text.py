@@ -125,7 +125,7 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
     if loader.steady_state.state not in ("", "steady"):
         yield from wrap(loader.steady_state.sentence, "  ")
     if loader.HasField("first_batch_wait_us"):
-        includes = "includes iter(loader)" if loader.wait_source == "prof.steps" else "without iter(loader)"
+        includes = "includes iter(loader)" if loader.has_iter else "without iter(loader)"
         yield line("  first batch", duration(loader.first_batch_wait_us), includes)
     if loader.HasField("num_workers"):
         size = f"batches of {loader.batch_size}" if loader.HasField("batch_size") else ""

@@ -176,7 +176,7 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         first_build=_first_build(results, apart),
         ends=len(apart.ends),
         ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
-        lacks_iter=results.loader is not None and results.loader.source != "prof.steps",
+        lacks_iter=results.loader is not None and not results.loader.has_iter,
     )
 
 

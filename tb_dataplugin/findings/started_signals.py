@@ -14,8 +14,9 @@ from tb_dataplugin.model.trace import LoaderInfo
 @dataclass(frozen=True, slots=True)
 class StartedSignals:
     """Of loaders that are alike, `made` of them. `passes`: with new DataLoader workers, in so many `steps`. `wait_us`:
-    for these to start, to end, and for a first batch without building it; `making_us`: making the iterators, at most.
-    `us`: what can go, at most; `certain_us`: the part of it that was seen. `place`: of the user's line, or "".
+    for these to start, to end, and for a first batch without building it; `making_us`: making the iterators, at most; 0
+    where that is in `wait_us`. `us`: what can go, at most; `certain_us`: the part of it that was seen. `place`: of the
+    user's line, or "".
     """
 
     loader: LoaderInfo
@@ -44,7 +45,8 @@ def read_started(results: Results) -> tuple[StartedSignals, ...]:
 def _read(results: Results, started: StartedAgain, loader: LoaderInfo) -> StartedSignals:
     devices, sampled = results.attribution.devices, sampled_iterators(results)
     wait_us, outside_us = cost_us(devices[0] if devices else None, (started.waits,)), outside_wait_us(results)
-    making = making_us(results, outside_us, sampled)
+    making = 0.0 if started.is_whole else making_us(results, outside_us, sampled)
+    seen = 0.0 if sampled is None or started.is_whole else sampled.part.low * outside_us
     us = min(wait_us + making, started.excess_ns / 1e3)
     step = results.lines.step if results.lines else None
     row = step.iterators.row if step is not None else None
@@ -57,6 +59,6 @@ def _read(results: Results, started: StartedAgain, loader: LoaderInfo) -> Starte
         wait_us=wait_us,
         making_us=making,
         us=us,
-        certain_us=min(us, wait_us + (sampled.part.low * outside_us if sampled else 0.0)),
+        certain_us=min(us, wait_us + seen),
         place=row.place.short if row else "",
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from annotate.trace_format import Stage
+from annotate.trace_format import ITER, Stage
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals
 
 
@@ -54,6 +54,11 @@ class StageSpans:
     def is_kind(self, kind: str) -> npt.NDArray[np.bool_]:
         matches = np.array([stage.kind == kind for stage in self.stages], dtype=np.bool_)
         return matches[self.stage] if len(matches) else np.zeros(0, dtype=np.bool_)
+
+    def is_iter(self) -> npt.NDArray[np.bool_]:
+        """Waits in ``iter(loader)`` alone."""
+        alone = np.array([stage.label.endswith(ITER) for stage in self.stages], dtype=np.bool_)
+        return self.is_kind("wait") & alone[self.stage] if len(alone) else np.zeros(0, dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True)

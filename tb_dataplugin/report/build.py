@@ -156,6 +156,7 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
         wait_max_us=us(loader.max_ns),
         wait_sentence=sentences.wait,
         wait_source=loader.source,
+        has_iter=loader.has_iter,
         steady_state=_steady_state(results.steady, sentences) if results.steady else None,
         apart=apart_report(results, sentences.apart) if results.loop.apart else None,
         epochs=results.loop.apart.begun,

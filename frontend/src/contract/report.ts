@@ -549,6 +549,8 @@ export interface Loader {
   epochs: number;
   /** where starts are not recorded */
   wait_source: string;
+  /** what iter(loader) took is in wait_us */
+  has_iter: boolean;
 }
 
 export interface Loader_WaitByStageUsEntry {
@@ -3079,6 +3081,11 @@ export const Loader: MessageFns<Loader> = {
         : isSet(object.wait_source)
         ? globalThis.String(object.wait_source)
         : "",
+      has_iter: isSet(object.hasIter)
+        ? globalThis.Boolean(object.hasIter)
+        : isSet(object.has_iter)
+        ? globalThis.Boolean(object.has_iter)
+        : false,
     };
   },
 };

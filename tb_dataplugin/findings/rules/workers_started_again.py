@@ -18,6 +18,7 @@ from tb_dataplugin.units import count, duration
 ONCE: Final = "Make this DataLoader once, before the loop, with persistent_workers=True"
 KEEP: Final = "Give this DataLoader persistent_workers=True"
 LIVE_ON: Final = ": its workers then live on from one pass to the next, and so does the memory that they take."
+MEASURED: Final = "The waits are measured. What a pass takes with workers that live on was not."
 REASON: Final = "The waits are measured. What making the iterators takes is estimated, at its upper end."
 HELD: Final = "If the program holds several DataLoaders that are alike, and iterates each once, nothing starts again."
 
@@ -29,6 +30,7 @@ def check(signals: Signals) -> Finding | None:
     if started is None or (signals.share(started.us) or 0.0) < HEALTHY:
         return None
     where = f" ({started.place})" if started.place else ""
+    reason = REASON if started.making_us else MEASURED
     once = "  # once, before the loop" if started.is_made_anew else ""
     return Finding(
         severity=severity(signals, signals.per_step(started.certain_us), otherwise_us=started.certain_us),
@@ -39,7 +41,7 @@ def check(signals: Signals) -> Finding | None:
         gain_us_per_step=signals.per_step(started.us),
         code=f"loader = DataLoader(..., num_workers={started.loader.num_workers}, persistent_workers=True){once}",
         confidence="likely" if started.is_certain else "possible",
-        confidence_reason=REASON if started.is_certain else f"{HELD} {REASON}",
+        confidence_reason=reason if started.is_certain else f"{HELD} {reason}",
     )
 
 
@@ -52,7 +54,8 @@ def _evidence(started: StartedSignals) -> Iterator[Evidence]:
     )
     text = f"{wait} per pass until its workers gave a first batch, without building that, and until they had ended"
     yield time("started_wait", started.wait_us, text)
-    yield time("iterators_made", started.making_us, f"making the iterator takes up to {making} per pass")
+    if started.making_us:
+        yield time("iterators_made", started.making_us, f"making the iterator takes up to {making} per pass")
     if started.us < started.wait_us + started.making_us:
         text = f"together up to {all_of_it} per pass: these steps take no more than that longer than the others"
         yield time("started_again", started.us, text)
