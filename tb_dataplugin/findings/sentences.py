@@ -119,8 +119,8 @@ def say(
 
 
 def _steady(steady: SteadyState, apart: ApartSignals | None) -> str:
-    is_start_left = apart is not None and apart.starts is not None and apart.starts.epochs > 0
-    return steady_sentence(steady, left_out(apart), is_start_left=is_start_left)
+    starts = apart.starts.epochs if apart is not None and apart.starts is not None else 0
+    return steady_sentence(steady, left_out(apart), starts)
 
 
 def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | None) -> LoopShare | None:

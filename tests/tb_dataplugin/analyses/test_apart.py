@@ -185,7 +185,7 @@ def test_starts_and_ends_are_both_named_where_both_are_left_out() -> None:
     assert "The starts of 2 epochs and the end of an epoch (steps 1, 12 and 13) have" in capture.verdict.sentence
     assert "its part of an epoch's start and end included" in capture.steps.gains_of
     steady = capture.loader.steady_state.sentence
-    assert steady.startswith("An epoch starts in the window. Without the starts and ends of epochs, data wait is")
+    assert steady.startswith("Epochs start in the window. Without the starts and ends of epochs, data wait is")
 
 
 def test_a_row_of_all_captures_says_what_its_numbers_are_without() -> None:

@@ -177,7 +177,7 @@ def test_where_epochs_start_the_steady_state_is_without_first_batches() -> None:
     assert steady.share == pytest.approx(1 / 7, abs=0.001)
     assert steady.share_low <= steady.share <= steady.share_high
     assert steady.sentence.startswith(
-        "An epoch starts in the window. Without the starts of epochs, data wait is 1.67 ms per step"
+        "Epochs start in the window. Without the starts of epochs, data wait is 1.67 ms per step"
     )
 
 
