@@ -154,6 +154,7 @@ export function noWaitWords({ chain, exposed_wait_us: waited }: Gap): string {
 }
 
 function batchReason(gap: Gap): string {
+  if (gap.stage === "startup") return "It waited in iter(loader), where DataLoader workers start: no batch came yet.";
   return gap.chain?.sample === undefined && gap.chain?.stage === undefined
     ? "The trace has no record of the batch that this data wait received."
     : "The training thread built the batch itself, within its data wait.";

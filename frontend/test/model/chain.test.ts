@@ -195,3 +195,13 @@ it("says how much of a gap's data wait its stage is, where others have much of i
   expect(words(10)).toContain("40.0% of the data wait in this gap");
   expect([words(24), words(0)]).toEqual(["", ""]);
 });
+
+it("says of a wait in iter(loader) that no batch came yet", () => {
+  const starting = {
+    ...whole,
+    stage: "startup",
+    chain: { ...chain, batch: undefined, sample: undefined, stage: undefined },
+  };
+  const row = chainRows(starting, "gaps:1").find(({ key }) => key === "batch");
+  expect(row?.reason).toBe("It waited in iter(loader), where DataLoader workers start: no batch came yet.");
+});
