@@ -8,7 +8,7 @@ from typing import Final
 
 from tb_dataplugin.compare.build_flames import flame_report
 from tb_dataplugin.compare.crowded import CODE, crowded_sides
-from tb_dataplugin.compare.epochs import is_within_epoch, with_regular_starts
+from tb_dataplugin.compare.epochs import has_iter_on_one_side, is_within_epoch, with_regular_starts
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
 from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
@@ -81,7 +81,8 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         too_few=too_few_steps(first, second),
     )
     verdict = judge(compared)
-    notes = (*left, *right, *_notes(first, second, each, verdict.outcome), *_recorded_note(recorded, unit))
+    notes = (*left, *right, *_notes(first, second, each, verdict.outcome), *_iter_note(first, second))
+    notes += tuple(_recorded_note(recorded, unit))
     if compared.crowded and verdict.outcome != "identical":
         message = f"{compared.crowded}. Compare captures of a quieter machine: a slowdown is not told from their load"
         notes = (Diagnostic("capture", CODE, 1, message[0].upper() + message[1:]), *notes)
@@ -142,6 +143,15 @@ def _notes(
     if len(modes) > 1:
         message = f"The captures are of different kinds ({', '.join(sorted(modes))}); their times mean different things"
         yield Diagnostic("capture", "different_modes", 1, message)
+
+
+def _iter_note(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Diagnostic]:
+    if has_iter_on_one_side(before, after):
+        message = (
+            "Starting DataLoader workers (iter(loader)) is data wait in some captures and training step in others, as "
+            "they were made by different versions or loops: capture both sides alike before you compare these two"
+        )
+        yield Diagnostic("capture", "iter_on_one_side", 1, message)
 
 
 def _recorded_note(recorded: float, unit: Unit) -> Iterator[Diagnostic]:

@@ -52,3 +52,18 @@ def is_within_epoch(before: Sequence[Run], after: Sequence[Run]) -> bool:
 
 def _left(side: Sequence[Run]) -> float:
     return sum(capture.loader.apart.starts_us for run in side for capture in run.captures)
+
+
+def has_iter_on_one_side(before: Sequence[Run], after: Sequence[Run]) -> bool:
+    """Whether starting DataLoader workers, in ``iter(loader)``, is data wait in some captures and training step in
+    others, as in those of another version.
+    """
+    has = [
+        {capture.loader.has_iter for run in side for capture in run.captures if _starts_workers(capture.loader)}
+        for side in (before, after)
+    ]
+    return len(has[0] | has[1]) > 1
+
+
+def _starts_workers(loader: pb.Loader) -> bool:
+    return loader.num_workers > 0 and loader.HasField("first_batch_wait_us") and not loader.persistent_workers

@@ -9,6 +9,7 @@ from tb_dataplugin.compare.limit import judge_limit
 from tb_dataplugin.options import StepRange
 from tests.tb_dataplugin.analyses.test_apart import epochs, with_evaluation
 from tests.tb_dataplugin.analyses.test_collector import two_loaders
+from tests.tb_dataplugin.analyses.test_iter import epochs as started_anew
 from tests.tb_dataplugin.findings.cases import capture_of
 from tests.trace_builder import TraceBuilder
 
@@ -77,3 +78,12 @@ def test_nor_does_a_pause_for_the_garbage_collector() -> None:
     found = compare([paused], [after_it])
     (note,) = [fact.text for fact in found.evidence if fact.kind == "left_out"]
     assert note == "left out of all times: garbage collection, 100 ms of the windows before"
+
+
+def test_iter_of_the_loader_is_not_compared_with_what_lacks_it() -> None:
+    with_iter, without = capture_of(started_anew()), capture_of(started_anew(recorded=False))
+    found = compare([without], [with_iter])
+    assert any(note.code == "iter_on_one_side" for note in found.diagnostics)
+    for alike in (with_iter, without):
+        found = compare([alike], [capture_of(started_anew(5, recorded=alike.loader.has_iter))])
+        assert not any(note.code == "iter_on_one_side" for note in found.diagnostics)
