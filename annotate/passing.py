@@ -94,8 +94,8 @@ FUNCTIONS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "workers.following": (
         "_followed",
+        "_in_a_wait",
         "_iterate",
-        "_made",
     ),
     "workers.worker_side": (
         "WorkerCollate.__call__",

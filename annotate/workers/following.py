@@ -210,12 +210,21 @@ def _followed(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         _making.add(key)
         try:
-            return _iterate(self, lambda loader: original(loader, *args, **kwargs))
+            return _in_a_wait(self, lambda loader: _iterate(loader, lambda it: original(it, *args, **kwargs)))
         finally:
             _making.discard(key)
 
     setattr(make_iterator, _OURS, True)
     return make_iterator
+
+
+def _in_a_wait(loader: Any, make: Callable[[Any], Any]) -> Any:
+    """An iterator, in a `wait` span while something records: the loop waits until DataLoader workers are started. What
+    follows in here belongs to it, as new workers take the CPU away from that as well.
+    """
+    if not switch.RECORDING or not getattr(loader, "num_workers", 0):
+        return make(loader)
+    return timed_wait(switch.hand_out("wait", type(loader).__name__ + ITER), make, loader)
 
 
 def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
@@ -230,18 +239,11 @@ def _iterate(loader: Any, original: Callable[[Any], Any]) -> Any:
             followers = [follower for follower in _followers if follower.wants(loader)]  # asking may add one
             if followers:
                 iteration = _follow(loader, followers, hooks)
-        iterator = _made(loader, original)
+        iterator = original(loader)
     with guard(f"annotate cannot follow the batches of a {type(loader).__name__}"):
         for follower in followers:
             follower.begun(loader, iterator, began, iteration)
     return iterator
-
-
-def _made(loader: Any, original: Callable[[Any], Any]) -> Any:
-    """An iterator, in a `wait` span while something records: the loop waits until DataLoader workers are started."""
-    if not switch.RECORDING or not getattr(loader, "num_workers", 0):
-        return original(loader)
-    return timed_wait(switch.hand_out("wait", type(loader).__name__ + ITER), original, loader)
 
 
 def _follow(loader: Any, followers: list[Follower], hooks: ExitStack) -> Iteration | None:
