@@ -72,6 +72,10 @@ def time_functions(patches: Patches, ds: object) -> None:
             _time_one(patches, ds, name)
         elif isinstance(value, (list, tuple, dict)) and holds_transforms(value):
             time_held_as(patches, ds, name)
+        elif isinstance(value, (list, tuple)) and len(value) <= MOST_IN_A_LIST:
+            for step in value:
+                if is_users_own(step, ds):
+                    _time_users_own(patches, step)
     for used in _used_in(ds):
         time_transform(patches, used)
     hugging_face.time_functions(patches, ds)

@@ -164,6 +164,10 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
         lambda: Held(lambda self, x: self.light(x), light=Brighten()),
         ["transform::Brighten"],
     ),
+    "a list of the user's own of any name": (
+        lambda: Held(lambda self, x: self.steps[1](self.steps[0](x)), steps=[Brighten(), Brighten()]),
+        ["transform::Brighten"] * 2,
+    ),
     "a dict": (
         lambda: Held(
             lambda self, x: self.transforms["train"](self.transforms["flip"](x)),
