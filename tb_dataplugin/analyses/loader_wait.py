@@ -43,11 +43,6 @@ class LoaderWait:
     has_iter: bool = False
 
     @property
-    def first_batch_ns(self) -> int | None:
-        """From ``iter(loader)`` on, as far as that was recorded."""
-        return None if self.first_batches is None else self.first_batches.total_ns + self.made.total_ns
-
-    @property
     def exposed_ns(self) -> int | None:
         return None if self.exposed is None else self.exposed.total_ns
 

@@ -64,7 +64,8 @@ class Throughput:
     `guessed_batches`: of which nothing says how many samples they have, so that `batch_size` stands for it.
     `samples_per_batch`: mean of those received in the window.
     `elsewhere_ns`: data wait that neither reading nor preparation caused (drawing indices, the transfer), beside
-    `built_ns`, the rest of it, and `consumer_ns`, what the step itself takes.
+    `built_ns`, the rest of it, whose part without a record counts as theirs, and `consumer_ns`, what the step itself
+    takes.
     """
 
     samples: int
@@ -93,13 +94,18 @@ class Throughput:
         if self.load is None or self.device is None:
             return None
         if self.elsewhere_ns > (self.consumer_ns if self.device <= self.load else self.built_ns):
-            return "around" if 2 * self.around_ns > self.elsewhere_ns and self._limits(self.around_ns) else None
+            return "around" if 2 * self.around_ns > self.elsewhere_ns and self._around_limits() else None
         if self.device <= self.load:
             return "device" if self._limits(self.consumer_ns) and not self.waits_for_ranks else None
         if not self._limits(self.built_ns):
             return None
         slow_reading = self.prepare is None or (self.read is not None and self.read < self.prepare)
         return "read" if slow_reading else "prepare"
+
+    def _around_limits(self) -> bool:
+        """Its share of the data wait does not show that: DataLoader workers and the step go on beside it."""
+        others = [rate for rate in (self.load, self.device) if rate is not None]
+        return self.around is not None and self.around < min(others) and self._limits(self.around_ns)
 
     def _limits(self, part_ns: int) -> bool:
         """Whether a part that is the slowest is also what limits."""
@@ -150,7 +156,7 @@ def _find_rates(
     busy = devices[0].busy.total_ns if devices else 0
     consumer = max(busy, window.duration_ns - loader.waits.total_ns)
     replaying = trace.info.mode == "replay"
-    built, around = _built_ns(attribution), _around_ns(attribution)
+    built, around = _built_ns(attribution, loop.waits.total_ns), _around_ns(attribution)
     settings = main_loader(trace, use)
     return Throughput(
         samples=samples,
@@ -159,8 +165,8 @@ def _find_rates(
         prepare=alone.prepare,
         load=alone.load,
         device=None if replaying else _rate(samples, consumer),
-        elsewhere_ns=0 if built is None else loop.waits.total_ns - built,
-        built_ns=built or 0,
+        elsewhere_ns=loop.waits.total_ns - built,
+        built_ns=built,
         consumer_ns=consumer,
         around=_rate(samples, around) if around >= WORTH_A_RATE * window.duration_ns else None,
         around_ns=around,
@@ -278,12 +284,17 @@ def _spent_waiting(attribution: Attribution) -> tuple[int, int] | None:
     return reading, sum(time for _, time in spent) - reading
 
 
-def _built_ns(attribution: Attribution) -> int | None:
-    """Data wait that stages which build batches caused; None where some of it is unrecorded."""
+def _built_ns(attribution: Attribution, wait_ns: int) -> int:
+    """Data wait that stages which build batches caused, with what is unrecorded; all of it where no stage is known."""
     waits = attribution.wait_by_stage_ns
-    if waits is None or UNRECORDED in waits:
-        return None
-    return sum(time for name, time in waits.items() if (stage := parse_span_name(name)) and stage.kind in BUILDING)
+    if waits is None:
+        return wait_ns
+    return sum(time for name, time in waits.items() if name == UNRECORDED or _builds(name))
+
+
+def _builds(name: str) -> bool:
+    stage = parse_span_name(name)
+    return stage is not None and stage.kind in BUILDING
 
 
 def _around_ns(attribution: Attribution) -> int:

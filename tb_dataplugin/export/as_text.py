@@ -126,7 +126,8 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
         yield from wrap(loader.steady_state.sentence, "  ")
     if loader.HasField("first_batch_wait_us"):
         includes = "includes iter(loader)" if loader.has_iter else "without iter(loader)"
-        yield line("  first batch", duration(loader.first_batch_wait_us), includes)
+        whose = f"of {loader.first_batch_of}" if loader.first_batch_of else ""
+        yield line("  first batch", duration(loader.first_batch_wait_us), includes, whose)
     if loader.HasField("num_workers"):
         size = f"batches of {loader.batch_size}" if loader.HasField("batch_size") else ""
         replayed = capture.mode == "replay" and loader.num_workers

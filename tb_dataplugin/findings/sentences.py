@@ -69,6 +69,8 @@ class Sentences:
     apart: str = ""
     stage_profiler: Mapping[Path, str] = field(default_factory=dict)
     slowest_part: str = ""
+    worker_names: tuple[str, ...] = ()
+    first_batch_of: str = ""
 
 
 def say(
@@ -103,7 +105,7 @@ def say(
                 summary,
                 results.window,
                 _built_share(results),
-                _which(results, summary),
+                _which(results, summary.loader),
                 _of_loop(results, summary, apart),
                 gives_cpus=gives_cpus,
                 more_in_vain=more_in_vain if summary.loader == results.use.main else lambda: False,
@@ -111,6 +113,8 @@ def say(
             for summary in results.worker_summaries
         ),
         quiet_workers=quiet_sentence(results.worker_summaries),
+        worker_names=tuple(_worker_name(results, summary.loader, apart) for summary in results.worker_summaries),
+        first_batch_of=name_of(own) if (own := _which(results, results.use.main)) else "",
         selection=_selection(results.selection, results.window) if results.selection else "",
         headspace=headspace_sentence(results.headspace) if results.headspace else "",
         recording=recording_cost(results),
@@ -134,14 +138,25 @@ def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | Non
     return LoopShare(flow.busy, loop.waits.total_ns / loop.time_ns, ready, apart.names)
 
 
-def _which(results: Results, summary: WorkerSummary) -> LoaderInfo | None:
+def _worker_name(results: Results, number: int, apart: ApartSignals | None) -> str:
+    """Of the DataLoader of that number; "" where there is only one."""
+    loader = _which(results, number)
+    if loader is None:
+        return ""
+    name = name_of(loader).removeprefix("the DataLoader of ")
+    pipeline, others = results.trace.info.pipeline, apart.others if apart else ()
+    mine = [other for other in others if pipeline and other.loader is pipeline.loaders[number]]
+    return f"{name}, an evaluation?" if any(not other.is_look for other in mine) else name
+
+
+def _which(results: Results, number: int) -> LoaderInfo | None:
     """None where there is only one. By its number, as in the table of workers, where others have the same settings."""
     pipeline = results.trace.info.pipeline
-    if pipeline is None or not 1 < len(pipeline.loaders) > summary.loader:
+    if pipeline is None or not 1 < len(pipeline.loaders) > number:
         return None
-    found = pipeline.loaders[summary.loader]
+    found = pipeline.loaders[number]
     if sum(name_of(loader) == name_of(found) for loader in pipeline.loaders) > 1:
-        return replace(found, dataset=f"{found.dataset or 'a dataset'}, number {summary.loader}")
+        return replace(found, dataset=f"{found.dataset or 'a dataset'}, number {number}")
     return found
 
 

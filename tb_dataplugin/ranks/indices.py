@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.model.intervals import Int64Array, int64
+from tb_dataplugin.model.trace import LoaderInfo
 
 Rows = npt.NDArray[np.intp]
 
@@ -37,14 +39,14 @@ class Indices:
 
 
 def read_indices(results: Results) -> Indices | None:
-    """None where samples have no index: an iterable dataset, a plain capture, batches fetched whole; and where several
-    loaders read in the training process, so that nobody knows whose indices they are.
+    """Of the training loop's DataLoader. None where samples have no index: an iterable dataset, a plain capture,
+    batches fetched whole; and where several loaders read in the training process, so that nobody knows whose they are.
     """
     tree, facts = results.tree, results.trace.span_facts
     is_sample = np.array([_is_outermost_sample(path) for path in tree.paths], dtype=np.bool_)
     if not is_sample.any():
         return None
-    rows = _of_one_loader(results, np.flatnonzero(is_sample[tree.node] & (facts.index >= 0)))
+    rows = _of_main_loader(results, np.flatnonzero(is_sample[tree.node] & (facts.index >= 0)))
     rows = rows[np.argsort(tree.start_ns[rows], kind="stable")]
     epoch, batch = _placed(results, rows)
     rows, epoch, batch = (values[epoch >= 0][:MOST_INDICES] for values in (rows, epoch, batch))
@@ -63,11 +65,12 @@ def _placed(results: Results, rows: Rows) -> tuple[Int64Array, Int64Array]:
     """
     tree, facts = results.tree, results.trace.span_facts
     epoch, batch = facts.epoch[rows], facts.batch[rows]
-    begins = np.sort(int64([start.wait.start[0] for start in results.whole.starts if len(start.wait)]))
+    starts = int64([start.wait.start[0] for start in results.whole.starts if len(start.wait)])
+    begins = _of_main_waits(results, np.sort(starts))
     if not len(begins) or (epoch >= 0).any():
         return epoch, batch
     is_wait = np.array([len(path) == 1 and path[0].kind == "wait" for path in tree.paths], dtype=np.bool_)
-    waits = np.sort(tree.start_ns[np.flatnonzero(is_wait[tree.node])])
+    waits = _of_main_waits(results, np.sort(tree.start_ns[np.flatnonzero(is_wait[tree.node])]))
     epoch = np.searchsorted(begins, tree.start_ns[rows], side="right")
     ordinal = np.searchsorted(waits, tree.start_ns[rows], side="right")
     first = np.concatenate(([0], np.searchsorted(waits, begins, side="right")))[epoch]
@@ -78,14 +81,28 @@ def _is_outermost_sample(path: Path) -> bool:
     return path[-1].kind == "sample" and all(stage.kind != "sample" for stage in path[:-1])
 
 
-def _of_one_loader(results: Results, rows: Rows) -> Rows:
-    """Those of the loader with most samples."""
-    pipeline = results.trace.info.pipeline
-    if pipeline is None or len(pipeline.loaders) < 2:
+def _of_main_loader(results: Results, rows: Rows) -> Rows:
+    """Those that the training loop's loader read: in its workers, or in its waits where it has none."""
+    number, loaders = results.use.main, _loaders(results)
+    if len(loaders) < 2:
         return rows
-    loader_of = {track: worker.loader for track, worker in results.trace.worker_tracks().items()}
-    loader = int64([loader_of.get(track, -1) for track in results.tree.track[rows].tolist()])
-    if not (loader >= 0).any():
+    workers = {track: worker.loader for track, worker in results.trace.worker_tracks().items()}
+    loader = int64([workers.get(track, -1) for track in results.tree.track[rows].tolist()])
+    if loaders[number].num_workers != 0:
+        built: Rows = rows[loader == number]
+        return built
+    if sum(other.num_workers == 0 for other in loaders) > 1:
         return rows[:0]
-    most: Rows = rows[loader == np.bincount(loader[loader >= 0]).argmax()]
-    return most
+    here: Rows = rows[loader < 0]
+    return here[results.whole.waits_of(number).contains(results.tree.start_ns[here])]
+
+
+def _of_main_waits(results: Results, starts: Int64Array) -> Int64Array:
+    """`starts` of waits, without those for batches of other loaders."""
+    several = len(_loaders(results)) > 1
+    return starts[results.whole.waits_of(results.use.main).contains(starts)] if several else starts
+
+
+def _loaders(results: Results) -> Sequence[LoaderInfo]:
+    pipeline = results.trace.info.pipeline
+    return pipeline.loaders if pipeline else ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.loader_use import first_batch_ns
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -150,7 +151,8 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
         wait_count=len(loader.duration_ns),
         exposed_wait_us=maybe_us(loader.exposed_ns),
         hidden_wait_us=maybe_us(loader.hidden_ns),
-        first_batch_wait_us=maybe_us(loader.first_batch_ns),
+        first_batch_wait_us=maybe_us(first_batch_ns(loader, results.use)),
+        first_batch_of=sentences.first_batch_of,
         wait_by_stage_us={name: us(time) for name, time in by_stage.items()},
         wait_p50_us=us(loader.p50_ns),
         wait_max_us=us(loader.max_ns),

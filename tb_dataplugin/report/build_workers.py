@@ -47,7 +47,7 @@ def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
         "queues": map(_queue, workers.queues),
         "slow_samples": slow,
         "usual_samples": samples.usual,
-        "worker_summaries": map(_summary, results.worker_summaries, sentences.workers),
+        "worker_summaries": map(_summary, results.worker_summaries, sentences.workers, sentences.worker_names),
         "quiet_workers_sentence": sentences.quiet_workers,
     }
 
@@ -73,7 +73,7 @@ def _worker(row: WorkerRow) -> pb.Worker:
     )
 
 
-def _summary(summary: WorkerSummary, sentence: str) -> pb.WorkerSummary:
+def _summary(summary: WorkerSummary, sentence: str, name: str) -> pb.WorkerSummary:
     return pb.WorkerSummary(
         loader=summary.loader,
         workers=summary.workers,
@@ -88,6 +88,7 @@ def _summary(summary: WorkerSummary, sentence: str) -> pb.WorkerSummary:
         wait_us=None if summary.wait_ns is None else us(summary.wait_ns),
         ready_wait_share=summary.ready_wait_share,
         sentence=sentence,
+        name=name,
         quiet=summary.quiet,
     )
 

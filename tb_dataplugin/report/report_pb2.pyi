@@ -1315,6 +1315,7 @@ class Loader(_message.Message):
     EPOCHS_FIELD_NUMBER: _builtins.int
     WAIT_SOURCE_FIELD_NUMBER: _builtins.int
     HAS_ITER_FIELD_NUMBER: _builtins.int
+    FIRST_BATCH_OF_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """union of the training thread's wait spans in the window"""
     wait_count: _builtins.int
@@ -1324,7 +1325,7 @@ class Loader(_message.Message):
     hidden_wait_us: _builtins.float
     """wait_us - exposed_wait_us"""
     first_batch_wait_us: _builtins.float
-    """sum of the waits that follow an iter(); absent when not recorded"""
+    """sum of the training loop's waits that follow an iter() of its DataLoader; absent when"""
     wait_p50_us: _builtins.float
     wait_max_us: _builtins.float
     num_workers: _builtins.int
@@ -1347,9 +1348,13 @@ class Loader(_message.Message):
     """
     has_iter: _builtins.bool
     """what iter(loader) took is in wait_us"""
+    first_batch_of: _builtins.str
+    """"the DataLoader of Photos (batches of 4, num_workers=2)": whose first_batch_wait_us is;"""
     @_builtins.property
     def wait_by_stage_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
-        """sums to wait_us; empty when the stages are not in the trace"""
+        """not recorded
+        sums to wait_us; empty when the stages are not in the trace
+        """
 
     @_builtins.property
     def steady_state(self) -> Global___SteadyState:
@@ -1389,10 +1394,11 @@ class Loader(_message.Message):
         epochs: _builtins.int = ...,
         wait_source: _builtins.str = ...,
         has_iter: _builtins.bool = ...,
+        first_batch_of: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "epochs", b"epochs", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "has_iter", b"has_iter", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "epochs", b"epochs", "exposed_wait_us", b"exposed_wait_us", "first_batch_of", b"first_batch_of", "first_batch_wait_us", b"first_batch_wait_us", "has_iter", b"has_iter", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
@@ -2080,6 +2086,7 @@ class WorkerSummary(_message.Message):
     SENTENCE_FIELD_NUMBER: _builtins.int
     ALIVE_US_FIELD_NUMBER: _builtins.int
     EPOCH_OVER_US_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
     QUIET_FIELD_NUMBER: _builtins.int
     loader: _builtins.int
     workers: _builtins.int
@@ -2105,8 +2112,12 @@ class WorkerSummary(_message.Message):
     """mean lifetime in the window per DataLoader worker, its processes together"""
     epoch_over_us: _builtins.float
     """mean per DataLoader worker"""
+    name: _builtins.str
+    """"Photos (batches of 4, num_workers=2)", with "an evaluation?" where it seems to be one; "" """
     quiet: _builtins.bool
-    """they built nothing in the window, in which another loader's did: counted, not listed"""
+    """where there is only one DataLoader
+    they built nothing in the window, in which another loader's did: counted, not listed
+    """
     def __init__(
         self,
         *,
@@ -2123,11 +2134,12 @@ class WorkerSummary(_message.Message):
         sentence: _builtins.str = ...,
         alive_us: _builtins.float = ...,
         epoch_over_us: _builtins.float | None = ...,
+        name: _builtins.str = ...,
         quiet: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_epoch_over_us", b"_epoch_over_us", "_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "epoch_over_us", b"epoch_over_us", "head_of_line_us", b"head_of_line_us", "ready_wait_share", b"ready_wait_share", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_epoch_over_us", b"_epoch_over_us", "_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "epoch_over_us", b"epoch_over_us", "head_of_line_us", b"head_of_line_us", "loader", b"loader", "processes", b"processes", "quiet", b"quiet", "ready_wait_share", b"ready_wait_share", "sentence", b"sentence", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us", "workers", b"workers"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_epoch_over_us", b"_epoch_over_us", "_head_of_line_us", b"_head_of_line_us", "_ready_wait_share", b"_ready_wait_share", "_startup_us", b"_startup_us", "_starved_us", b"_starved_us", "_wait_us", b"_wait_us", "alive_us", b"alive_us", "batches", b"batches", "busy_us", b"busy_us", "epoch_over_us", b"epoch_over_us", "head_of_line_us", b"head_of_line_us", "loader", b"loader", "name", b"name", "processes", b"processes", "quiet", b"quiet", "ready_wait_share", b"ready_wait_share", "sentence", b"sentence", "startup_us", b"startup_us", "starved_us", b"starved_us", "wait_us", b"wait_us", "workers", b"workers"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__epoch_over_us: _TypeAlias = _typing.Literal["epoch_over_us"]  # noqa: Y015
     _WhichOneofArgType__epoch_over_us: _TypeAlias = _typing.Literal["_epoch_over_us", b"_epoch_over_us"]  # noqa: Y015

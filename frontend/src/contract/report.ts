@@ -511,11 +511,11 @@ export interface Loader {
   hidden_wait_us?:
     | number
     | undefined;
-  /** sum of the waits that follow an iter(); absent when not recorded */
+  /** sum of the training loop's waits that follow an iter() of its DataLoader; absent when */
   first_batch_wait_us?:
     | number
     | undefined;
-  /** sums to wait_us; empty when the stages are not in the trace */
+  /** not recorded */
   wait_by_stage_us: { [key: string]: number };
   wait_p50_us?: number | undefined;
   wait_max_us?: number | undefined;
@@ -551,6 +551,8 @@ export interface Loader {
   wait_source: string;
   /** what iter(loader) took is in wait_us */
   has_iter: boolean;
+  /** "the DataLoader of Photos (batches of 4, num_workers=2)": whose first_batch_wait_us is; */
+  first_batch_of: string;
 }
 
 export interface Loader_WaitByStageUsEntry {
@@ -848,7 +850,9 @@ export interface WorkerSummary {
   epoch_over_us?:
     | number
     | undefined;
-  /** they built nothing in the window, in which another loader's did: counted, not listed */
+  /** "Photos (batches of 4, num_workers=2)", with "an evaluation?" where it seems to be one; "" */
+  name: string;
+  /** where there is only one DataLoader */
   quiet: boolean;
 }
 
@@ -3086,6 +3090,11 @@ export const Loader: MessageFns<Loader> = {
         : isSet(object.has_iter)
         ? globalThis.Boolean(object.has_iter)
         : false,
+      first_batch_of: isSet(object.firstBatchOf)
+        ? globalThis.String(object.firstBatchOf)
+        : isSet(object.first_batch_of)
+        ? globalThis.String(object.first_batch_of)
+        : "",
     };
   },
 };
@@ -3556,6 +3565,7 @@ export const WorkerSummary: MessageFns<WorkerSummary> = {
         : isSet(object.epoch_over_us)
         ? globalThis.Number(object.epoch_over_us)
         : undefined,
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
       quiet: isSet(object.quiet) ? globalThis.Boolean(object.quiet) : false,
     };
   },

@@ -214,3 +214,9 @@ it("names the whole of what limits the training thread, also where its data wait
   open({ thread_samples }, "overview");
   expect(find("thread-limits").textContent).toBe("Training thread, whole windowblocked");
 });
+
+it("says whose first batches were waited for, where there are several DataLoaders", () => {
+  const loader = { wait_us: 12, first_batch_wait_us: 5, first_batch_of: "the DataLoader of Photos" };
+  open({ loader, steps }, "overview");
+  expect(plain(find("single-waits").textContent)).toContain("for the first batch of the DataLoader of Photos 5.00 µs");
+});

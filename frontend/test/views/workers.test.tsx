@@ -211,9 +211,10 @@ it("lists slow samples with their dataset index, and an en dash for what has non
 });
 
 it("lets several loaders be told apart", () => {
-  open({ workers: [...workers, worker({ worker: 5, pid: 9, loader: 1 })], worker_summaries: [summary, { loader: 1 }] });
+  const named = { loader: 1, name: "Photos (batches of 8, num_workers=1), an evaluation?" };
+  open({ workers: [...workers, worker({ worker: 5, pid: 9, loader: 1 })], worker_summaries: [summary, named] });
   const select = find("loader-select") as HTMLSelectElement;
-  expect([...select.options].map((option) => option.textContent)).toEqual(["DataLoader 0", "DataLoader 1"]);
+  expect([...select.options].map((option) => option.textContent)).toEqual(["DataLoader 0", named.name]);
   choose(select, "1");
   expect(all("worker-row").map((row) => row.dataset.worker)).toEqual(["5"]);
 });

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.collectives import OPERATIONS, Collectives
 from tb_dataplugin.model.intervals import int64
 from tb_dataplugin.ranks.indices import Indices, read_indices
@@ -81,3 +82,49 @@ def test_each_sample_counts_once_with_its_index() -> None:
 
 def test_indices_of_several_loaders_in_one_process_are_not_mixed() -> None:
     assert read_indices(results_of(two_samples(loaders=2))) is None
+
+
+def evaluated(training_workers: int, of_first: str = "") -> TraceBuilder:
+    """Three epochs of three steps; after each an evaluation of the same class and batch size, in order, by a worker.
+    The training loop's samples are 10 to 15, in another order in each epoch. `of_first`: ends the names of waits for a
+    first batch of the training loop.
+    """
+    sizes = {"dataset": "Pets", "batch_size": 2, "sampler_length": 4}
+    own = {**sizes, "num_workers": training_workers, "sampler": "RandomSampler", "shuffle": True}
+    builder = TraceBuilder().annotated(loaders=[own, {**sizes, "num_workers": 1, "sampler": "SequentialSampler"}])
+    builder.worker(0, loader=0, pid=50).worker(0, loader=1, pid=60)
+    for epoch, order in enumerate(((10, 11, 12, 13, 14, 15), (12, 10, 15, 13, 11, 14), (13, 12, 14, 11, 10, 15))):
+        for number in range(3):
+            begin = 20_000 * epoch + 2_000 * number
+            builder.step(begin, 10_000 if number == 2 else 2_000)
+            builder.wait(begin, 500, f"wait::DataLoader{'' if number else of_first}")
+            facts = {"epoch": epoch, "batch": number, "pid": 50, "tid": 50} if training_workers else {}
+            if training_workers:
+                builder.pids[0] = 50
+                builder.batch(number, 0, begin, begin + 10, begin + 450, begin + 490)
+            for place, index in enumerate(order[2 * number : 2 * number + 2]):
+                builder.add("user_annotation", "sample::Pets", begin + 100 + 150 * place, 90, index=index, **facts)
+        for number in range(4):
+            begin = 20_000 * epoch + 6_500 + 1_000 * number
+            builder.pids[0] = 60
+            builder.wait(begin, 500, "wait::DataLoader")
+            builder.batch(number, 0, begin, begin + 10, begin + 450, begin + 490).of_loader(1)
+            for place in range(2):
+                facts = {"epoch": epoch, "batch": number, "pid": 60, "tid": 60, "index": 2 * number + place}
+                builder.add("user_annotation", "sample::Pets", begin + 100 + 150 * place, 90, **facts)
+        builder.next_epoch()
+    return builder
+
+
+def test_the_batches_of_another_loader_are_never_the_training_loops() -> None:
+    indices = read_indices(results_of(evaluated(training_workers=1)))
+    assert indices is not None and set(indices.index.tolist()) == set(range(10, 16))
+    assert indices.epoch.tolist() == [0] * 6 + [1] * 6 + [2] * 6
+
+
+def test_without_workers_only_marked_waits_say_which_epoch_it_is_and_none_of_another_loader() -> None:
+    assert read_indices(results_of(evaluated(training_workers=0))) is None
+    indices = read_indices(results_of(evaluated(training_workers=0, of_first=FIRST_BATCH)))
+    assert indices is not None and indices.index.tolist()[6:] == [12, 10, 15, 13, 11, 14, 13, 12, 14, 11, 10, 15]
+    assert indices.epoch.tolist() == [1] * 6 + [2] * 6 + [3] * 6
+    assert indices.batch.tolist() == [0, 0, 1, 1, 2, 2] * 3

@@ -81,11 +81,12 @@ function Steps({ capture }: { capture: Capture }) {
 /** A step may wait for several batches: its data wait is then longer than any of these. */
 function SingleWaits({ loader }: { loader: Loader }) {
   const { wait_count: count, wait_p50_us: median, wait_max_us: longest, first_batch_wait_us: first } = loader;
+  const whose = loader.first_batch_of === "" ? "" : ` of ${loader.first_batch_of}`;
   const words = [
     count > 1 && median !== undefined && longest !== undefined
       ? `${plural(count, "wait")}, p50 ${formatDuration(median)}, longest ${formatDuration(longest)}`
       : "",
-    first === undefined ? "" : `for the first batch ${formatDuration(first)}`,
+    first === undefined ? "" : `for the first batch${whose} ${formatDuration(first)}`,
   ].filter(Boolean);
   if (words.length === 0) return null;
   return (

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo } from "preact/hooks";
-import type { Capture, SlowSample } from "../../contract/report";
+import type { Capture, SlowSample, WorkerSummary } from "../../contract/report";
 import { batchLines, batchOfBox, findBatch, linkOf } from "../../model/batches";
 import type { Place } from "../../model/chain";
 import { plural } from "../../model/format";
@@ -40,7 +40,7 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
       <p class="sentence" data-testid="workers-sentence">
         <Prose text={part.summary.sentence} />
       </p>
-      <LoaderSelect numbers={listedLoaders(capture).map(({ loader }) => loader)} chosen={part.summary.loader} />
+      <LoaderSelect listed={listedLoaders(capture)} chosen={part.summary.loader} />
       <WorkerNumbers capture={capture} part={part} />
       <Picture capture={capture} id={id} part={part} />
       <div class="beside">
@@ -129,8 +129,8 @@ function BuiltByTrainingThread({ why, note, hasStages }: AloneProps) {
   );
 }
 
-function LoaderSelect({ numbers, chosen }: { numbers: readonly number[]; chosen: number }) {
-  if (numbers.length < 2) return null;
+function LoaderSelect({ listed, chosen }: { listed: readonly WorkerSummary[]; chosen: number }) {
+  if (listed.length < 2) return null;
   const choose = (loader: number): void => {
     loaderNumber.value = loader;
     chooseBatch(null);
@@ -144,9 +144,9 @@ function LoaderSelect({ numbers, chosen }: { numbers: readonly number[]; chosen:
           data-testid="loader-select"
           value={chosen}
           onChange={(event) => choose(Number(event.currentTarget.value))}>
-          {numbers.map((loader) => (
+          {listed.map(({ loader, name }) => (
             <option key={loader} value={loader}>
-              DataLoader {loader}
+              {name === "" ? `DataLoader ${loader}` : name}
             </option>
           ))}
         </select>

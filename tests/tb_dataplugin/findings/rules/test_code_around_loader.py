@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from tb_dataplugin.analyses.throughput import Throughput, with_code_around
+from tb_dataplugin.model.intervals import Window
 from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of
 from tests.tb_dataplugin.findings.step_cases import (
     FORWARD,
@@ -11,6 +13,7 @@ from tests.tb_dataplugin.findings.step_cases import (
     MIXING,
     MIXUP,
     MODEL,
+    NEXT,
     OPTIMIZER,
     SORT,
     TRAIN,
@@ -18,6 +21,7 @@ from tests.tb_dataplugin.findings.step_cases import (
     caller,
     run,
 )
+from tests.trace_builder import TraceBuilder
 
 
 def test_the_verdict_does_not_clear_the_loader_where_code_around_it_takes_most() -> None:
@@ -74,3 +78,38 @@ def test_code_around_the_loader_is_no_part_of_the_training_step() -> None:
     assert throughput.slowest_part == "around"
     assert throughput.around_per_s == pytest.approx(1 / 0.008, rel=0.05)
     assert throughput.device_per_s == pytest.approx(1 / 0.0016, rel=0.25)
+
+
+def slow_builds(around: int, build: float = 11_800) -> TraceBuilder:
+    """Ten steps of 12 ms that wait 9 ms for the only worker. Of 120 samples of the training thread `around` are a
+    generator's code. Nothing was recorded of the first step's batch.
+    """
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}], callers=[caller()]).worker(0)
+    for step in range(10):
+        begin, got = 12_000 * step, 12_000 * step + 9_000
+        builder.step(begin, 12_000).wait(begin, 9_000, "wait::DataLoader")
+        if step:
+            started = got - 20 - build
+            stages = {"sample::Pets": (started + 10, build - 20)}
+            builder.batch(step, 0, started, started, got - 20, got - 10, stages)
+    times = [1_000 * number + 500 for number in range(120)]
+    outside = [time for time in times if time % 12_000 > 9_000]
+    of_loader = set(outside[:: len(outside) // around])
+    stacks = [MIXING if time in of_loader else MODEL if time in outside else (MAIN, MIXUP, NEXT) for time in times]
+    return builder.stacks(times, stacks)
+
+
+def test_a_batch_without_a_record_does_not_make_code_around_the_loader_what_limits() -> None:
+    """It takes little, and building batches most: the sentence follows the rates."""
+    throughput = capture_of(slow_builds(around=6)).throughput
+    assert throughput.prepare_per_s < throughput.device_per_s < throughput.around_per_s
+    assert throughput.slowest_text == "preparation limits"
+
+
+def test_what_is_not_the_slowest_part_by_itself_does_not_limit_whatever_its_part_of_the_data_wait() -> None:
+    window = Window(0, 1_000)
+    rates = Throughput(
+        10, reached=1e7, read=None, prepare=2e7, load=2e7, device=1.5e7, elsewhere_ns=50, built_ns=30, consumer_ns=700
+    )
+    assert with_code_around(rates, 0.3, window).slowest_part is None
+    assert with_code_around(rates, 0.6, window).slowest_part == "around"
