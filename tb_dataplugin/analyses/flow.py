@@ -17,6 +17,7 @@ from tb_dataplugin.analyses.batch_shares import received_in_turn
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
+from tb_dataplugin.analyses.parts import Parts, find_parts
 from tb_dataplugin.analyses.smoothing import BoolArray, Smoothing, find_smoothing
 from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
@@ -47,7 +48,7 @@ class WorkerFlow:
 
     `workers` counts worker ids, `alive` is how many lived at once, on average. `slowest` is the worker
     with the largest skew (its busy share over that of all); `batches` is how many each worker finished in the window,
-    on average. `pace`: of workers that differ by more than chance.
+    on average. `pace`: of workers that differ by more than chance. `parts`: of an iterable dataset, of unequal size.
     """
 
     workers: int
@@ -61,6 +62,7 @@ class WorkerFlow:
     on_way: Intervals
     """Waits during which the batch that they received was finished, and not yet handed out: of all its loaders."""
     pace: Pace | None = None
+    parts: Parts | None = None
     taken_per_built: float | None = None
     """Batches that the loop took in the window, for each that was built in it, parts of batches included. Above 1 the
     loop lived on batches from before. None: none was built.
@@ -111,6 +113,7 @@ def find_worker_flow(
         head_of_line=_head_of_line(workers.batches, waits, number),
         on_way=_on_way(workers.batches, waits),
         pace=find_pace(rows),
+        parts=find_parts(workers, window, number),
         taken_per_built=_taken_per_built(workers.batches.table, window, number),
         smoothing=find_smoothing(starved, workers.batches, window, number, prefetch, NONE if first is None else first),
         life_ns=whole,

@@ -211,7 +211,7 @@ def run_analyses(
         tree=tree,
         **_of_stages(trace, window, seen, apart),
         workers=workers,
-        worker_summaries=summarise_workers(workers, loader, count_loaders(trace)) if workers else (),
+        worker_summaries=summarise_workers(workers, window, loader, count_loaders(trace)) if workers else (),
         worker_costs=seen.loop.costs,
         flow=flow,
         use=use,

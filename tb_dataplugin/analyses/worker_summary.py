@@ -10,8 +10,9 @@ import numpy as np
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
+from tb_dataplugin.analyses.parts import Parts, find_parts
 from tb_dataplugin.analyses.workers import BatchTimes, Workers
-from tb_dataplugin.model.intervals import Int64Array, Intervals
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class WorkerSummary:
     batches, `ready_wait_share` the part of it that was spent on batches which were finished before. `most_skewed` is
     the worker with most work, `skew` its busy share over that of all. None: not known. `pace`: where workers differ
     by more than chance. `in_turn`: batches are taken from one after the other. `own_parts`: each has to deliver its own
-    part of an iterable dataset.
+    part of an iterable dataset. `parts`: where these are of unequal size.
 
     `quiet`: they built nothing in the window, in which another loader's workers finished batches. As a rule they are
     those of validation, which persist.
@@ -47,18 +48,21 @@ class WorkerSummary:
     pace: Pace | None = None
     in_turn: bool = True
     own_parts: bool = False
+    parts: Parts | None = None
 
 
-def summarise_workers(workers: Workers, loader: LoaderWait | None, loaders: int) -> tuple[WorkerSummary, ...]:
+def summarise_workers(
+    workers: Workers, window: Window, loader: LoaderWait | None, loaders: int
+) -> tuple[WorkerSummary, ...]:
     """By loader. `loaders`: how many there are, with those that have no workers: the training thread waits for all."""
     numbers = sorted({row.loader for row in workers.rows})
     only = loader if loaders < 2 and len(numbers) == 1 else None
-    summaries = [_summarise(workers, number, only) for number in numbers]
+    summaries = [_summarise(workers, window, number, only) for number in numbers]
     worked = any(one.batches for one in summaries)
     return tuple(replace(one, quiet=worked and not one.batches and not one.busy_ns) for one in summaries)
 
 
-def _summarise(workers: Workers, number: int, only: LoaderWait | None) -> WorkerSummary:
+def _summarise(workers: Workers, window: Window, number: int, only: LoaderWait | None) -> WorkerSummary:
     """`only`: the data wait where it is for this loader alone."""
     rows = [row for row in workers.rows if row.loader == number]
     processes = [times for row in rows for times in row.processes]
@@ -89,6 +93,7 @@ def _summarise(workers: Workers, number: int, only: LoaderWait | None) -> Worker
         pace=find_pace(rows),
         in_turn=workers.take_turns(number),
         own_parts=number in workers.iterable,
+        parts=find_parts(workers, window, number),
     )
 
 

@@ -28,8 +28,7 @@ MUCH: Final = 0.1
 CHANGES: Final = 27
 """Columns that changes get, and more that the others leave."""
 BASIS: Final = (
-    "Predicted for the loop's steady state, from one capture; nothing was run. An epoch's start is not "
-    "part of it; other programs keep the CPUs that they had. An interval reaches as far as other draws of the window's "
+    "Other programs keep the CPUs that they had. An interval reaches as far as other draws of the window's "
     "batches and steps do, and then further on both sides, as the model itself may be off: by "
     f"{STAGE_ERROR:.0%} for a stage or pinned batches, {SETTINGS_ERROR:.0%} for other settings, "
     f"{TRANSFER_ERROR:.0%} for the transfer, and not at all for the loop as captured."
@@ -73,8 +72,22 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
         text = f"Memory of a DataLoader worker, with shared pages: {middle} (90% of the window: {low} to {high})."
         yield from wrap(text, "  ")
     yield ""
-    for note in (BASIS, *dict.fromkeys(note for prediction in predictions for note in prediction.notes)):
+    for note in (_basis(loop), *dict.fromkeys(note for prediction in predictions for note in prediction.notes)):
         yield from wrap(note, "  ")
+
+
+def _basis(loop: Loop) -> str:
+    """Which steps a prediction is of."""
+    starts = "An epoch's start is not part of it"
+    if loop.starts == 1:
+        starts = "An epoch starts in the window: the wait for its first batch is part of the mean step, as any other"
+    elif loop.starts:
+        first = "the waits for their first batches are part of the mean step, as any other"
+        starts = f"{loop.starts} epochs start in the window: {first}"
+    steps = "the loop's steady state"
+    if loop.epochs and loop.whole_epochs:
+        steps = "whole epochs like those of the window, in which each DataLoader worker delivers its own part"
+    return f"Predicted for {steps}, from one capture; nothing was run. {starts}. {BASIS}"
 
 
 def _heads(unit: TimeUnit) -> tuple[str, ...]:
@@ -121,10 +134,11 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     left = in_unit((loop.measured_step_ns - loop.measured_wait_ns) / 1e3, unit)
     back = ", or less with CPUs that the loader gives back" if loop.own_delayed >= INPUT_BOUND else ""
     starts = f" The report's numbers include {loop.left_out}; these do not." if loop.left_out else ""
+    now = "over whole epochs" if loop.epochs and loop.whole_epochs else "in the steady state"
     settings = plural(loop.settings.workers, "DataLoader worker")
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
     return (
-        f"Now, in the steady state: {step} {unit.name} per step{rate}, data wait {share}; {settings}. "
+        f"Now, {now}: {step} {unit.name} per step{rate}, data wait {share}; {settings}. "
         f"Without any data wait a step would take {left} {unit.name}{back}.{starts}{_undivided(loop)}"
     )
 
@@ -211,7 +225,7 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
     words = {
         "sentence": _opening(loop, predictions, unit),
         "limit_texts": list(_limits(predictions, loop)),
-        "basis_text": BASIS,
+        "basis_text": _basis(loop),
     }
     head = {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline}
     return json.dumps({**head, **words, "predictions": rows}, indent=2)

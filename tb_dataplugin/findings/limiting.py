@@ -15,12 +15,27 @@ def limiting_pace(signals: Signals) -> PaceSignals | None:
     return None if signals.loader is not None and signals.loader.in_order is False else pace
 
 
+def limiting_worker(signals: Signals) -> int | None:
+    """The DataLoader worker that all wait for: that of the largest part of an iterable dataset, or the slowest. None
+    where there is no such one.
+    """
+    parts = signals.workers.parts if signals.workers else None
+    if parts is not None and signals.builds_batches_in_workers:
+        return parts.largest
+    pace = limiting_pace(signals)
+    return None if pace is None else pace.slowest
+
+
 def expects_gain(signals: Signals, change: Change) -> bool | None:
     """Whether `whatif` expects shorter steps of that change; None where it cannot say."""
     return None if signals.foresight is None else signals.foresight.expects_gain(change)
 
 
 def more_workers_in_vain(signals: Signals) -> bool:
-    """Whether it expects none of one DataLoader worker more, nor of twice as many."""
+    """Whether it expects none of one DataLoader worker more, nor of twice as many. Of parts of unequal size it does not
+    know what more workers get.
+    """
+    if signals.workers is not None and signals.workers.parts is not None:
+        return False
     now = signals.num_workers or 0
     return all(expects_gain(signals, Change(workers=number)) is False for number in (now + 1, 2 * now))

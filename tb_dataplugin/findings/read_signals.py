@@ -50,7 +50,7 @@ from tb_dataplugin.findings.started_signals import read_started
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.unrecorded import find_unrecorded_wait
 from tb_dataplugin.findings.waste import read_waste
-from tb_dataplugin.findings.worker_signals import PaceSignals, SmoothingSignals, WorkerSignals
+from tb_dataplugin.findings.worker_signals import PaceSignals, PartsSignals, SmoothingSignals, WorkerSignals
 from tb_dataplugin.model.intervals import EMPTY, Intervals
 from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 
@@ -176,12 +176,13 @@ def _all_calls(results: Results) -> Iterator[StageCalls]:
 
 
 def _in_slowest(results: Results) -> Mapping[Path, int]:
-    """Self time of the loop's stages in the DataLoader worker that needs most for a batch; empty where none does."""
-    pace = results.flow.workers.pace if results.flow.workers else None
-    if pace is None:
+    """Self time of the loop's stages in the DataLoader worker that all wait for (`limiting_worker`); or empty."""
+    flow = results.flow.workers
+    if flow is None or (flow.parts is None and flow.pace is None):
         return {}
+    slowest = flow.parts.largest if flow.parts else flow.pace.slowest if flow.pace else 0
     counted = results.loop.apart.left(results.tree.starts_in(results.window))
-    return self_ns_in(results.trace, results.tree, counted, results.use.in_workers, pace.slowest)
+    return self_ns_in(results.trace, results.tree, counted, results.use.in_workers, slowest)
 
 
 def _wait_cost(results: Results) -> float | None:
@@ -352,6 +353,7 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
         slowest=flow.slowest,
         skew=flow.skew,
         pace=PaceSignals.of(flow.pace) if flow.pace else None,
+        parts=PartsSignals.of(flow.parts) if flow.parts else None,
         taken_per_built=flow.taken_per_built or 1.0,
         smoothing=_smoothing(flow.smoothing, flow.life_ns) if flow.smoothing else None,
     )

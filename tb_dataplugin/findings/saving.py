@@ -9,7 +9,7 @@ from typing import Final
 
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
-from tb_dataplugin.findings.limiting import limiting_pace
+from tb_dataplugin.findings.limiting import limiting_worker
 from tb_dataplugin.findings.recorded_texts import recorded_text
 from tb_dataplugin.findings.sample_signals import BuiltBatch
 from tb_dataplugin.findings.signals import Signals
@@ -111,17 +111,17 @@ def _saved_without(signals: Signals, rows: Sequence[StageCalls], least_us: float
 
 
 def _of_one_worker(signals: Signals, rows: Iterable[StageCalls]) -> float:
-    """What these calls take of a DataLoader worker's time: of the one that sets the pace, else of each on average."""
-    if limiting_pace(signals) is not None:
+    """What these calls take of a DataLoader worker's time: of the one that all wait for, else of each on average."""
+    if limiting_worker(signals) is not None:
         return sum(row.in_slowest_us for row in rows)
     return sum(row.self_us for row in rows) / (signals.num_workers or 1)
 
 
 def _whose(signals: Signals) -> str:
     """Time that is set free."""
-    pace = limiting_pace(signals)
-    if pace is not None:
-        return f"DataLoader worker {pace.slowest}, for which the others wait"
+    worker, parts = limiting_worker(signals), signals.workers.parts if signals.workers else None
+    if worker is not None:
+        return f"DataLoader worker {worker}, {'which builds for longest' if parts else 'for which the others wait'}"
     are_alike = signals.workers is None or signals.workers.pace is None
     return "each DataLoader worker" if are_alike else "a DataLoader worker, on average"
 
@@ -196,11 +196,11 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     if spent_us <= signals.loop_us - needed:
         return Saving(spent_us)
     share = needed / signals.loop_us
-    pace = limiting_pace(signals)
-    who = "its DataLoader workers, which need" if pace is None else f"DataLoader worker {pace.slowest}, which needs"
+    worker = limiting_worker(signals)
+    who = "its DataLoader workers, which need" if worker is None else f"DataLoader worker {worker}, which needs"
     text = f"beyond that the loop waits for {who} {percent(share)} of the step"
     whole_us = signals.per_step(spent_us)
-    if whole_us is not None and judge_cpus(signals).saturated is False:
+    if whole_us is not None and workers.parts is None and judge_cpus(signals).saturated is False:
         text += f"; with more of them as well, for which CPUs are free, up to {duration(whole_us)} per step"
     return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
 
@@ -215,7 +215,7 @@ def saved_in_batches(signals: Signals, spent_us: Mapping[BuiltBatch, float], mos
     """
     spent = sum(spent_us.values())
     waited = sum(min(us, batch.wait_us) for batch, us in spent_us.items())
-    workers = (signals.num_workers or 1) if limiting_pace(signals) is None else 1  # all may be the slowest one's
+    workers = (signals.num_workers or 1) if limiting_worker(signals) is None else 1  # all may be the slowest one's
     building = spent / workers * _in_the_long_run(signals)
     left = signals.loop_us - _needed_us(signals, building, _in_the_long_run(signals))
     most_us = min(most_us, max(spent, building))
@@ -240,7 +240,7 @@ def _why_in_batches(signals: Signals, us: float, waited_us: float, building_us: 
         return (_derivation(signals, us, building_us, building_us, 0.0),)
     per = " per step" if signals.step_count else ""
     spare = f", which builds nothing for {percent(1 - workers.busy)} {workers.of_whole}"
-    spare = spare if limiting_pace(signals) is None else ""
+    spare = spare if limiting_worker(signals) is None else ""
     text = f"this frees {frees}{per} of {_whose(signals)}{spare}, so that up to {goes} of data wait{per} can go"
     return (time(GAIN_BOUND, us, text),)
 
@@ -271,7 +271,9 @@ def _needed_us(signals: Signals, building_us: float, long_run: float) -> float:
     if workers is None:
         return 0.0
     delay = (signals.costs.run_delay if signals.costs else None) or 0.0
-    skew = 1.0 if limiting_pace(signals) is None else workers.skew
+    worker = limiting_worker(signals)
+    is_other = workers.parts is not None and worker != workers.slowest
+    skew = 1.0 if worker is None or is_other else workers.skew
     busy = min(1.0, workers.busy * skew * workers.alive / workers.workers * long_run)
     return max(0.0, busy * signals.loop_us - building_us) * (1 - delay)
 

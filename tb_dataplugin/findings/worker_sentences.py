@@ -18,7 +18,7 @@ from tb_dataplugin.findings.thresholds import (
     WORKERS_BUSY,
     WORKERS_SPARE,
 )
-from tb_dataplugin.findings.worker_signals import LIVED_THROUGH, PaceSignals
+from tb_dataplugin.findings.worker_signals import LIVED_THROUGH, PaceSignals, PartsSignals
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import percent, plural, ratio
@@ -145,6 +145,9 @@ def cannot_keep_up(they: str, wait: float, *, gives_cpus: bool = False) -> str:
 
 def _uneven(summary: WorkerSummary, pace: PaceSignals | None) -> str:
     """`pace`: where it is not said yet, and known."""
+    parts = PartsSignals.of(summary.parts) if summary.parts else None
+    if parts is not None and parts.is_uneven:
+        return f" {parts.text}: the parts of the dataset are of unequal size."
     if summary.batches < LEAST_BATCHES * summary.workers or summary.skew is None or summary.skew < UNEVEN:
         return ""
     if pace is not None and summary.in_turn:

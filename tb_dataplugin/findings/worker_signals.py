@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tb_dataplugin.analyses.pace import Pace
+from tb_dataplugin.analyses.parts import Parts
 from tb_dataplugin.findings.thresholds import UNEVEN
-from tb_dataplugin.units import duration, listed
+from tb_dataplugin.units import duration, listed, plural
 
 LIVED_THROUGH: Final = 0.98
 """Share of the window from which workers count as alive all the time."""
@@ -52,6 +53,35 @@ class PaceSignals:
 
 
 @dataclass(frozen=True, slots=True)
+class PartsSignals:
+    """Parts of an iterable dataset of unequal size. `largest`: the DataLoader worker that builds for longest, `mine` of
+    the `batches` of these `epochs`; 0 epochs: of a piece of one. `to_mean`: for how long it builds over the mean.
+    """
+
+    largest: int
+    mine: int
+    batches: int
+    epochs: int
+    to_mean: float
+    is_most: bool
+
+    @classmethod
+    def of(cls, parts: Parts) -> PartsSignals:
+        epochs = len(parts.epochs) if parts.whole else 0
+        return cls(parts.largest, parts.largest_batches, parts.batches, epochs, parts.to_mean, parts.is_most)
+
+    @property
+    def is_uneven(self) -> bool:
+        return self.is_most and self.to_mean >= UNEVEN
+
+    @property
+    def text(self) -> str:
+        """A clause."""
+        whole = {0: "of this window", 1: "of an epoch"}.get(self.epochs, f"of {self.epochs} epochs")
+        return f"DataLoader worker {self.largest} delivers {self.mine} of the {plural(self.batches, 'batch')} {whole}"
+
+
+@dataclass(frozen=True, slots=True)
 class SmoothingSignals:
     """What a longer queue could smooth. `starved`: as `WorkerSignals.starved`, without pauses of the loop in which the
     queues fill whatever the batches take. `excess_us`: what batches of the window took to build above their mean.
@@ -88,6 +118,8 @@ class WorkerSignals:
     """Its busy share over that of all."""
     pace: PaceSignals | None = None
     """None where they are alike, or differ by no more than chance."""
+    parts: PartsSignals | None = None
+    """None where each has as many batches of an epoch, or that is not known."""
     smoothing: SmoothingSignals | None = None
     """None where no build time is known."""
     taken_per_built: float = 1.0

@@ -22,6 +22,7 @@ from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.whatif.device_use import find_device_use
+from tb_dataplugin.whatif.epochs import counts_starts, find_epochs
 from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, Timed
 from tb_dataplugin.whatif.received import find_received
 from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
@@ -121,6 +122,7 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
         training=training,
         batches=received,
     )
+    parts = results.flow.workers.parts if results.flow.workers else None
     send_ns = float(built.total_ns.mean()) * (1 - cpus.delayed) * send
     around_ns *= 1 - receiving.delayed
     return replace(
@@ -128,6 +130,9 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
         built=tuple(zip(table.epoch[order].tolist(), table.number[order].tolist(), strict=True)),
         send_ns=send_ns,
         **_dealing(results, table.worker[order]),
+        epochs=find_epochs(results, order),
+        whole_epochs=parts is None or parts.whole,
+        starts_left_out=bool(results.loop.apart.epochs),
         held_ns=found.held_ns,
         maybe_held_ns=found.maybe_held_ns,
         around_ns=around_ns,
@@ -233,6 +238,7 @@ def _loop(
         own_delayed=training.delayed,
         in_step=_in_step(results, own),
         left_out=results.loop.apart.names(results.window),
+        starts=results.loop.apart.begun if counts_starts(results) else 0,
         device_ns=device.busy_ns if device else None,
         device_pageable_ns=device.pageable_ns if device else 0.0,
         device_wait=device.wait if device else None,

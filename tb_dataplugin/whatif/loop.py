@@ -19,6 +19,9 @@ from tb_dataplugin.model.trace import HandedOver
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
 
+Epoch = tuple[tuple[int, ...], ...]
+"""Of each DataLoader worker, the rows of `Loop.build` that it delivers in one epoch, in order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timed:
@@ -159,6 +162,16 @@ class Loop:
     """Its DataLoader workers need different times for a batch, by more than chance."""
     own_parts: bool = False
     """Each DataLoader worker has an iterator of its own over an iterable dataset."""
+    epochs: tuple[Epoch, ...] = ()
+    """Where DataLoader workers have parts of an iterable dataset of unequal size: epochs of the window, to be played
+    one by one, since some workers are at their end before others, and nothing is built between epochs. Else empty.
+    """
+    whole_epochs: bool = True
+    """Else the window has no whole one: `epochs` is the longest piece of one."""
+    starts_left_out: bool = False
+    """The waits for the first batches of epochs are not in `measured_step_ns`."""
+    starts: int = 0
+    """Epochs that start in the window, and whose waits for a first batch are in `measured_step_ns`."""
     keeps_shares: bool = False
     """Without order, too, each DataLoader worker delivers as many batches as the others."""
     batch_size: int | None = None

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.whatif.change import TRANSFER, Change, check
-from tb_dataplugin.whatif.dealing import notes_on_parts
+from tb_dataplugin.whatif.dealing import notes_on_parts, otherwise_dealt
 from tb_dataplugin.whatif.limit import DEVICE, limited_by
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.more_workers import hindrances, none_free, step_lacks_cpus, taken_by_others, work_ns
@@ -134,6 +134,9 @@ def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
     step_us = replace(step_us, value=max(step_us.value, own_us), high=max(step_us.high, own_us))
     if error:
         step_us = _with_ends(step_us, loop, change, runs.orders)
+    for other in otherwise_dealt(runs.new, loop):
+        us = float(simulate(other, runs.orders).step_ns.mean()) * scale / 1e3
+        step_us = replace(step_us, low=min(step_us.low, us * (1 - error)), high=max(step_us.high, us * (1 + error)))
     if has_two_ends(change):
         step_us = _between_costs(step_us, loop, change, runs.orders, scale)
     return step_us
@@ -266,7 +269,9 @@ def _orders(loop: Loop, new: Loop, random: np.random.Generator, resampled: bool)
     if not resampled:
         return recorded
     block = max(2, loop.settings.workers)
-    return Orders(*(_blocks(random, len(rows), len(recorded), block) for rows in (loop.build, loop.own_ns)))
+    batches, steps = (_blocks(random, len(rows), len(recorded), block) for rows in (loop.build, loop.own_ns))
+    epochs = random.integers(0, len(loop.epochs), len(recorded.epochs)).tolist() if loop.epochs else ()
+    return Orders(batches, steps, tuple(epochs))
 
 
 def _blocks(

@@ -4,7 +4,9 @@ The training thread receives batches as they arrive, and hands them out in order
 ``k % workers``, one after the other, once its index is drawn, in the ``next()`` that hands out batch
 ``k - workers * prefetch``. Without order an index goes to the worker whose batch was handed out, as only that one has
 less than `prefetch` of them then (torch's `_try_put_index`); unless each delivers as many (`Loop.keeps_shares`). The
-time of a batch is its own, or its worker's (`Loop.built_by`). Whoever works shares the CPUs there are: with more demand
+time of a batch is its own, or its worker's (`Loop.built_by`). Where workers have parts of unequal size, epochs are
+played one by one (`Loop.epochs`): an index goes to the next worker that has something left, and none is drawn beyond
+the epoch. Whoever works shares the CPUs there are: with more demand
 than CPUs, the part of the work that needs a CPU takes as much longer. A worker that still sends one batch builds the
 next one more slowly (`Loop.send_ns`), and one that builds holds up the receiving of its last one (`Loop.held_ns`).
 """
@@ -12,14 +14,14 @@ next one more slowly (`Loop.send_ns`), and one that builds holds up the receivin
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.whatif.loop import NOTHING, Floats, Loop, Rows, Work
+from tb_dataplugin.whatif.loop import NOTHING, Epoch, Floats, Loop, Rows, Work
 
 _NEVER = float("inf")
 
@@ -33,16 +35,24 @@ class Orders:
 
     batches: Rows
     steps: Rows
+    epochs: tuple[int, ...] = ()
+    """Which of `Loop.epochs`, where they are played; `batches` then says how far to go on in a worker's own."""
 
     @staticmethod
     def as_recorded(*loops: Loop) -> Orders:
         """As they came, over and over; as many as simulating any of these loops takes."""
         queued = max(loop.settings.workers * loop.settings.prefetch for loop in loops)
         count = LEAST_BATCHES + 3 * queued
-        return Orders(np.arange(count), np.arange(count))
+        return Orders(np.arange(count), np.arange(count), _enough(loops[0].epochs))
 
     def __len__(self) -> int:
         return len(self.batches)
+
+
+def _enough(epochs: Sequence[Epoch]) -> tuple[int, ...]:
+    """The first of them, as far as they say more."""
+    batches = np.cumsum([sum(map(len, epoch)) for epoch in epochs])
+    return tuple(range(min(len(epochs), 1 + int((batches < LEAST_BATCHES).sum()))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +83,15 @@ class _Worker:
 class _Batches:
     """The time that each batch takes, as plain lists: a loop over numpy's numbers is three times as slow."""
 
-    def __init__(self, loop: Loop, orders: Orders) -> None:
+    def __init__(self, loop: Loop, orders: Orders, parts: Epoch = ()) -> None:
+        """`parts`: the rows of each worker, where it delivers these and no others."""
         batches = orders.batches
         rows = batches % len(loop.build)
         self.build = loop.build.total_ns[rows].tolist()
-        self._of_worker = [cycle(times) for times in _by_worker(loop, rows)]
+        times: Iterable[list[float]] = _by_worker(loop, rows)
+        if parts:
+            times = [loop.build.total_ns[list(part)].tolist() for part in parts]
+        self._of_worker = [cycle(each) for each in times]
         self.way = loop.way_ns[batches % len(loop.way_ns)].tolist()
         self.receive = loop.receive.total_ns[batches % len(loop.receive)].tolist()
         self.held = loop.held_ns[batches % len(loop.held_ns)].tolist()
@@ -107,6 +121,8 @@ def simulate(loop: Loop, orders: Orders) -> Simulated:
     batches = _Batches(loop, orders)
     if loop.settings.workers == 0:
         return _without_workers(loop, batches)
+    if loop.epochs:
+        return _epoch_by_epoch(loop, orders)
     handed, asked = _Run(loop, batches).run()
     rounds = len(handed) // (2 * loop.settings.workers)
     settled = len(handed) - max(1, rounds) * loop.settings.workers
@@ -114,6 +130,40 @@ def simulate(loop: Loop, orders: Orders) -> Simulated:
     step, own = np.diff(handed[settled - 1 :]), np.array(batches.own[settled - 1 : len(handed) - 1])
     slowed = float((step - wait).sum() / own.sum()) if own.any() else 1.0
     return Simulated(step * loop.batches_per_step, wait * loop.batches_per_step, slowed)
+
+
+def _epoch_by_epoch(loop: Loop, orders: Orders) -> Simulated:
+    """All steps of each of these epochs."""
+    steps, waits, own, first = [], [], [], 0
+    for number in orders.epochs or range(len(loop.epochs)):
+        parts = loop.epochs[number]
+        places = np.arange(first, first + sum(map(len, parts)))
+        taken = Orders(orders.batches[places % len(orders)], orders.steps[places % len(orders)])
+        batches = _Batches(loop, taken, _moved(loop, parts, int(orders.batches[first % len(orders)]) - first))
+        run = _Run(loop, batches, [len(part) for part in parts])
+        handed, asked = run.run()
+        wait, step = np.subtract(handed, asked), np.diff([*asked, run.now])
+        if loop.starts_left_out:
+            step[0], wait[0] = step[0] - wait[0], 0.0
+        queued = 0 if loop.whole_epochs else loop.settings.workers * loop.settings.prefetch
+        counted = slice(queued if 2 * queued < len(step) else 0, None)  # a piece does not begin with an empty queue
+        steps.append(step[counted])
+        waits.append(wait[counted])
+        own.append(batches.own[counted])
+        first = places[-1] + 1
+    step, wait, needed = np.concatenate(steps), np.concatenate(waits), float(np.concatenate(own).sum())
+    slowed = float((step - wait).sum() / needed) if needed else 1.0
+    return Simulated(step * loop.batches_per_step, wait * loop.batches_per_step, slowed)
+
+
+def _moved(loop: Loop, parts: Epoch, by: int) -> Epoch:
+    """As large, with each worker's batches taken from all of its own, so many further on."""
+    if not by:
+        return parts
+    own = [sorted({row for epoch in loop.epochs for row in epoch[worker]}) for worker in range(len(parts))]
+    return tuple(
+        tuple(mine[(mine.index(row) + by) % len(mine)] for row in part) for part, mine in zip(parts, own, strict=True)
+    )
 
 
 def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
@@ -141,11 +191,14 @@ def _longer(cpus: float, others: float, work: Work) -> tuple[float, float]:
 class _Run:
     """The state of a simulated run, and its clock."""
 
-    def __init__(self, loop: Loop, batches: _Batches) -> None:
+    def __init__(self, loop: Loop, batches: _Batches, parts: Sequence[int] = ()) -> None:
+        """`parts`: how many batches each worker has; empty: as many as one likes."""
         self.loop, self.batches = loop, batches
         self.receiving, self.step = loop.receiving, loop.step
         self.building = loop.building
         self.takes_turns = loop.settings.in_order or loop.keeps_shares
+        self.left = list(parts)
+        self.turn = 0
         self.workers = [_Worker(number) for number in range(loop.settings.workers)]
         self.now = 0.0
         self.drawn = 0
@@ -155,11 +208,12 @@ class _Run:
         self.received: list[int] = []
         for _ in range(loop.settings.workers * loop.settings.prefetch):
             self._draw(self._in_turn())
+        self.count = len(batches) if parts else len(batches) - self.drawn
 
     def run(self) -> tuple[list[float], list[float]]:
         """When each batch was handed out, and when it was asked for; up to the first with no index behind it."""
         handed, asked = [], []
-        for number in range(len(self.batches) - self.drawn):
+        for number in range(self.count):
             asked.append(self.now)
             batch = self._next(number)
             self._draw(self._in_turn() if self.takes_turns else self.builder[batch])
@@ -197,11 +251,20 @@ class _Run:
             ns = self._advance(_NEVER, ns, work)
 
     def _in_turn(self) -> _Worker:
-        return self.workers[self.drawn % len(self.workers)]
+        """The next one, of those that have something left."""
+        for _ in self.workers:
+            worker = self.workers[self.turn % len(self.workers)]
+            self.turn += 1
+            if not self.left or self.left[worker.number]:
+                break
+        return worker
 
     def _draw(self, worker: _Worker) -> None:
         """An index for that worker."""
         if self.drawn < len(self.batches):
+            if self.left:
+                worker = worker if self.left[worker.number] else self._in_turn()
+                self.left[worker.number] -= 1
             self.builder.append(worker)
             worker.waiting.append(self.drawn)
             self.drawn += 1

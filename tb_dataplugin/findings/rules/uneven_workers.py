@@ -1,7 +1,8 @@
 """One worker works much longer than the others: by chance, for what it is, or for the part of the data that it has.
 
 Batches are taken from the workers in turn, so that the slowest sets the pace. Each worker of an iterable dataset has to
-deliver its own part: taking batches as they come only puts the wait off.
+deliver its own part: taking batches as they come only puts the wait off. Where one part has more batches than the
+others, its worker is alone at the end of each epoch.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import LEAST_BATCHES, UNEVEN
-from tb_dataplugin.findings.worker_signals import PaceSignals, WorkerSignals
+from tb_dataplugin.findings.worker_signals import PaceSignals, PartsSignals, WorkerSignals
 from tb_dataplugin.units import percent, ratio, significant
 from tb_dataplugin.whatif import Change
 
@@ -27,7 +28,11 @@ EVENLY = Change(even=True)
 @rule(title="Uneven DataLoader workers", about="delivery", input_bound=True, workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
     workers, loader = signals.workers, signals.loader
-    if workers is None or workers.workers < 2 or signals.wait_cost_us is None or workers.skew < UNEVEN:
+    if workers is None or workers.workers < 2 or signals.wait_cost_us is None:
+        return None
+    if workers.parts is not None and workers.parts.is_uneven:
+        return _large_part(signals, workers.parts, loader.dataset if loader is not None else "")
+    if workers.skew < UNEVEN:
         return None
     if loader is not None and loader.in_order is False:
         return None  # nobody waits for a worker's turn
@@ -40,6 +45,34 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if pace is not None and loader is not None and loader.iterable and find_undivided(loader) is None:
         return _slow_part(signals, workers, pace, loader.dataset or "the dataset")
     return _slow_worker(signals, workers, pace)
+
+
+def _large_part(signals: Signals, parts: PartsSignals, dataset: str) -> Finding | None:
+    """Of an iterable dataset: its DataLoader worker goes on while others are at the end of theirs."""
+    most = signals.loop_us * (1 - 1 / parts.to_mean)
+    promise = signals.promise(EVENLY, signals.per_step(min(signals.wait_cost_us or 0.0, most)))
+    if promise.without_gain or expects_gain(signals, EVENLY) is False:
+        return None
+    last = "The last batches of an epoch come from those that are left."
+    return Finding(
+        severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
+        title=f"Parts of unequal size: {parts.text}",
+        advice=f"Each DataLoader worker reads its own part of {dataset or 'the dataset'}, and one that is at the end "
+        f"of it builds nothing until the next epoch. {last} Divide the data so that every worker has as many "
+        "batches: by samples in place of files or shards, or into many more parts than workers. prefetch_factor and "
+        "in_order leave the largest part as it is.",
+        evidence=(
+            share("largest_part", parts.mine / parts.batches, "batches", parts.text),
+            number(
+                "largest_part_work", parts.to_mean, "ratio", f"it builds {ratio(parts.to_mean)} as long as the mean"
+            ),
+            *promise.why,
+        ),
+        gain_us_per_step=promise.us_per_step,
+        confidence="likely",
+        confidence_reason="Which DataLoader worker delivered each batch is recorded. The gain takes for granted that "
+        "the data can be divided evenly, and that a batch then takes as long to build as before.",
+    )
 
 
 def _slow_part(signals: Signals, workers: WorkerSignals, pace: PaceSignals, dataset: str) -> Finding | None:

@@ -11,7 +11,7 @@ from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.worker_sentences import worker_sentence
 from tb_dataplugin.model.intervals import Window
 from tests.tb_dataplugin.findings.cases import capture_of, input_bound
-from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns
+from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns, unequal_parts
 from tests.trace_builder import TraceBuilder, training_run
 
 
@@ -84,6 +84,14 @@ def test_workers_that_take_turns_wait_for_the_slowest() -> None:
         "taken from them in turn"
         not in capture_of(in_turns((QUICK, SLOW), in_order=False)).worker_summaries[0].sentence
     )
+
+
+def test_parts_of_unequal_size_are_counted_and_nothing_is_said_of_more_workers() -> None:
+    said = capture_of(unequal_parts()).worker_summaries[0].sentence
+    parts = (
+        "DataLoader worker 0 delivers 24 of the 33 batches of 3 epochs: the parts of the dataset are of unequal size."
+    )
+    assert said.endswith(parts) and "more DataLoader workers" not in said
 
 
 def test_few_batches_are_not_uneven_work() -> None:

@@ -1,4 +1,4 @@
-"""Captures of DataLoader workers that need different times for a batch."""
+"""Captures of DataLoader workers that need different times for a batch, or have different numbers of batches."""
 
 from __future__ import annotations
 
@@ -38,3 +38,49 @@ def in_turns(
         builder.step(now, consumed + train - now).wait(now, consumed - now, "wait::DataLoader")
         now = consumed + train
     return builder
+
+
+def unequal_parts(
+    counts: Sequence[int] = (8, 2, 1), epochs: int = 4, build: float = 30_000.0, train: float = 8_000.0
+) -> TraceBuilder:
+    """An iterable dataset, of which each worker has so many batches in each epoch; in order, two ahead per worker. A
+    worker at its end is passed over. The last epoch is cut off after its first batch.
+    """
+    settings = {"num_workers": len(counts), "batch_size": 4, "prefetch_factor": 2, "iterable": True, "divided": True}
+    builder = TraceBuilder().annotated(loaders=[{**settings, "persistent_workers": True}], host={"cores": 8})
+    for worker in range(len(counts)):
+        builder.worker(worker)
+    now = 0.0
+    for epoch in range(epochs):
+        builder.epoch = epoch
+        now = _epoch(builder, counts, now, build, train, 1 if epoch == epochs - 1 else sum(counts))
+    return builder
+
+
+def whole_epoch_ms(counts: Sequence[int], build: float = 30_000.0, train: float = 8_000.0) -> float:
+    """A step of that loop, on average over an epoch, its start included."""
+    return _epoch(unequal_parts(counts, 1), counts, 0.0, build, train, sum(counts)) / sum(counts) / 1e3
+
+
+def _epoch(builder: TraceBuilder, counts: Sequence[int], now: float, build: float, train: float, most: int) -> float:
+    """When it is over."""
+    rounds = range(max(counts))
+    turns = [worker for turn in rounds for worker, count in enumerate(counts) if turn < count]
+    free, start = [now] * len(counts), now
+    taken: list[float] = []
+    for number, worker in enumerate(turns[:most]):
+        ahead = number - 2 * len(counts)
+        drawn = start + 1 if ahead < 0 else taken[ahead]
+        begin = max(free[worker], drawn)
+        free[worker] = end = begin + build
+        consumed = max(now, end) + 20
+        taken.append(consumed)
+        builder.batch(number, worker, drawn, begin, end, consumed - 5)
+        facts = {"batch": number, "epoch": builder.epoch, "worker": worker, "cpu_us": 1.0}
+        pid = 100 + worker
+        for sample in range(4):
+            at = round(begin + sample * build / 4, 3)
+            builder.add("user_annotation", "sample::Shards", at, build / 4, pid=pid, tid=pid, **facts)
+        builder.step(now, consumed + train - now).wait(now, consumed - now, "wait::DataLoader")
+        now = consumed + train
+    return now

@@ -5,11 +5,12 @@ from dataclasses import replace
 import pytest
 
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.limiting import limiting_worker
 from tb_dataplugin.findings.rules.uneven_workers import check
 from tb_dataplugin.whatif import Change, fit_loop, predict
 from tb_dataplugin.whatif.loop import Loop
 from tests.tb_dataplugin.findings.cases import abstentions, evidence_of, finding_in, finding_of, results_of, signals_of
-from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns
+from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns, unequal_parts, whole_epoch_ms
 from tests.trace_builder import TraceBuilder
 
 
@@ -85,3 +86,26 @@ def test_nothing_is_advised_where_the_model_expects_nothing() -> None:
     assert check(replace(signals, wait_cost_us=0.1 * signals.loop_us)) is None
     found = check(signals_of(in_turns((QUICK, SLOW), divided=True)))
     assert isinstance(found, Finding)
+
+
+def test_parts_of_unequal_size_are_named_though_each_batch_takes_as_long() -> None:
+    said = finding_in(unequal_parts(), "uneven_workers")
+    assert said.title == "Parts of unequal size: DataLoader worker 0 delivers 24 of the 33 batches of 3 epochs"
+    assert "builds nothing until the next epoch" in said.advice and said.confidence == "likely"
+    assert "2.2x as long as the mean" in evidence_of(said)[1]
+
+
+def test_the_bound_of_parts_of_unequal_size_holds_for_the_same_loop_with_equal_ones() -> None:
+    now, even = (whole_epoch_ms(counts) * 1e3 for counts in ((8, 2, 1), (4, 4, 3)))
+    gain = finding_in(unequal_parts(), "uneven_workers").gain_us_per_step
+    assert gain is not None and now - even < gain < 0.6 * now
+
+
+def test_equal_parts_are_no_finding_though_one_worker_has_a_batch_more() -> None:
+    assert finding_of(unequal_parts((4, 4, 3)), "uneven_workers") is None
+
+
+def test_a_stage_is_bound_by_what_the_worker_of_the_largest_part_needs() -> None:
+    signals = signals_of(unequal_parts())
+    (stage,) = (calls for calls in signals.stages if calls.stage.name == "sample::Shards")
+    assert stage.in_slowest_us > 0.7 * stage.self_us and limiting_worker(signals) == 0
