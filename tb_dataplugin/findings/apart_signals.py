@@ -67,6 +67,11 @@ class StartSignals:
     def names(self) -> str:
         return names_of_apart(self.epochs, self.ends)
 
+    @property
+    def end_us(self) -> float:
+        """What one epoch's end took: a window may have one more than starts, or one less."""
+        return self.shutdown_us / (self.ends or self.repeated or 1)
+
 
 @dataclass(frozen=True, slots=True)
 class OtherLoaderSignals:
