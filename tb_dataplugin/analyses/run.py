@@ -17,7 +17,7 @@ from tb_dataplugin.analyses.copies import find_copies
 from tb_dataplugin.analyses.device_idle import DeviceIdle, find_device_idle
 from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.fed_queue import find_fed_queue
-from tb_dataplugin.analyses.flow import TORCHS_PREFETCH, Flow, WorkerFlow, find_worker_flow
+from tb_dataplugin.analyses.flow import TORCHS_PREFETCH, EpochStart, Flow, WorkerFlow, find_worker_flow
 from tb_dataplugin.analyses.gaps import Gap, list_all_gaps
 from tb_dataplugin.analyses.headspace import Headspace, find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
@@ -37,7 +37,7 @@ from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.restarts import Restarts, find_restarts
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_samples
-from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth
+from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth, is_once_an_epoch
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
@@ -60,7 +60,7 @@ from tb_dataplugin.analyses.worker_summary import summarise_workers
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, find_workers
 from tb_dataplugin.analyses.wrapper_rows import with_wrapper_paths, with_wrappers
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import EMPTY, Window
+from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import LoaderInfo, Trace
 from tb_dataplugin.options import AnalysisOptions
 
@@ -200,7 +200,7 @@ def run_analyses(
         trace=trace,
         window=window,
         steps=table,
-        sawtooth=_rhythm(table, settings) if table else None,
+        sawtooth=_rhythm(table, settings, apart, whole.starts_in(window)) if table else None,
         devices=devices,
         gaps=_gaps(trace, seen, options.max_gaps),
         copies=find_copies(trace, window, devices),
@@ -239,10 +239,16 @@ def run_analyses(
     return _completed(results, why.missing)
 
 
-def _rhythm(table: StepTable, settings: LoaderInfo | None) -> Sawtooth | None:
+def _rhythm(
+    table: StepTable, settings: LoaderInfo | None, apart: Apart, starts: tuple[EpochStart, ...]
+) -> Sawtooth | None:
+    """`starts`: of epochs, of all loaders."""
     workers = settings.num_workers if settings else None
     found = find_sawtooth(table, workers) or find_rhythm(table)
-    return None if found and not found.of_workers and found.period == workers else found
+    if found is None or (not found.of_workers and found.period == workers):
+        return None
+    mine = Intervals.union_of(start.wait for start in starts if not apart.not_mine.intersect(start.wait).total_ns)
+    return None if is_once_an_epoch(found, table, mine) else found
 
 
 def _with_code_around(results: Results) -> Throughput | None:

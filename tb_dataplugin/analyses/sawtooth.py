@@ -3,7 +3,8 @@
 The sawtooth: every N-th step waits, because N DataLoader workers have their batches ready at about the same time. Else
 a few steps, each so many after the one before, have most of the data wait: there something takes long that the steps
 between live on (a file that holds their samples). Which steps stand out is decided by their waits alone; that so many
-of so many steps lie at such distances by chance has a probability, which is counted.
+of so many steps lie at such distances by chance has a probability, which is counted. One step in each epoch is none of
+these: an epoch begins with nothing built ahead, so its length alone makes some of its steps wait.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.analyses.step_table import StepTable
+from tb_dataplugin.model.intervals import Intervals, int64
 
 LEAST_TEETH: Final = 3
 """Fewer steps that stand out may be chance."""
@@ -105,6 +107,15 @@ def find_rhythm(table: StepTable) -> Sawtooth | None:
     steps = tuple(rows[place].number for place in places)
     is_partial = any(row.apart_ns for row in rows)
     return Sawtooth(round(float(gaps.mean())), most, most / whole, steps, len(rows), is_partial, of_workers=False)
+
+
+def is_once_an_epoch(found: Sawtooth, table: StepTable, starts: Intervals) -> bool:
+    """Whether between each two of the steps that stand out one epoch starts; `starts`: waits of these starts."""
+    begin = int64([row.start_ns for row in table.rows])
+    has = starts.overlap(begin, begin + int64([row.duration_ns for row in table.rows])) > 0
+    teeth = np.isin([row.number for row in table.rows], found.steps)
+    begun = np.cumsum(has)[teeth]
+    return len(begun) > 1 and bool((np.diff(begun) == 1).all())
 
 
 def _waits(table: StepTable) -> list[int]:

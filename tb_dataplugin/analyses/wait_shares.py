@@ -11,7 +11,7 @@ In this order:
 4. In a wait for another thread of the process: that thread's stages, and what it waits for itself (`fed_waits`).
 5. By the batch received (`batch_shares`): throughput of its DataLoader worker or latency of the batch.
 6. What remains is ``other`` where the training thread builds the batches; ``shutdown`` of a wait in which DataLoader
-   workers ended; else ``unrecorded``.
+   workers ended (`epoch_ends`); else ``unrecorded``.
 
 Everywhere a stage that waits for other threads of its process passes its time on to their stages (`pool_time`).
 """
@@ -25,13 +25,14 @@ import numpy as np
 from annotate.trace_format import FIRST_BATCH, parse_span_name
 from tb_dataplugin.analyses.batch_shares import share_by_batch
 from tb_dataplugin.analyses.collector import collected_in
+from tb_dataplugin.analyses.epoch_ends import waits_for_ends
 from tb_dataplugin.analyses.fed_waits import find_fed_waits, received_beside, threads_beside, waits_around_loaders
 from tb_dataplugin.analyses.pool_time import pass_to_threads
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wait_parts import COLLECTOR, OTHER, SHUTDOWN, STARTUP, UNRECORDED, WaitParts
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, int64
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals
 from tb_dataplugin.model.trace import Trace
 
 
@@ -65,7 +66,7 @@ def share_out(trace: Trace, tree: StageTree, waits: Intervals, workers: Workers 
     rest = _share_fed(trace, workers, rest, parts)
     if workers is not None:
         rest = share_by_batch(trace, workers, rest, parts)
-    _share_rest(trace, waits, rest, built_here, parts)
+    _share_rest(trace, waits, rest, built_here, parts, workers)
     by_stage = parts.by_stage()
     if workers is None and by_stage.keys() <= {COLLECTOR, OTHER, STARTUP, UNRECORDED}:
         return _no_stages()
@@ -99,7 +100,9 @@ def _builds(name: str) -> bool:
     return stage is None or stage.kind not in ("sampler", "wrapper")
 
 
-def _share_rest(trace: Trace, waits: Intervals, rest: Intervals, built_here: Intervals, parts: WaitParts) -> None:
+def _share_rest(
+    trace: Trace, waits: Intervals, rest: Intervals, built_here: Intervals, parts: WaitParts, workers: Workers | None
+) -> None:
     """Of waits for batches without a record: time between stages, where any of their wait shows stages of building."""
     if not _has_workers(trace):
         parts.add(OTHER, rest)
@@ -108,21 +111,9 @@ def _share_rest(trace: Trace, waits: Intervals, rest: Intervals, built_here: Int
     here = Intervals.union(waits.start[shows], waits.end[shows])
     parts.add(OTHER, rest.intersect(here))
     rest = rest.minus(here)
-    stops = np.isin(np.arange(len(waits)), _waits_at(waits, _worker_ends(trace)))
-    stopping = Intervals(waits.start[stops], waits.end[stops])
+    stopping = waits_for_ends(trace, waits, workers)
     parts.add(SHUTDOWN, rest.intersect(stopping))
     parts.add(UNRECORDED, rest.minus(stopping))
-
-
-def _worker_ends(trace: Trace) -> Int64Array:
-    workers = trace.info.pipeline.workers if trace.info.pipeline else ()
-    return int64([worker.ended_ns for worker in workers if worker.ended_ns is not None])
-
-
-def _waits_at(waits: Intervals, times: Int64Array) -> Int64Array:
-    """Numbers of the waits that these times lie in."""
-    number = np.searchsorted(waits.start, times, side="right") - 1
-    return number[(number >= 0) & (times <= waits.end[np.maximum(number, 0)])]
 
 
 def _has_workers(trace: Trace) -> bool:

@@ -62,10 +62,17 @@ class StartSignals:
     ends: int = 0
     ended_in: tuple[int, ...] = ()
     lacks_iter: bool = False
+    needed_us: float = 0.0
+    """What its DataLoader workers, each at work all of the time, need to build the batches taken in the window."""
 
     @property
     def names(self) -> str:
         return names_of_apart(self.epochs, self.ends)
+
+    @property
+    def end_us(self) -> float:
+        """What one epoch's end took: a window may have one more than starts, or one less."""
+        return self.shutdown_us / (self.ends or self.repeated or 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +184,19 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         ends=len(apart.ends),
         ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
         lacks_iter=results.loader is not None and not results.loader.has_iter,
+        needed_us=_needed_us(results),
     )
+
+
+def _needed_us(results: Results) -> float:
+    workers, settings = results.workers, results.settings
+    if workers is None or settings is None or not settings.num_workers:
+        return 0.0
+    table, build, window = workers.batches.table, workers.batches.build_ns, results.window
+    mine = table.loader == results.use.in_workers
+    taken = mine & (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)
+    built = build[mine & known(build)]
+    return float(built.mean()) * int(taken.sum()) / settings.num_workers / 1e3 if len(built) else 0.0
 
 
 def cost_us(device: DeviceAttribution | None, waits: Iterable[Intervals]) -> float:

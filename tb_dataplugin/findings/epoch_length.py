@@ -24,4 +24,4 @@ def start_us_per_step(signals: Signals) -> float:
     """What the starts of epochs after the first add to each step; 0 where none of them is in the window."""
     starts = signals.apart.starts if signals.apart else None
     steps = steps_between(signals, starts) if starts is not None and starts.repeated else None
-    return (starts.repeated_us + starts.shutdown_us) / starts.repeated / steps if starts and steps else 0.0
+    return (starts.repeated_us / starts.repeated + starts.end_us) / steps if starts and steps else 0.0

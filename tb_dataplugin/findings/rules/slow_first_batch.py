@@ -36,7 +36,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         )
     if signals.loader.persistent_workers is None:
         return Abstention("Whether DataLoader workers persist was not recorded.")
-    saved = starts.repeated_us - starts.built_us + starts.shutdown_us
+    saved = starts.repeated_us - starts.built_us + starts.repeated * starts.end_us
     steps = steps_between(signals, starts)
     gain = saved / starts.repeated / steps if steps else None
     if gain is None or not signals.mean_step_us or gain < EPOCH_START * (signals.mean_step_us + gain):
@@ -72,7 +72,7 @@ def _waited(starts: StartSignals, saved: float, steps: float | None) -> Iterator
     text = f"{duration(wait)}{each} until an epoch's first batch: {', '.join(parts)}"
     yield time("repeated_epoch_starts", starts.repeated_us, text)
     if starts.shutdown_us:
-        text = f"{duration(starts.shutdown_us / starts.repeated)} before that to stop the DataLoader workers"
+        text = f"{duration(starts.end_us)} before that to stop the DataLoader workers"
         yield time("shutdown", starts.shutdown_us, text)
     of = f" (of {plural(round(steps), 'step')})" if steps else ""
     more = ", and what starting DataLoader workers takes in iter(loader), which is not recorded"

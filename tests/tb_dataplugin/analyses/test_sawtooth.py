@@ -99,3 +99,24 @@ def test_regular_distances_of_the_number_of_workers_are_left_to_the_sawtooth() -
     waits = [30.0, 8, 8, 8] * 8
     assert steps(waits, 4).sawtooth == Sawtooth()
     assert steps(waits, 3).sawtooth.period == 4
+
+
+def test_one_step_in_each_epoch_is_no_pattern_of_the_data() -> None:
+    """Two workers have two of an epoch's three batches at once; the third has to wait for another round."""
+
+    def found(*, epochs: bool) -> Capture:
+        loader = {"num_workers": 2, "batch_size": 8, "persistent_workers": True}
+        builder = TraceBuilder().annotated(loaders=[loader]).worker(0, -500).worker(1, -490)
+        for number in range(24):
+            place, at = number % 3 if epochs else number, 1000 * number
+            builder.epoch = number // 3 if epochs else 0
+            wait = (900 if epochs else 10, 1, 300)[number % 3]
+            name = "wait::DataLoader (first batch)" if epochs and not place else "wait::DataLoader"
+            builder.step(at, 1000).wait(at, wait, name)
+            builder.batch(place, place % 2, at - 50, at + wait - 500, at + wait - 1, at + wait)
+        return analyse(builder.trace()).capture
+
+    assert found(epochs=False).steps.sawtooth.period == 3
+    capture = found(epochs=True)
+    assert capture.loader.apart.starts_us
+    assert not capture.steps.HasField("sawtooth") and "each 3rd" not in capture.verdict.sentence

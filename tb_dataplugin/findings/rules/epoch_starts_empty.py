@@ -1,0 +1,79 @@
+"""Each epoch begins with a long wait although the workers live on: nothing was built ahead for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tb_dataplugin.findings.apart_signals import StartSignals
+from tb_dataplugin.findings.epoch_length import start_us_per_step, steps_between
+from tb_dataplugin.findings.evidence import Evidence, time
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import EPOCH_START
+from tb_dataplugin.units import duration, plural
+
+WHY: Final = (
+    "DataLoader draws indices for an epoch only when iter(loader) is called: until then its DataLoader workers have "
+    "nothing to build, and more of them do not bring the first batch any earlier. "
+)
+MAP_STYLE: Final = (
+    "Let one iteration go through the data several times, by a sampler that repeats it, and do by a count of steps "
+    "what the loop does at the end of an epoch."
+)
+ITERABLE: Final = (
+    "Let __iter__ of the dataset go through its data several times, and do by a count of steps what the loop does at "
+    "the end of an epoch."
+)
+ACROSS: Final = " A batch may then have samples of two passes."
+CODE: Final = (
+    "DataLoader(..., sampler=RandomSampler(dataset, num_samples=10 * len(dataset)))  # in place of shuffle=True"
+)
+
+
+@rule(title="Epochs that start with no batch built ahead", about="epochs", workers=True)
+def check(signals: Signals) -> Finding | None:
+    starts, loader = signals.apart.starts if signals.apart else None, signals.loader
+    if loader is None or not loader.persistent_workers or starts is None or not starts.repeated:
+        return None
+    steps, step_us = steps_between(signals, starts), signals.step_us
+    waited = start_us_per_step(signals)
+    if not steps or not step_us or not signals.step_count:
+        return None
+    own = step_us - (signals.wait_cost_us or 0.0) / signals.step_count
+    needed = _needed_us(signals, starts)
+    gain = min(waited, step_us + waited - max(own, needed))
+    if gain < EPOCH_START * (step_us + waited):
+        return None
+    repeats = loader.sampler == "RandomSampler" and loader.replacement is False and not loader.iterable
+    return Finding(
+        severity=severity(signals, gain),
+        title=f"Each epoch begins with a wait of {duration(starts.repeated_us / starts.repeated)}, as nothing is built "
+        "ahead for it",
+        advice=f"{WHY}{ITERABLE if loader.iterable else MAP_STYLE}{ACROSS}",
+        evidence=tuple(_evidence(starts, steps, waited, gain, needed)),
+        gain_us_per_step=gain,
+        code=CODE if repeats else "",
+        confidence="likely",
+        confidence_reason="The waits are measured; how far DataLoader workers would be ahead of a loop that goes on is "
+        "not, and the batches after an epoch's first are not counted.",
+    )
+
+
+def _needed_us(signals: Signals, starts: StartSignals) -> float:
+    """What DataLoader workers need for a step's batches, all of the time: a loop that goes on gets no shorter. Waiting
+    for a CPU does not count, since one may be free then.
+    """
+    delay = (signals.costs.run_delay if signals.costs else None) or 0.0
+    return starts.needed_us * (1 - delay) / (signals.step_count or 1)
+
+
+def _evidence(starts: StartSignals, steps: float, waited: float, gain: float, needed: float) -> Iterator[Evidence]:
+    wait, each = starts.repeated_us / starts.repeated, "" if starts.repeated == 1 else " on average"
+    text = f"{duration(wait)}{each} until an epoch's first batch, once in {plural(round(steps), 'step')}"
+    yield time("repeated_epoch_starts", starts.repeated_us, text)
+    if duration(gain) != duration(waited):
+        text = f"beyond that the loop waits for its DataLoader workers, which need {duration(needed)} per step"
+        yield time("workers_need", needed, text, whole="step")
