@@ -4,8 +4,8 @@ pauses for a collection of garbage.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -45,8 +45,9 @@ class StartSignals:
     of epochs after the first, `repeated` of them; `built_us` of that while the epoch's first batch was being built, as
     it would be by workers that live on; `startup_us` and `shutdown_us` while workers started and ended. `steps`: their
     numbers. `ends`: of epochs, where workers ended for more than next to nothing, in `ended_in`; all of it where
-    `epochs` is 0. `lacks_iter`: the waits begin behind ``iter(loader)``, where DataLoader workers are started: how long
-    that takes is not recorded.
+    `epochs` is 0. `again_us`: of starts, first batches of their workers and ends, what epochs after the first
+    have; `again_by_stage` is what each stage caused of it. `lacks_iter`: the waits begin behind ``iter(loader)``, where
+    DataLoader workers are started: how long that takes is not recorded.
     """
 
     wait_us: float
@@ -62,6 +63,8 @@ class StartSignals:
     ends: int = 0
     ended_in: tuple[int, ...] = ()
     lacks_iter: bool = False
+    again_us: float = 0.0
+    again_by_stage: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def names(self) -> str:
@@ -163,6 +166,7 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
     devices, by_stage = results.attribution.devices, results.attribution.by_stage
     device = devices[0] if devices else None
     repeated = [start for start in apart.epochs if start.repeated]
+    again = apart.starts.minus(Intervals.union_of(start.wait for start in apart.epochs if not start.repeated))
     return StartSignals(
         wait_us=apart.starts.total_ns / 1e3,
         cost_us=cost_us(device, (apart.starts,)),
@@ -177,6 +181,8 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         ends=len(apart.ends),
         ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
         lacks_iter=results.loader is not None and not results.loader.has_iter,
+        again_us=cost_us(device, (again,)),
+        again_by_stage={name: cost_us(device, (waits.intersect(again),)) for name, waits in by_stage.items()},
     )
 
 
