@@ -7,22 +7,19 @@ from dataclasses import replace
 from typing import Final
 
 from tb_dataplugin.compare.sides import Run
+from tb_dataplugin.findings.thresholds import SEVERAL_EPOCHS
 from tb_dataplugin.report import report_pb2 as pb
-
-SEVERAL: Final = 2
-"""Starts of epochs in every window of both sides, from which they are a part of the time per sample: their steps vary
-by it, which the interval has. With fewer, chance decides which window has one.
-"""
 
 MUCH: Final = 0.02
 """Share of a side's windows that starts of epochs have, from which the first sentence says that it is without them."""
 
 
 def with_regular_starts(before: Sequence[Run], after: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
-    """The same runs; where epochs start again and again on both sides, nothing is told apart in them: a side without
-    DataLoader workers has its starts in the time of the loop in any case.
+    """The same runs; where epochs start again and again in every window of both sides, nothing is told apart in them:
+    steps vary by that, which the interval has, and a side without DataLoader workers has its starts in the time of the
+    loop in any case.
     """
-    if not all(capture.loader.epochs >= SEVERAL for run in (*before, *after) for capture in run.captures):
+    if not all(capture.loader.epochs >= SEVERAL_EPOCHS for run in (*before, *after) for capture in run.captures):
         return tuple(before), tuple(after)
     return tuple(map(_whole, before)), tuple(map(_whole, after))
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.sides import Run, Unit
+from tb_dataplugin.findings.at_starts import AT_STARTS
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.evidence import time as evidence_time
 from tb_dataplugin.report import report_pb2 as pb
@@ -34,14 +35,31 @@ def promises(
     saved = (time.before_us - time.after_us) * step
     acted_on = {stage.name for stage in stages if stage.outcome in ("faster", "gone")}
     known = {stage.name for stage in stages}
-    left = {(finding.rule, finding.stage): finding for run in after for finding in run.captures[-1].findings}
+    left = {
+        (finding.rule, finding.stage): _gain(run.captures[-1], finding)
+        for run in after
+        for finding in run.captures[-1].findings
+    }
     found = []
     for number, finding in _bounds(before[0]):
+        bound = _gain(before[0].captures[-1], finding)
         if finding.stage in acted_on:
-            found.append(_fact(number, finding, saved, None))
+            found.append(_fact(number, finding, bound, saved, None))
         elif finding.stage not in known and saved > 0:
-            found.append(_fact(number, finding, saved, left.get((finding.rule, finding.stage))))
+            found.append(_fact(number, finding, bound, saved, left.get((finding.rule, finding.stage))))
     return tuple(found[:MOST])
+
+
+def _gain(capture: pb.Capture, finding: pb.Finding) -> str:
+    """ "up to 8.15 ms per step", of what is compared: without the starts of epochs where these are left out; "" where
+    the gain is not known.
+    """
+    if not finding.HasField("gain_us_per_step"):
+        return ""
+    at_starts_us = sum(fact.value for fact in finding.evidence if fact.kind == AT_STARTS)
+    if not at_starts_us or not capture.loader.apart.starts_us:
+        return f"up to {duration(finding.gain_us_per_step)} per step"
+    return f"up to {duration(max(0.0, finding.gain_us_per_step - at_starts_us))} per step within an epoch"
 
 
 def _units_per_step(runs: Sequence[Run], unit: Unit) -> float | None:
@@ -63,14 +81,12 @@ def _bounds(run: Run) -> Iterator[tuple[int, pb.Finding]]:
             yield number, finding
 
 
-def _fact(number: int, finding: pb.Finding, saved: float, left: pb.Finding | None) -> Evidence:
-    """`left`: the same finding after the change; None where it is gone, or its stage takes less."""
+def _fact(number: int, finding: pb.Finding, bound: str, saved: float, left: str | None) -> Evidence:
+    """`bound`: what it said that it saves. `left`: the same after the change; None where it is gone, or its stage takes
+    less.
+    """
     now = f"with all that changed, steps now take {duration(abs(saved))} {'less' if saved >= 0 else 'more'}"
     if left is not None:
-        gain = f", up to {duration(left.gain_us_per_step)}" if left.HasField("gain_us_per_step") else ""
-        now = f"after, it is still there{gain}"
-    text = (
-        f"before, finding {number} ({finding.title or finding.stage}): saves up to "
-        f"{duration(finding.gain_us_per_step)} per step; {now}"
-    )
+        now = f"after, it is still there{f', {left}'.replace(' per step', '') if left else ''}"
+    text = f"before, finding {number} ({finding.title or finding.stage}): saves {bound}; {now}"
     return evidence_time("promise", saved, text, whole="step", stage=finding.stage)

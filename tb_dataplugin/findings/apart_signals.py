@@ -4,8 +4,8 @@ pauses for a collection of garbage.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -45,8 +45,9 @@ class StartSignals:
     of epochs after the first, `repeated` of them; `built_us` of that while the epoch's first batch was being built, as
     it would be by workers that live on; `startup_us` and `shutdown_us` while workers started and ended. `steps`: their
     numbers. `ends`: of epochs, where workers ended for more than next to nothing, in `ended_in`; all of it where
-    `epochs` is 0. `lacks_iter`: the waits begin behind ``iter(loader)``, where DataLoader workers are started: how long
-    that takes is not recorded.
+    `epochs` is 0. `again_us`: of starts and first batches of their workers, what epochs after the first have, without
+    ends; `again_by_stage` is what each stage caused of it. `lacks_iter`: the waits begin behind ``iter(loader)``, where
+    DataLoader workers are started: how long that takes is not recorded.
     """
 
     wait_us: float
@@ -64,6 +65,8 @@ class StartSignals:
     lacks_iter: bool = False
     needed_us: float = 0.0
     """What its DataLoader workers, each at work all of the time, need to build the batches taken in the window."""
+    again_us: float = 0.0
+    again_by_stage: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def names(self) -> str:
@@ -73,6 +76,11 @@ class StartSignals:
     def end_us(self) -> float:
         """What one epoch's end took: a window may have one more than starts, or one less."""
         return self.shutdown_us / (self.ends or self.repeated or 1)
+
+    @property
+    def again_each_us(self) -> float:
+        """What an epoch after the first has of it, with the end of the one before."""
+        return self.again_us / (self.repeated or 1) + self.end_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +178,9 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
     devices, by_stage = results.attribution.devices, results.attribution.by_stage
     device = devices[0] if devices else None
     repeated = [start for start in apart.epochs if start.repeated]
+    ended = by_stage.get(SHUTDOWN, EMPTY)
+    once = Intervals.union_of((ended, *(start.wait for start in apart.epochs if not start.repeated)))
+    again = apart.starts.minus(once)
     return StartSignals(
         wait_us=apart.starts.total_ns / 1e3,
         cost_us=cost_us(device, (apart.starts,)),
@@ -178,13 +189,15 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         repeated=len(repeated),
         built_us=cost_us(device, (start.building for start in repeated)),
         startup_us=cost_us(device, (by_stage.get(STARTUP, EMPTY).intersect(apart.starts),)),
-        shutdown_us=cost_us(device, (by_stage.get(SHUTDOWN, EMPTY).intersect(apart.starts),)),
+        shutdown_us=cost_us(device, (ended.intersect(apart.starts),)),
         steps=tuple(_steps(results, Intervals.union_of(start.wait for start in apart.epochs))),
         first_build=_first_build(results, apart),
         ends=len(apart.ends),
         ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
         lacks_iter=results.loader is not None and not results.loader.has_iter,
         needed_us=_needed_us(results),
+        again_us=cost_us(device, (again,)),
+        again_by_stage={name: cost_us(device, (waits.intersect(again),)) for name, waits in by_stage.items()},
     )
 
 

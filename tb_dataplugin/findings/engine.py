@@ -9,6 +9,7 @@ from functools import cache
 from typing import Final
 
 from tb_dataplugin.findings import rules
+from tb_dataplugin.findings.at_starts import at_starts_us
 from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
 from tb_dataplugin.findings.gain import NO_GAIN, gain_of
 from tb_dataplugin.findings.leading import in_order
@@ -55,6 +56,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
             known = _doubted(_no_higher(_estimated(found, rule)), signals)
             known = _of_one_rank(known, signals) if rule.is_about_wait else known
+            at_starts = at_starts_us(known.evidence)
             gain = (
                 gain_of(
                     known.gain_us_per_step,
@@ -62,12 +64,13 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
                     of_wait=rule.is_about_wait,
                     of_epochs=rule.about == "epochs",
                     of_others=rule.about == "others",
+                    at_starts_us=at_starts,
                 )
                 if known.saves
                 else NO_GAIN
             )
             if gain.of_wait and gain.us_per_step:
-                more = more_to_gain(signals, gain.us_per_step)
+                more = more_to_gain(signals, gain.us_per_step - at_starts)
                 known = replace(known, evidence=(*known.evidence, *more))
             findings.append(NamedFinding(rule.name, known, gain))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.apart_signals import StartSignals
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import SEVERAL_EPOCHS
 
 
 def steps_between(signals: Signals, starts: StartSignals) -> float | None:
@@ -20,8 +21,29 @@ def steps_between(signals: Signals, starts: StartSignals) -> float | None:
     return length / (rates.samples / signals.step_count)
 
 
+def recurring_starts(signals: Signals) -> StartSignals | None:
+    """Starts that come again and again, a part of the time per step as any other; None where the window has none, or
+    one by chance. The loader's very first does not count.
+    """
+    starts = signals.apart.worth_a_word.starts if signals.apart else None
+    return starts if starts is not None and starts.repeated >= SEVERAL_EPOCHS else None
+
+
 def start_us_per_step(signals: Signals) -> float:
     """What the starts of epochs after the first add to each step; 0 where none of them is in the window."""
     starts = signals.apart.starts if signals.apart else None
-    steps = steps_between(signals, starts) if starts is not None and starts.repeated else None
-    return (starts.repeated_us / starts.repeated + starts.end_us) / steps if starts and steps else 0.0
+    return _per_step(signals, starts, starts.again_each_us) if starts is not None else 0.0
+
+
+def recurring_us_per_step(signals: Signals, stage: str | None = None) -> float:
+    """The same of `recurring_starts`: all of it, or what `stage` caused."""
+    starts = recurring_starts(signals)
+    if starts is None:
+        return 0.0
+    each_us = starts.again_each_us if stage is None else starts.again_by_stage.get(stage, 0.0) / starts.repeated
+    return _per_step(signals, starts, each_us)
+
+
+def _per_step(signals: Signals, starts: StartSignals, each_us: float) -> float:
+    steps = steps_between(signals, starts) if starts.repeated else None
+    return each_us / steps if steps else 0.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tb_dataplugin.findings.apart_signals import left_out
-from tb_dataplugin.findings.epoch_length import start_us_per_step
+from tb_dataplugin.findings.epoch_length import recurring_starts, start_us_per_step
 from tb_dataplugin.findings.saving import most_saved_us
 from tb_dataplugin.findings.signals import SAME_STEP, Signals
 from tb_dataplugin.units import duration, percent, ratio
@@ -31,6 +31,7 @@ class Gain:
 
     `high_us_per_step`: the upper end of the bound's 95% interval, where it is about data wait of which one is known,
     and ends below the whole step. It is no more than all of the window's data wait, and what the step itself may get.
+    What the bound has of the starts of epochs is as measured in it.
     """
 
     us_per_step: float | None
@@ -59,8 +60,10 @@ def gain_of(
     of_wait: bool = False,
     of_epochs: bool = False,
     of_others: bool = False,
+    at_starts_us: float = 0.0,
 ) -> Gain:
-    """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait.
+    """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait, but for
+    the part of it, per step, `at_starts_us` of epochs.
     `of_epochs`: it is a bound of epochs' starts alone: what workers that live on keep in memory may save any time
     besides. `of_others`: of what other DataLoaders do, as the window's mean step has it.
     """
@@ -70,31 +73,42 @@ def gain_of(
         return NO_GAIN
     step_us = signals.step_us
     step_us = signals.window_us / signals.step_count if of_others and signals.step_count else step_us
-    more = us_per_step * signals.wait_may_exceed if of_wait else 0.0
-    if step_us and us_per_step + more >= step_us:  # all of the step may go: that is no interval
-        more = 0.0
-    more = min(more, (signals.per_step(most_saved_us(signals)) or us_per_step) - us_per_step)
+    more = _more_us(signals, us_per_step - at_starts_us, step_us) if of_wait else 0.0
     high = us_per_step + more if more > us_per_step * SAME else None
-    bound = f"{duration(us_per_step)} per step{_of_epochs(signals) if of_epochs else ''}"
+    starts = recurring_starts(signals) if of_wait and not at_starts_us else None
+    without = f", without {starts.names}" if starts is not None else ""
+    bound = f"{duration(us_per_step)} per step{_of_epochs(signals) if of_epochs else without}"
     if not signals.step_count or not step_us:
         return Gain(us_per_step, high, None, None, None, None, f"saves up to {bound}", of_wait=of_wait)
-    long_us, name = _long_step(signals, step_us, us_per_step, of_others=of_others)
+    has_start = not of_others and (of_epochs or recurring_starts(signals) is not None)
+    start_us = start_us_per_step(signals) if has_start else 0.0
+    long_us, name = _long_step(signals, step_us + start_us, us_per_step, start_us, of_others=of_others)
     step_share = us_per_step / long_us
     speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
     long_step = "" if _is_mean_step(signals, long_us) else name
     text = f"saves up to {bound} ({percent(step_share)} of {long_step or 'it'}{faster})"
-    of_step, share = f"{percent(step_share)} of {name}", signals.loop_share(whole)
+    of_step, long_window_us = f"{percent(step_share)} of {name}", signals.loop_us + start_us * signals.step_count
+    share = whole / long_window_us if long_window_us else None
     return Gain(us_per_step, high, step_share, speedup, whole, share, text, of_step, of_wait, long_step)
 
 
-def _long_step(signals: Signals, step_us: float, us_per_step: float, *, of_others: bool) -> tuple[float, str]:
-    """The one step that all gains are shares of, whether they shorten the loop or the start of an epoch; and its name,
-    which says how it differs from the window's mean step.
+def _more_us(signals: Signals, loop_us: float, step_us: float | None) -> float:
+    """By how much a bound of `loop_us` per step of the loop may be too low."""
+    more = loop_us * signals.wait_may_exceed
+    if step_us and loop_us + more >= step_us:  # all of the step may go: that is no interval
+        return 0.0
+    return min(more, (signals.per_step(most_saved_us(signals)) or loop_us) - loop_us)
+
+
+def _long_step(
+    signals: Signals, long_us: float, us_per_step: float, start_us: float, *, of_others: bool
+) -> tuple[float, str]:
+    """The step that a gain is a share of, and its name, which says how it differs from the window's mean step. Where
+    starts of epochs come again and again all gains are shares of one, with `start_us` in it; of a start by chance only
+    what shortens that.
     """
-    start_us = 0.0 if of_others else start_us_per_step(signals)
-    long_us = step_us + start_us
     mean_us = _shown_mean_us(signals)
     # With the little that lies between steps it would be another in the last digit.
     if _is_mean_step(signals, long_us) and mean_us and us_per_step <= mean_us:

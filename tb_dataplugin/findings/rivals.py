@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from tb_dataplugin.findings.at_starts import at_starts_us
+from tb_dataplugin.findings.epoch_length import recurring_us_per_step
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.leading import leading_place
@@ -91,11 +93,14 @@ def find_overlaps(findings: Sequence[NamedFinding], signals: Signals) -> tuple[O
     of_wait = [(place, named) for place, named in ranked if named.gain.of_wait]
     outside = [(place, named) for place, named in ranked if named.rule in OUTSIDE_WAIT]
     wait_us = _wait_us(signals, [named for _, named in of_wait])
+    starts_us = (
+        recurring_us_per_step(signals) if any(at_starts_us(named.finding.evidence) for _, named in of_wait) else 0
+    )
     pinned = [(place, named) for place, named in ranked if named.rule == "unpinned_copies" or _pins(named)]
     pinning_us = max((_pins(named) for _, named in pinned), default=0.0)
     found = (
         _overlap(pinned, max(0.0, (signals.step_us or 0.0) - pinning_us), PINNED) if pinning_us else None,
-        _overlap(of_wait, signals.per_step(wait_us), _of_wait(signals, wait_us)),
+        _overlap(of_wait, (signals.per_step(wait_us) or 0.0) + starts_us, _of_wait(signals, wait_us)),
         _overlap(outside, signals.per_step(_outside_us(signals, [named.rule for _, named in outside])), OUTSIDE),
     )
     return tuple(overlap for overlap in found if overlap is not None)

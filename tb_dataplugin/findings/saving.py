@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from tb_dataplugin.findings.at_starts import saved_at_starts, starts_evidence
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.limiting import limiting_worker
@@ -55,10 +56,16 @@ IN_STEP: Final = "calls_in_step"
 
 
 def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float = 0.0, part: float = 1.0) -> Saving:
-    """Without these calls, and which calls of their stages that leaves."""
+    """Without these calls, and which calls of their stages that leaves. What they caused at the starts of epochs goes
+    as well, where these come again and again: that is no part of the loop that its limits are about.
+    """
     rows = list(calls)
     saving = _saved_without(signals, rows, least_us, part)
-    return replace(saving, why=(*saving.why, *_left_in_step(signals, rows)))
+    at_starts = saved_at_starts(signals, rows, part * (1 - _recorded_share(rows)))
+    per_step = [signals.per_step(us) or 0.0 for us in (saving.us, saving.us + at_starts)]
+    of_starts = tuple(starts_evidence(signals, at_starts)) if len(set(map(duration, per_step))) > 1 else ()
+    us = saving.us + at_starts if of_starts else saving.us
+    return replace(saving, us=us, why=(*of_starts, *saving.why, *_left_in_step(signals, rows)))
 
 
 def _left_in_step(signals: Signals, rows: Sequence[StageCalls]) -> tuple[Evidence, ...]:
@@ -343,7 +350,8 @@ def _derivation(signals: Signals, saved: float, building: float, frees: float, g
     wait, more, left = (duration(part / (steps or 1)) for part in (saved, given_back, building))
     per = " per step" if steps else ""
     is_all = wait == duration((signals.wait_cost_us or 0.0) / (steps or 1))
-    goes = f"all of the data wait can go ({wait}{per})" if is_all else f"up to {wait} of data wait{per} can go"
+    own = signals.own_wait
+    goes = f"all of the {own} can go ({wait}{per})" if is_all else f"up to {wait} of {own}{per} can go"
     if frees:
         goes = f"this frees {left}{per} of {_whose(signals)}, so that {goes}"
     if not given_back:

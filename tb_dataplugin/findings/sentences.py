@@ -90,7 +90,7 @@ def say(
     return Sentences(
         findings=_findings(results, verdict, findings),
         gains=" ".join(map(_gains, overlaps)),
-        gains_of=next((named.gain.long_step for named in findings if named.gain.long_step), ""),
+        gains_of=_gains_of(findings),
         wait=_wait(results),
         steady=_steady(results.steady, apart) if results.steady else "",
         stages=_stages(results),
@@ -174,6 +174,12 @@ def _findings(results: Results, verdict: Verdict, findings: Sequence[NamedFindin
     gains = [named.gain for named in findings if named.gain.us_per_step is not None]
     best = max(gains, key=lambda gain: gain.us_per_step or 0.0, default=None)
     return f"{count}; the gain is unknown." if best is None else f"{count}; the largest {best.text}."
+
+
+def _gains_of(findings: Sequence[NamedFinding]) -> str:
+    """The step that all gains are shares of; "" where that is the mean step, or not one."""
+    steps = {named.gain.long_step for named in findings if named.gain.step_share is not None}
+    return steps.pop() if len(steps) == 1 else ""
 
 
 def _gains(overlap: Overlap) -> str:

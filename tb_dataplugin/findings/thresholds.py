@@ -83,6 +83,11 @@ HIDDEN_THREADS: Final = 1.25
 """CPU time of a worker process over that of its main thread, from which libraries run threads of their own: allocators
 and the queue's feeder thread stay below a tenth."""
 
+SEVERAL_EPOCHS: Final = 2
+"""Starts of epochs in a window, from which they are a part of its time per step. With fewer, chance decides which
+window has one.
+"""
+
 EPOCH_START: Final = 0.05
 """Share of the window that waits after ``iter(loader)`` have, from which they are worth a change (as INPUT_BOUND)."""
 

@@ -14,6 +14,7 @@ from tb_dataplugin.compare.sides import group_runs
 from tb_dataplugin.compare.stages import compare_stages
 from tb_dataplugin.compare.total import compare_time
 from tb_dataplugin.export.compare_text import compare_text
+from tb_dataplugin.findings.at_starts import AT_STARTS
 from tb_dataplugin.report.report_pb2 import Capture, Comparison
 from tests.simulated_run import Simulation, runs
 
@@ -53,6 +54,22 @@ def test_no_saving_is_stated_where_the_time_is_not_known_to_have_changed() -> No
     time = compare_time(first, second, "sample", 0.0)
     assert time is not None and promises(first, second, "sample", time, stages)
     assert not promises(first, second, "sample", replace(time, outcome="not_significant"), stages)
+
+
+@pytest.mark.parametrize(
+    ("left_out_us", "bound"), [(0.0, "5.00 ms per step;"), (100.0, "3.00 ms per step within an epoch;")]
+)
+def test_a_bound_has_its_part_of_the_starts_of_epochs_only_where_they_are_compared(
+    left_out_us: float, bound: str
+) -> None:
+    before, after = sides(0.1)
+    finding = next(finding for finding in before.findings if finding.stage == BLUR)
+    finding.gain_us_per_step = 5000
+    finding.evidence.add(kind=AT_STARTS, value=2000)
+    if left_out_us:
+        before.loader.apart.starts_us = left_out_us
+    (text,) = promised(compare([before], [after]))
+    assert f"saves up to {bound}" in text
 
 
 @pytest.mark.parametrize(("factor", "batch_size"), [(1.0, 2), (0.1, 4)])

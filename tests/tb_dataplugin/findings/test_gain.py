@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
+from tb_dataplugin.findings.at_starts import AT_STARTS
 from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.report.report_pb2 import Capture, Finding
 from tests.tb_dataplugin.findings.cases import capture_of, input_bound, signals_of
 from tests.trace_builder import TraceBuilder
 
@@ -75,24 +77,69 @@ def test_nothing_is_claimed_of_an_unknown_gain(signals: Signals) -> None:
     assert replayed.text == "gain unknown: a replay has no training loop that could become faster"
 
 
-def with_a_start(**settings: int) -> TraceBuilder:
-    """Steps of 1 ms, of which each waits 0.4 ms for its batch, and the start of an epoch that takes 2 ms more."""
+def with_starts(*starts: int, built_us: int = 380, **settings: int) -> TraceBuilder:
+    """Steps of 1 ms, of which each waits 0.4 ms for its batch, and starts of epochs that take 2 ms more. Their batches
+    are `built_us` in a transform, as long as the wait lasts.
+    """
     loader = {"num_workers": 1, "batch_size": 1, "persistent_workers": False, **settings}
     builder = TraceBuilder().annotated(loaders=[loader])
     builder.worker(0)
+    begun = 0
     for number in range(10):
-        start = 1000 * number + (2000 if number > 4 else 0)
-        first, extra = (" (first batch)", 2000) if number == 5 else ("", 0)
+        start = 1000 * number + 2000 * sum(each <= number for each in starts)
+        first, extra, built = (" (first batch)", 2000, built_us) if number in starts else ("", 0, 380)
         builder.step(start - extra, 1000 + extra).wait(start - extra, 400 + extra, f"wait::DataLoader{first}")
-        if number == 5:
+        if number in starts:
             builder.next_epoch()
-        stages = {"transform::Slow": (start + 10, 380)}
-        builder.batch(number % 5, 0, start - extra, start + 5, start + 395, start + 399, stages)
+            begun = number
+        stages = {"transform::Slow": (start + 390 - built, built)}
+        builder.batch(number - begun, 0, start - extra, start + 385 - built, start + 395, start + 399, stages)
     return builder
 
 
+def of_stage(capture: Capture) -> Finding:
+    (finding,) = (finding for finding in capture.findings if finding.stage == "transform::Slow")
+    return finding
+
+
+def test_what_a_stage_saves_has_its_part_of_starts_that_come_again_and_again() -> None:
+    """It has 1.9 of 2.4 ms in each of three starts, three steps apart. The limit of the loop's part is none of that."""
+    capture = capture_of(with_starts(2, 5, 8, built_us=1900))
+    finding = of_stage(capture)
+    at_starts = next(fact for fact in finding.evidence if fact.kind == AT_STARTS)
+    assert at_starts.value == pytest.approx(1900 / 3)
+    assert "633 µs per step of that is data wait at the starts of epochs, 1.90 ms at each" in at_starts.text
+    of_table = capture.loader.wait_by_stage_us["transform::Slow"] / 10
+    assert of_table == pytest.approx((7 * 380 + 3 * 1900) / 10, rel=0.01)
+    assert any("predicts no less than 704 µs" in fact.text for fact in finding.evidence)
+    assert finding.gain_us_per_step - at_starts.value == pytest.approx(880 - 704)
+    step_us = finding.gain_us_per_step / finding.gain_step_share
+    assert finding.speedup == pytest.approx(step_us / (step_us - finding.gain_us_per_step))
+    assert finding.gain_window_share == pytest.approx(finding.gain_step_share, rel=0.01)
+
+
+def test_what_a_stage_has_of_a_start_by_chance_is_left_out_and_so_it_is_of_the_step() -> None:
+    capture = capture_of(with_starts(5, built_us=1900))
+    finding = of_stage(capture)
+    assert AT_STARTS not in {fact.kind for fact in finding.evidence}
+    assert finding.gain_us_per_step <= 9 * 400 / 10
+    assert ", without the epoch's start" in finding.gain_text
+    assert finding.gain_us_per_step / finding.gain_step_share == pytest.approx(960)
+
+
+def test_an_interval_is_of_the_loops_part_of_a_bound_alone(signals: Signals) -> None:
+    assert gain_of(3000.0, signals, of_wait=True, at_starts_us=1000.0).high_us_per_step == 3500.0
+
+
+def test_a_gain_that_knows_nothing_of_recurring_starts_is_said_to_be_without_them() -> None:
+    signals = signals_of(with_starts(2, 5, 8))
+    assert "per step, without the starts of epochs (" in gain_of(100.0, signals, of_wait=True).text
+    assert "without" not in gain_of(100.0, signals, of_wait=True, at_starts_us=50.0).text
+    assert "without" not in gain_of(100.0, signals).text
+
+
 def test_gains_of_the_loop_and_of_epochs_starts_are_shares_of_one_step() -> None:
-    findings = [finding for finding in capture_of(with_a_start()).findings if finding.gain_step_share]
+    findings = [finding for finding in capture_of(with_starts(2, 5, 8)).findings if finding.gain_step_share]
     assert {"slow_first_batch", "leading_stage"} <= {finding.rule for finding in findings}
     steps = {round(finding.gain_us_per_step / finding.gain_step_share) for finding in findings}
     assert len(steps) == 1 and steps.pop() > 1000
@@ -101,11 +148,19 @@ def test_gains_of_the_loop_and_of_epochs_starts_are_shares_of_one_step() -> None
 
 
 def test_the_step_that_gains_are_shares_of_is_named_beside_a_mean_step_that_it_is_not() -> None:
-    """In an epoch of 100 steps its start has less of each step than in the ten of the window."""
-    window, epoch = capture_of(with_a_start()), capture_of(with_a_start(sampler_length=100))
-    assert window.steps.gains_of == ""
-    assert epoch.steps.gains_of == "a step of 984 µs, its part of an epoch's start included"
-    assert all(epoch.steps.gains_of in finding.gain_text for finding in epoch.findings if finding.gain_step_share)
+    """In an epoch of four steps its start has less of each step than in the nine of the window after the first."""
+    capture = capture_of(with_starts(1, 5, 9))
+    assert capture.steps.gains_of.endswith(", its part of an epoch's start included")
+    assert all(capture.steps.gains_of in finding.gain_text for finding in capture.findings if finding.gain_step_share)
+
+
+def test_what_shortens_a_start_by_chance_is_a_share_of_a_step_with_its_part_of_that() -> None:
+    """In an epoch of 30 steps its start has less of each step than in the ten of the window."""
+    capture = capture_of(with_starts(5, sampler_length=30))
+    shares = {finding.rule: finding.gain_share_text for finding in capture.findings if finding.gain_share_text}
+    assert shares.pop("slow_first_batch").endswith(" of a step of 1.04 ms, its part of an epoch's start included")
+    assert shares and all(text.endswith(" of a step of 960 µs, without the epoch's start") for text in shares.values())
+    assert capture.steps.gains_of == "", "there is not one"
 
 
 def test_a_step_that_gains_are_shares_of_is_named_only_where_it_is_not_the_mean_step(signals: Signals) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
+from tb_dataplugin.findings.at_starts import at_starts_us
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals
 from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.evidence import time
@@ -18,6 +19,7 @@ from tb_dataplugin.findings.step_advice import PINNING
 from tb_dataplugin.units import percent
 from tests.tb_dataplugin.findings.cases import held_up, launching, signals_of
 from tests.tb_dataplugin.findings.test_consistent import PLANTED
+from tests.tb_dataplugin.findings.test_gain import with_starts
 
 
 def test_order_and_prefetching_do_not_both_sell_one_wait() -> None:
@@ -59,6 +61,19 @@ def test_gains_of_one_data_wait_are_said_not_to_add_up() -> None:
     assert find_overlaps([step, most, most], signals) == (Overlap(whole, (2, 3)),)
     assert not find_overlaps([most, step], signals), "only one of them is about data wait"
     assert not find_overlaps([most], signals)
+
+
+def test_what_findings_save_together_has_all_of_the_recurring_starts_where_one_has_its_part() -> None:
+    signals = signals_of(with_starts(2, 5, 8, built_us=1900))
+    findings, _ = run_rules(signals)
+    first = next(named for named in findings if at_starts_us(named.finding.evidence))
+    loop_us = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
+    (together,) = find_overlaps([first, first], signals)
+    assert together.us == pytest.approx(loop_us + 2400 / 3)
+    besides = replace(first, finding=replace(first.finding, evidence=()), gain=gain_of(loop_us, signals, of_wait=True))
+    (together,) = find_overlaps([besides, besides], signals)
+    assert together.us == pytest.approx(loop_us)
+    assert together.of == "data wait"
 
 
 def test_what_findings_save_together_counts_what_each_gives_back_to_the_step() -> None:
