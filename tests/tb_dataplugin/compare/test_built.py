@@ -46,9 +46,7 @@ SAMPLE = stage("sample::Data", count=98)
 def test_samples_count_by_their_spans_and_those_at_the_edges_by_their_part() -> None:
     assert units(capture(SAMPLE)).built.units == 98
     assert units(capture(SAMPLE, seen={"sample::Data": 970.0})).built.units == pytest.approx(97)
-    assert (
-        units(capture(SAMPLE, seen={"sample::Data": 500.0})).built.units == 96
-    )  # stacks were missed
+    assert units(capture(SAMPLE, seen={"sample::Data": 500.0})).built.units == 96  # stacks were missed
 
 
 def test_a_dataset_in_a_dataset_is_one_sample() -> None:
