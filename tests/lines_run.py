@@ -45,13 +45,17 @@ class Sampled:
             at += 1
 
 
-def lines_run(steps: int = 24, mask_ms: int = 60) -> TraceBuilder:
-    """Times of the trace are microseconds; those in here are milliseconds."""
-    loaders = [{"batch_size": 1, "num_workers": WORKERS, "dataset": "Pets"}]
+def lines_run(steps: int = 24, mask_ms: int = 60, ahead: int = 0) -> TraceBuilder:
+    """Times of the trace are microseconds; those in here are milliseconds.
+
+    Args:
+        ahead: so many further DataLoader workers build what the loop takes only after the window.
+    """
+    loaders = [{"batch_size": 1, "num_workers": WORKERS + ahead, "dataset": "Pets"}]
     builder = TraceBuilder().annotated(loaders=loaders)
-    for worker in range(WORKERS):
+    for worker in range(WORKERS + ahead):
         builder.worker(worker)
-    threads = [Sampled() for _ in range(WORKERS)]
+    threads = [Sampled() for _ in range(WORKERS + ahead)]
     free, now, training = [0.0] * WORKERS, 0.0, Sampled()
     for number in range(steps):
         worker = number % WORKERS
@@ -64,6 +68,11 @@ def lines_run(steps: int = 24, mask_ms: int = 60) -> TraceBuilder:
         training.during(now, arrives, (MAIN, TORCH))
         training.during(arrives, arrives + STEP_MS, (MAIN, ITEM))
         now = arrives + STEP_MS
+    number = steps
+    for worker in range(WORKERS, WORKERS + ahead):
+        made = 0.0
+        while made < now:
+            made, number = _batch(builder, threads[worker], number, worker, made, mask_ms, 2 * now), number + 1
     builder.stacks(training.times, training.stacks)
     for worker, thread in enumerate(threads):
         builder.stacks(thread.times, thread.stacks, pid=100 + worker)

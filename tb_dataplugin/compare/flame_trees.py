@@ -4,7 +4,7 @@ file lies: sides are often recorded in two checkouts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -44,12 +44,14 @@ class SideTree:
     amount: Amount = field(default_factory=Amount)
     below: dict[tuple[str, str, str], SideTree] = field(default_factory=dict)
 
-    def add(self, tree: pb.LineTree, units: float) -> None:
-        """Adds a capture's tree, its times over `units`."""
+    def add(self, tree: pb.LineTree, per: Callable[[str], float]) -> None:
+        """Adds a capture's tree, its times over how many units the times of its outermost function are `per`."""
         above: list[SideTree] = [self]
+        units = 1.0
         for row, depth in enumerate(tree.depth):
             del above[depth + 1 :]
             function = Function(tree.names[tree.label[row]], tree.names[tree.file[row]], tree.origin[row])
+            units = units if depth else per(function.name)
             node = above[-1].below.setdefault(function.key, SideTree(function))
             amount = node.amount
             amount.total += tree.total_us[row] / units

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from tb_dataplugin.compare.built import Per, PerName, Units, units_of
 from tb_dataplugin.compare.flame_trees import JoinedNode, SideTree, join
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.report import report_pb2 as pb
@@ -26,7 +27,9 @@ NO_UNIT: Final = "Neither samples nor steps are known on both sides, so times ca
 
 @dataclass(frozen=True, slots=True)
 class FlameRow:
-    """One function, per unit. `error`: half of the 95% interval of its change, by the number of samples."""
+    """One function, per unit. `error`: half of the 95% interval of its change, by the number of samples of stacks and
+    by how well the number of units is known.
+    """
 
     node: JoinedNode
     depth: int
@@ -50,15 +53,18 @@ class FlameChange:
 
 
 class Part(NamedTuple):
-    """The same part of all captures of a side: samples, and the time per unit that they stand for."""
+    """The same part of all captures of a side: samples, and the time per unit that they stand for. `per`: by outermost
+    function, what its time is per.
+    """
 
     time_us: float
     samples: int
     tree: SideTree | None
     text: str
+    per: PerName
 
 
-_NOTHING: Final = Part(0.0, 0, None, "")
+_NOTHING: Final = Part(0.0, 0, None, "", lambda _: Per(1.0, 0.0))
 
 
 def compare_flames(before: Sequence[Run], after: Sequence[Run], unit: Unit) -> list[FlameChange]:
@@ -70,17 +76,12 @@ def compare_flames(before: Sequence[Run], after: Sequence[Run], unit: Unit) -> l
     if not all(has_lines):
         text = NO_STACKS.format(side="after" if has_lines[0] else "before")
         return [FlameChange("pipeline", _NOTHING, _NOTHING, text)]
-    counts = [_units(runs, unit) for runs in (before, after)]
-    if counts[0] is None or counts[1] is None:
+    counts = [units for runs in (before, after) if (units := units_of(runs, unit))]
+    if len(counts) < len(captures):
         return [FlameChange("pipeline", _NOTHING, _NOTHING, NO_UNIT)]
-    sides = [_parts(side, count) for side, count in zip(captures, counts, strict=True) if count]
+    sides = [_parts(side, units) for side, units in zip(captures, counts, strict=True)]
     scopes = _scopes(sides[0], sides[1])
     return [_compared(scope, sides[0].get(scope, _NOTHING), sides[1].get(scope, _NOTHING)) for scope in scopes]
-
-
-def _units(runs: Sequence[Run], unit: Unit) -> float | None:
-    counts = [run.units(unit) for run in runs]
-    return sum(count for count in counts if count) if counts and all(counts) else None
 
 
 def _scopes(before: dict[str, Part], after: dict[str, Part]) -> list[str]:
@@ -90,13 +91,21 @@ def _scopes(before: dict[str, Part], after: dict[str, Part]) -> list[str]:
     return [name for name in ("pipeline", "training") if name in before or name in after] + stages[:MOST_STAGES]
 
 
-def _parts(captures: Sequence[pb.Capture], units: float) -> dict[str, Part]:
+def _parts(captures: Sequence[pb.Capture], units: Units) -> dict[str, Part]:
     """The parts of one side by scope, all its captures together."""
     found: dict[str, list[pb.PartLines]] = {}
     for capture in captures:
         for scope, part in _named(capture.lines):
             found.setdefault(scope, []).append(part)
-    return {scope: _together(parts, units) for scope, parts in found.items()}
+    return {scope: _together(parts, _per(scope, units)) for scope, parts in found.items()}
+
+
+def _per(scope: str, units: Units) -> PerName:
+    """Only the tree of the pipeline has stages above its functions, of several threads."""
+    if scope == "pipeline":
+        return units.per
+    whole = Per(units.taken, 0.0) if scope == "training" else units.per(scope)
+    return lambda _: whole
 
 
 def _named(lines: pb.Lines) -> Iterator[tuple[str, pb.PartLines]]:
@@ -108,16 +117,26 @@ def _named(lines: pb.Lines) -> Iterator[tuple[str, pb.PartLines]]:
         yield part.name, part
 
 
-def _together(parts: Sequence[pb.PartLines], units: float) -> Part:
+def _together(parts: Sequence[pb.PartLines], per: PerName) -> Part:
     known = [part for part in parts if part.HasField("tree")]
     tree = None
     if known:
         tree = SideTree()
         for part in known:
-            tree.add(part.tree, units)
+            tree.add(part.tree, lambda name: per(name).units)
     text = next((part.text for part in parts if part.text), "")
-    time = math.fsum(part.time_us for part in known or parts) / units
-    return Part(time, sum(part.samples for part in known or parts), tree, text)
+    time = math.fsum(_time_us(part, per) for part in known or parts)
+    return Part(time, sum(part.samples for part in known or parts), tree, text, per)
+
+
+def _time_us(part: pb.PartLines, per: PerName) -> float:
+    """Per unit: of its outermost functions, and of what its tree leaves out."""
+    tree = part.tree
+    outermost = {row: tree.total_us[row] for row, depth in enumerate(tree.depth) if not depth}
+    left = part.time_us - math.fsum(outermost.values())
+    return left / per("").units + math.fsum(
+        time / per(tree.names[tree.label[row]]).units for row, time in outermost.items()
+    )
 
 
 def _compared(scope: str, before: Part, after: Part) -> FlameChange:
@@ -125,7 +144,10 @@ def _compared(scope: str, before: Part, after: Part) -> FlameChange:
         side, lacking = ("before", before) if before.tree is None else ("after", after)
         return FlameChange(scope, before, after, f"{side.capitalize()}: {lacking.text or 'it was not sampled'}.")
     joined = join(before.tree, after.tree).depth_first()
-    rows = [FlameRow(node, depth, _error(node, before, after)) for node, depth in joined]
+    rows, outermost = [], ""
+    for node, depth in joined:
+        outermost = outermost if depth else node.function.name
+        rows.append(FlameRow(node, depth, _error(node, outermost, before, after)))
     large = [row for row in rows if _share(row.node, before, after) >= LEAST_SHARE]
     large.sort(key=lambda row: -row.node.size)
     kept = {id(row.node) for row in large[:MOST_NODES]}
@@ -138,11 +160,14 @@ def _share(node: JoinedNode, before: Part, after: Part) -> float:
     return max((part / whole for part, whole in sides if whole), default=0.0)
 
 
-def _error(node: JoinedNode, before: Part, after: Part) -> float:
-    """Samples are counts of chance (Poisson). What a side lacks may have been too little for its tree."""
+def _error(node: JoinedNode, outermost: str, before: Part, after: Part) -> float:
+    """Samples are counts of chance (Poisson), and units are counted to within those at the edges of the window. What a
+    side lacks may have been too little for its tree.
+    """
     squares, unseen = 0.0, 0.0
     for side, part in ((node.before, before), (node.after, after)):
         per_sample = part.time_us / max(1, part.samples)
         squares += side.total**2 / side.samples if side.samples else per_sample**2
+        squares += (side.total * part.per(outermost).relative) ** 2
         unseen += LEAST_SHARE * part.time_us if not side.samples else 0.0
     return _95 * math.sqrt(squares) + unseen

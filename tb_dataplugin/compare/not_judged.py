@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tb_dataplugin.compare.call_counts import moved_calls, samples_built
+from tb_dataplugin.compare.programs import other_script
 from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.settings import WORKERS, SettingChange
 from tb_dataplugin.compare.sides import Run, Unit
@@ -41,7 +42,15 @@ def not_judged(
     left = left_out(before, after)
     said = (time("left_out", left.us, left.text, whole="data wait"),) if left.share >= MUCH else ()
     more = _read_again(after) if any(setting.name == WORKERS for setting in settings) else ()
-    return (*more, *_calls(stages, unit), *starts, *said, *_between_epochs(before, after))
+    scripts = _scripts(before, after)
+    return (*more, *scripts, *_calls(stages, unit), *starts, *said, *_between_epochs(before, after))
+
+
+def _scripts(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evidence]:
+    names = other_script(before, after)
+    if names:
+        text = f"the training loop is in {names[0]} before, in {names[1]} after: its lines are not compared"
+        yield Evidence("script", text)
 
 
 def _read_again(after: Sequence[Run]) -> Iterator[Evidence]:

@@ -12,6 +12,7 @@ from typing import Final
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES
 from tb_dataplugin.compare.lines import Z_NAMED, Key, grouped, line_key, line_name
 from tb_dataplugin.compare.noise import share_variance
+from tb_dataplugin.compare.programs import other_script
 from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.report import report_pb2 as pb
@@ -90,9 +91,11 @@ class _Side:
 
 
 def own_lines(before: Sequence[Run], after: Sequence[Run], unit: Unit, time: Quantity | None) -> tuple[OwnLine, ...]:
-    """Those that changed for certain and by much, the largest change first."""
+    """Those that changed for certain and by much, the largest change first. None where the loop is in another script:
+    each of its lines would be gone, and there anew.
+    """
     first, second = _side(before, unit), _side(after, unit)
-    if first is None or second is None or time is None:
+    if first is None or second is None or time is None or other_script(before, after):
         return ()
     least = WORTH * max(time.before_us or 0.0, time.after_us or 0.0)
     found = [line for line in _changed(first, second) if abs(line.change_us) >= least]

@@ -6,12 +6,14 @@ against it: the operators of the training step, the stages of the loader, and th
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePath
 from typing import Final
 
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import listed
 
 LEAST_OPERATORS: Final = 5
 LEAST_STAGES: Final = 3
@@ -72,6 +74,27 @@ def _have_unlike_data(sides: Sequence[Sequence[pb.Capture]]) -> bool:
 def _common_operators(sides: Sequence[Sequence[pb.Capture]]) -> float:
     shared, known = _common([frozenset(name for capture in side for name in capture.operators) for side in sides])
     return shared / known if known else 0.0
+
+
+def other_script(before: Sequence[Run], after: Sequence[Run]) -> tuple[str, str] | None:
+    """The scripts whose training loop each side has, where they have other names, by stack samples of the training
+    thread. That is no other program: it may be a copy that has the change in it.
+    """
+    first, second = (frozenset(filter(None, map(_script, _captures(side)))) for side in (before, after))
+    if not first or not second or first & second:
+        return None
+    return listed(sorted(first)), listed(sorted(second))
+
+
+def _script(capture: pb.Capture) -> str:
+    """What the user's module is in that has most of the training thread's time; "" where none was sampled. Modules that
+    it imports have no more.
+    """
+    tree, times = capture.lines.training_thread.tree, defaultdict[str, float](float)
+    for row, function in enumerate(tree.function):
+        if tree.names[function] == "<module>" and tree.origin[row] == "user":
+            times[PurePath(tree.names[tree.file[row]]).name] += tree.total_us[row]
+    return max(times, key=lambda name: times[name], default="")
 
 
 def are_same_program(one: pb.Capture, other: pb.Capture) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from tb_dataplugin.compare.built import units_of
 from tb_dataplugin.compare.like_batches import Stages
 from tb_dataplugin.compare.noise import Figure
 from tb_dataplugin.compare.sides import (
@@ -110,9 +111,11 @@ def _of_one_side(before: Sequence[Run], after: Sequence[Run], unit: Unit, what: 
 
 
 def _per_unit(run: Run, unit: Unit, what: What) -> tuple[float, float]:
-    """How many were recorded in stages, and the time (us)."""
-    units, time, found = run.units(unit), time_per_unit(run, unit), recorded_in(_stages(run), what)
-    return (found.many / units, time) if units and time and found else (0.0, 0.0)
+    """How many were recorded in stages, and the time (us). Operators are of the training thread."""
+    units, time, found = units_of([run], unit), time_per_unit(run, unit), recorded_in(_stages(run), what)
+    if not units or not time or not found:
+        return 0.0, 0.0
+    return found.many / (units.built.units if what == "spans" else units.taken), time
 
 
 def _stages(run: Run) -> list[pb.Stage]:

@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.compare.built import Per, units_of
 from tb_dataplugin.compare.call_counts import with_other_calls
 from tb_dataplugin.compare.like_batches import of_like_batches
 from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
@@ -64,8 +65,8 @@ long. Folders whose names differed by one character made a stage of 220 us 50 us
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A stage's means over the runs of one side: self time per call (us), calls and self time per unit. `calls_error`:
-    relative, of the mean number of calls, as far as batches differ in it.
+    """A stage's means over the runs of one side: self time per call (us), calls and self time per unit (`built.Units`).
+    `calls_error`: relative, of the mean number of calls, as far as batches differ in it.
     """
 
     per_call_us: float
@@ -109,7 +110,7 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
         shared: How much waiting for a CPU may have moved wall times.
     """
     sides = without_recording(of_like_batches(before, after, unit))
-    counts = [[run.units(unit) for run in runs] for runs in (before, after)]
+    counts = [units_of(runs, unit) for runs in (before, after)]
     names = sorted({name for side in sides for run in side for name in run})
     shares = {name: _share(sides, name) for name in names}
     typical = {name: _most_telling(sides, name, shared, ALARM * shares[name]) for name in names}
@@ -120,7 +121,9 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     is_marked = tuple(any(run.mode != "unannotated" for run in side) for side in (before, after))
     stages = []
     for name, figure in typical.items():
-        means = [_side(side, count, name) for side, count in zip(sides, counts, strict=True)]
+        means = [
+            _side(side, units.per(name) if units else None, name) for side, units in zip(sides, counts, strict=True)
+        ]
         reach = figure.change.reach(ALARM * shares[name] * figure.part) if figure and shares[name] else None
         judged = _judged(means[0], means[1], figure, name in named, is_marked)
         stages.append(_quantity(name, means[0], means[1], figure, reach, judged))
@@ -209,16 +212,16 @@ def _share(sides: list[list[dict[str, StageFigures]]], name: str) -> float:
     return math.fsum(shares) / len(known)
 
 
-def _side(runs: list[dict[str, StageFigures]], counts: list[float | None], name: str) -> Side | None:
-    """None when no run of the side has the stage."""
+def _side(runs: list[dict[str, StageFigures]], per: Per | None, name: str) -> Side | None:
+    """None when no run of the side has the stage. `per`: of all its runs; None where that is unknown."""
     known = [run[name] for run in runs if name in run]
     if not known:
         return None
     calls = sum(figures.calls for figures in known)
     spent = sum(figures.self_us for figures in known)
-    units = sum(count for count in counts if count is not None) if None not in counts else None
     error = _relative_error([count for figures in known for count in figures.counts])
     in_sample = all(figures.in_sample for figures in known)
+    units = per.units if per else None
     return Side(spent / calls, calls / units if units else None, spent / units if units else None, error, in_sample)
 
 

@@ -24,7 +24,7 @@ REASONS: Final = 2
 """Stages that the sentence names; all of them stand in the table."""
 
 SAID_PART: Final = 0.02
-"""Change of a part of the time, as a share of the whole, from which the sentence names it."""
+"""Change of a part of the time, or of a stage, as a share of the whole, from which the sentence names it."""
 
 LITTLE: Final = 0.1
 """Part of the largest change of a stage's time per unit, below which the sentence leaves out another stage."""
@@ -183,13 +183,15 @@ def _noteworthy(compared: Compared) -> list[Quantity]:
     """The data wait, else the part of the time that changed most; what the training thread waited for besides; and
     stages that changed, came or went, without those whose change is little beside the largest.
 
-    A stage that came or went and is little of the time is left out: a window may have it by chance.
+    A stage whose change is little of the time is left out: it is no news of the whole, and one that came or went a
+    window may have by chance.
     """
     least = SAID_PART * _whole_us(compared)
     stages = [
         stage
         for stage in compared.stages
-        if stage.significant or (stage.outcome in COME_AND_GONE and _moved_us(stage) >= least)
+        if (stage.significant and (stage.calls is None or stage.calls.change_us is None or _moved_us(stage) >= least))
+        or (stage.outcome in COME_AND_GONE and _moved_us(stage) >= least)
     ]
     largest = max(map(_moved_us, stages), default=0.0)
     return [*_main_part(compared), *[stage for stage in stages if _moved_us(stage) >= LITTLE * largest][:REASONS]]

@@ -3497,6 +3497,9 @@ class FlameChange(_message.Message):
     scope: _builtins.str
     """"pipeline" | "training" | "<kind>::<label>" """
     before_us: _builtins.float
+    """Times are per Comparison.unit. Per sample: what builds samples per sample built in the windows, partly built ones by
+    their part; all else per sample that the loop took.
+    """
     after_us: _builtins.float
     before_samples: _builtins.int
     after_samples: _builtins.int
@@ -3536,7 +3539,7 @@ class FlameChange(_message.Message):
     def self_after(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]: ...
     @_builtins.property
     def error(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
-        """half of the 95% interval of after - before, by the number of samples alone"""
+        """half of the 95% interval of after - before, by the number of stack samples, and of those at the windows' edges"""
 
     @_builtins.property
     def origin(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -3813,10 +3816,11 @@ class StageCalls(_message.Message):
     SPEED_ADJUSTED_FIELD_NUMBER: _builtins.int
     PER_SAMPLE_FIELD_NUMBER: _builtins.int
     before: _builtins.float
-    """calls per unit"""
+    """calls per unit; of what builds samples per sample built in the windows, as DataLoader"""
     after: _builtins.float
+    """workers build others than the loop takes there"""
     change_us: _builtins.float
-    """change of self time per unit, all DataLoader workers together"""
+    """change of self time per the same, all DataLoader workers together"""
     measure: _builtins.str
     """what `change` is of: "cpu" (thread CPU time) or "wall"; "" when unknown"""
     speed_adjusted: _builtins.bool

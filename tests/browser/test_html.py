@@ -197,7 +197,7 @@ def test_several_captures_in_one_file(page: Any, tmp_path: Path) -> None:
         )
 
 
-def test_few_captures_have_whole_sentences_and_each_of_many_two_lines(page: Any, tmp_path: Path) -> None:
+def test_few_captures_have_whole_sentences_and_each_of_many_three_lines(page: Any, tmp_path: Path) -> None:
     write(tmp_path / "report.html", V100, GOLDEN / "annotate_workers2.pt.trace.json.gz")
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto((tmp_path / "report.html").as_uri() + "#view=captures")
@@ -207,8 +207,12 @@ def test_few_captures_have_whole_sentences_and_each_of_many_two_lines(page: Any,
     assert page.get_by_test_id("row-table").evaluate(cut) == 0
     page.get_by_test_id("row-table").evaluate("table => table.classList.add('rows-cut')")  # as with many
     heights = {row.get_by_test_id("row-doubt").count(): row.bounding_box()["height"] for row in rows.all()}
-    assert heights[0] < 52 and heights[1] < 64, "a long name, and below it the doubt"
+    assert heights[0] < 70 and heights[1] < 88, "a long name, below it the moment, and the doubt"
     verdict = rows.last.locator("td.words").first
     assert verdict.inner_text().startswith("The device is idle for 44.0%")
     assert rows.last.get_by_test_id("row-doubt").inner_text() == "doubtful: few steps"
     assert verdict.get_attribute("title") in plain(verdict.inner_text())
+    page.set_viewport_size({"width": 1920, "height": 900})
+    table = page.get_by_test_id("row-table").bounding_box()
+    assert table["x"] + table["width"] > 1920 - 40, "sentences have the width that is there"
+    assert page.get_by_test_id("row-table").evaluate(cut) == 0

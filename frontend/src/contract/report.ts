@@ -1364,6 +1364,10 @@ export interface Comparison {
 export interface FlameChange {
   /** "pipeline" | "training" | "<kind>::<label>" */
   scope: string;
+  /**
+   * Times are per Comparison.unit. Per sample: what builds samples per sample built in the windows, partly built ones by
+   * their part; all else per sample that the loop took.
+   */
   before_us: number;
   after_us: number;
   before_samples: number;
@@ -1384,7 +1388,7 @@ export interface FlameChange {
   after: number[];
   self_before: number[];
   self_after: number[];
-  /** half of the 95% interval of after - before, by the number of samples alone */
+  /** half of the 95% interval of after - before, by the number of stack samples, and of those at the windows' edges */
   error: number[];
   /** as in LineTree */
   origin: string[];
@@ -1480,12 +1484,15 @@ export interface Quantity {
 }
 
 export interface StageCalls {
-  /** calls per unit */
-  before?: number | undefined;
+  /** calls per unit; of what builds samples per sample built in the windows, as DataLoader */
+  before?:
+    | number
+    | undefined;
+  /** workers build others than the loop takes there */
   after?:
     | number
     | undefined;
-  /** change of self time per unit, all DataLoader workers together */
+  /** change of self time per the same, all DataLoader workers together */
   change_us?:
     | number
     | undefined;

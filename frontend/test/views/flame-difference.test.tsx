@@ -87,3 +87,13 @@ it("says where there are too few samples", () => {
   draw([]);
   expect(root.textContent).toBe("");
 });
+
+it("says which samples times are per: those built, or those that the loop took", () => {
+  draw([CHANGE]);
+  expect(plain(root.textContent)).toContain(
+    "What builds samples is per sample built in the window, all else per sample",
+  );
+  draw([{ ...CHANGE, scope: "training" }]);
+  expect(plain(root.textContent)).toContain("Per sample that the loop took.");
+  expect(plain(root.textContent)).toContain("700 stack samples before, 400 stack samples after");
+});

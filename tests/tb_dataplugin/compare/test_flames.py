@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from tb_dataplugin.compare.build import compare
@@ -35,6 +37,31 @@ def test_there_is_a_picture_of_the_whole_of_the_training_thread_and_of_each_stag
     assert list(found)[:2] == ["pipeline", "training"]
     assert {"transform::RandomMask", "decode::PIL.Image"} < set(found)
     assert row_of(found["transform::RandomMask"], "convolve2d") > 0
+
+
+def test_what_workers_build_for_later_steps_makes_no_sample_slower() -> None:
+    ahead = capture_of(lines_run(mask_ms=60, ahead=2))
+    assert ahead.throughput.samples == SLOW.throughput.samples
+    assert ahead.stage_summary.samples > 1.8 * SLOW.stage_summary.samples
+    found = compare([SLOW], [ahead])
+    for flame in found.flames:
+        assert not flame.text and not any(flame.changed), flame.scope
+    whole = found.flames[0]
+    sample, mask = row_of(whole, "sample::Pets"), row_of(whole, "RandomMask.dilate")
+    for row in (sample, mask):
+        assert whole.after[row] == pytest.approx(whole.before[row], rel=0.05)
+    assert whole.after_us == pytest.approx(whole.before_us, rel=0.05)
+    calls = next(stage.calls for stage in found.stages if stage.name == "transform::RandomMask")
+    assert calls.after == pytest.approx(1, rel=0.05) and abs(calls.change_us) < 0.05 * whole.before_us
+
+
+def test_how_well_the_samples_are_counted_is_in_the_error() -> None:
+    """Of a worker, one is cut at either edge: of five, that may be much."""
+    long, short = (flames([one], [one])["pipeline"] for one in (SLOW, capture_of(lines_run(steps=5))))
+    mask = [row_of(one, "RandomMask.dilate") for one in (long, short)]
+    by_stacks = 1.96 * short.before[mask[1]] * math.sqrt(2 / (0.5 * short.before_samples))
+    assert short.error[mask[1]] > 1.5 * by_stacks
+    assert short.error[mask[1]] > 3 * long.error[mask[0]]
 
 
 def test_equal_sides_have_no_change() -> None:

@@ -5,9 +5,19 @@ from pathlib import Path
 import pytest
 
 from tb_dataplugin.compare import compare
-from tb_dataplugin.compare.programs import are_same_program, marks_of, program_numbers, why_not_comparable
+from tb_dataplugin.compare.not_judged import not_judged
+from tb_dataplugin.compare.own_lines import own_lines
+from tb_dataplugin.compare.programs import (
+    are_same_program,
+    marks_of,
+    other_script,
+    program_numbers,
+    why_not_comparable,
+)
+from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.pipeline import analyse_file
+from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.report_pb2 import Capture, Loader, Stage
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "traces"
@@ -158,3 +168,31 @@ def test_a_setting_that_one_side_did_not_record_is_no_change_but_may_be_one() ->
     assert "num_workers" not in {setting.name for setting in found.settings}
     texts = [one.text for one in found.evidence if one.kind == "setting"]
     assert "DataLoader workers: 0 before, not recorded after; it may have changed" in texts
+
+
+def in_script(*modules: tuple[str, float]) -> Run:
+    """A run whose training thread was sampled in these modules."""
+    files, times = zip(*modules, strict=True)
+    tree = pb.LineTree(
+        names=["<module>", *files],
+        function=[0] * len(files),
+        file=range(1, len(files) + 1),
+        total_us=times,
+        origin=["user"] * len(files),
+    )
+    line = pb.Line(function="<module>", file=files[0], line=5, time_us=9e5, share=0.9)
+    part = pb.PartLines(samples=500, time_us=1e6, tree=tree, lines=[line])
+    return Run("run", (pb.Capture(steps=pb.Steps(count=10), lines=pb.Lines(training_thread=part)),))
+
+
+def test_a_loop_in_another_script_is_said_and_its_lines_are_not_compared() -> None:
+    first, second = in_script(("/a/train.py", 9e5), ("/a/model.py", 1e4)), in_script(("/a/new.py", 9e5))
+    assert other_script([first], [second]) == ("train.py", "new.py")
+    assert other_script([first], [in_script(("/b/train.py", 5e5))]) is None
+    assert other_script([first, second], [second]) is None
+    assert other_script([first], [Run("plain", (pb.Capture(),))]) is None
+    assert why_not_comparable([first], [second]) == ""
+    time = Quantity("time", "time", "time", 1e5, 1e5, 0.0, None, "", "not_significant")
+    assert not own_lines([first], [second], "step", time)
+    said = [each.text for each in not_judged([first], [second], "step", (), ())]
+    assert said == ["the training loop is in train.py before, in new.py after: its lines are not compared"]

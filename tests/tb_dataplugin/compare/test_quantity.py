@@ -143,6 +143,17 @@ def test_a_total_that_is_not_known_comes_after_what_is(total: Quantity | None) -
     assert rest.startswith("Too short to compare: 100" if total else "How the time changed is unknown: ")
 
 
+def test_a_stage_whose_change_is_next_to_nothing_of_the_time_is_not_in_the_sentence() -> None:
+    total = quantity("time", "not_significant", "time")  # 100 before, 150 after
+    calls = [StageCalls(1.0, 1.0, change_us, "cpu", speed_adjusted=False) for change_us in (-2.0, -4.0, None)]
+    stages = [replace(quantity("sampler::RandomSampler", "faster"), change=-0.9, calls=each) for each in calls]
+    said = ["sampler" in judge(of_step(None, total, stages=(stage,))).sentence for stage in stages]
+    assert said == [False, True, True]
+    assert any("sampler" in each.text for each in judge(of_step(None, total, stages=(stages[0],))).evidence)
+    slower = judge(of_step(None, replace(total, outcome="slower"), stages=(stages[0],)))
+    assert "no stage and no setting explains it" in slower.sentence
+
+
 @pytest.mark.parametrize(
     ("sharing", "said"),
     [

@@ -66,6 +66,7 @@ class Run:
     """As far as stages need it."""
 
     mode = "train"
+    captures = ()
 
     def __init__(self, logs: Mapping[str, float]) -> None:
         self.stages = {

@@ -51,7 +51,7 @@ def test_waits_for_first_batches_are_those_of_the_training_loop_and_say_so() -> 
         as_text(as_report([capture])).split()
     )
     alone = capture_of(with_evaluation(is_evaluated=False)).loader
-    assert (alone.first_batch_wait_us, alone.first_batch_of) == (pytest.approx(4_000), "")
+    assert alone.first_batch_wait_us == pytest.approx(4_000) and alone.first_batch_of == ""
 
 
 def test_waits_for_an_evaluations_first_batches_are_no_substitute() -> None:

@@ -74,9 +74,10 @@ function Graph({ change, unit }: { change: FlameChange; unit: string }) {
     <figure class="flame">
       <p class="muted">
         A frame is as wide as the mean of both sides, and coloured where the change is larger than the sampling error
-        (95%, {plural(change.before_samples, "sample")} before, {plural(change.after_samples, "sample")} after). What
-        differs from run to run is not in that error, so colour is no proof. These are times by stack samples, with all
-        that a stage calls and waits for; the table of stages has what one call takes by itself, and may differ.
+        (95%, {plural(change.before_samples, "stack sample")} before, {plural(change.after_samples, "stack sample")}{" "}
+        after). What differs from run to run is not in that error, so colour is no proof. These are times by stack
+        samples, with all that a stage calls and waits for; the table of stages has what one call takes by itself, and
+        may differ.{unit === "sample" && ` ${perSample(change.scope)}`}
         {change.note !== "" && <strong data-testid="flame-difference-note"> {change.note}</strong>}
       </p>
       <Legend items={LEGEND} />
@@ -97,6 +98,13 @@ function Graph({ change, unit }: { change: FlameChange; unit: string }) {
       <DifferenceList change={change} flame={flame} />
     </figure>
   );
+}
+
+/** DataLoader workers build others than the loop takes in the same time. */
+function perSample(scope: string): string {
+  return scope === "training"
+    ? "Per sample that the loop took."
+    : "What builds samples is per sample built in the window, all else per sample that the loop took.";
 }
 
 function paint(change: FlameChange, frame: Frame): Paint {
