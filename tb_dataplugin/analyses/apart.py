@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.analyses.loader_use import LoaderUse
+from tb_dataplugin.analyses.loader_use import UNANNOTATED, LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.restarts import Restarts
 from tb_dataplugin.analyses.stages import StageTree
@@ -43,9 +43,11 @@ WORTH_A_WORD: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class OtherLoader:
-    """Waits for another loader's batches. `steps`: numbers of the steps that have them."""
+    """Waits for another loader's batches. `steps`: numbers of the steps that have them. `number`: None of what is not
+    annotated.
+    """
 
-    number: int
+    number: int | None
     waits: Intervals
     steps: tuple[int, ...]
 
@@ -146,7 +148,7 @@ def find_apart(
     if waits.total_ns + theirs.total_ns + pauses.total_ns < WORTH_A_WORD * window.duration_ns:
         return Apart(begun=begun)
     if batches is not None:
-        first |= np.isin(batches.table.loader, [other.number for other in others])
+        first |= np.isin(batches.table.loader, [other.number for other in others if other.number is not None])
     spans = _spans(trace, tree, Intervals.union_of((waits, theirs)), batches, first)
     return Apart(waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first, begun)
 
@@ -165,11 +167,12 @@ def _ends(loader: LoaderWait, shutdown: Intervals, apart: Intervals, window: Win
 
 
 def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[OtherLoader]:
-    for number in range(len(use.steps)):
+    for number in (*range(len(use.steps)), UNANNOTATED):
         if use.is_aside(number) and steps is not None:
-            rows = use.of_wait == number
-            numbers = steps.number[use.steps[number][use.steps[number] >= 0]]
-            yield OtherLoader(number, Intervals(waits.start[rows], waits.end[rows]), tuple(numbers.tolist()))
+            rows, places = use.of_wait == number, use.steps_of(number)
+            numbers = steps.number[places[places >= 0]]
+            mine = Intervals(waits.start[rows], waits.end[rows])
+            yield OtherLoader(None if number == UNANNOTATED else number, mine, tuple(numbers.tolist()))
 
 
 def _num_workers(trace: Trace, use: LoaderUse) -> int:

@@ -5,13 +5,14 @@ of 25 may wait for longer than the 25 steps do. Where several are in the steps a
 most samples. What ``prof.steps`` iterates needs no counting.
 
 Which loader a wait was for is recorded of batches that DataLoader workers built. Others show by their samples: of which
-dataset, and how many. A ``next()`` that built nothing ended the epoch of the loader before it.
+dataset, and how many. A ``next()`` that built nothing ended the epoch of the loader before it. A DataLoader that is not
+annotated has no number, and what is certainly for it (`waits_of_others`) counts as one loader.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -19,20 +20,25 @@ import numpy as np
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.steps import Steps
+from tb_dataplugin.analyses.waits_of_others import waits_of_others
 from tb_dataplugin.analyses.workers import BatchTimes
-from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo, Trace
 
 UNKNOWN: Final = -1
 """Number of a loader that is not known, or that several may be."""
+
+UNANNOTATED: Final = -2
+"""That of all that are certainly not annotated."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoaderUse:
     """`main`: number of the training loop's loader. `in_workers`: of those whose DataLoader workers left batches, the
     same, or the next in line. `of_wait`: per wait of the data wait, the loader's number. `steps`: per loader, the
-    places of the steps that take batches of it; of all others of the window where that is not known. `whole`: the same
-    of the whole capture, where this is of some of its steps.
+    places of the steps that take batches of it; of all others of the window where that is not known. `unannotated`: the
+    same of those that are not annotated, where they are aside; none else. `certain`: waits that are for them, aside or
+    not. `whole`: the same of the whole capture, where this is of some of its steps.
     """
 
     main: int
@@ -40,14 +46,21 @@ class LoaderUse:
     of_wait: Int64Array
     steps: tuple[Int64Array, ...]
     whole: LoaderUse | None = None
+    unannotated: Int64Array = field(default_factory=lambda: int64([]))
+    certain: Intervals = EMPTY
+
+    def steps_of(self, number: int) -> Int64Array:
+        """Places of the steps that take batches of that loader."""
+        return self.unannotated if number == UNANNOTATED else self.steps[number]
 
     def is_aside(self, number: int) -> bool:
         """Whether it is iterated inside steps of the training loop, as an evaluation is: in few of them, nearly all of
         which take a batch of the loop's own as well.
         """
-        mine, own = self.steps[number], self.steps[self.main]
+        mine = self.steps_of(number)
         if number == self.main or not len(mine) or not (self.of_wait == number).any():
             return False
+        own = self.steps[self.main]
         if self.whole is not None and self.whole.main == self.main:
             return self.whole.is_aside(number)
         return 2 * len(mine) < len(own) and 2 * int(np.isin(mine, own).sum()) >= len(mine)
@@ -70,19 +83,37 @@ def find_loader_use(
 ) -> LoaderUse:
     loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
     waits = loader.waits if loader else Intervals.union_of(())
-    of_wait = _of_waits(trace, loaders, waits, batches)
-    if loader is not None and len(loader.made):  # for the batches that come next
-        made = np.flatnonzero(loader.made.overlap(waits.start, waits.end)[:-1] > 0)
-        of_wait[made] = of_wait[made + 1]
+    samples = _samples_in(trace, waits)
+    of_wait = _of_waits(loaders, waits, batches, samples)
+    made = np.flatnonzero(loader.made.overlap(waits.start, waits.end)[:-1] > 0) if loader else int64([])
+    of_wait[made] = of_wait[made + 1]  # for the batches that come next
     begun = waits.start if steps is None else steps.start_ns
     step = np.searchsorted(begun, waits.start, side="right") - 1
+    built = np.isin(np.arange(len(waits)), list(samples))
+    certain = waits_of_others(trace, waits, batches, of_wait, built)
+    certain[made] = certain[made + 1]
+    if certain.any():
+        use = _use(trace, np.where(certain, UNANNOTATED, of_wait), step, batches, whole)
+        use = replace(use, certain=Intervals(waits.start[certain], waits.end[certain]))
+        if use.is_aside(UNANNOTATED):
+            return use
+        return replace(_use(trace, of_wait, step, batches, whole), certain=use.certain)
+    return _use(trace, of_wait, step, batches, whole)
+
+
+def _use(
+    trace: Trace, of_wait: Int64Array, step: Int64Array, batches: BatchTimes | None, whole: LoaderUse | None
+) -> LoaderUse:
+    """`step`: of each wait, the place."""
+    loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
     places = [np.unique(step[of_wait == number]) for number in range(len(loaders))]
     unknown = np.unique(step[of_wait == UNKNOWN])
     fed = tuple(mine if len(mine) else unknown for mine in places)
     in_line = _in_line(trace, loaders, [len(mine) for mine in fed])
-    built = set() if batches is None else set(batches.table.loader.tolist())
-    in_workers = next((number for number in in_line if number in built), min(built, default=0))
-    return LoaderUse(next(iter(in_line), 0), in_workers, of_wait, fed, whole)
+    in_batches = set() if batches is None else set(batches.table.loader.tolist())
+    in_workers = next((number for number in in_line if number in in_batches), min(in_batches, default=0))
+    unannotated = np.unique(step[of_wait == UNANNOTATED])
+    return LoaderUse(next(iter(in_line), 0), in_workers, of_wait, fed, whole, unannotated)
 
 
 def _in_line(trace: Trace, loaders: Sequence[LoaderInfo], fed: list[int]) -> list[int]:
@@ -110,11 +141,12 @@ def _given(trace: Trace, loaders: Sequence[LoaderInfo]) -> list[int]:
     ]
 
 
-def _of_waits(trace: Trace, loaders: Sequence[LoaderInfo], waits: Intervals, batches: BatchTimes | None) -> Int64Array:
+def _of_waits(
+    loaders: Sequence[LoaderInfo], waits: Intervals, batches: BatchTimes | None, samples: dict[int, dict[str, int]]
+) -> Int64Array:
     if len(loaders) < 2:
         return np.zeros(len(waits), dtype=np.int64)
     found = np.full(len(waits), UNKNOWN)
-    samples = _samples_in(trace, waits)
     here = [number for number, loader in enumerate(loaders) if not loader.num_workers]
     built = set(samples)
     for wait, by_label in samples.items():

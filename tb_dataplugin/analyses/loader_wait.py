@@ -20,7 +20,7 @@ WaitSource = Literal["prof.steps", "DataLoader", "annotate.stage"]
 that was recorded); in a span of the user's own of the kind `wait`.
 """
 
-_TORCHS_WAIT: Final = "enumerate("
+TORCHS_WAIT: Final = "enumerate("
 """Begins the names of torch's own waits."""
 
 
@@ -107,17 +107,19 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
 
 def named_by_loader(names: tuple[str, ...]) -> npt.NDArray[np.bool_]:
     """Which names of waits are of a DataLoader's own ``next()`` or ``iter()``."""
-    return np.array([name.startswith(_TORCHS_WAIT) or name.endswith(ITER) for name in names], dtype=np.bool_)
+    return np.array([name.startswith(TORCHS_WAIT) or name.endswith(ITER) for name in names], dtype=np.bool_)
 
 
 def _source(trace: Trace, name: npt.NDArray[np.int32], duration: Int64Array) -> WaitSource:
-    """Where most of the data wait was taken. `name`, `duration`: of each wait."""
+    """Where the training loop's data wait was taken, or else most of all. `name`, `duration`: of each wait."""
     is_torchs = named_by_loader(trace.names)[name]
+    pipeline = trace.info.pipeline
+    is_stepped = pipeline is not None and any(loader.stepped for loader in pipeline.loaders)
+    if is_stepped and not is_torchs.all():  # others, as those of an evaluation, are not the loop's
+        return "prof.steps"
     if 2 * int(duration[is_torchs].sum()) >= int(duration.sum()):
         return "DataLoader"
-    pipeline = trace.info.pipeline
     marks_first = any(known.label.endswith(FIRST_BATCH) for known in trace.stage_spans.stages)
-    is_stepped = pipeline is not None and any(loader.stepped for loader in pipeline.loaders)
     return "prof.steps" if marks_first or is_stepped else "annotate.stage"
 
 

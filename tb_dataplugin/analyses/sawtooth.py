@@ -75,7 +75,9 @@ def find_lone_wait(table: StepTable) -> LoneWait | None:
 
 
 def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
-    """None where one step in `num_workers` does not stand out. What is told apart is no part of the pattern."""
+    """None where one step in `num_workers` does not stand out, or only few of these do. What is told apart is no
+    part of the pattern.
+    """
     period = num_workers or 0
     rows = table.rows
     waits = _waits(table)
@@ -89,6 +91,8 @@ def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
     mean = whole / len(rows)
     places = range(phases.index(most), len(rows), period)
     teeth = tuple(rows[place].number for place in places if waits[place] > mean)
+    if 2 * len(teeth) < len(places):
+        return None
     is_partial = any(row.apart_ns for row in rows)
     found = Sawtooth(period, most, most / whole, teeth, len(rows), is_partial)
     return found if len(teeth) >= LEAST_TEETH else None

@@ -41,21 +41,26 @@ def _start(starts: StartSignals) -> str:
 
 def _alike(others: tuple[OtherLoaderSignals, ...]) -> list[list[OtherLoaderSignals]]:
     """Loaders of the same settings, as those that the program makes anew each time."""
-    groups: dict[tuple[LoaderInfo, bool], list[OtherLoaderSignals]] = {}
+    groups: dict[tuple[LoaderInfo | None, bool], list[OtherLoaderSignals]] = {}
     for other in others:
-        groups.setdefault((settings_of(other.loader), other.is_look), []).append(other)
+        settings = None if other.loader is None else settings_of(other.loader)
+        groups.setdefault((settings, other.is_look), []).append(other)
     return list(groups.values())
 
 
 def _others(alike: list[OtherLoaderSignals], apart: ApartSignals) -> str:
-    several, name = len(alike), name_of(alike[0].loader).removeprefix("the DataLoader")
-    steps = tuple(sorted({step for other in alike for step in other.steps}))
-    where = _steps(steps) if len(steps) <= NAMED else f"{count(len(steps))} steps"
+    several, loader = len(alike), alike[0].loader
+    name = " that is not annotated" if loader is None else name_of(loader).removeprefix("the DataLoader")
+    where = iterated_in(tuple(sorted({step for other in alike for step in other.steps})))
     what = "evaluations?" if several > 1 else "an evaluation?"
     what = "by a new iterator each time" if alike[0].is_look else what
     who = f"Another DataLoader{name}" if several == 1 else f"{count(several)} other DataLoaders{name}"
     have = _have(several, sum(other.wait_us for other in alike), apart)
     return f"{who}, iterated in {where} ({what}), {have}."
+
+
+def iterated_in(steps: tuple[int, ...]) -> str:
+    return _steps(steps) if len(steps) <= NAMED else f"{count(len(steps))} steps"
 
 
 def _pause(pauses: PauseSignals) -> str:

@@ -85,9 +85,11 @@ class StartSignals:
 
 @dataclass(frozen=True, slots=True)
 class OtherLoaderSignals:
-    """Waits for another loader's batches. `is_look`: of iterators that are dropped after a few."""
+    """Waits for another loader's batches. `loader`: None of what is not annotated. `is_look`: of iterators that are
+    dropped after a few.
+    """
 
-    loader: LoaderInfo
+    loader: LoaderInfo | None
     wait_us: float
     steps: tuple[int, ...]
     is_look: bool = False
@@ -116,6 +118,11 @@ class ApartSignals:
     def wait_us(self) -> float:
         own = (part.wait_us for part in (self.starts, self.pauses) if part)
         return sum(own) + sum(other.wait_us for other in self.others)
+
+    @property
+    def unannotated(self) -> OtherLoaderSignals | None:
+        """Of these others, what is not annotated."""
+        return next((other for other in self.others if other.loader is None), None)
 
     @property
     def leads(self) -> bool:
@@ -160,7 +167,10 @@ def read_apart(results: Results) -> ApartSignals | None:
     looks = {each.number for each in results.looks.loaders} if results.looks else set()
     others = (
         OtherLoaderSignals(
-            pipeline.loaders[other.number], other.waits.total_ns / 1e3, other.steps, other.number in looks
+            None if other.number is None else pipeline.loaders[other.number],
+            other.waits.total_ns / 1e3,
+            other.steps,
+            other.number in looks,
         )
         for other in apart.others
     )

@@ -9,6 +9,7 @@ from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.unannotated import find_unannotated
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.findings.stage_signals import StageWait
+from tb_dataplugin.model.intervals import EMPTY
 
 
 def read_waits(results: Results, cost_us: float | None, hidden_us: float) -> tuple[StageWait, ...] | None:
@@ -32,11 +33,17 @@ def read_waits(results: Results, cost_us: float | None, hidden_us: float) -> tup
             cost_us=costs.get(name, 0) / 1e3 * left + hidden.get(name, 0.0),
             share=waits.get(name, 0) / whole if whole else 0.0,
             profiler_us=waits.get(name, 0) / 1e3 * _of_profiler(results, name),
-            unannotated_us=find_unannotated(results).total_ns / 1e3 if name == UNRECORDED else 0.0,
+            unannotated_us=_unannotated_us(results) if name == UNRECORDED else 0.0,
         )
         for name in waits.keys() | hidden.keys()
     )
     return tuple(sorted(found, key=lambda wait: (-wait.data_wait_us, wait.name)))
+
+
+def _unannotated_us(results: Results) -> float:
+    """Of what is unrecorded."""
+    unrecorded = results.loop.attribution.by_stage.get(UNRECORDED, EMPTY)
+    return unrecorded.intersect(find_unannotated(results)).total_ns / 1e3
 
 
 def _of_profiler(results: Results, name: str) -> float:

@@ -33,6 +33,10 @@ class StageWait:
     def kind(self) -> StageKind | None:
         return self.stage.kind if self.stage else None
 
+    @property
+    def is_mostly_unannotated(self) -> bool:
+        return 2 * self.unannotated_us > self.data_wait_us
+
 
 @dataclass(frozen=True, slots=True)
 class CpuUse:

@@ -370,7 +370,7 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
         if stage != leader and stage.share < NAMED_SHARE:
             continue
         has_parts = any(other.name.startswith(f"{TRANSFER}::") for other in signals.waits_by_stage or ())
-        name = UNANNOTATED if 2 * stage.unannotated_us > stage.data_wait_us else SAID.get(stage.name, stage.name)
+        name = UNANNOTATED if stage.is_mostly_unannotated else SAID.get(stage.name, stage.name)
         if stage.name == TRANSFER and stage != leader and has_parts:
             name = REST
         if stage.name.endswith(f"::{ON_ITS_WAY}"):

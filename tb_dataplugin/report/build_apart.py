@@ -16,7 +16,7 @@ def apart_report(results: Results, sentence: str) -> pb.Apart:
         wait_us=us(apart.waits.total_ns),
         starts_us=us(apart.starts.total_ns),
         epochs=len(apart.epochs),
-        others=(_other(other, loaders[other.number]) for other in apart.others),
+        others=(_other(other, None if other.number is None else loaders[other.number]) for other in apart.others),
         sentence=sentence,
         pauses_us=us(apart.pauses.total_ns),
         pauses=len(apart.pauses),
@@ -27,11 +27,13 @@ def apart_report(results: Results, sentence: str) -> pb.Apart:
     )
 
 
-def _other(other: OtherLoader, loader: LoaderInfo) -> pb.OtherLoader:
+def _other(other: OtherLoader, loader: LoaderInfo | None) -> pb.OtherLoader:
+    settings = loader or LoaderInfo()
     return pb.OtherLoader(
-        dataset=loader.dataset,
-        batch_size=loader.batch_size,
-        num_workers=loader.num_workers,
+        dataset=settings.dataset,
+        batch_size=settings.batch_size,
+        num_workers=settings.num_workers,
         wait_us=us(other.waits.total_ns),
         steps=other.steps,
+        unannotated=loader is None,
     )

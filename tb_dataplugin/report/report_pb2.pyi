@@ -1550,11 +1550,14 @@ class OtherLoader(_message.Message):
     NUM_WORKERS_FIELD_NUMBER: _builtins.int
     WAIT_US_FIELD_NUMBER: _builtins.int
     STEPS_FIELD_NUMBER: _builtins.int
+    UNANNOTATED_FIELD_NUMBER: _builtins.int
     dataset: _builtins.str
     """class name; "" when not known"""
     batch_size: _builtins.int
     num_workers: _builtins.int
     wait_us: _builtins.float
+    unannotated: _builtins.bool
+    """all that are not annotated, together: nothing is known of their settings"""
     @_builtins.property
     def steps(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """numbers of the steps that have it"""
@@ -1567,10 +1570,11 @@ class OtherLoader(_message.Message):
         num_workers: _builtins.int | None = ...,
         wait_us: _builtins.float = ...,
         steps: _abc.Iterable[_builtins.int] | None = ...,
+        unannotated: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "batch_size", b"batch_size", "num_workers", b"num_workers"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "batch_size", b"batch_size", "dataset", b"dataset", "num_workers", b"num_workers", "steps", b"steps", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "batch_size", b"batch_size", "dataset", b"dataset", "num_workers", b"num_workers", "steps", b"steps", "unannotated", b"unannotated", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015

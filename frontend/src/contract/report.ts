@@ -604,6 +604,8 @@ export interface OtherLoader {
   wait_us: number;
   /** numbers of the steps that have it */
   steps: number[];
+  /** all that are not annotated, together: nothing is known of their settings */
+  unannotated: boolean;
 }
 
 /**
@@ -3208,6 +3210,7 @@ export const OtherLoader: MessageFns<OtherLoader> = {
       steps: globalThis.Array.isArray(object?.steps)
         ? object.steps.map((e: any) => globalThis.Number(e))
         : [],
+      unannotated: isSet(object.unannotated) ? globalThis.Boolean(object.unannotated) : false,
     };
   },
 };

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.rules import unannotated_loader
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import MOSTLY_UNRECORDED
 
@@ -19,6 +21,16 @@ with annotate.profile("runs/exp1") as prof:
 EARLIER: Final = """with annotate.profile("runs/exp1") as prof:  # before iter(loader) starts the workers
     for epoch in range(epochs):
         for batch in prof.steps(loader): ..."""
+
+OTHER: Final = (
+    "Annotate that DataLoader too, or call annotate.auto() before the loop, which follows all DataLoaders, and capture "
+    "again: the report then shows what its batches wait for, and the training loop without an evaluation."
+)
+
+UNKNOWN: Final = (
+    "The loop may iterate another DataLoader, which is not annotated. Annotate it too, or call annotate.auto() before "
+    "the loop, which follows all DataLoaders, and capture again."
+)
 
 
 @rule(title="No stage data", about="capture", replay=True, input_bound=True)
@@ -34,6 +46,22 @@ def check(signals: Signals) -> Finding | None:
             advice=late.sentence,
             evidence=signals.wait_cost_evidence(),
             code=EARLIER,
+        )
+    if unrecorded is not None and unrecorded.is_mostly_unannotated:
+        return Finding(
+            severity="medium",
+            title="The run waits for data, mostly for batches of another DataLoader, which is not annotated",
+            advice=OTHER,
+            evidence=signals.wait_cost_evidence(),
+            code=unannotated_loader.CODE,
+        )
+    if any(row.stage.kind in BUILDING for row in signals.stages):
+        return Finding(
+            severity="medium",
+            title="The run waits for data, but most of that wait has no record of who built the batch",
+            advice=UNKNOWN,
+            evidence=signals.wait_cost_evidence(),
+            code=unannotated_loader.CODE,
         )
     return Finding(
         severity="medium",

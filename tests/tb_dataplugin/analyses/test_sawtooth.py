@@ -40,6 +40,14 @@ def test_even_waits_few_steps_small_waits_and_unknown_workers_are_no_sawtooth() 
     assert steps([60, 1] * 8, 0).sawtooth == Sawtooth()
 
 
+def test_few_steps_that_have_most_of_it_are_not_every_second_one() -> None:
+    """As those in which another DataLoader is waited for: they happen to be at the same place of all rounds."""
+    waits = [60.0 if number % 12 == 0 else 1.0 for number in range(36)]
+    found = steps(waits, 2).sawtooth
+    assert (found.period, list(found.steps)) == (12, [1, 13, 25])
+    assert "DataLoader worker" not in found.sentence
+
+
 def test_with_two_workers_one_step_must_have_nearly_all() -> None:
     assert steps([70, 30] * 8, 2).sawtooth == Sawtooth()
     assert steps([90, 10] * 8, 2).sawtooth.period == 2

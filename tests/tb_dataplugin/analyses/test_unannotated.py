@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tb_dataplugin.analyses.unannotated import OF_WORKERS, find_unannotated
+from tb_dataplugin.analyses.unannotated import find_unannotated
+from tb_dataplugin.analyses.waits_of_others import OF_WORKERS
 from tb_dataplugin.model.intervals import Intervals
 from tests.tb_dataplugin.findings.cases import capture_of, results_of
 from tests.trace_builder import TraceBuilder

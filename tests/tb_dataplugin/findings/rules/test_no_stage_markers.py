@@ -12,3 +12,13 @@ def test_a_wait_without_stage_data_asks_to_annotate_the_loader() -> None:
 
 def test_stage_data_is_not_asked_for_twice() -> None:
     assert finding_of(training_run(), "no_stage_markers") is None
+
+
+def test_where_stages_are_recorded_it_is_not_said_that_there_are_none() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}], host={"cores": 8}).worker(0)
+    for number in range(8):
+        builder.step(100 * number, 100).wait(100 * number, 40)
+    builder.batch(0, 0, 1, 1, 10, 15, {"sample::Pets": (2, 8)})
+    found = finding_in(builder, "no_stage_markers")
+    assert found.title == "The run waits for data, but most of that wait has no record of who built the batch"
+    assert "annotate.auto()" in found.code

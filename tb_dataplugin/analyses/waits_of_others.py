@@ -1,0 +1,139 @@
+"""Which waits are certainly for batches of a DataLoader that is not annotated, beside loaders that are.
+
+Who built these batches is not recorded. But torch's own mark says that a DataLoader is waited for, and each of these
+shows that it is none of the recorded ones:
+
+- the training loop takes its batches through ``prof.steps``, and this wait is outside of that;
+- torch's mark is that of a DataLoader without workers, and all recorded ones have workers;
+- the recorded one handed out a batch before and the next one after it, or the last of an epoch before, whose end it
+  was asked for once, and the first of the next epoch after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from annotate.trace_format import FIRST_BATCH
+from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.loader_wait import TORCHS_WAIT, named_by_loader
+from tb_dataplugin.analyses.workers import BatchTimes
+from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
+from tb_dataplugin.model.trace import LoaderInfo, Trace
+
+BoolArray = npt.NDArray[np.bool_]
+
+OF_WORKERS: Final = "#_MultiProcessingDataLoaderIter.__next__"
+"""Ends the name of torch's mark."""
+
+IN_PROCESS: Final = "#_SingleProcessDataLoaderIter.__next__"
+"""The same of a DataLoader without workers."""
+
+
+def waits_of_others(
+    trace: Trace, waits: Intervals, batches: BatchTimes | None, of_wait: Int64Array, built: BoolArray
+) -> BoolArray:
+    """Of these waits. `of_wait`: numbers of the loaders that they are for, as far as these are recorded. `built`: those
+    with samples that the training thread made.
+    """
+    loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
+    if not loaders or not len(waits):
+        return np.zeros(len(waits), dtype=np.bool_)
+    received, of_steps = _receive(waits, batches), _taken_by_steps(trace, waits)
+    marked, in_process = (_has_mark(trace, waits, end) for end in (OF_WORKERS, IN_PROCESS))
+    is_around = (in_process & received).any()  # one that has a recorded one inside it
+    found = in_process & (all(loader.num_workers for loader in loaders) and not is_around)
+    if len(loaders) == 1 and batches is not None and loaders[0].in_order is not False:
+        found |= marked & _between(waits, batches)
+    if of_steps.any() and _all_are_recorded(loaders, batches, of_wait):
+        ends = np.concatenate(([True], (received | built)[:-1] & ~of_steps[:-1]))  # of recorded loaders' iterators
+        found |= (marked | (in_process & ~built)) & ~ends
+    certain: BoolArray = found & ~received & ~of_steps
+    return certain
+
+
+def _receive(waits: Intervals, batches: BatchTimes | None) -> BoolArray:
+    """Which of them received a recorded batch."""
+    found = np.zeros(len(waits), dtype=np.bool_)
+    if batches is not None:
+        start = batches.wait_start_ns[known(batches.wait_start_ns)]
+        found[np.searchsorted(waits.start, start, side="right") - 1] = True
+    return found
+
+
+def _has_mark(trace: Trace, waits: Intervals, end: str) -> BoolArray:
+    """Which of them have a mark of torch's whose name ends so."""
+    names = np.array([name.startswith(TORCHS_WAIT) and name.endswith(end) for name in trace.names], dtype=np.bool_)
+    rows = np.flatnonzero(names[trace.events.name] & (trace.events.track == trace.training_track))
+    marks = Intervals.union(trace.events.start_ns[rows], trace.events.end_ns[rows])
+    has: BoolArray = marks.overlap(waits.start, waits.end) > 0
+    return has
+
+
+def _all_are_recorded(loaders: Sequence[LoaderInfo], batches: BatchTimes | None, of_wait: Int64Array) -> bool:
+    """Whether the waits for all annotated loaders that are iterated in the window show whose they are."""
+    seen = set() if batches is None else set(batches.table.loader.tolist())
+    return all(
+        loader.iterated_in_window == 0
+        or number in seen
+        or (not loader.num_workers and (bool(loader.stepped) or bool((of_wait == number).any())))
+        for number, loader in enumerate(loaders)
+    )
+
+
+def _taken_by_steps(trace: Trace, waits: Intervals) -> BoolArray:
+    """Which of them ``prof.steps`` took."""
+    spans, events, pipeline = trace.stage_spans, trace.events, trace.info.pipeline
+    is_stepped = pipeline is not None and any(loader.stepped for loader in pipeline.loaders)
+    if not is_stepped and not any(stage.label.endswith(FIRST_BATCH) for stage in spans.stages):
+        return np.zeros(len(waits), dtype=np.bool_)
+    rows = spans.row[spans.is_kind("wait")]
+    rows = rows[~named_by_loader(trace.names)[events.name[rows]] & (events.track[rows] == trace.training_track)]
+    taken: BoolArray = Intervals.union(events.start_ns[rows], events.end_ns[rows]).overlap(waits.start, waits.end) > 0
+    return taken
+
+
+def _between(waits: Intervals, batches: BatchTimes) -> BoolArray:
+    """Which of them lie between two batches of the one recorded loader between which it gave no other. The first one
+    after an epoch's last batch is for that epoch's end.
+    """
+    table = batches.table
+    rows = np.flatnonzero(known(batches.wait_start_ns) & (table.number >= 0))
+    if not len(rows):
+        return np.zeros(len(waits), dtype=np.bool_)
+    rows = rows[np.argsort(table.consumed_ns[rows], kind="stable")]
+    before, after = rows[:-1], rows[1:]
+    follows = (table.epoch[before] == table.epoch[after]) & (table.number[before] + 1 == table.number[after])
+    within = _inside(waits, batches.wait_end_ns[before[follows]], batches.wait_start_ns[after[follows]])
+    start, end = zip(*_between_epochs(waits, batches, rows), strict=True)
+    first = np.searchsorted(waits.start, int64(start), side="left")
+    found: BoolArray = within | _inside(waits, waits.end[np.minimum(first, len(waits) - 1)], int64(end))
+    return found
+
+
+def _between_epochs(waits: Intervals, batches: BatchTimes, rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, int]]:
+    """From an epoch's last batch to the next one's first, at least one pair. An epoch of which no batch was drawn that
+    was not received is over: DataLoader workers are given indices ahead as long as there are any. `rows`: of batches
+    that were received, in order.
+    """
+    table = batches.table
+    epoch, number = table.epoch[rows], table.number[rows]
+    yield 0, (int(batches.wait_start_ns[rows[0]]) if number[0] == 0 and epoch[0] > 0 else 0)
+    for place in np.flatnonzero(np.append(epoch[1:] != epoch[:-1], True)).tolist():
+        is_over = number[place] == table.number[table.epoch == epoch[place]].max()
+        end = int(waits.end[-1])
+        if place + 1 < len(rows):
+            end = int(batches.wait_start_ns[rows[place + 1]])
+            is_over &= epoch[place + 1] == epoch[place] + 1 and number[place + 1] == 0
+        if is_over:
+            yield int(batches.wait_end_ns[rows[place]]), end
+
+
+def _inside(waits: Intervals, start: Int64Array, end: Int64Array) -> BoolArray:
+    """Which of them lie in one of these stretches."""
+    stretches = Intervals.union(start, np.maximum(start, end))
+    inside: BoolArray = (stretches.overlap(waits.start, waits.end) > 0) & stretches.contains(waits.start)
+    return inside

@@ -1,0 +1,133 @@
+"""A validation pass over a DataLoader that is not annotated, between the epochs of one that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tb_dataplugin.analyses.unannotated import find_unannotated
+from tb_dataplugin.analyses.waits_of_others import IN_PROCESS, OF_WORKERS
+from tb_dataplugin.options import StepRange
+from tb_dataplugin.report.report_pb2 import Capture
+from tests.tb_dataplugin.findings.cases import capture_of, finding_of, results_of
+from tests.trace_builder import TraceBuilder
+
+TORCHS = f"enumerate(DataLoader){OF_WORKERS}"
+HERE = f"enumerate(DataLoader){IN_PROCESS}"
+TRAIN: dict[str, Any] = {"name": "DataLoader", "dataset": "Pets", "num_workers": 1, "batch_size": 8}
+STEP, WAIT, VALIDATION, EPOCH = 10_000.0, 200.0, 15_000.0, 8
+SENTENCE = (
+    "Another DataLoader that is not annotated, iterated in steps 1, 9 and 17 (an evaluation?), has 96.5% of the data "
+    "wait (135 ms of 140 ms)."
+)
+
+
+def trained(
+    taken: str = "wait::DataLoader",
+    validation: str = TORCHS,
+    every: int = EPOCH,
+    built: bool = False,
+    loaders: list[dict[str, Any]] | None = None,
+) -> TraceBuilder:
+    """Three epochs of 8 steps, and before each a step asks for the end of the last epoch, and then for 3 other batches.
+
+    `taken`: how the loop's waits are marked. `every`: steps of which one has a validation pass.
+    """
+    settings = loaders or [{**TRAIN, "stepped": taken.startswith("wait::")}]
+    builder, at = TraceBuilder().annotated(host={"cores": 8}, loaders=settings).worker(0), 0.0
+    for number in range(3 * EPOCH):
+        begin = at
+        if number % EPOCH == 0:
+            builder.next_epoch().wait(at, 50, taken)
+            at += 100
+        for _ in range(3 if number % every == 0 else 0):
+            builder.wait(at, VALIDATION, validation)
+            if built:
+                builder.stage("sample::Pets", at + 100, VALIDATION - 200)
+            at += VALIDATION + 100
+        done = at + WAIT - 10
+        builder.batch(number % EPOCH, 0, begin - 400, begin - 300, done, done + 5, {"sample::Pets": (done - 100, 90)})
+        builder.wait(at, WAIT, taken)
+        at += STEP
+        builder.step(begin, at - begin)
+    return builder
+
+
+def notes(capture: Capture) -> list[str]:
+    return [note.message for note in capture.diagnostics if note.code == "unannotated_loader"]
+
+
+@pytest.mark.parametrize("taken", ["wait::DataLoader", TORCHS])
+def test_a_validation_between_epochs_is_told_apart(taken: str) -> None:
+    """By what ``prof.steps`` takes, or by the records of the batches before and after it."""
+    capture = capture_of(trained(taken))
+    assert capture.loader.apart.sentence == SENTENCE
+    (other,) = capture.loader.apart.others
+    assert other.unannotated and (other.dataset, other.HasField("num_workers"), other.wait_us) == ("", False, 135_000)
+    assert capture.loader.steady_state.wait_us < 250 < capture.loader.wait_us / 24
+    assert capture.verdict.bound != "input" and "2.05% of the rest of the window" in capture.verdict.sentence
+    assert not notes(capture), "what the report says of the loop has nothing of it"
+
+
+def test_few_steps_that_are_chosen_know_of_it_by_all_of_the_capture() -> None:
+    capture = capture_of(trained(), steps=StepRange(9, 10))
+    assert [list(other.steps) for other in capture.loader.apart.others] == [[9]]
+
+
+@pytest.mark.parametrize("built", [False, True])
+def test_without_workers_it_is_none_of_those_that_have_workers(built: bool) -> None:
+    """Though its samples are of a dataset that is recorded: it may be a part of the same."""
+    for taken in ("wait::DataLoader", TORCHS):
+        assert capture_of(trained(taken, HERE, built=built)).loader.apart.sentence == SENTENCE
+
+
+def test_where_the_recorded_loader_has_no_workers_its_samples_are_its_own() -> None:
+    """It may be the same loader, iterated once more."""
+    settings = [{**TRAIN, "num_workers": 0, "stepped": True}]
+    assert not results_of(trained(validation=HERE, built=True, loaders=settings)).use.certain.total_ns
+    assert results_of(trained(validation=HERE, loaders=settings)).use.certain.total_ns
+
+
+def test_in_most_steps_it_is_the_loops_and_a_note_says_so() -> None:
+    capture = capture_of(trained(every=1))
+    assert not capture.loader.apart.others
+    assert "1.08 s of the data wait in 72 waits" in notes(capture)[0]
+    found = finding_of(trained(every=1), "no_stage_markers")
+    assert found is not None and "annotate.auto()" in found.code
+    assert found.title == "The run waits for data, mostly for batches of another DataLoader, which is not annotated"
+
+
+def test_an_annotated_loader_whose_batches_are_not_recorded_may_be_it() -> None:
+    """As one whose persistent workers started before the capture."""
+    loaders = [{**TRAIN, "stepped": True}, {**TRAIN, "dataset": "Other", "iterated_in_window": 1}]
+    assert not len(find_unannotated(results_of(trained(loaders=loaders))))
+    loaders[1]["iterated_in_window"] = 0
+    assert capture_of(trained(loaders=loaders)).loader.apart.others[0].unannotated
+
+
+def test_a_wait_that_is_for_the_end_of_an_epoch_is_not_for_another_loader() -> None:
+    results = results_of(trained(TORCHS))
+    starts = results.use.certain.start
+    assert [int(start) // 100_000 for start in starts[:4]] == [1, 152, 303, 1255] and len(starts) == 9
+
+
+def test_batches_that_were_drawn_and_not_received_may_be_what_was_waited_for() -> None:
+    builder = trained(TORCHS)
+    epochs, numbers = builder.batches["epoch"], builder.batches["batch"]
+    builder.batches["epoch"], builder.batches["batch"] = [*epochs], [*numbers]
+    for epoch in (1, 2, 3):
+        builder.epoch = epoch
+        builder.batch(EPOCH, 0, 1.0, None, None, None)
+    assert len(results_of(builder).use.certain) == 3, "those before the first epoch that is recorded"
+
+
+def test_making_its_iterator_is_for_it_as_well() -> None:
+    """``iter(loader)`` is a wait of its own outside of ``prof.steps``."""
+    builder = trained(TORCHS)
+    plain = results_of(builder).use.certain
+    for start in plain.start[::3].tolist():
+        builder.wait(start / 1000 - 45, 40, "wait::DataLoader (iter)")
+    found = results_of(builder)
+    assert found.use.certain.total_ns == plain.total_ns + 3 * 40_000
+    assert found.loop.apart.not_mine.total_ns == found.use.certain.total_ns
