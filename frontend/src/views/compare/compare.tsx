@@ -159,11 +159,13 @@ function Unchosen() {
   if (suggestion.value?.pending === true && before.value === null)
     return <LoadingState title="Looking for another capture of the same program" />;
   const isFile = carriedPairs() !== null;
+  const { run, rank = null } = entry.value ?? {};
+  const hasOthers = runs.value?.captures.some((item) => item.run === run && (item.rank ?? rank) !== rank) ?? false;
   return (
     <UnavailableState
       title={isFile ? "This file has no comparison of this capture." : "Choose what to compare with."}
       reason={isFile ? `${NONE_ALIKE} ${ELSEWHERE}` : NONE_ALIKE}>
-      {(entry.value?.rank ?? null) !== null && <p class="muted">The ranks of one run stand side by side in Ranks.</p>}
+      {rank !== null && hasOthers && <p class="muted">The ranks of one run stand side by side in Ranks.</p>}
     </UnavailableState>
   );
 }
