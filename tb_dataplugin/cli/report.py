@@ -23,7 +23,7 @@ from tb_dataplugin.cli.several import Folders
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, UnreadableTrace
-from tb_dataplugin.export.as_html import MAX_BYTES, as_html, without_timeline
+from tb_dataplugin.export.as_html import MAX_BYTES, as_html, without_comparison, without_timeline
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.report_markdown import report_markdown
@@ -166,6 +166,9 @@ def _write_page(report: Report, opened: Opened, arguments: argparse.Namespace) -
     missing = without_timeline(page)
     if missing:
         complain(f"{plural(missing, 'capture')} of the page found no room for a timeline; name fewer traces")
+    missing = without_comparison(page)
+    if missing:
+        complain(f"{plural(missing, 'capture')} of the page found no room for a comparison; name fewer traces")
     if size > MAX_BYTES:
         limit = data_size(MAX_BYTES)
         complain(f"the page is larger than {limit}, more than many mail servers accept; name fewer traces")

@@ -8,6 +8,8 @@ from typing import Final
 
 from tb_dataplugin.compare.build_flames import flame_report
 from tb_dataplugin.compare.crowded import CODE, crowded_sides
+from tb_dataplugin.compare.cut_off import CODE as CUT_OFF
+from tb_dataplugin.compare.cut_off import cut_off_sides
 from tb_dataplugin.compare.epochs import has_iter_on_one_side, is_within_epoch, with_regular_starts
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
@@ -78,6 +80,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         promises=promises(first, second, unit, time, stages),
         own_lines=own_lines(first, second, unit, time),
         crowded=crowded_sides(first, second),
+        cut_off=cut_off_sides(first, second),
         too_few=too_few_steps(first, second),
     )
     verdict = judge(compared)
@@ -86,6 +89,9 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
     if compared.crowded and verdict.outcome != "identical":
         message = f"{compared.crowded}. Compare captures of a quieter machine: a slowdown is not told from their load"
         notes = (Diagnostic("capture", CODE, 1, message[0].upper() + message[1:]), *notes)
+    if compared.cut_off and verdict.outcome != "identical":
+        message = f"{compared.cut_off}. If a job is still writing it, wait; else capture again"
+        notes = (Diagnostic("capture", CUT_OFF, 1, message[0].upper() + message[1:]), *notes)
     return pb.Comparison(
         schema_version=SCHEMA_VERSION,
         before=(_run(run, unit) for run in first),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from tb_dataplugin.compare.crowded import is_crowded
+from tb_dataplugin.compare.cut_off import is_cut_off
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import magnitude
 
@@ -23,6 +24,8 @@ def judge_limit(comparison: pb.Comparison, allowed: float) -> Judgement:
     asked = f"slower by more than {limit}?"
     if comparison.outcome == "identical":
         return Judgement("fine", f"{asked} No, identical")
+    if is_cut_off(comparison):  # its sentence says so
+        return Judgement("inconclusive", f"{asked} Inconclusive. {comparison.sentence}")
     if comparison.outcome == "slower" and time.change > allowed:
         by = magnitude(time.change)
         if is_crowded(comparison):

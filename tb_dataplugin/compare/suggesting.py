@@ -39,20 +39,29 @@ class Suggestion:
 
 
 def suggest(candidates: Iterable[Candidate], own: Candidate, capture: Capture) -> Suggestion:
-    """The newest older capture of another run, else of the same one, else the oldest newer one of another run, else of
-    the same one; of several processes the one of the same rank. Other ranks of its own run are not before or after it.
-    A run with doubtful captures only where none of the next few is sound.
+    """A capture of another run in the same parent folder (`before` and `after` of one change), else any: the newest
+    older one, else the oldest newer one. Of the runs elsewhere another one comes before its own; of several processes
+    the one of the same rank. Other ranks of its own run are not before or after it. A run with doubtful captures only
+    where none of the next few is sound.
 
     `candidates`: newest first; `own` may be among them. `capture`: its report.
     """
     others = [other for other in candidates if other.id != own.id]
-    older = [other for other in others if other.taken_ns < own.taken_ns]
-    newer = [other for other in reversed(others) if other.taken_ns >= own.taken_ns]
-    before, waits = _nearest(older, own, capture)
-    if before is not None or waits:
-        return Suggestion(before, None, waits)
-    after, waits = _nearest(newer, own, capture)
-    return Suggestion(None, after, waits)
+    for group in ([other for other in others if is_beside(other.run, own.run) is beside] for beside in (True, False)):
+        older = [other for other in group if other.taken_ns < own.taken_ns]
+        newer = [other for other in reversed(group) if other.taken_ns >= own.taken_ns]
+        before, waits = _nearest(older, own, capture)
+        if before is not None or waits:
+            return Suggestion(before, None, waits)
+        after, waits = _nearest(newer, own, capture)
+        if after is not None or waits:
+            return Suggestion(None, after, waits)
+    return Suggestion(None, None)
+
+
+def is_beside(run: str, other: str) -> bool:
+    """Whether they are two runs in one parent folder."""
+    return run != other and run.rpartition("/")[0] == other.rpartition("/")[0]
 
 
 def _nearest(candidates: Sequence[Candidate], own: Candidate, capture: Capture) -> tuple[str | None, bool]:

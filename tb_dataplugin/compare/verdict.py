@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Final, Literal
 
@@ -60,6 +60,8 @@ class Compared:
     """Lines of the training thread that certainly changed."""
     crowded: str = ""
     """Which side other programs are known to have made wait for a CPU, by its report; "" where none."""
+    cut_off: str = ""
+    """Which side has a file without its end, and what that leaves; "" where none."""
     within_epoch: bool = False
     """A considerable part of the time is starts and ends of epochs that are left out: the total is without them."""
     too_few: str = ""
@@ -82,6 +84,14 @@ class Verdict:
 
 
 def judge(compared: Compared) -> Verdict:
+    """A file that is cut off is said first: all that follows is without its end."""
+    verdict = _judged(compared)
+    if not compared.cut_off or verdict.outcome == "identical":
+        return verdict
+    return replace(verdict, sentence=f"Doubtful: {compared.cut_off}. {verdict.sentence}")
+
+
+def _judged(compared: Compared) -> Verdict:
     quantities, total = compared.quantities, compared.time
     if compared.same_content or (quantities and all(one.outcome == "identical" for one in quantities)):
         return Verdict("identical", f"Identical: every compared number is equal{_each(compared)}.", ())

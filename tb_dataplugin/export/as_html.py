@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 import json
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from tb_dataplugin.compare import program_numbers
 from tb_dataplugin.export.as_json import as_compact_json, as_dict
-from tb_dataplugin.export.comparisons import Pair, comparisons, run_of, suggested_pairs
+from tb_dataplugin.export.comparisons import Pair, comparisons, run_of, shown_pairs, suggested_pairs
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.rows import as_rows, row_of, worst_first
@@ -90,16 +91,33 @@ def as_html(
 
 
 def _compared(captures: Sequence[pb.Capture], taken_ns: Sequence[int], room: int) -> str:
-    """The comparisons that fit, and which of them each capture suggests."""
+    """The comparisons that fit, and which one each capture is shown with."""
     pairs, kept = suggested_pairs(captures, taken_ns), dict[Pair, str]()
     for pair, comparison in comparisons(captures, pairs):
         one = _json({**pair.as_ids(), "comparison": comparison})
-        room -= len(one.encode())
-        if room < 0:
-            break
-        kept[pair] = one
-    suggestions = [pair.as_ids() if pair in kept else None for pair in pairs]
+        size = len(one.encode())
+        if size <= room:
+            kept[pair] = one
+            room -= size
+    suggestions = [
+        None if pair is None else pair.as_ids() if pair in kept else _left_out(captures, pair)
+        for pair in shown_pairs(pairs, kept)
+    ]
     return f'"suggestions": {_json(suggestions)}, "comparisons": [{", ".join(kept.values())}]'
+
+
+def _left_out(captures: Sequence[pb.Capture], pair: Pair) -> dict[str, Any]:
+    """What the page names, and how it is made."""
+    files = (shlex.quote(shown(captures[number].file)) for number in (*pair.before, *pair.after))
+    return {**pair.as_ids(), "command": f"tb-dataplugin compare {' '.join(files)}", "left_out": True}
+
+
+def without_comparison(page: str) -> int:
+    """Captures of it that suggest a comparison, and of which none found room."""
+    return page.count(_LEFT_OUT)
+
+
+_LEFT_OUT: Final = '"left_out":true}'
 
 
 def _rows(captures: Sequence[pb.Capture]) -> list[pb.CaptureRow]:

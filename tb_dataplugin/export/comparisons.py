@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from tb_dataplugin.compare import compare
-from tb_dataplugin.compare.suggesting import Candidate, suggest
+from tb_dataplugin.compare.suggesting import Candidate, is_beside, suggest
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.report.report_pb2 import Capture
 
-MOST: Final = 16
-"""Of a page; each takes about as long as drawing it."""
+MOST: Final = 100
+"""Of a page. Each takes 2 to 20 ms, and has 5 to 100 KB; what there is room for is decided by the page."""
 
 MOST_OF_A_SIDE: Final = 32
 """Captures of a run."""
@@ -25,6 +25,10 @@ class Pair:
 
     before: tuple[int, ...]
     after: tuple[int, ...]
+
+    @property
+    def numbers(self) -> set[int]:
+        return {*self.before, *self.after}
 
     def as_ids(self) -> dict[str, list[str]]:
         return {"before": [*map(str, self.before)], "after": [*map(str, self.after)]}
@@ -58,12 +62,45 @@ def run_of(capture: Capture) -> str:
 
 
 def comparisons(captures: Sequence[Capture], pairs: Sequence[Pair | None]) -> Iterator[tuple[Pair, dict[str, Any]]]:
-    """Each pair once, and the runs around it where those have several captures: repeated runs show more."""
-    known = list(dict.fromkeys(pair for pair in pairs if pair is not None))
-    around = dict.fromkeys(pair for known_pair in known if (pair := _runs_around(captures, known_pair)) is not None)
-    for pair in [*around, *known][:MOST]:
+    """Each pair once, those that are most likely wanted first, and before it the runs around it where those have
+    several captures: repeated runs show more.
+    """
+    wanted: dict[Pair, None] = {}
+    for pair in _likeliest_first(captures, pairs):
+        around = _runs_around(captures, pair)
+        wanted |= dict.fromkeys([around, pair] if around is not None else [pair])
+    for pair in [*wanted][:MOST]:
         sides = [[captures[number] for number in side] for side in (pair.before, pair.after)]
         yield pair, as_dict(compare(*sides))
+
+
+def _likeliest_first(captures: Sequence[Capture], pairs: Sequence[Pair | None]) -> list[Pair]:
+    """Runs of one parent folder, sides that nothing is doubtful of; but a first pair for each capture before all that
+    only have captures of others.
+    """
+
+    def unlikely(pair: Pair) -> tuple[bool, bool]:
+        before, after = (captures[number] for (number,) in (pair.before, pair.after))
+        return not is_beside(run_of(before), run_of(after)), bool(before.doubts or after.doubts)
+
+    first: list[Pair] = []
+    others: list[Pair] = []
+    seen: set[int] = set()
+    for pair in sorted(dict.fromkeys(pair for pair in pairs if pair is not None), key=unlikely):
+        (others if seen >= pair.numbers else first).append(pair)
+        seen |= pair.numbers
+    return [*first, *others]
+
+
+def shown_pairs(pairs: Sequence[Pair | None], kept: Collection[Pair]) -> list[Pair | None]:
+    """What a page shows of each capture: what it suggests, else what another suggests of it; where neither is kept,
+    still the first, so that the page can name it.
+    """
+    single = [pair for pair in kept if len(pair.before) == len(pair.after) == 1]
+    return [
+        pair if pair in kept else next((one for one in single if number in one.numbers), pair)
+        for number, pair in enumerate(pairs)
+    ]
 
 
 def _runs_around(captures: Sequence[Capture], pair: Pair) -> Pair | None:

@@ -143,6 +143,8 @@ def test_captures_of_one_program_are_compared_in_the_file_and_on_paper(page: Any
     told = subprocess.run([*command, "--format", "json"], check=True, capture_output=True).stdout
     page.goto((tmp_path / "report.html").as_uri())
     page.get_by_test_id("tab-compare").click()
+    assert "no comparison of this capture" in page.get_by_test_id("unavailable-state").inner_text()
+    page.locator(".captures").get_by_text("v100_resnet50_workers0").click()
     assert plain(page.get_by_test_id("compare-sentence").inner_text()) == json.loads(told)["sentence"]
     assert page.get_by_test_id("carried-pair").locator("option").all_inner_texts() == [
         "v100_resnet50_workers0 → v100_resnet50_workers4"
@@ -152,7 +154,6 @@ def test_captures_of_one_program_are_compared_in_the_file_and_on_paper(page: Any
     def has_comparison() -> bool:
         return "printed-compare" in page.evaluate(PRINTED)["views"]
 
-    page.locator(".captures").get_by_text("v100_resnet50_workers0").click()
     wait_until(has_comparison, "its comparison is printed", seconds=15)
     page.locator(".captures").get_by_text("alexnet_no_steps").click()
     wait_until(lambda: not has_comparison(), "a comparison of two others is not", seconds=15)

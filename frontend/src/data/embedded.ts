@@ -11,6 +11,9 @@ import { decodeWhatIf, type WhatIf } from "./what-if";
 
 export const EMBEDDED_ID = "data-pipeline-embedded";
 
+/** `command`: what makes the comparison where it found no room, else "". */
+type Suggested = Compared & { readonly command?: string };
+
 type Embedded = {
   readonly captures: readonly Capture[];
   readonly timelines: readonly (readonly TimelineSlice[])[];
@@ -18,7 +21,7 @@ type Embedded = {
   /** Predictions of each capture, null where there are none. */
   readonly whatIfs: readonly (WhatIf | null)[];
   /** What each capture suggests itself to be compared with, null where nothing does. */
-  readonly suggestions: readonly (Compared | null)[];
+  readonly suggestions: readonly (Suggested | null)[];
   readonly comparisons: readonly (Compared & { readonly value: Comparison })[];
   readonly wholeRuns?: WholeRuns;
   readonly ranks?: RanksList;
@@ -41,7 +44,7 @@ export function embeddedSource(document: Document): DataSource | null {
 const NO_RUN = "This page has no whole run: annotate.watch, or ANNOTATE_WATCH=FOLDER, records one for the next report.";
 const NO_TIMELINE =
   "This page had no room for the timeline of this capture. A page of fewer captures has it, and the TensorBoard tab.";
-const NO_COMPARISON = "The TensorBoard tab and tb-dataplugin compare make it.";
+const COMMAND = "tb-dataplugin compare BEFORE AFTER";
 const NO_RANKS = "This page has no folder with captures of several ranks of one run.";
 
 function read(value: unknown): Embedded {
@@ -55,7 +58,9 @@ function read(value: unknown): Embedded {
     captures: readCaptures(fieldsOf(value).report),
     rows: readRows(fieldsOf(value).rows ?? {}),
     whatIfs: listIn(value, "what_ifs").map((one) => (one === null ? null : decodeWhatIf(one))),
-    suggestions: listIn(value, "suggestions").map((one) => (one === null ? null : comparedIn(one))),
+    suggestions: listIn(value, "suggestions").map((one) =>
+      one === null ? null : { ...comparedIn(one), command: textIn(one, "command") },
+    ),
     comparisons: listIn(value, "comparisons").map((one) => ({
       ...comparedIn(one),
       value: readComparison(fieldsOf(one).comparison),
@@ -111,7 +116,11 @@ export function sourceOf({
     },
     comparison: (before, after) => {
       const found = comparisons.find((one) => areAlike(one.before, before) && areAlike(one.after, after));
-      return found === undefined ? failed(NO_COMPARISON) : ready(found.value);
+      if (found !== undefined) return ready(found.value);
+      const leftOut = suggestions.find(
+        (one) => areAlike(one?.before ?? [], before) && areAlike(one?.after ?? [], after),
+      );
+      return failed(`The TensorBoard tab has it, and the terminal: \`${leftOut?.command || COMMAND}\``);
     },
     suggestion: (id) => {
       const { before = [], after = [] } = suggestions[indexOf(id)] ?? {};

@@ -119,6 +119,7 @@ export function selectCapture(id: string): void {
     capturesOpen.value = false;
     goneId.value = null;
     if (captureId.value !== id) forgetCaptureState();
+    if (source().compared !== null && captureId.value !== id) forgetSides(); // a file's pairs are chosen as a whole
     if (sideBefore.value === sideOfCapture(id)) sideBefore.value = null; // nobody compares a capture with itself
     captureId.value = id;
   });

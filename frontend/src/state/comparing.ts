@@ -14,17 +14,8 @@ export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.capture
 export const before = computed<Side | null>(() => {
   const own = entry.value?.id ?? "";
   const suggested = suggestedFor(own);
-  const called = sideCalled(sideBefore.value, suggested?.before ?? (suggested?.after == null ? null : own));
-  return called ?? firstCarried()?.[0] ?? null;
+  return sideCalled(sideBefore.value, suggested?.before ?? (suggested?.after == null ? null : own));
 });
-
-/** What a file shows where nothing is chosen, and the capture on screen suggests nothing. */
-function firstCarried(): readonly [before: Side, after: Side] | undefined {
-  const own = suggestedFor(entry.value?.id ?? "");
-  const isChosen = sideBefore.value !== null || sideAfter.value !== null;
-  if (isChosen || own === null || own.pending || own.before !== null || own.after !== null) return undefined;
-  return carriedPairs()?.[0];
-}
 
 function suggestedFor(id: string): SuggestionState | null {
   return suggestion.value?.id === id ? suggestion.value : null;
@@ -64,8 +55,6 @@ export function watchSuggestion(id: string, version: string, timers: Timers = br
 
 export const after = computed<Side | null>(() => {
   const own = entry.value?.id ?? "";
-  const carried = firstCarried();
-  if (carried !== undefined) return carried[1];
   // With a chosen capture it is the one on screen that is compared.
   const newer = sideBefore.value === null ? suggestedFor(own)?.after : null;
   return sideCalled(sideAfter.value, newer ?? own);

@@ -10,6 +10,7 @@ import {
   whenWords,
 } from "../model/captures";
 import { containsAll } from "../model/rows";
+import { Breakable } from "./breakable";
 import { SearchField } from "./search-field";
 
 type Props = {
@@ -71,7 +72,7 @@ export function CaptureList({ captures, order, current, search, open, turn, choo
         )}
         {groupByRun(shown).map((group) => (
           <section key={group.run}>
-            <h3 title={group.run}>{group.run === "." ? "(log directory)" : group.run}</h3>
+            <h3 title={group.run}>{group.run === "." ? "(log directory)" : <Breakable name={group.run} />}</h3>
             <ul>
               {group.captures.map((item) => (
                 <CaptureOption

@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { type StepRange, stepsOfFields, within } from "../model/step-range";
+import { type StepRange, stepsOfFields, stepWords, within } from "../model/step-range";
 
 type Props = {
   /** What the fields hold at first. */
@@ -38,7 +38,7 @@ export function StepFields({ shown, recorded, choose, children }: Props) {
     event.preventDefault();
     const asked = stepsOfFields(first.value, last.value);
     const steps = asked && within(asked, recorded);
-    if (steps === null) return;
+    if (steps === null || problem !== null) return;
     submitted = steps;
     [first.value, last.value] = [String(steps.first), String(steps.last)];
     choose(steps);
@@ -52,7 +52,7 @@ export function StepFields({ shown, recorded, choose, children }: Props) {
       </button>
       {children}
       <span class={problem === null ? "muted" : "error-line"} role="status">
-        {problem ?? "or drag over the bars; every number is then about these steps alone"}
+        {problem ?? leftOut(first.value, last.value, recorded) ?? HINT}
       </span>
     </form>
   );
@@ -78,9 +78,20 @@ function Field({ label, name, text }: FieldProps) {
   );
 }
 
+const HINT = "or drag over the bars; every number is then about these steps alone";
+
+/** Of the steps that are written, which there are, where not all. */
+function leftOut(first: string, last: string, recorded: StepRange): string | null {
+  const asked = stepsOfFields(first, last);
+  const there = asked && within(asked, recorded);
+  if (there === null || (asked?.first === there.first && asked.last === there.last)) return null;
+  return `This capture has steps ${recorded.first} to ${recorded.last}: of these, ${stepWords(there)} will be shown.`;
+}
+
 /** In one line, or null. */
 function problemOf(first: string, last: string, recorded: StepRange): string | null {
   const steps = stepsOfFields(first, last);
   if (steps === null) return "Write two step numbers.";
+  if (Number(first) > Number(last)) return "Write the smaller step number first.";
   return within(steps, recorded) === null ? `This capture has steps ${recorded.first} to ${recorded.last}.` : null;
 }

@@ -71,6 +71,14 @@ it("answers with the comparisons that it carries, in whichever order the capture
   expect(await source.suggestion("1")).toEqual({ kind: "ready", value: { before: null, after: "0" } });
 });
 
+it("says which command makes a comparison that it had no room for", async () => {
+  const command = "tb-dataplugin compare '/logs/a 1/x.json' /logs/b/y.json";
+  const source = sourceOf({ ...NOTHING, suggestions: [{ before: ["0"], after: ["1"], command }] });
+  expect(await source.comparison(["0"], ["1"])).toMatchObject({
+    message: expect.stringContaining(`\`${command}\``) as string,
+  });
+});
+
 it("has no traces and no other comparisons, and says where they are", async () => {
   const source = sourceOf(NOTHING);
   expect(source.live).toBe(false);

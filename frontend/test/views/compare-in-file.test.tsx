@@ -3,6 +3,7 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Comparison } from "../../src/contract/report";
 import { type Compared, httpSource, useSource } from "../../src/data/source";
+import { chooseSides, selectCapture } from "../../src/state/actions";
 import { captureId, printing, reports, runs, view } from "../../src/state/atoms";
 import { capture, entry, runsOf } from "../build";
 import { all, drawAndWait, find } from "../page";
@@ -49,11 +50,25 @@ it("offers the comparisons that it carries, and no others", async () => {
   expect(all("refresh")).toEqual([]);
 });
 
-it("opens with the first comparison where the capture on screen suggests none", async () => {
+it("shows no comparison of others unasked, and says how one is made", async () => {
   file([PAIR], null);
   await drawAndWait();
-  expect(asked).toEqual([["old/a"], ["new/b"]]);
+  expect(asked).toEqual([]);
+  expect(all("compare-sentence")).toEqual([]);
+  const said = find("unavailable-state").textContent;
+  expect(said).toContain("This file has no comparison of this capture.");
+  expect(said).toContain("tb-dataplugin compare BEFORE AFTER");
+  expect(find("carried-pair").children[0]?.textContent).toBe("choose one");
+});
+
+it("leaves a pair that was chosen where another capture is", async () => {
+  file([PAIR], null);
+  chooseSides("capture:old/a", "capture:new/b");
+  await drawAndWait();
   expect(find("compare-sentence").textContent).toBe(FASTER);
+  act(() => selectCapture("old/a"));
+  await drawAndWait();
+  expect(all("compare-sentence")).toEqual([]);
 });
 
 it("names the capture that the other views are of where all are printed", async () => {

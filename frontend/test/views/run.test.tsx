@@ -270,6 +270,20 @@ it("says nothing of other ranks where there are none", () => {
   expect(all("ranks-line")).toEqual([]);
 });
 
+it("says of a rank that is alone in its folder that the others are not there, whatever other folders have", () => {
+  const others = ["a", "b"].map((name, rank) => entry({ id: `ddp/${name}`, run: "ddp", name, rank }));
+  open({ rank: 3, world_size: 8 }, "overview");
+  act(() => {
+    runs.value = runsOf({ captures: [entry({ rank: 3 }), ...others], rankRuns: 1 });
+  });
+  expect(all("to-ranks")).toEqual([]);
+  expect(plain(find("rank-alone").textContent)).toContain("Rank 3 of 8: captures of the other ranks are not in this");
+  act(() => {
+    runs.value = runsOf({ captures: [entry({ rank: 3 }), entry({ id: "exp1/d", state: "queued" })], rankRuns: 1 });
+  });
+  expect(all("rank-alone"), "one is not read yet").toEqual([]);
+});
+
 it("says how to capture ranks where there are none", () => {
   ranksList.value = RanksList.fromJSON({ hint_text: "Capture all ranks of one run." });
   open({}, "ranks");

@@ -78,13 +78,18 @@ it("says in one line what is wrong with the fields, and asks for nothing", async
   write("step-last", "x");
   expect(find("step-fields").textContent).toContain("Write two step numbers.");
   await submit();
+  write("step-first", "4");
+  write("step-last", "2");
+  expect(find("step-fields").textContent).toContain("Write the smaller step number first.");
+  await submit();
   expect(asked).toEqual([]);
 });
 
-it("shows the part of a range that was recorded", async () => {
+it("says that it shows the part of a range that was recorded", async () => {
   open({ steps }, "overview");
   write("step-first", "3");
   write("step-last", "9");
+  expect(find("step-fields").textContent).toContain("steps 1 to 4: of these, steps 3 to 4 will be shown.");
   await submit();
   expect(chosenSteps.value).toBe("3..4");
 });

@@ -7,7 +7,7 @@ import pytest
 from tb_dataplugin.compare import compare
 from tb_dataplugin.export import as_html
 from tb_dataplugin.export.as_json import as_dict
-from tb_dataplugin.export.comparisons import Pair, comparisons, suggested_pairs
+from tb_dataplugin.export.comparisons import Pair, comparisons, shown_pairs, suggested_pairs
 from tb_dataplugin.pipeline import analyse_file, as_report
 from tb_dataplugin.report.report_pb2 import Capture
 from tests.conftest import GOLDEN
@@ -50,13 +50,18 @@ def test_each_pair_is_compared_once(program: list[Capture]) -> None:
     assert comparison == as_dict(compare([program[0]], [program[1]]))
 
 
-def test_what_a_page_has_no_room_for_is_not_suggested(program: list[Capture], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_page_has_no_room_for_is_named_and_counted(
+    program: list[Capture], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for room, count in ((10_000_000, 1), (100, 0)):
         monkeypatch.setattr(as_html, "MAX_BYTES", room)
         monkeypatch.setattr(as_html, "LEAST_ROOM", 0)
         page = as_html.as_html(as_report(program), [], "x", taken_ns=[1, 2])
         assert page.count('"comparison":') == count
-        assert ('"suggestions": [null,null]' in page) is (count == 0)
+        assert '"suggestions": [{"before":["0"],"after":["1"]' in page
+        files = " ".join(one.file for one in program)
+        assert (f'"command":"tb-dataplugin compare {files}"' in page) is (count == 0)
+        assert as_html.without_comparison(page) == (0 if count else 2)
 
 
 def test_repeated_runs_are_compared_as_a_whole_first(program: list[Capture]) -> None:
@@ -67,6 +72,26 @@ def test_repeated_runs_are_compared_as_a_whole_first(program: list[Capture]) -> 
     assert first_pair == Pair((0, 2), (1, 3))
     assert [len(side["files"]) for side in comparison["before"]] == [2]
     assert all(len(pair.before) == len(pair.after) == 1 for pair, _ in others)
+
+
+def test_every_capture_of_many_has_a_comparison_and_siblings_come_first(program: list[Capture]) -> None:
+    """Taken one after the other, as by somebody who tries one change after the other."""
+    first, second = program
+    change = [
+        (f"change{number}/{side}/x", one) for number in range(12) for side, one in zip("ab", program, strict=True)
+    ]
+    captures = [named(second, "elsewhere/x"), *(named(one, name) for name, one in change), named(first, "other/y/x")]
+    pairs = suggested_pairs(captures, range(len(captures)))
+    made = [pair for pair, _ in comparisons(captures, pairs)]
+    assert made[:12] == [Pair((number,), (number + 1,)) for number in range(1, 25, 2)]
+    assert shown_pairs(pairs, made) == pairs
+    assert {number for pair in made for number in pair.numbers} == set(range(len(captures)))
+
+
+def test_a_capture_whose_own_comparison_had_no_room_is_shown_with_another_of_it() -> None:
+    own, other = Pair((0,), (1,)), Pair((1,), (2,))
+    assert shown_pairs([own, other, other], [own]) == [own, own, other]
+    assert shown_pairs([None, None], []) == [None, None]
 
 
 def test_the_worst_capture_has_its_timeline_where_not_all_have_room(

@@ -81,6 +81,16 @@ def test_the_oldest_newer_capture_where_none_is_older(host: Host) -> None:
     assert host.get("suggestion?id=slow/d") == (200, {"before": None, "after": "better/b"})
 
 
+def test_the_other_run_of_its_folder_comes_before_the_next_in_time_of_another(host: Host) -> None:
+    for number, name in enumerate(("one/before/a", "one/after/b", "two/before/c", "two/after/d")):
+        (host.logdir / name).parent.mkdir(parents=True)
+        written(host, name, MODEL, 100 - 10 * number)
+    host.work()
+    for before, after in (("one/before/a", "one/after/b"), ("two/before/c", "two/after/d")):
+        assert host.get(f"suggestion?id={before}") == (200, {"before": None, "after": after})
+        assert host.get(f"suggestion?id={after}") == (200, {"before": before, "after": None})
+
+
 def test_another_rank_of_its_own_run_is_neither_before_nor_after_it(host: Host) -> None:
     written(host, "ddp/a", MODEL, 0, rank=0)
     written(host, "ddp/b", MODEL, 10, rank=1)

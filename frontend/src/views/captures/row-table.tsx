@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
 import { isoTime, shortName, whenWords } from "../../model/captures";
@@ -14,6 +13,7 @@ import {
 } from "../../model/format";
 import { orderOf, orderWords } from "../../model/rows";
 import { selectCapture, selectView } from "../../state/actions";
+import { Breakable } from "../../ui/breakable";
 import { ExportCell, ExportHead } from "../../ui/cells";
 import { DataTable } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
@@ -96,9 +96,13 @@ function Row({ row, unit, hasRanks, current }: RowProps) {
   return (
     <tr data-testid="capture-row" data-id={row.id} data-state={row.state} aria-current={current ? "true" : undefined}>
       <th scope="row" data-text={row.id}>
-        {row.run !== "." && <span class="muted">{breakable(row.run)} / </span>}
+        {row.run !== "." && (
+          <span class="muted">
+            <Breakable name={row.run} /> /{" "}
+          </span>
+        )}
         <button type="button" class="link" title={row.name} onClick={() => openCapture(row.id)}>
-          {breakable(`${start}${end}`)}
+          <Breakable name={`${start}${end}`} />
         </button>
         {row.doubtful && (
           <span class="row-doubt" data-testid="row-doubt">
@@ -119,11 +123,6 @@ function Row({ row, unit, hasRanks, current }: RowProps) {
       <ExportCell text={row.doubtful ? row.doubt_text || "yes" : ""} />
     </tr>
   );
-}
-
-/** A long name goes on in the next line after a mark, not inside a word. */
-function breakable(name: string): ComponentChildren {
-  return name.split(/(?<=[._/-])/).flatMap((part) => [part, <wbr key={part} />]);
 }
 
 function openCapture(id: string): void {

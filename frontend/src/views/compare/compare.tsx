@@ -142,7 +142,7 @@ function Result() {
   const state = comparison.value;
   if (key === null) return <Unchosen />;
   if (state.kind === "failed" && state.key === key && carriedPairs() !== null)
-    return <UnavailableState title="This comparison is not in this file." reason={state.message} />;
+    return <UnavailableState title="This file had no room for this comparison." reason={state.message} />;
   if (state.kind === "failed" && state.key === key)
     return <ErrorState title="These captures cannot be compared." message={state.message} />;
   if (state.kind !== "ready" || state.key !== key)
@@ -150,15 +150,22 @@ function Result() {
   return <Outcome comparison={state.value} />;
 }
 
+const NONE_ALIKE =
+  "No other capture of training here is known to be of the same program (the same operators, stages or dataset); replays are not suggested.";
+const ELSEWHERE = "In the terminal `tb-dataplugin compare BEFORE AFTER` compares any two.";
+
 /** One of the sides is not chosen, and none suggests itself. */
 function Unchosen() {
   if (suggestion.value?.pending === true && before.value === null)
     return <LoadingState title="Looking for another capture of the same program" />;
+  const isFile = carriedPairs() !== null;
+  const { run, rank = null } = entry.value ?? {};
+  const hasOthers = runs.value?.captures.some((item) => item.run === run && (item.rank ?? rank) !== rank) ?? false;
   return (
     <UnavailableState
-      title="Choose what to compare with."
-      reason="No other capture of training here is known to be of the same program (the same operators, stages or dataset); replays are not suggested.">
-      {(entry.value?.rank ?? null) !== null && <p class="muted">The ranks of one run stand side by side in Ranks.</p>}
+      title={isFile ? "This file has no comparison of this capture." : "Choose what to compare with."}
+      reason={isFile ? `${NONE_ALIKE} ${ELSEWHERE}` : NONE_ALIKE}>
+      {rank !== null && hasOthers && <p class="muted">The ranks of one run stand side by side in Ranks.</p>}
     </UnavailableState>
   );
 }

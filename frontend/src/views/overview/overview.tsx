@@ -35,7 +35,7 @@ export function Overview({ capture }: { capture: Capture }) {
   return (
     <>
       <Verdict capture={capture} />
-      <RanksLine />
+      <RanksLine capture={capture} />
       <Doubts capture={capture} />
       <OverviewNumbers capture={capture} />
       <WaitPicture capture={capture} />

@@ -1,5 +1,7 @@
 import { useEffect } from "preact/hooks";
+import type { Capture } from "../../contract/report";
 import { source } from "../../data/source";
+import { formatCount } from "../../model/format";
 import { selectView } from "../../state/actions";
 import { entry, ranksList, runs } from "../../state/atoms";
 import { loadRanks } from "../../state/run-views";
@@ -9,17 +11,19 @@ import { RanksSentence } from "../shared/ranks-sentence";
 const READ_UNASKED_BYTES = 64 << 20;
 
 /** Of one of several ranks: who holds up whom, which a capture by itself cannot know, and the way there. */
-export function RanksLine() {
+export function RanksLine({ capture }: { capture: Capture }) {
   const [known, item] = [runs.value, entry.value];
-  const isOfSeveral = item !== null && item.rank !== null && (known?.rankRuns ?? 0) > 0;
-  const together = known?.captures.filter(({ run, rank }) => run === item?.run && rank !== null) ?? [];
+  const beside = known?.captures.filter(({ run, mode }) => run === item?.run && mode !== "replay") ?? [];
+  const together = beside.filter(({ rank }) => rank !== null);
+  const isOfSeveral = (item?.rank ?? null) !== null && new Set(together.map(({ rank }) => rank)).size > 1;
   const isSmall = together.reduce((sum, { bytes }) => sum + bytes, 0) <= READ_UNASKED_BYTES;
-  const isWanted = isOfSeveral && (isSmall || !source().live);
+  const isWanted = isOfSeveral && (known?.rankRuns ?? 0) > 0 && (isSmall || !source().live);
   useEffect(() => {
     if (isWanted) void loadRanks();
   }, [known, isWanted]);
-  if (!isOfSeveral) return null;
-  const ranks = ranksList.value?.ranks.find(({ run }) => run === item.run);
+  const isSettled = known?.scanning === false && beside.every(({ state }) => state === "ready" || state === "error");
+  if (!isOfSeveral) return isSettled ? <Alone capture={capture} /> : null;
+  const ranks = ranksList.value?.ranks.find(({ run }) => run === item?.run);
   return (
     <p data-testid="ranks-line">
       {ranks !== undefined && (
@@ -30,6 +34,17 @@ export function RanksLine() {
       <button type="button" class="link" data-testid="to-ranks" onClick={() => selectView("ranks")}>
         {ranks === undefined ? "Which rank holds up the others" : "All ranks"}
       </button>
+    </p>
+  );
+}
+
+/** One of several ranks, as the capture says, whose others are not there. */
+function Alone({ capture: { rank, world_size: ranks, mode } }: { capture: Capture }) {
+  if (rank === undefined || ranks === undefined || ranks < 2 || mode === "replay") return null;
+  return (
+    <p class="muted" data-testid="rank-alone">
+      Rank {rank} of {formatCount(ranks)}: captures of the other ranks are not in this folder, so which rank holds up
+      the others is unknown.
     </p>
   );
 }

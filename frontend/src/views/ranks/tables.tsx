@@ -12,6 +12,7 @@ import {
 } from "../../model/format";
 import { captureOf, stagesAmong } from "../../model/ranks";
 import { labelOf, meaningOf, type Term } from "../../model/words";
+import { Breakable } from "../../ui/breakable";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
@@ -112,10 +113,15 @@ function Time({ us, unit, why }: { us: number | undefined; unit: TimeUnit; why: 
 function CaptureLink({ id }: { id: string }) {
   const item = captureWithId(id);
   const name = id.slice(id.lastIndexOf("/") + 1);
-  if (item === undefined) return <span class="muted">{name}</span>;
+  if (item === undefined)
+    return (
+      <span class="muted">
+        <Breakable name={name} />
+      </span>
+    );
   return (
     <button type="button" class="link" data-testid="open-rank" onClick={() => openCapture(item.id)}>
-      {name}
+      <Breakable name={name} />
     </button>
   );
 }
