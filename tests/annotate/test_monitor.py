@@ -210,7 +210,7 @@ def test_data_wait_and_step_without_workers() -> None:
     assert len(lines) == 5
     made = [sum(truth(batch)) for _, batch in seen]
     assert min(made) <= min(line.wait for line in lines) <= max(made) + 0.02
-    assert min(line.step - line.wait for line in lines[1:]) >= 0.05
+    assert min(line.step - line.wait for line in lines[1:]) >= 0.049  # times are rounded as they are printed
 
 
 @pytest.mark.alone
@@ -220,7 +220,7 @@ def test_a_batch_that_lies_ready_is_not_in_transfer() -> None:
     lines = lines[1:]
     assert min(float(line.transfer) for line in lines) < 30
     assert min(line.wait for line in lines) < 0.03
-    assert min(line.step for line in lines) >= 0.05
+    assert min(line.step for line in lines) >= 0.049
 
 
 def test_numbers_are_true_out_of_order() -> None:
