@@ -93,3 +93,11 @@ def test_a_long_epoch_is_thinned_out_alike() -> None:
     loop = loop_in(unequal_parts((600, 200, 160), epochs=2))
     assert [tuple(map(len, epoch)) for epoch in loop.epochs] == [(300, 100, 80)]
     assert predict(loop, Change(workers=1)).step_us.value / 1e3 == pytest.approx(30, rel=0.05)
+
+
+def test_the_memory_of_a_worker_is_that_of_those_that_lived() -> None:
+    builder = last_part(ended=True)
+    for number in range(20):
+        builder.counter("host::processes", 10_000 * (1 + number), workers_bytes=3e8)
+    sampled = loop_in(builder).worker_bytes
+    assert sampled is not None and set(sampled.tolist()) == {3e8}
