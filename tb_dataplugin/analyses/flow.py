@@ -19,7 +19,7 @@ from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.parts import Parts, find_parts
 from tb_dataplugin.analyses.smoothing import BoolArray, Smoothing, find_smoothing
-from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, waits_for_unfinished
+from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, living, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace
 
@@ -63,6 +63,8 @@ class WorkerFlow:
     """Waits during which the batch that they received was finished, and not yet handed out: of all its loaders."""
     pace: Pace | None = None
     parts: Parts | None = None
+    largest_busy: float = 0.0
+    """Share of the loop's time in which the worker of the largest part builds batches."""
     taken_per_built: float | None = None
     """Batches that the loop took in the window, for each that was built in it, parts of batches included. Above 1 the
     loop lived on batches from before. None: none was built.
@@ -93,7 +95,7 @@ def find_worker_flow(
     """Of that loader. `waits`: of the training loop as it goes on. `apart`: other waits of it, which do not count, and
     `first` the batches that these were for.
     """
-    rows = [row for row in workers.rows if row.loader == number] if workers else []
+    rows = living([row for row in workers.rows if row.loader == number]) if workers else []
     left = [_without(row, apart) for row in rows]
     whole, span = sum(times.alive for times in left), window.duration_ns - apart.total_ns
     if workers is None or not whole or span <= 0:
@@ -102,6 +104,8 @@ def find_worker_flow(
     skews = [times.busy * whole / (times.alive * busy) if busy and times.alive else 0.0 for times in left]
     slowest = max(range(len(rows)), key=lambda place: (skews[place], -rows[place].worker))
     starved = [each.starved.minus(apart) for row in rows for each in row.processes]
+    parts = find_parts(workers, window, number)
+    builds = {row.worker: times.busy / span for row, times in zip(rows, left, strict=True)}
     return WorkerFlow(
         workers=len(rows),
         alive=whole / span,
@@ -113,7 +117,8 @@ def find_worker_flow(
         head_of_line=_head_of_line(workers.batches, waits, number),
         on_way=_on_way(workers.batches, waits),
         pace=find_pace(rows),
-        parts=find_parts(workers, window, number),
+        parts=parts,
+        largest_busy=builds.get(parts.largest, 0.0) if parts else 0.0,
         taken_per_built=_taken_per_built(workers.batches.table, window, number),
         smoothing=find_smoothing(starved, workers.batches, window, number, prefetch, NONE if first is None else first),
         life_ns=whole,

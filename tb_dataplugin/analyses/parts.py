@@ -2,7 +2,8 @@
 
 Each worker has an iterator of its own. Where one is at its end the others go on without it, so that the last batches of
 an epoch come from few of them, or from one alone. In order, batches are taken from the workers in turn: whoever has two
-batches less than another one was at its end. Without order that is only known of a whole epoch.
+batches less than another one was at its end, also where it left nothing in the capture, as its process had ended.
+Without order that is only known of a whole epoch, and of processes that had ended.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.analyses.workers import BatchTimes, Workers
+from tb_dataplugin.analyses.workers import BatchTimes, Workers, rows_touched
+from tb_dataplugin.limits import MOST_WORKERS
 from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.model.trace import BatchTable
 
@@ -74,6 +76,11 @@ class Parts:
         return sum(self.delivered)
 
     @property
+    def without(self) -> int:
+        """Workers that delivered none in any of these epochs."""
+        return self.delivered.count(0)
+
+    @property
     def is_most(self) -> bool:
         """It delivers most batches, too, so that it is not only slow."""
         return self.largest_batches == max(self.delivered)
@@ -91,20 +98,32 @@ class Parts:
 
 def find_parts(workers: Workers, window: Window, loader: int) -> Parts | None:
     """Of that loader's dataset; None where it has no parts, or they do not differ, or that is not known."""
-    ids = sorted({row.worker for row in workers.rows if row.loader == loader})
-    if loader not in workers.iterable or len(ids) < 2:
+    count = workers.numbers.get(loader, 0)
+    if loader not in workers.iterable or count > MOST_WORKERS:
+        return None
+    ids = sorted({*range(count), *(row.worker for row in workers.rows if row.loader == loader)})
+    if len(ids) < 2:
         return None
     table = workers.batches.table
     mine = (table.loader == loader) & (table.number >= 0)
     whole = tuple(_parts(table, rows, ids) for rows in _whole(table, mine, window))
     if any(epoch.differ for epoch in whole):
         return _of(whole, ids, workers.batches, whole=True)
-    if not workers.take_turns(loader):
+    if not workers.take_turns(loader) and not _some_have_ended(workers, window, loader, ids):
         return None
     inside = mine & (table.consumed_ns >= window.start_ns) & (table.consumed_ns <= window.end_ns)
     pieces = (_parts(table, np.flatnonzero(inside & (table.epoch == epoch)), ids) for epoch in np.unique(table.epoch))
     piece = max(pieces, key=lambda piece: piece.batches)
     return _of((piece,), ids, workers.batches, whole=False) if piece.differ else None
+
+
+def _some_have_ended(workers: Workers, window: Window, loader: int, ids: list[int]) -> bool:
+    """No process of theirs lived in the window, in which others did, and none of their batches was on its way."""
+    alive = {row.worker for row in workers.rows if row.loader == loader and row.alive_ns}
+    table = workers.batches.table
+    touched = rows_touched(table, window)
+    busy = set(table.worker[touched[table.loader[touched] == loader]].tolist())
+    return bool(alive) and not set(ids) <= alive | busy
 
 
 def _of(epochs: tuple[EpochParts, ...], ids: list[int], batches: BatchTimes, *, whole: bool) -> Parts:

@@ -11,7 +11,7 @@ from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.parts import Parts, find_parts
-from tb_dataplugin.analyses.workers import BatchTimes, Workers
+from tb_dataplugin.analyses.workers import BatchTimes, Workers, living
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 
 
@@ -20,11 +20,12 @@ class WorkerSummary:
     """`alive_ns`, `busy_ns`, `starved_ns` and `epoch_over_ns` are means per DataLoader worker, all its processes
     together; `startup_ns` is the longest of its processes. Shares of the workers' time are of `alive_ns`.
 
-    `workers` counts worker ids, `processes` the processes behind them. `wait_ns` is the data wait for this loader's
-    batches, `ready_wait_share` the part of it that was spent on batches which were finished before. `most_skewed` is
-    the worker with most work, `skew` its busy share over that of all. None: not known. `pace`: where workers differ
-    by more than chance. `in_turn`: batches are taken from one after the other. `own_parts`: each has to deliver its own
-    part of an iterable dataset. `parts`: where these are of unequal size.
+    `workers` counts worker ids that lived in the window, `processes` the processes behind them. `wait_ns` is the data
+    wait for this loader's batches, `ready_wait_share` the part of it that was spent on batches which were finished
+    before. `most_skewed` is the worker with most work, `skew` its busy share over that of all. None: not known. `pace`:
+    where workers differ by more than chance. `in_turn`: batches are taken from one after the other. `own_parts`: each
+    has to deliver its own part of an iterable dataset. `parts`: where these are of unequal size. `absent`: of such a
+    dataset, workers that are not among `workers`: they had ended, as a rule at the end of their part.
 
     `quiet`: they built nothing in the window, in which another loader's workers finished batches. As a rule they are
     those of validation, which persist.
@@ -49,6 +50,7 @@ class WorkerSummary:
     in_turn: bool = True
     own_parts: bool = False
     parts: Parts | None = None
+    absent: int = 0
 
 
 def summarise_workers(
@@ -64,7 +66,7 @@ def summarise_workers(
 
 def _summarise(workers: Workers, window: Window, number: int, only: LoaderWait | None) -> WorkerSummary:
     """`only`: the data wait where it is for this loader alone."""
-    rows = [row for row in workers.rows if row.loader == number]
+    rows = living([row for row in workers.rows if row.loader == number])
     processes = [times for row in rows for times in row.processes]
     batches = workers.batches
     waits = _of_loader(batches, number, batches.wait_end_ns) - _of_loader(batches, number, batches.wait_start_ns)
@@ -78,6 +80,7 @@ def _summarise(workers: Workers, window: Window, number: int, only: LoaderWait |
     return WorkerSummary(
         loader=number,
         workers=len(rows),
+        absent=max(0, workers.numbers.get(number, 0) - len(rows)) if number in workers.iterable else 0,
         processes=len(processes),
         batches=sum(row.batches for row in rows),
         alive_ns=_mean(row.alive_ns for row in rows),

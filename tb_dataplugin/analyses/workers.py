@@ -10,8 +10,8 @@ training thread waits for an earlier batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -159,7 +159,7 @@ class Workers:
 
     `from_before`: batches of a loader that were handed out in the window, when all had been finished before it; else 0.
     `unordered`: loaders whose batches are taken as they come (``in_order=False``); `iterable`: of whose dataset each
-    worker has an iterator of its own.
+    worker has an iterator of its own. `numbers`: how many workers a loader has, where known.
     """
 
     times: tuple[WorkerTimes, ...]
@@ -170,6 +170,7 @@ class Workers:
     from_before: int
     unordered: frozenset[int] = frozenset()
     iterable: frozenset[int] = frozenset()
+    numbers: Mapping[int, int] = field(default_factory=dict)
 
     def take_turns(self, loader: int) -> bool:
         """The batches of that loader are taken from one worker after the other."""
@@ -196,6 +197,7 @@ def find_workers(trace: Trace, window: Window, loader: LoaderWait | None) -> Wor
         from_before=max(_from_before(pipeline.batches, number, window) for number in numbers),
         unordered=frozenset(number for number, one in enumerate(pipeline.loaders) if one.in_order is False),
         iterable=frozenset(number for number, one in enumerate(pipeline.loaders) if one.iterable),
+        numbers={number: one.num_workers for number, one in enumerate(pipeline.loaders) if one.num_workers},
     )
 
 
@@ -343,6 +345,13 @@ def _rows(times: tuple[WorkerTimes, ...]) -> tuple[WorkerRow, ...]:
 def _of_the_window(processes: Sequence[WorkerTimes]) -> tuple[WorkerTimes, ...]:
     """Those that lived in it; all, if none did."""
     return tuple(times for times in processes if times.alive.total_ns) or tuple(processes)
+
+
+def living(rows: Sequence[WorkerRow]) -> list[WorkerRow]:
+    """Those that were alive in the window; all, if none was. Of an iterable dataset without `persistent_workers` the
+    processes end one by one, each at the end of its part.
+    """
+    return [row for row in rows if row.alive_ns] or list(rows)
 
 
 def _skew(row: WorkerRow, busy_ns: int, alive_ns: int) -> float | None:

@@ -354,6 +354,7 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
         skew=flow.skew,
         pace=PaceSignals.of(flow.pace) if flow.pace else None,
         parts=PartsSignals.of(flow.parts) if flow.parts else None,
+        largest_busy=flow.largest_busy,
         taken_per_built=flow.taken_per_built or 1.0,
         smoothing=_smoothing(flow.smoothing, flow.life_ns) if flow.smoothing else None,
     )

@@ -16,6 +16,7 @@ from tb_dataplugin.findings.sample_signals import BuiltBatch
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.whatif.change import TRANSFER, Change
 from tb_dataplugin.words import GAIN_BOUND
@@ -278,11 +279,17 @@ def _needed_us(signals: Signals, building_us: float, long_run: float) -> float:
     if workers is None:
         return 0.0
     delay = (signals.costs.run_delay if signals.costs else None) or 0.0
-    worker = limiting_worker(signals)
-    is_other = workers.parts is not None and worker != workers.slowest
-    skew = 1.0 if worker is None or is_other else workers.skew
-    busy = min(1.0, workers.busy * skew * workers.alive / workers.workers * long_run)
-    return max(0.0, busy * signals.loop_us - building_us) * (1 - delay)
+    busy = _building_share(workers, 1.0 if limiting_worker(signals) is None else workers.skew)
+    return max(0.0, min(1.0, busy * long_run) * signals.loop_us - building_us) * (1 - delay)
+
+
+def _building_share(workers: WorkerSignals, skew: float = 1.0) -> float:
+    """Share of the loop in which a DataLoader worker builds batches: that of the largest part, of which others may have
+    ended long before it; else each on average, or one that has `skew` as much to do.
+    """
+    if workers.parts is not None:
+        return workers.largest_busy
+    return workers.busy * skew * workers.alive / workers.workers
 
 
 def _in_the_long_run(signals: Signals) -> float:
@@ -366,7 +373,7 @@ def saved_on_the_way(signals: Signals, transfer: StageWait, remains_us: float) -
     """
     workers, cost = signals.workers, signals.wait_cost_us or transfer.cost_us
     on_way = signals.in_steady_state(signals.on_way_us)
-    busy = 1.0 if workers is None else workers.busy * workers.alive / workers.workers
+    busy = 1.0 if workers is None else _building_share(workers)
     most = min(cost, max(transfer.cost_us, min(on_way, (1 - busy) * signals.loop_us)))
     is_own = workers is None or duration(most) == duration(transfer.cost_us)
     most = min(cost, transfer.cost_us) if is_own else most
@@ -381,6 +388,12 @@ def saved_on_the_way(signals: Signals, transfer: StageWait, remains_us: float) -
     text = (
         f"the training thread waits {waited}{' per step' if steps else ''} for finished batches on their way, of which "
         f"{'all' if goes == waited else goes} can go: "
-        f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
+        f"{_who_builds(workers)}"
     )
     return Saving(saved, (time(GAIN_BOUND, saved, text), *foreseen.why))
+
+
+def _who_builds(workers: WorkerSignals) -> str:
+    if workers.parts is not None:
+        return f"DataLoader worker {workers.parts.largest} builds for {percent(workers.largest_busy)} of the time"
+    return f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"

@@ -54,7 +54,9 @@ def worker_sentence(
     wait = None if summary.wait_ns is None else summary.wait_ns / window.duration_ns
     if loop is not None:
         busy, wait, summary = loop.busy, loop.wait, replace(summary, ready_wait_share=loop.ready)
-    who = f"{plural(summary.workers, 'DataLoader worker')}{'' if loader is None else f' of {name_of(loader)}'}"
+    several = plural(summary.workers + summary.absent, "DataLoader worker")
+    some = f"{summary.workers} of " if summary.absent else ""
+    who = f"{some}{several}{'' if loader is None else f' of {name_of(loader)}'}"
     lived_through = summary.alive_ns >= LIVED_THROUGH * window.duration_ns
     whole = "the window" if lived_through else "its lifetime" if summary.workers == 1 else "their lifetimes"
     are = "is" if summary.workers == 1 else "are"

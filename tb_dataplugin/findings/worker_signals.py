@@ -56,6 +56,7 @@ class PaceSignals:
 class PartsSignals:
     """Parts of an iterable dataset of unequal size. `largest`: the DataLoader worker that builds for longest, `mine` of
     the `batches` of these `epochs`; 0 epochs: of a piece of one. `to_mean`: for how long it builds over the mean.
+    `without`: how many of the `workers` deliver none.
     """
 
     largest: int
@@ -64,11 +65,21 @@ class PartsSignals:
     epochs: int
     to_mean: float
     is_most: bool
+    without: int
+    workers: int
 
     @classmethod
     def of(cls, parts: Parts) -> PartsSignals:
-        epochs = len(parts.epochs) if parts.whole else 0
-        return cls(parts.largest, parts.largest_batches, parts.batches, epochs, parts.to_mean, parts.is_most)
+        return cls(
+            largest=parts.largest,
+            mine=parts.largest_batches,
+            batches=parts.batches,
+            epochs=len(parts.epochs) if parts.whole else 0,
+            to_mean=parts.to_mean,
+            is_most=parts.is_most,
+            without=parts.without,
+            workers=len(parts.workers),
+        )
 
     @property
     def is_uneven(self) -> bool:
@@ -78,7 +89,10 @@ class PartsSignals:
     def text(self) -> str:
         """A clause."""
         whole = {0: "of this window", 1: "of an epoch"}.get(self.epochs, f"of {self.epochs} epochs")
-        return f"DataLoader worker {self.largest} delivers {self.mine} of the {plural(self.batches, 'batch')} {whole}"
+        is_all = self.mine == self.batches
+        some = "all" if is_all else f"{self.mine} of the"
+        others = f", and {self.without} of {self.workers} none" if self.without and not is_all else ""
+        return f"DataLoader worker {self.largest} delivers {some} {plural(self.batches, 'batch')} {whole}{others}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +117,7 @@ class WorkerSignals:
     """DataLoader workers of the loader with most batches. Shares are of their lifetimes, all of them together."""
 
     workers: int
-    """Worker ids."""
+    """Worker ids that lived in the window."""
     alive: float
     """How many were alive at once, on average over the window."""
     batches: float
@@ -120,6 +134,8 @@ class WorkerSignals:
     """None where they are alike, or differ by no more than chance."""
     parts: PartsSignals | None = None
     """None where each has as many batches of an epoch, or that is not known."""
+    largest_busy: float = 0.0
+    """Share of the loop's time in which the worker of the largest of these builds batches."""
     smoothing: SmoothingSignals | None = None
     """None where no build time is known."""
     taken_per_built: float = 1.0

@@ -378,11 +378,13 @@ def _builders(results: Results) -> float:
 
 
 def _worker_bytes(results: Results) -> Floats | None:
-    window, workers = results.window, (results.settings.num_workers if results.settings else None) or 0
-    for series in results.trace.counters if workers else ():
+    """Of one DataLoader worker, at each sample: of those that lived then, as some may have ended."""
+    workers = results.workers.times if results.workers else ()
+    for series in results.trace.counters:
         if (series.counter, series.series) == WORKERS_MEMORY:
-            inside = (series.time_ns >= window.start_ns) & (series.time_ns <= window.end_ns)
-            return series.value[inside] / workers if inside.any() else None
+            alive = np.array([times.alive.contains(series.time_ns) for times in workers]).reshape(len(workers), -1)
+            count = alive.sum(axis=0)
+            return series.value[count > 0] / count[count > 0] if count.any() else None
     return None
 
 

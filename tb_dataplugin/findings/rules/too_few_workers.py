@@ -26,6 +26,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return Abstention("The DataLoader workers left no records, so whether they were busy is unknown.")
     if workers.busy < WORKERS_BUSY or signals.lock_limits_wait:
         return None
+    if workers.parts is not None and workers.parts.is_uneven:
+        return None  # not how many they are, but that some have nothing left: the rule on uneven workers says so
     capacity = judge_cpus(signals)
     if capacity.saturated is None:
         seen = "; ".join(fact.text for fact in capacity.evidence)

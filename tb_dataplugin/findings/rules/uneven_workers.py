@@ -7,6 +7,8 @@ others, its worker is alone at the end of each epoch.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tb_dataplugin.analyses.undivided import find_undivided
 from tb_dataplugin.findings.evidence import Evidence, number, share
 from tb_dataplugin.findings.finding import Abstention, Finding
@@ -17,7 +19,7 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import LEAST_BATCHES, UNEVEN
 from tb_dataplugin.findings.worker_signals import PaceSignals, PartsSignals, WorkerSignals
-from tb_dataplugin.units import percent, ratio, significant
+from tb_dataplugin.units import percent, plural, ratio, significant
 from tb_dataplugin.whatif import Change
 
 IN_TURN = "Batches are taken from the DataLoader workers in turn, so one slow worker holds back all."
@@ -28,11 +30,11 @@ EVENLY = Change(even=True)
 @rule(title="Uneven DataLoader workers", about="delivery", input_bound=True, workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
     workers, loader = signals.workers, signals.loader
-    if workers is None or workers.workers < 2 or signals.wait_cost_us is None:
+    if workers is None or signals.wait_cost_us is None:
         return None
     if workers.parts is not None and workers.parts.is_uneven:
         return _large_part(signals, workers.parts, loader.dataset if loader is not None else "")
-    if workers.skew < UNEVEN:
+    if workers.workers < 2 or workers.skew < UNEVEN:
         return None
     if loader is not None and loader.in_order is False:
         return None  # nobody waits for a worker's turn
@@ -54,25 +56,36 @@ def _large_part(signals: Signals, parts: PartsSignals, dataset: str) -> Finding 
     if promise.without_gain or expects_gain(signals, EVENLY) is False:
         return None
     last = "The last batches of an epoch come from those that are left."
+    piece = "" if parts.epochs else " It is for this window: in other steps of an epoch, all of them may deliver."
     return Finding(
         severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
         title=f"Parts of unequal size: {parts.text}",
         advice=f"Each DataLoader worker reads its own part of {dataset or 'the dataset'}, and one that is at the end "
         f"of it builds nothing until the next epoch. {last} Divide the data so that every worker has as many "
         "batches: by samples in place of files or shards, or into many more parts than workers. prefetch_factor and "
-        "in_order leave the largest part as it is.",
+        "in_order leave the largest part as it is, and so do more DataLoader workers unless each then gets less of it.",
         evidence=(
             share("largest_part", parts.mine / parts.batches, "batches", parts.text),
             number(
                 "largest_part_work", parts.to_mean, "ratio", f"it builds {ratio(parts.to_mean)} as long as the mean"
             ),
+            *_without(parts),
             *promise.why,
         ),
         gain_us_per_step=promise.us_per_step,
         confidence="likely",
         confidence_reason="Which DataLoader worker delivered each batch is recorded. The gain takes for granted that "
-        "the data can be divided evenly, and that a batch then takes as long to build as before.",
+        f"the data can be divided evenly, and that a batch then takes as long to build as before.{piece}",
     )
+
+
+def _without(parts: PartsSignals) -> Iterator[Evidence]:
+    """DataLoader workers with nothing of these epochs."""
+    if parts.without:
+        they, were = ("it", "was") if parts.without == 1 else ("they", "were")
+        why = f"{they} had no part" if parts.epochs else f"{they} {were} at the end before, or had no part"
+        text = f"{parts.without} of {plural(parts.workers, 'DataLoader worker')} delivered nothing: {why}"
+        yield number("without_batches", parts.without, "count", text)
 
 
 def _slow_part(signals: Signals, workers: WorkerSignals, pace: PaceSignals, dataset: str) -> Finding | None:

@@ -11,7 +11,7 @@ from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.worker_sentences import worker_sentence
 from tb_dataplugin.model.intervals import Window
 from tests.tb_dataplugin.findings.cases import capture_of, input_bound
-from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns, unequal_parts
+from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns, last_part, unequal_parts
 from tests.trace_builder import TraceBuilder, training_run
 
 
@@ -92,6 +92,13 @@ def test_parts_of_unequal_size_are_counted_and_nothing_is_said_of_more_workers()
         "DataLoader worker 0 delivers 24 of the 33 batches of 3 epochs: the parts of the dataset are of unequal size."
     )
     assert said.endswith(parts) and "more DataLoader workers" not in said
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_only_workers_that_lived_in_the_window_are_called_busy(ended: bool) -> None:
+    (summary,) = capture_of(last_part(ended=ended)).worker_summaries
+    assert summary.sentence.startswith("1 of 2 DataLoader workers is busy 99.3% of the window and")
+    assert "DataLoader worker 0 delivers all 40" in summary.sentence
 
 
 def test_few_batches_are_not_uneven_work() -> None:

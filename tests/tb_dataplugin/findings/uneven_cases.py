@@ -57,6 +57,26 @@ def unequal_parts(
     return builder
 
 
+def last_part(
+    counts: Sequence[int] = (40, 0),
+    build: float = 30_000.0,
+    train: float = 8_000.0,
+    *,
+    ended: bool = False,
+    in_order: bool = True,
+) -> TraceBuilder:
+    """The end of an epoch: workers that have no batch are at the end of their part, and their processes had ended
+    before the window. `ended`: these have records.
+    """
+    settings = {"num_workers": len(counts), "batch_size": 4, "prefetch_factor": 2, "iterable": True, "divided": True}
+    builder = TraceBuilder().annotated(loaders=[{**settings, "in_order": in_order}], host={"cores": 8})
+    for worker, count in enumerate(counts):
+        if count or ended:
+            builder.worker(worker, started=-9000, ended=None if count else -1000)
+    _epoch(builder, counts, 0.0, build, train, sum(counts))
+    return builder
+
+
 def whole_epoch_ms(counts: Sequence[int], build: float = 30_000.0, train: float = 8_000.0) -> float:
     """A step of that loop, on average over an epoch, its start included."""
     return _epoch(unequal_parts(counts, 1), counts, 0.0, build, train, sum(counts)) / sum(counts) / 1e3

@@ -11,10 +11,11 @@ from tb_dataplugin.export.whatif_text import as_text
 from tb_dataplugin.whatif import Change, fit_loop, predict
 from tb_dataplugin.whatif.loop import Loop
 from tests.tb_dataplugin.findings.cases import results_of
-from tests.tb_dataplugin.findings.uneven_cases import unequal_parts, whole_epoch_ms
+from tests.tb_dataplugin.findings.uneven_cases import last_part, unequal_parts, whole_epoch_ms
 from tests.trace_builder import TraceBuilder
 
 EVENLY = Change(even=True)
+SHARDS = ("sample::Shards", 0.5)
 
 
 def loop_in(builder: TraceBuilder) -> Loop:
@@ -79,7 +80,24 @@ def test_what_is_predicted_says_whether_the_starts_of_epochs_are_in_it() -> None
     assert "An epoch's start is not part of it" in steady
 
 
+@pytest.mark.parametrize("in_order", [False, True])
+def test_where_one_worker_is_left_it_is_alone_in_predictions_too(in_order: bool) -> None:
+    loop = loop_in(last_part(in_order=in_order))
+    one, quick = (predict(loop, change).step_us.value for change in (Change(workers=1), Change(stages=(SHARDS,))))
+    assert one == pytest.approx(loop.measured_step_ns / 1e3, rel=0.03), "it is the loop as captured"
+    assert quick / 1e3 == pytest.approx(whole_epoch_ms((40, 0), build=15_000.0), rel=0.1)
+    assert predict(loop, EVENLY).step_us.value / 1e3 == pytest.approx(whole_epoch_ms((20, 20)), rel=0.1)
+
+
 def test_a_long_epoch_is_thinned_out_alike() -> None:
     loop = loop_in(unequal_parts((600, 200, 160), epochs=2))
     assert [tuple(map(len, epoch)) for epoch in loop.epochs] == [(300, 100, 80)]
     assert predict(loop, Change(workers=1)).step_us.value / 1e3 == pytest.approx(30, rel=0.05)
+
+
+def test_the_memory_of_a_worker_is_that_of_those_that_lived() -> None:
+    builder = last_part(ended=True)
+    for number in range(20):
+        builder.counter("host::processes", 10_000 * (1 + number), workers_bytes=3e8)
+    sampled = loop_in(builder).worker_bytes
+    assert sampled is not None and set(sampled.tolist()) == {3e8}

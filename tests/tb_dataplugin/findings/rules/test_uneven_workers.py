@@ -7,10 +7,11 @@ import pytest
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.limiting import limiting_worker
 from tb_dataplugin.findings.rules.uneven_workers import check
+from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.whatif import Change, fit_loop, predict
 from tb_dataplugin.whatif.loop import Loop
 from tests.tb_dataplugin.findings.cases import abstentions, evidence_of, finding_in, finding_of, results_of, signals_of
-from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns, unequal_parts, whole_epoch_ms
+from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns, last_part, unequal_parts, whole_epoch_ms
 from tests.trace_builder import TraceBuilder
 
 
@@ -109,3 +110,38 @@ def test_a_stage_is_bound_by_what_the_worker_of_the_largest_part_needs() -> None
     signals = signals_of(unequal_parts())
     (stage,) = (calls for calls in signals.stages if calls.stage.name == "sample::Shards")
     assert stage.in_slowest_us > 0.7 * stage.self_us and limiting_worker(signals) == 0
+
+
+@pytest.mark.parametrize("in_order", [False, True])
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_worker_that_is_left_alone_is_named_and_more_of_them_are_not_the_advice(ended: bool, in_order: bool) -> None:
+    builder = last_part(ended=ended, in_order=in_order)
+    said = finding_in(builder, "uneven_workers")
+    assert said.title == "Parts of unequal size: DataLoader worker 0 delivers all 40 batches of this window"
+    assert "1 of 2 DataLoader workers delivered nothing: it was at the end before" in " ".join(evidence_of(said))
+    assert "in other steps of an epoch" in said.confidence_reason
+    assert finding_of(builder, "too_few_workers") is None
+
+
+def test_workers_that_are_left_are_told_from_those_that_are_not() -> None:
+    said = finding_in(last_part((20, 20, 0, 0)), "uneven_workers")
+    assert said.title.endswith("delivers 20 of the 40 batches of this window, and 2 of 4 none")
+
+
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_stage_saves_all_that_it_takes_of_the_worker_that_is_left(ended: bool) -> None:
+    """Half of it goes: workers that have ended take no part."""
+    signals = signals_of(last_part(ended=ended))
+    (stage,) = (calls for calls in signals.stages if calls.stage.name == "sample::Shards")
+    assert stage.in_slowest_us == pytest.approx(stage.self_us)
+    saved = signals.per_step(saved_without(signals, [stage], part=0.5).us)
+    really = whole_epoch_ms((40, 0)) - whole_epoch_ms((40, 0), build=15_000.0)
+    assert saved is not None and saved / 1e3 == pytest.approx(really, rel=0.05)
+
+
+def test_what_is_still_needed_is_that_of_the_largest_part() -> None:
+    """And not the mean of workers, some of which have ended."""
+    signals = signals_of(unequal_parts())
+    assert signals.workers is not None and signals.workers.parts is not None
+    needed = signals.workers.largest_busy * signals.loop_us
+    assert needed == pytest.approx(8 * 30_000 * 3, rel=0.1) and needed > 1.5 * signals.workers.busy * signals.loop_us
