@@ -110,6 +110,8 @@ def _use(
     unknown = np.unique(step[of_wait == UNKNOWN])
     fed = tuple(mine if len(mine) else unknown for mine in places)
     in_line = _in_line(trace, loaders, [len(mine) for mine in fed])
+    if whole is not None and whole.main in in_line:  # which one trains is a fact of the program, not of some steps
+        in_line = [whole.main, *(number for number in in_line if number != whole.main)]
     in_batches = set() if batches is None else set(batches.table.loader.tolist())
     in_workers = next((number for number in in_line if number in in_batches), min(in_batches, default=0))
     unannotated = np.unique(step[of_wait == UNANNOTATED])

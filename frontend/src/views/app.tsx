@@ -65,6 +65,13 @@ import { Stages } from "./stages/stages";
 import { Trace } from "./trace/trace";
 import { Workers } from "./workers/workers";
 
+/** Views of more than the chosen capture. */
+const OF_ALL: Partial<Readonly<Record<View, () => ComponentChildren>>> = {
+  captures: Captures,
+  run: WholeRunView,
+  ranks: RanksView,
+};
+
 const LABELS: Readonly<Record<View, string>> = {
   overview: "Overview",
   findings: "Findings",
@@ -205,17 +212,16 @@ function Content({ known }: { known: Runs | null }): ComponentChildren {
     return <EmptyState logdir={known.logdir} problems={known.problems} />;
   }
   const item = entry.value;
-  if (view.value === "captures" && !printing.value)
+  const OfAll = printing.value ? undefined : OF_ALL[view.value];
+  if (OfAll !== undefined)
     return (
       <>
         {report.value?.kind === "ready" && (
-          <Selection capture={report.value.capture} view="captures" live={source().live} />
+          <Selection capture={report.value.capture} view={view.value} live={source().live} />
         )}
-        <Captures />
+        <OfAll />
       </>
     );
-  if (view.value === "run" && !printing.value) return <WholeRunView />;
-  if (view.value === "ranks" && !printing.value) return <RanksView />;
   if (item === null) return <LoadingState title="Looking for captures" detail={known.logdir} />;
   return (
     <>

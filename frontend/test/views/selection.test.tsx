@@ -142,6 +142,8 @@ it("says of Compare that it is about whole captures", () => {
   expect(find("selection").querySelector("strong")).toBeNull();
   open({ steps, selection }, "captures");
   expect(find("selection").textContent).toContain("All captures is about whole captures.");
+  open({ steps, selection }, "ranks");
+  expect(find("selection").textContent).toContain("Ranks is about whole captures.");
 });
 
 it("does not say so in a report of chosen steps, whose list of captures is of these", () => {

@@ -11,6 +11,7 @@ from tb_dataplugin.findings.apart_signals import ApartSignals, OtherLoaderSignal
 from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.verdict import judge_run
 from tb_dataplugin.model.trace import LoaderInfo
+from tb_dataplugin.options import StepRange
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.report.rows import row_of
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, results_of, signals_of
@@ -51,6 +52,15 @@ def test_the_loader_of_most_steps_is_the_training_loops() -> None:
     single = next(finding for finding in capture.findings if finding.rule == "single_process_loading")
     assert single.title.startswith("The DataLoader of Clicks (batches of 4) has no workers")
     assert single.gain_us_per_step <= 4_000
+
+
+def test_which_loader_trains_is_no_matter_of_the_steps_that_are_chosen() -> None:
+    """Of steps 7 and 8 half take batches of the evaluation's, which are more samples."""
+    some = capture_of(with_evaluation(), StepRange(7, 8))
+    assert some.loader.batch_size == 4 and some.loader.apart.sentence.startswith("Another DataLoader of Clicks")
+    assert not any("batches of 16) has no workers" in finding.title for finding in some.findings)
+    one = capture_of(with_evaluation(), StepRange(8, 8))
+    assert one.loader.batch_size == 4 and one.throughput.samples == 4
 
 
 def test_another_loaders_waits_are_said_once_with_their_steps() -> None:

@@ -9,6 +9,8 @@ import { Prose } from "../../ui/prose";
 const OF_WHOLE: Partial<Readonly<Record<View, string>>> = {
   compare: "Compare is about whole captures.",
   captures: "All captures is about whole captures.",
+  ranks: "Ranks is about whole captures.",
+  run: "The whole run has all steps.",
   trace: "The trace has all steps.",
 };
 

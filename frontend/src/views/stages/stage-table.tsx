@@ -87,7 +87,18 @@ export function StageTable({ capture }: { capture: Capture }) {
         </div>
       )}
       <WithoutRow capture={capture} />
+      <WithApart names={capture.loader?.apart?.names ?? ""} />
     </section>
+  );
+}
+
+/** The verdict's shares are of the loop alone. */
+function WithApart({ names }: { names: string }) {
+  if (names === "") return null;
+  return (
+    <p class="muted" data-testid="stages-apart">
+      Stages and their data wait include {names}, which the verdict leaves out.
+    </p>
   );
 }
 
