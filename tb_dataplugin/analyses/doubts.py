@@ -37,12 +37,19 @@ def _notes(results: Results) -> tuple[str, ...]:
 def _cut_off(results: Results) -> Iterator[Doubt]:
     if not results.trace.is_cut:
         return
-    sentence = "The file is cut off, and what its missing end had is not in this report"
+    is_damaged = "damaged_gzip" in _codes(results)
+    what, missing = ("damaged", "what stands behind that") if is_damaged else ("cut off", "what its missing end had")
+    sentence = f"The file is {what}, and {missing} is not in this report"
     if results.trace.is_device_cut:
         sentence += ": part of the device activity is missing, so none is shown"
     elif not results.devices:
         sentence += "; device activity stands near the end of a trace, so there may have been a device"
-    yield Doubt("cut_off", f"{sentence}. If a job is still writing it, wait; else capture again.")
+    cure = (
+        "Copy it once more, or capture again"
+        if is_damaged
+        else "If a job is still writing it, wait; else capture again"
+    )
+    yield Doubt("cut_off", f"{sentence}. {cure}.")
 
 
 def _late_workers(results: Results) -> Iterator[Doubt]:

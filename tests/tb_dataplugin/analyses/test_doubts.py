@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 from tb_dataplugin.export.as_text import as_text
-from tb_dataplugin.pipeline import analyse, as_report
+from tb_dataplugin.pipeline import analyse, analyse_file, as_report
 from tb_dataplugin.reader.kineto import trace_from_json
 from tb_dataplugin.report.report_pb2 import Capture
 from tests.tb_dataplugin.findings.cases import input_bound
@@ -74,6 +74,15 @@ def test_a_file_that_is_cut_off_may_have_lost_its_device() -> None:
     (missing,) = (note for note in capture.diagnostics if note.code == "no_device_activity")
     assert missing.title == "Device activity may be in the part of the file that is missing"
     assert all(finding.confidence != "measured" for finding in capture.findings)
+
+
+def test_a_damaged_file_is_not_waited_for(tmp_path: Path) -> None:
+    packed = gzip.compress(input_bound(steps=2_000).json())
+    half = len(packed) // 2
+    path = tmp_path / "flipped.pt.trace.json.gz"
+    path.write_bytes(packed[:half] + bytes(byte ^ 0x55 for byte in packed[half : half + 64]) + packed[half + 64 :])
+    (doubt,) = [each for each in analyse_file(path).capture.doubts if each.code == "cut_off"]
+    assert doubt.sentence.startswith("The file is damaged") and "wait" not in doubt.sentence
 
 
 def test_a_file_that_is_cut_off_before_the_training_thread_is_no_program_to_change() -> None:
