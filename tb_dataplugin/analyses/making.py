@@ -127,8 +127,12 @@ def self_ns_in(trace: Trace, tree: StageTree, counted: BoolArray, loader: int, w
     """By chain of stages, the self time of these spans in that DataLoader worker."""
     processes = trace.worker_tracks().items()
     tracks = [track for track, one in processes if (one.loader, one.worker) == (loader, worker)]
-    mine = np.isin(tree.track, tracks) & counted
-    spent = np.bincount(tree.node[mine], tree.self_ns[mine], minlength=len(tree.paths))
+    return by_path(tree, np.isin(tree.track, tracks) & counted, tree.self_ns)
+
+
+def by_path(tree: StageTree, counted: BoolArray, time_ns: Int64Array) -> dict[Path, int]:
+    """By chain of stages, the sum of these spans' `time_ns`."""
+    spent = np.bincount(tree.node[counted], time_ns[counted], minlength=len(tree.paths))
     return dict(zip(tree.paths, spent.astype(np.int64).tolist(), strict=True))
 
 

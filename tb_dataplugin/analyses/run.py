@@ -41,7 +41,7 @@ from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
-from tb_dataplugin.analyses.stage_summary import summarise_stages
+from tb_dataplugin.analyses.stage_summary import find_stage_places, summarise_stages
 from tb_dataplugin.analyses.stage_weight import find_stage_weights
 from tb_dataplugin.analyses.stages import StageTree, build_stage_tree, tabulate_stages
 from tb_dataplugin.analyses.started_again import find_started_again
@@ -162,7 +162,7 @@ def _of_stages(trace: Trace, window: Window, seen: _Whole, apart: Apart) -> dict
         "stages": loop.stages,
         "stage_blocks": find_stage_blocks(tree, trace.span_facts, window, seen.steps, apart.left(here)),
         "stage_weights": find_stage_weights(trace, tree, here),
-        "stage_summary": summarise_stages(loop.stages),
+        "stage_summary": summarise_stages(loop.stages, find_stage_places(trace, tree, here)),
         "occupancy": loop.occupancy,
     }
 

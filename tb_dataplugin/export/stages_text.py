@@ -11,7 +11,7 @@ from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import TimeUnit, count, in_unit, percent, ratio, unit_for
+from tb_dataplugin.units import TimeUnit, count, duration, in_unit, percent, ratio, unit_for
 
 MOST: Final = 30
 NAMES: Final = 41
@@ -42,6 +42,9 @@ def stage_lines(capture: pb.Capture, style: Style) -> Iterator[str]:
         texts = _texts(row, capture.loader.wait_us, total, single)
         yield f"  {style.paint(row.kind, f'{fit(name, wide):<{wide}}')}{cells(kept, texts)}"
     yield from more(len(capture.stages) - len(rows), "stages")
+    if capture.workers:
+        summary = capture.stage_summary
+        yield from wrap(f"self time of all stages: {duration(summary.self_us)} ({summary.self_text})", "  ")
     if any(row.HasField("blame_us") for row in rows):
         yield from wrap(f"wait: {_share_of_wait(capture)}", "  ")
     for note in capture.stage_summary.note_texts:

@@ -14,9 +14,10 @@ from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention,
 from tb_dataplugin.findings.gain import NO_GAIN, gain_of
 from tb_dataplugin.findings.leading import in_order
 from tb_dataplugin.findings.rank_signals import WITH_OTHERS
+from tb_dataplugin.findings.recorded_part import LESS_PROFILER
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
-from tb_dataplugin.findings.saving import LESS_PROFILER, OF_STEP
+from tb_dataplugin.findings.saving import OF_STEP
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.unrecorded import more_to_gain
 from tb_dataplugin.units import listed, percent

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
-from tb_dataplugin.analyses.collector import FEW, collected_by_stage, full_collections
+from tb_dataplugin.analyses.collector import FEW, full_collections
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
-from tb_dataplugin.analyses.making import self_ns_in
-from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.recorder_load import find_recorder_load
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import find_lone_wait
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
 from tb_dataplugin.analyses.smoothing import Smoothing
-from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
-from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
 from tb_dataplugin.analyses.syncs import SyncFigures
@@ -40,12 +36,12 @@ from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSign
 from tb_dataplugin.findings.line_texts import line_text, part_text
 from tb_dataplugin.findings.look_signals import read_looks
 from tb_dataplugin.findings.rank_signals import read_ranks
+from tb_dataplugin.findings.read_calls import read_calls, read_in_step
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.read_waits import read_waits
 from tb_dataplugin.findings.restart_signals import read_restarts
 from tb_dataplugin.findings.sample_signals import read_habit, read_slow_samples
 from tb_dataplugin.findings.signals import FEEDER, Signals, UnevenSignals
-from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
 from tb_dataplugin.findings.started_signals import read_started
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.unrecorded import find_unrecorded_wait
@@ -67,12 +63,6 @@ class _OfLines(TypedDict):
     feeder_us: float
     step: StepSignals | None
     patterns: tuple[PatternSignal, ...]
-
-
-def _of_stages(results: Results) -> dict[str, Any]:
-    """Calls for the loader, and the training step's own."""
-    in_step = tuple(_calls(row, None, 0) for row in results.loop.in_step)
-    return {"stages": tuple(_all_calls(results)), "stages_in_step": in_step}
 
 
 def read_signals(results: Results) -> Signals:
@@ -97,7 +87,8 @@ def read_signals(results: Results) -> Signals:
         head_of_line_us=_flow_us(results, flow.workers.head_of_line if flow.workers else EMPTY),
         on_way_us=_flow_us(results, flow.workers.on_way if flow.workers else EMPTY),
         waits_by_stage=read_waits(results, cost, hidden),
-        **_of_stages(results),
+        stages=tuple(read_calls(results)),
+        stages_in_step=read_in_step(results),
         slow_samples=read_slow_samples(results),
         sample_habit=read_habit(results),
         slow_kinds={one.stage.name: text for one in results.stage_details if (text := slow_kind_text(one))},
@@ -160,29 +151,6 @@ def _of_profiler(results: Results) -> _OfProfiler:
 def _flow_us(results: Results, waits: Intervals) -> float:
     """As much of these waits as counts for the first device."""
     return cost_us(next(iter(results.attribution.devices), None), (waits,))
-
-
-def _all_calls(results: Results) -> Iterator[StageCalls]:
-    collected = collected_by_stage(results.trace, results.tree, results.window)
-    slowest = _in_slowest(results)
-    for row in results.loop.stages:
-        calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
-        calls = replace(calls, in_slowest_us=_us(slowest.get(row.path, 0)))
-        weight = results.stage_weights.get(row.path)
-        if weight is not None and weight.share >= WORTH_A_WORD:
-            operators, spans = weight.named
-            calls = replace(calls, profiler_share=weight.share, operators=operators, spans=spans)
-        yield calls
-
-
-def _in_slowest(results: Results) -> Mapping[Path, int]:
-    """Self time of the loop's stages in the DataLoader worker that all wait for (`limiting_worker`); or empty."""
-    flow = results.flow.workers
-    if flow is None or (flow.parts is None and flow.pace is None):
-        return {}
-    slowest = flow.parts.largest if flow.parts else flow.pace.slowest if flow.pace else 0
-    counted = results.loop.apart.left(results.tree.starts_in(results.window))
-    return self_ns_in(results.trace, results.tree, counted, results.use.in_workers, slowest)
 
 
 def _wait_cost(results: Results) -> float | None:
@@ -302,31 +270,6 @@ def _hidden_us(results: Results) -> float:
 def _may_exceed(steady: SteadyState | None) -> float:
     wait = steady.wait if steady else None
     return wait.high / wait.value - 1 if wait and wait.value > 0 else 0.0
-
-
-def _calls(row: StageRow, spent: Occupancy | None, collected_ns: int) -> StageCalls:
-    return StageCalls(
-        path=row.path,
-        count=row.count,
-        total_us=_us(row.total_ns),
-        self_us=_us(row.self_ns),
-        p50_us=_us(row.p50_ns),
-        max_us=_us(row.max_ns),
-        data_wait_us=None if row.data_wait_ns is None else _us(row.data_wait_ns),
-        long_wait_us=None if row.long_wait_ns is None else _us(row.long_wait_ns),
-        bytes=row.bytes,
-        sizes=row.sizes,
-        place=row.place,
-        gap_us=None if row.gap_ns is None else _us(row.gap_ns),
-        per_sample=row.per_sample,
-        cpu_use=_cpu_use(spent) if spent else None,
-        collected_us=_us(collected_ns),
-        has_index=row.has_index,
-    )
-
-
-def _cpu_use(spent: Occupancy) -> CpuUse:
-    return CpuUse(_us(spent.cpu_ns), _us(spent.run_delay_ns or 0), _us(spent.blocked_ns or 0), spent.limited_by)
 
 
 def _uneven(uneven: UnevenBatches | None) -> UnevenSignals | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -11,7 +10,7 @@ from tb_dataplugin.findings.at_starts import saved_at_starts, starts_evidence
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.limiting import limiting_worker
-from tb_dataplugin.findings.recorded_texts import recorded_text
+from tb_dataplugin.findings.recorded_part import recorded_share, recording
 from tb_dataplugin.findings.sample_signals import BuiltBatch
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
@@ -23,9 +22,6 @@ from tb_dataplugin.words import GAIN_BOUND
 
 OF_STEP: Final = f"{GAIN_BOUND}_of_step"
 """The same, where a part of the gain is that of the step itself: an estimate, not data wait that was measured."""
-
-LESS_PROFILER: Final = f"{GAIN_BOUND}_less_profiler"
-"""What of the data wait is no gain, since recording has it: estimated."""
 
 MOSTLY_STARVED: Final = 0.5
 """Share of their lifetime in which workers have no index, from which they would be ahead of a faster loop."""
@@ -62,7 +58,7 @@ def saved_without(signals: Signals, calls: Iterable[StageCalls], least_us: float
     """
     rows = list(calls)
     saving = _saved_without(signals, rows, least_us, part)
-    at_starts = saved_at_starts(signals, rows, part * (1 - _recorded_share(rows)))
+    at_starts = saved_at_starts(signals, rows, part * (1 - recorded_share(rows)))
     per_step = [signals.per_step(us) or 0.0 for us in (saving.us, saving.us + at_starts)]
     of_starts = tuple(starts_evidence(signals, at_starts)) if len(set(map(duration, per_step))) > 1 else ()
     us = saving.us + at_starts if of_starts else saving.us
@@ -84,37 +80,39 @@ def _saved_without(signals: Signals, rows: Sequence[StageCalls], least_us: float
     these calls every batch is finished earlier by what they take of one worker's time. No more than all can go, and
     the loop gets no shorter than what a worker still needs for its batches. Where
     the training step waits for CPUs that the workers have, it gets what they leave free (`given_back_us`). Calls in the
-    training thread make no worker faster (`until_workers_limit`).
+    training thread make no worker faster (`until_workers_limit`): they save what they caused, beside the others.
 
     Args:
         least_us: what they cost where they have no rows: all calls began before the window.
         part: how much of each call goes.
     """
     caused = part * max(least_us, signals.cost_of(rows))
-    recorded = _recorded_share(rows)
+    recorded = recorded_share(rows)
     part, caused = part * (1 - recorded), caused * (1 - recorded)
-    recording = _recording(signals, rows, caused)
+    record = recording(signals, rows, caused)
     if not signals.builds_batches_in_workers or not signals.num_workers or signals.wait_cost_us is None:
-        return Saving(caused, recording)
-    if rows and all(row.stage.kind in IN_TRAINING_THREAD for row in rows):
+        return Saving(caused, record)
+    if rows and all(map(_is_in_thread, rows)):
         saving = _with_way(signals, until_workers_limit(signals, caused))
-        saving = replace(saving, why=(*saving.why, *recording))
+        saving = replace(saving, why=(*saving.why, *record))
         foreseen = _foreseen(signals, _shorter(rows, 1 - part), saving.us, signals.wait_cost_us)
         return Saving(foreseen.ratio * saving.us, (*saving.why, *foreseen.why))
     building = part * _of_one_worker(signals, rows) * _in_the_long_run(signals)
-    saved, given_back = min(signals.wait_cost_us, max(caused, building)), part * given_back_us(signals, rows)
+    in_thread = min(caused, part * signals.cost_in_thread(rows))
+    of_calls = in_thread + max(caused - in_thread, building)
+    saved, given_back = min(signals.wait_cost_us, of_calls), part * given_back_us(signals, rows)
     most = max(caused, signals.loop_us - _needed_us(signals, building, _in_the_long_run(signals)))
     given_back = max(0.0, min(given_back, most - saved))
     given_back = given_back if given_back >= WORTH_SAYING * signals.loop_us else 0.0
     saved = min(saved, most)
     foreseen = _foreseen(signals, _shorter(rows, 1 - part), saved + given_back, most_saved_us(signals))
     saved, given_back = _divided(signals, foreseen.ratio, saved, given_back)
-    recording = _recording(signals, rows, saved, signals.wait_cost_us)
+    record = recording(signals, rows, saved, signals.wait_cost_us)
     if duration(saved + given_back) == duration(caused):
-        return Saving(caused, recording)
+        return Saving(caused, record)
     given_back = given_back if duration(saved + given_back) != duration(saved) else 0.0
-    frees = building if duration(saved) != duration(caused) and saved <= max(caused, building) else 0.0
-    why = (_derivation(signals, saved, building, frees, given_back), *foreseen.why, *recording)
+    frees = building if duration(saved) != duration(caused) and saved <= of_calls else 0.0
+    why = (_derivation(signals, saved, building, frees, given_back, in_thread), *foreseen.why, *record)
     return Saving(saved + given_back, why, given_back)
 
 
@@ -122,7 +120,11 @@ def _of_one_worker(signals: Signals, rows: Iterable[StageCalls]) -> float:
     """What these calls take of a DataLoader worker's time: of the one that all wait for, else of each on average."""
     if limiting_worker(signals) is not None:
         return sum(row.in_slowest_us for row in rows)
-    return sum(row.self_us for row in rows) / (signals.num_workers or 1)
+    return sum(row.in_workers_us for row in rows) / (signals.num_workers or 1)
+
+
+def _is_in_thread(row: StageCalls) -> bool:
+    return row.stage.kind in IN_TRAINING_THREAD or (row.self_us > 0 and not row.in_workers_us)
 
 
 def _whose(signals: Signals) -> str:
@@ -132,29 +134,6 @@ def _whose(signals: Signals) -> str:
         return f"DataLoader worker {worker}, {'which builds for longest' if parts else 'for which the others wait'}"
     are_alike = signals.workers is None or signals.workers.pace is None
     return "each DataLoader worker" if are_alike else "a DataLoader worker, on average"
-
-
-def _recorded_share(rows: Sequence[StageCalls]) -> float:
-    """Part of their time that recording operators and spans took: a run without it has no such time to save."""
-    whole_us = sum(row.self_us for row in rows)
-    return sum(row.profiler_share * row.self_us for row in rows) / whole_us if whole_us else 0.0
-
-
-def _recording(
-    signals: Signals, rows: Sequence[StageCalls], saved_us: float, most_us: float = math.inf
-) -> tuple[Evidence, ...]:
-    """What that is beside `saved_us` of the rest of their time; both together are `most_us` at most."""
-    share = _recorded_share(rows)
-    recording_us = min(saved_us * share / (1 - share), most_us - saved_us)
-    if recording_us <= 0:
-        return ()
-    operators, spans = sum(row.operators for row in rows), sum(row.spans for row in rows)
-    steps = signals.step_count or 0
-    each, per = max(1, steps), " per step" if steps else ""
-    many = recorded_text(operators / each, spans / each)
-    what = f"recording {many}{per} there" if spans else f"torch's profiler, which recorded {many}{per} there"
-    text = f"another {duration(recording_us / each)}{per} or so is {what}: runs without it do not have that"
-    return (time(LESS_PROFILER, recording_us, text),)
 
 
 def _divided(signals: Signals, ratio: float, saved_us: float, given_back_us: float) -> tuple[float, float]:
@@ -307,7 +286,12 @@ def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     workers: by no more than that time. Other programs would take their part of what is set free. 0 where too little of
     the step waits for a CPU to be sure of it.
     """
-    return _returned_us(signals, sum(row.self_us if row.cpu_use is None else row.cpu_use.cpu_us for row in rows))
+    return _returned_us(signals, sum(_cpu_in_workers_us(row) for row in rows))
+
+
+def _cpu_in_workers_us(row: StageCalls) -> float:
+    """At most."""
+    return row.in_workers_us if row.cpu_use is None else min(row.in_workers_us, row.cpu_use.cpu_us)
 
 
 def _returned_us(signals: Signals, used_us: float) -> float:
@@ -351,7 +335,9 @@ def _most_of_step_us(signals: Signals) -> float:
     return 0.0 if signals.taken is None else signals.taken.saved_us(1.0)
 
 
-def _derivation(signals: Signals, saved: float, building: float, frees: float, given_back: float) -> Evidence:
+def _derivation(
+    signals: Signals, saved: float, building: float, frees: float, given_back: float, in_thread: float = 0.0
+) -> Evidence:
     """How the gain comes about, in microseconds of the window, where it is not the data wait that was caused."""
     steps = signals.step_count or 0
     wait, more, left = (duration(part / (steps or 1)) for part in (saved, given_back, building))
@@ -360,7 +346,8 @@ def _derivation(signals: Signals, saved: float, building: float, frees: float, g
     own = signals.own_wait
     goes = f"all of the {own} can go ({wait}{per})" if is_all else f"up to {wait} of {own}{per} can go"
     if frees:
-        goes = f"this frees {left}{per} of {_whose(signals)}, so that {goes}"
+        beside = f", and {duration(in_thread / (steps or 1))}{per} of the training thread" if in_thread else ""
+        goes = f"this frees {left}{per} of {_whose(signals)}{beside}, so that {goes}"
     if not given_back:
         return time(GAIN_BOUND, building, goes, whole="DataLoader worker")
     return time(OF_STEP, given_back, f"{goes}, and the step itself gets up to {more}{per} of CPU time back (estimated)")

@@ -11,6 +11,7 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.stage_summary import StageSummary
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD, StageWeight
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -56,6 +57,7 @@ class Sentences:
     steady: str
     stages: str
     stage_waits: str
+    stage_places: str
     limits: Mapping[Path, str]
     sawtooth: str
     devices: tuple[str, ...]
@@ -95,6 +97,7 @@ def say(
         steady=_steady(results.steady, apart) if results.steady else "",
         stages=_stages(results),
         stage_waits=_stage_waits(results),
+        stage_places=_stage_places(results.stage_summary) if results.stage_summary else "",
         limits=dict(_limits(results)),
         slowest_part=_slowest_part(results.throughput) if results.throughput else "",
         stage_profiler=dict(_stage_profiler(results)),
@@ -230,6 +233,18 @@ def _stages(results: Results) -> str:
     time = f"{_us(row.self_ns)} in {calls}, {share} of all recorded stage time"
     kind = slow_kind_sentence(next((one for one in results.stage_details if one.stage == row.stage), None))
     return f"{row.stage.name} has the highest self time: {time}.{kind}"
+
+
+def _stage_places(summary: StageSummary) -> str:
+    """Where the self time of all stages was spent."""
+    places, self_ns = summary.places, summary.self_ns
+    others = places.in_others_ns
+    workers, training = plural(places.workers, "DataLoader worker"), self_ns - places.in_workers_ns - others
+    parts = (places.in_workers_ns, workers), (training, "the training thread"), (others, "other threads")
+    known = [(time, where) for time, where in parts if time > 0]
+    if len(known) == 1:
+        return f"summed over {workers}" if places.workers else f"in {known[0][1]}"
+    return ", ".join(f"{_us(time)} in {where}" for time, where in known)
 
 
 def _stage_waits(results: Results) -> str:

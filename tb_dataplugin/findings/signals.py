@@ -380,3 +380,12 @@ class Signals:
                 same = sum(other.self_us for other in self.stages if other.stage == row.stage)
                 cost += row.self_us * wait.cost_us / same
         return cost
+
+    def cost_in_thread(self, calls: Iterable[StageCalls]) -> float:
+        """Of `cost_of`, what calls in the training thread caused."""
+        cost = 0.0
+        for row in calls:
+            wait = self.wait_for(row.stage.name)
+            if wait is not None and wait.data_wait_us:
+                cost += row.thread_wait_us * wait.cost_us / wait.data_wait_us
+        return cost

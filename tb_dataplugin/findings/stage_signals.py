@@ -90,6 +90,10 @@ class StageCalls:
     """Of the results that were measured, by the sample that they are for."""
     in_slowest_us: float = 0.0
     """Part of `self_us` in the DataLoader worker that needs most for a batch; 0 where they are alike."""
+    in_thread_us: float = 0.0
+    """Part of `self_us` in the training thread, which builds the batches of a DataLoader without workers itself."""
+    thread_wait_us: float = 0.0
+    """Of `data_wait_us`, what calls in the training thread caused."""
     profiler_share: float = 0.0
     """Of `self_us`, in which operators and spans were recorded; 0 where that is too little to matter."""
     operators: int = 0
@@ -99,3 +103,8 @@ class StageCalls:
     @property
     def stage(self) -> Stage:
         return self.path[-1]
+
+    @property
+    def in_workers_us(self) -> float:
+        """Part of `self_us` in DataLoader workers, of a loop that has some."""
+        return max(0.0, self.self_us - self.in_thread_us)

@@ -81,5 +81,6 @@ def stage_summary_report(summary: StageSummary, sentences: Sentences, rows: Sequ
         samples=summary.samples,
         sentence=sentences.stages,
         wait_text=sentences.stage_waits,
+        self_text=sentences.stage_places,
         note_texts=stage_notes(rows),
     )

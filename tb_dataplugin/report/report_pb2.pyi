@@ -1925,15 +1925,18 @@ class StageSummary(_message.Message):
     SAMPLES_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     WAIT_TEXT_FIELD_NUMBER: _builtins.int
+    SELF_TEXT_FIELD_NUMBER: _builtins.int
     NOTE_TEXTS_FIELD_NUMBER: _builtins.int
     self_us: _builtins.float
-    """self time of all stages, all DataLoader workers together"""
+    """self time of all stages, all DataLoader workers and threads together"""
     samples: _builtins.int
     """`sample` spans that start in the window; absent without any"""
     sentence: _builtins.str
     """which stage has the highest self time, and of what whole"""
     wait_text: _builtins.str
     """what the stages have of the data wait, and what has the rest"""
+    self_text: _builtins.str
+    """where self_us was spent: how much in how many DataLoader workers, in the training thread"""
     @_builtins.property
     def self_by_kind_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """sums to self_us"""
@@ -1950,11 +1953,12 @@ class StageSummary(_message.Message):
         samples: _builtins.int | None = ...,
         sentence: _builtins.str = ...,
         wait_text: _builtins.str = ...,
+        self_text: _builtins.str = ...,
         note_texts: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_samples", b"_samples", "samples", b"samples"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_samples", b"_samples", "note_texts", b"note_texts", "samples", b"samples", "self_by_kind_us", b"self_by_kind_us", "self_us", b"self_us", "sentence", b"sentence", "wait_text", b"wait_text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_samples", b"_samples", "note_texts", b"note_texts", "samples", b"samples", "self_by_kind_us", b"self_by_kind_us", "self_text", b"self_text", "self_us", b"self_us", "sentence", b"sentence", "wait_text", b"wait_text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__samples: _TypeAlias = _typing.Literal["samples"]  # noqa: Y015
     _WhichOneofArgType__samples: _TypeAlias = _typing.Literal["_samples", b"_samples"]  # noqa: Y015

@@ -744,7 +744,7 @@ export interface Stage {
 
 /** The stages together, without the training thread's wait spans. */
 export interface StageSummary {
-  /** self time of all stages, all DataLoader workers together */
+  /** self time of all stages, all DataLoader workers and threads together */
   self_us: number;
   /** sums to self_us */
   self_by_kind_us: { [key: string]: number };
@@ -756,6 +756,8 @@ export interface StageSummary {
   sentence: string;
   /** what the stages have of the data wait, and what has the rest */
   wait_text: string;
+  /** where self_us was spent: how much in how many DataLoader workers, in the training thread */
+  self_text: string;
   /** why a stage may have fewer calls, or less time, than others near it */
   note_texts: string[];
 }
@@ -3448,6 +3450,11 @@ export const StageSummary: MessageFns<StageSummary> = {
         ? globalThis.String(object.waitText)
         : isSet(object.wait_text)
         ? globalThis.String(object.wait_text)
+        : "",
+      self_text: isSet(object.selfText)
+        ? globalThis.String(object.selfText)
+        : isSet(object.self_text)
+        ? globalThis.String(object.self_text)
         : "",
       note_texts: globalThis.Array.isArray(object?.noteTexts)
         ? object.noteTexts.map((e: any) => globalThis.String(e))

@@ -15,10 +15,12 @@ it("says in the report's words which stage has the highest self time", () => {
     self_by_kind_us: { read: 3, decode: 7 },
     sentence: "decode::PIL has it.",
     wait_text: "all in stages",
+    self_text: "7 µs in 1 DataLoader worker, 3 µs in the training thread",
   };
   const root = open({ stages: [stage(["decode::PIL"], {})], stage_summary: summary, loader: { wait_us: 4 } }, "stages");
   expect(find("stages-sentence").textContent).toBe("decode::PIL has it.");
   expect(find("number-stage-time").dataset.value).toBe("10");
+  expect(find("number-stage-time").nextElementSibling?.textContent).toBe(summary.self_text);
   expect(find("number-stages-wait").nextElementSibling?.textContent).toBe("all in stages");
   expect(root.querySelector(".strip")?.getAttribute("aria-label")).toBe("decode 70.0%, read 30.0%");
 });

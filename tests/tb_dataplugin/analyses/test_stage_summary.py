@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.analyses.stage_summary import StageSummary, summarise_stages
+from tb_dataplugin.analyses.stage_summary import StagePlaces, StageSummary, summarise_stages
 from tests.tb_dataplugin.analyses.test_workers import one_wait
-from tests.tb_dataplugin.findings.cases import results_of
+from tests.tb_dataplugin.findings.cases import capture_of, results_of
 from tests.trace_builder import TraceBuilder, training_run
 
 
@@ -48,3 +48,15 @@ def test_only_waits_have_no_highest_stage_and_no_samples() -> None:
 
 def test_without_stages_there_is_no_summary() -> None:
     assert summarise_stages(()) is None
+
+
+def test_self_time_is_told_by_dataloader_workers_training_thread_and_other_threads() -> None:
+    loaders = [{"name": "DataLoader", "num_workers": number} for number in (1, 0)]
+    builder = TraceBuilder().annotated(loaders=loaders).worker(0)
+    builder.step(0, 1000).wait(0, 200, "wait::DataLoader").wait(300, 50, "wait::DataLoader")
+    builder.batch(0, 0, 0, 0, 150, 190, {"sample::Pets": (0, 100), "transform::Crop": (20, 30)})
+    builder.stage("sample::Cats", 305, 40).stage("decode::PIL.Image", 400, 7, tid=9)
+    builder.add("user_annotation", "read::open", 500, 3, pid=100, tid=77)  # a thread of the worker's own code
+    assert summary_of(builder).places == StagePlaces(workers=1, in_workers_ns=100_000, in_others_ns=10_000)
+    text = capture_of(builder).stage_summary.self_text
+    assert text == "100 µs in 1 DataLoader worker, 40.0 µs in the training thread, 10.0 µs in other threads"

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from annotate.trace_format import Stage, StageKind
+from annotate.trace_format import METADATA_KEY, Stage, StageKind
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings import saving
 from tb_dataplugin.findings.evidence import time
@@ -15,9 +15,11 @@ from tb_dataplugin.findings.saving import saved_without, until_workers_limit
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.worker_signals import WorkerSignals
+from tb_dataplugin.units import duration
 from tb_dataplugin.whatif import Change
 from tb_dataplugin.words import GAIN_BOUND
 from tests.tb_dataplugin.findings.cases import input_bound, signals_of
+from tests.trace_builder import TraceBuilder
 
 STEPS = 4
 LOOP = STEPS * 10_000.0
@@ -145,3 +147,39 @@ def on_stock(signals: Signals, taken_per_built: float) -> Signals:
 
 def test_without_records_of_workers_nothing_limits(signals: Signals) -> None:
     assert until_workers_limit(replace(signals, workers=None), 0.6 * LOOP).us == pytest.approx(0.6 * LOOP)
+
+
+def in_both() -> TraceBuilder:
+    """Each step waits 8 ms for a batch of two DataLoader workers, which build for half of the time and decode for half
+    of that, and then 1 ms for one that the training thread builds, of which it decodes 0.6 ms.
+    """
+    share = {"sample::Pets": (0.0, 1.0, 1.0), "decode::PIL.Image": (0.0, 0.5, 0.5)}
+    builder = input_bound(steps=STEPS, stages=share, busy=0.5)
+    builder.events = [event for event in builder.events if event.get("cat") != "kernel"]  # all waits cost their time
+    builder.top_level[METADATA_KEY]["loaders"].append({"num_workers": 0, "batch_size": 2, "dataset": "Cats"})
+    for number in range(STEPS):
+        at = 10_000.0 * number + 8_500.0
+        builder.wait(at, 1000.0, "wait::DataLoader").stage("sample::Cats", at + 10.0, 900.0)
+        builder.stage("decode::PIL.Image", at + 20.0, 600.0)
+    return builder
+
+
+def test_what_the_training_thread_decodes_frees_no_dataloader_worker() -> None:
+    signals = busy(replace(signals_of(in_both()), foresight=None), 0.3)
+    rows = [row for row in signals.stages if row.stage.name == "decode::PIL.Image"]
+    assert sum(row.in_thread_us for row in rows) == pytest.approx(STEPS * 600.0)
+    assert sum(row.thread_wait_us for row in rows) == pytest.approx(STEPS * 600.0)
+    uncaused = [replace(row, data_wait_us=row.thread_wait_us) for row in rows]  # of the workers' part: none
+    saving = saved_without(signals, uncaused)
+    of_workers = sum(row.in_workers_us for row in rows) / 2
+    assert saving.us == pytest.approx(of_workers + STEPS * 600.0)
+    each = duration(of_workers / STEPS)
+    assert f"this frees {each} per step of each DataLoader worker, and 600 µs per step of the" in saving.why[0].text
+
+
+def test_a_stage_of_the_training_thread_alone_saves_what_it_caused() -> None:
+    signals = busy(replace(signals_of(in_both()), foresight=None), 0.3)
+    rows = [row for row in signals.stages if row.stage.name == "sample::Cats"]
+    saving = saved_without(signals, rows)
+    assert saving.us == pytest.approx(STEPS * 300.0)
+    assert not any("frees" in fact.text for fact in saving.why)

@@ -1,6 +1,6 @@
 import type { Capture } from "../../contract/report";
 import { STAGE_KINDS } from "../../contract/words";
-import { exactUs, formatCount, plural } from "../../model/format";
+import { exactUs, formatCount } from "../../model/format";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { stageName } from "../../model/stage-tree";
@@ -50,16 +50,14 @@ export function Stages({ capture, id }: { capture: Capture; id: string }) {
 }
 
 function StageNumbers({ capture }: { capture: Capture }) {
-  const { stage_summary: summary, workers, loader } = capture;
+  const { stage_summary: summary, loader } = capture;
   return (
     <NumberRow>
       <BigNumber
         label="Stage time"
         testId="number-stage-time"
         {...asDuration(summary?.self_us)}
-        note={
-          workers.length > 0 ? `summed over ${plural(workers.length, "DataLoader worker")}` : "self time of all stages"
-        }
+        note={summary?.self_text}
         reason={reasonFor(capture, "stages")}
       />
       <BigNumber

@@ -1,0 +1,86 @@
+"""From the stage table to signals about calls: nanoseconds become microseconds here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from tb_dataplugin.analyses.collector import collected_by_stage
+from tb_dataplugin.analyses.making import by_path, self_ns_in
+from tb_dataplugin.analyses.occupancy import Occupancy
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
+from tb_dataplugin.analyses.stages import Path, StageRow
+from tb_dataplugin.analyses.step_calls import in_step
+from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
+
+
+def read_in_step(results: Results) -> tuple[StageCalls, ...]:
+    """The training step's own."""
+    return tuple(_calls(row, None, 0) for row in results.loop.in_step)
+
+
+def read_calls(results: Results) -> Iterator[StageCalls]:
+    """Those for the loader."""
+    collected = collected_by_stage(results.trace, results.tree, results.window)
+    slowest, (in_thread, thread_wait) = _in_slowest(results), _in_thread(results)
+    for row in results.loop.stages:
+        calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
+        calls = replace(
+            calls,
+            in_slowest_us=_us(slowest.get(row.path, 0)),
+            in_thread_us=_us(in_thread.get(row.path, 0)),
+            thread_wait_us=_us(thread_wait.get(row.path, 0)),
+        )
+        weight = results.stage_weights.get(row.path)
+        if weight is not None and weight.share >= WORTH_A_WORD:
+            operators, spans = weight.named
+            calls = replace(calls, profiler_share=weight.share, operators=operators, spans=spans)
+        yield calls
+
+
+def _in_slowest(results: Results) -> Mapping[Path, int]:
+    """Self time of the loop's stages in the DataLoader worker that all wait for (`limiting_worker`); or empty."""
+    flow = results.flow.workers
+    if flow is None or (flow.parts is None and flow.pace is None):
+        return {}
+    slowest = flow.parts.largest if flow.parts else flow.pace.slowest if flow.pace else 0
+    counted = results.loop.apart.left(results.tree.starts_in(results.window))
+    return self_ns_in(results.trace, results.tree, counted, results.use.in_workers, slowest)
+
+
+def _in_thread(results: Results) -> tuple[Mapping[Path, int], Mapping[Path, int]]:
+    """Of the loop's stages, the self time in the training thread, and the data wait that this caused."""
+    tree, trace = results.tree, results.trace
+    mine = (tree.track == trace.training_track) & ~in_step(trace, tree, results.loop.loader)
+    counted, waited = results.loop.apart.left(tree.starts_in(results.window)), results.loop.attribution.wait_by_span_ns
+    return by_path(tree, mine & counted, tree.self_ns), {} if waited is None else by_path(tree, mine, waited)
+
+
+def _calls(row: StageRow, spent: Occupancy | None, collected_ns: int) -> StageCalls:
+    return StageCalls(
+        path=row.path,
+        count=row.count,
+        total_us=_us(row.total_ns),
+        self_us=_us(row.self_ns),
+        p50_us=_us(row.p50_ns),
+        max_us=_us(row.max_ns),
+        data_wait_us=None if row.data_wait_ns is None else _us(row.data_wait_ns),
+        long_wait_us=None if row.long_wait_ns is None else _us(row.long_wait_ns),
+        bytes=row.bytes,
+        sizes=row.sizes,
+        place=row.place,
+        gap_us=None if row.gap_ns is None else _us(row.gap_ns),
+        per_sample=row.per_sample,
+        cpu_use=_cpu_use(spent) if spent else None,
+        collected_us=_us(collected_ns),
+        has_index=row.has_index,
+    )
+
+
+def _cpu_use(spent: Occupancy) -> CpuUse:
+    return CpuUse(_us(spent.cpu_ns), _us(spent.run_delay_ns or 0), _us(spent.blocked_ns or 0), spent.limited_by)
+
+
+def _us(time_ns: float) -> float:
+    return time_ns / 1e3

@@ -1,0 +1,40 @@
+"""What of a stage's time is no gain, since recording has it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from tb_dataplugin.findings.evidence import Evidence, time
+from tb_dataplugin.findings.recorded_texts import recorded_text
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls
+from tb_dataplugin.units import duration
+from tb_dataplugin.words import GAIN_BOUND
+
+LESS_PROFILER: Final = f"{GAIN_BOUND}_less_profiler"
+"""What of the data wait is no gain, since recording has it: estimated."""
+
+
+def recorded_share(rows: Sequence[StageCalls]) -> float:
+    """Part of their time that recording operators and spans took: a run without it has no such time to save."""
+    whole_us = sum(row.self_us for row in rows)
+    return sum(row.profiler_share * row.self_us for row in rows) / whole_us if whole_us else 0.0
+
+
+def recording(
+    signals: Signals, rows: Sequence[StageCalls], saved_us: float, most_us: float = math.inf
+) -> tuple[Evidence, ...]:
+    """What that is beside `saved_us` of the rest of their time; both together are `most_us` at most."""
+    share = recorded_share(rows)
+    recording_us = min(saved_us * share / (1 - share), most_us - saved_us)
+    if recording_us <= 0:
+        return ()
+    operators, spans = sum(row.operators for row in rows), sum(row.spans for row in rows)
+    steps = signals.step_count or 0
+    each, per = max(1, steps), " per step" if steps else ""
+    many = recorded_text(operators / each, spans / each)
+    what = f"recording {many}{per} there" if spans else f"torch's profiler, which recorded {many}{per} there"
+    text = f"another {duration(recording_us / each)}{per} or so is {what}: runs without it do not have that"
+    return (time(LESS_PROFILER, recording_us, text),)
