@@ -44,12 +44,8 @@ def _cut_off(results: Results) -> Iterator[Doubt]:
         sentence += ": part of the device activity is missing, so none is shown"
     elif not results.devices:
         sentence += "; device activity stands near the end of a trace, so there may have been a device"
-    cure = (
-        "Copy it once more, or capture again"
-        if is_damaged
-        else "If a job is still writing it, wait; else capture again"
-    )
-    yield Doubt("cut_off", f"{sentence}. {cure}.")
+    first = "Copy it once more, or" if is_damaged else "If a job is still writing it, wait; else"
+    yield Doubt("cut_off", f"{sentence}. {first} capture again.")
 
 
 def _late_workers(results: Results) -> Iterator[Doubt]:
