@@ -15,7 +15,7 @@ import importlib.util
 import json
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _replay(asked: argparse.Namespace) -> int:
     if asked.batches < 1:
         raise UsageError(f"--batches must be at least 1, not {asked.batches}")
-    samples = _samples(asked)
+    captures = _train_captures(asked)
     try:
         need_torch("replay")
     except ModuleNotFoundError as error:
@@ -91,7 +91,11 @@ def _replay(asked: argparse.Namespace) -> int:
     from annotate.capture.replaying import NoBatchError, replay, replay_samples
     from annotate.capture.sentences import say_written
     from annotate.capture.single_samples import Captured
+    from annotate.hooks.loaders import describe
 
+    samples = _samples(asked, captures, describe(loader))
+    if samples is not None and samples.doubt:
+        print(shown(f"annotate replay: {samples.doubt}"), file=sys.stderr)
     try:
         if samples is None:
             path = replay(loader, asked.logdir, asked.batches, lines=LINES[asked.lines])
@@ -130,30 +134,38 @@ def _tune_worker(asked: argparse.Namespace) -> int:
     return serve(find, make, Step(asked.step_ms, asked.step_cpu, asked.device), asked.change)
 
 
-def _samples(asked: argparse.Namespace) -> slowest.Named | None:
-    """Samples to replay, with what a capture says of them; None: batches are asked for."""
+def _train_captures(asked: argparse.Namespace) -> list[slowest.Capture]:
+    """Those that samples are named from; none where none is."""
     if asked.indices is not None and asked.slowest is not None:
         raise UsageError("give --indices or --slowest, not both")
-    if asked.slowest is None and asked.indices is None:
-        if asked.capture is not None:
-            raise UsageError("--from needs --slowest N: how many of its slowest samples to load")
-        return None
+    if asked.slowest is None and asked.indices is None and asked.capture is not None:
+        raise UsageError("--from needs --slowest N: how many of its slowest samples to load")
     if asked.slowest is not None and asked.capture is None:
         raise UsageError("--slowest needs --from CAPTURE: the trace file whose slowest samples are meant")
     if asked.slowest is not None and asked.slowest < 1:
         raise UsageError(f"--slowest must be at least 1, not {asked.slowest}")
     try:
-        known, usual = ({}, []) if asked.capture is None else slowest.slow_samples(asked.capture)
+        return [] if asked.capture is None else slowest.train_captures(asked.capture)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _samples(
+    asked: argparse.Namespace, captures: list[slowest.Capture], like: Mapping[str, Any]
+) -> slowest.Named | None:
+    """Samples to replay, with what captures say of them; None: batches are asked for. `like`: of which DataLoader."""
+    if asked.slowest is None and asked.indices is None:
+        return None
+    known, usual, doubt = slowest.slow_samples(captures, like)
     if asked.indices is not None:
-        return slowest.Named({index: known.get(index, {}) for index in asked.indices}, usual)
+        return slowest.Named({index: known.get(index, {}) for index in asked.indices}, usual, doubt)
     if not known:
-        raise UsageError(
+        no_index = (
             f"{asked.capture} has no slow samples with an index: they are known of captures with DataLoader workers "
-            "and a dataset with __getitem__. Name samples with --indices"
+            "and a dataset with __getitem__, where it is known whose they are"
         )
-    return slowest.Named(dict(list(known.items())[: asked.slowest]), usual)
+        raise UsageError(f"{doubt or no_index}. Name samples with --indices")
+    return slowest.Named(dict(list(known.items())[: asked.slowest]), usual, doubt)
 
 
 def _indices(text: str) -> list[int]:

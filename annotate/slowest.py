@@ -9,8 +9,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
+
+Capture = dict[str, Any]
+
+_OF_DATASET = ("dataset", "sampler_length")
+_TELL_APART = (*_OF_DATASET, "batch_size", "num_workers")
+"""What tells one DataLoader from another; what may be changed for a replay comes last."""
 
 _ENOUGH = 10
 """Stacks sampled in a sample, from which it can be said for how much of it a read was blocked."""
@@ -33,33 +39,59 @@ class Named(NamedTuple):
     """Slowest first."""
     usual: list[int]
     """Samples that took in those captures what most do."""
+    doubt: str = ""
+    """Why they may be another DataLoader's."""
 
 
-def slow_samples(path: str) -> Named:
-    """Of a trace file, or of all in a folder.
-
-    Raises:
-        ValueError: it cannot be analysed; the text is the line for the user.
-    """
+def slow_samples(captures: Sequence[Capture], like: Mapping[str, Any]) -> Named:
+    """Of the DataLoader in each capture that is `like` this one (`LoaderMetadata`)."""
     found: dict[int, Facts] = {}
-    captures = [capture for capture in _captures(path) if capture.get("mode") == "train"]
-    samples = [(sample, capture) for capture in captures for sample in capture.get("slow_samples", ())]
-    for sample, capture in sorted(samples, key=lambda each: -float(each[0]["duration_us"])):
+    usual: list[int] = []
+    doubts: list[str] = []
+    samples: list[tuple[dict[str, Any], Facts]] = []
+    for capture in captures:
+        loader, doubt = _loader_like(capture.get("sample_loaders", ()), like)
+        doubts.append(doubt)
+        usual += [int(index) for index in loader.get("usual_samples", ())]
+        mine = [one for one in capture.get("slow_samples", ()) if one["loader"] == loader.get("loader")]
+        samples += [(sample, _facts(sample, capture, loader)) for sample in mine]
+    for sample, facts in sorted(samples, key=lambda each: -float(each[0]["duration_us"])):
         if sample["index"] >= 0:
-            found.setdefault(int(sample["index"]), _facts(sample, capture))
-    return Named(found, [int(index) for capture in captures for index in capture.get("usual_samples", ())])
+            found.setdefault(int(sample["index"]), facts)
+    return Named(found, usual, next(filter(None, doubts), ""))
 
 
-def _facts(sample: dict[str, Any], capture: dict[str, Any]) -> Facts:
-    facts: Facts = {"duration_us": float(sample["duration_us"])}
-    rows = [row for row in capture.get("stages", ()) if row["kind"] == "sample"]
-    if rows:
-        facts["typical_us"] = float(max(rows, key=lambda row: row["count"])["p50_us"])
+def _loader_like(loaders: Sequence[dict[str, Any]], like: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The one with the same class of dataset, length and settings, as far as any has these; of several the training
+    loop's. And why it may be another one.
+    """
+    left = [one for one in loaders if one["loader"] >= 0]
+    if not left:
+        return {}, ""
+    for key in _TELL_APART:
+        left = [one for one in left if one.get(key) == like.get(key)] or left
+    loader = next((one for one in left if one["main"]), left[0])
+    if not loader["name"]:  # there is no other
+        return loader, ""
+    other = [key for key in _OF_DATASET if loader.get(key) and like.get(key) and loader[key] != like[key]]
+    if "dataset" in other:
+        return {}, f"The capture has no slow samples of a DataLoader of {like['dataset']}"
+    whose = ", the training loop's" if loader["main"] else ""
+    mine = f"these are samples of {loader['name']}{whose}"
+    if other:
+        return loader, f"The capture has no slow samples of a DataLoader with this dataset class and length: {mine}"
+    if len(left) > 1:
+        return loader, f"The capture has {len(left)} DataLoaders with this dataset class, length and settings: {mine}"
+    return loader, ""
+
+
+def _facts(sample: dict[str, Any], capture: Capture, loader: dict[str, Any]) -> Facts:
+    facts: Facts = {"duration_us": float(sample["duration_us"]), "typical_us": float(loader["p50_us"])}
     if str(sample.get("stage", "")).startswith("read::"):
         facts["read_us"] = float(sample["stage_us"])
     if sample.get("storage_share") is not None:
         facts["storage_share"] = float(sample["storage_share"])
-    same = ("index", "worker", "batch", "epoch")
+    same = ("index", "loader", "worker", "batch", "epoch")
     for detail in capture.get("stage_details", ()):
         for call in detail["slowest"] if detail["name"].startswith("sample::") else ():
             if call["line"] and all(call.get(key) == sample[key] for key in same):
@@ -67,6 +99,15 @@ def _facts(sample: dict[str, Any], capture: dict[str, Any]) -> Facts:
                 if "read_us" in facts and call["samples"] >= _ENOUGH:
                     facts.setdefault("storage_share", call["blocked_samples"] / call["samples"])
     return facts
+
+
+def train_captures(path: str) -> list[Capture]:
+    """What the report says of a trace file, or of all in a folder, without replays.
+
+    Raises:
+        ValueError: it cannot be analysed; the text is the line for the user.
+    """
+    return [capture for capture in _captures(path) if capture.get("mode") == "train"]
 
 
 def lines_about(path: str) -> Iterator[str]:

@@ -222,7 +222,7 @@ def run_analyses(
         started_again=find_started_again(trace, window, loader, use, seen.batches, steps, shutdown, looks, restarts),
         remade=find_remade(trace, use),
         steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
-        samples=find_samples(Calls(trace, tree, lines), window, apart.spans if apart else None),
+        samples=find_samples(Calls(trace, tree, lines), window, loader, use, apart.spans if apart else None),
         throughput=rates,
         load=why.known("load", find_host_load(trace, window)),
         growth=find_memory_growth(trace, window),

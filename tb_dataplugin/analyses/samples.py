@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -13,7 +15,10 @@ from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.collector import full_collections
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.line_waits import WaitedFor
+from tb_dataplugin.analyses.loader_use import LoaderUse
+from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.making import BATCHED_FETCH
+from tb_dataplugin.analyses.sample_loaders import LoaderSamples, by_loader, loaders_of
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.workers import BatchTimes
@@ -24,7 +29,7 @@ Rows = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
 MOST = 20
-USUAL: Final = 10
+"""Of each loader."""
 
 SLOW: Final = 0.1
 """Part of the slowest one's time, from which a sample stands beside it: what takes less explains nothing beside it."""
@@ -32,8 +37,8 @@ SLOW: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SlowSample:
-    """`index` is -1 for iterable datasets, `worker` without DataLoader workers; `batch` and `epoch` where they are not
-    known. `stage` has the most self time in the sample, `stage_ns` of it.
+    """`index` is -1 for iterable datasets, `worker` without DataLoader workers; `batch`, `epoch` and `loader` are -1
+    where they are not known. `stage` has the most self time in the sample, `stage_ns` of it.
 
     `files`: paths that it was read from, where the recorder saw them. `storage_share`: of the bytes that reads returned
     to its batch, what came from storage; None: not measured.
@@ -69,18 +74,20 @@ class Samples:
     """Single samples that start in the window: those of DataLoader workers; without their records those that the
     training process loaded itself.
 
-    `usual`: indices of those that take about as long as the median one, the nearest first, at most half of all.
-    `common_ns`: what samples commonly take, as `call_kinds.common_ns`; `are_even`: those that take many times as long
-    as that come too evenly among the others for exceptions. Both are of the loop as it goes on.
+    `loaders`: whose they are, the training loop's first. `common_ns`: what samples commonly take, as
+    `call_kinds.common_ns`; `are_even`: those that take many times as long as that come too evenly among the others for
+    exceptions. Both are of the loop as it goes on.
     """
 
     slowest: tuple[SlowSample, ...] = ()
-    usual: tuple[int, ...] = ()
+    loaders: tuple[LoaderSamples, ...] = ()
     common_ns: float = 0.0
     are_even: bool = False
 
 
-def find_samples(calls: Calls, window: Window, apart: BoolArray | None = None) -> Samples:
+def find_samples(
+    calls: Calls, window: Window, loader: LoaderWait | None, use: LoaderUse, apart: BoolArray | None = None
+) -> Samples:
     """A replay has a table of its own for what it loaded. `apart`: spans that are not the training loop's as it goes
     on.
     """
@@ -90,37 +97,39 @@ def find_samples(calls: Calls, window: Window, apart: BoolArray | None = None) -
     collected = full_collections(calls.trace, tree).overlap(tree.start_ns[rows], tree.end_ns[rows])
     collected *= ~np.isin(tree.track[rows], list(calls.tracks))
     first = _first_of_iterators(calls.trace, tree, np.flatnonzero(_is_sample(tree)[tree.node]))
-    found = Samples(_slowest(calls, rows, collected, first, apart))
+    number = loaders_of(calls.trace, tree, rows, loader, use)
+    slowest = (_slowest(calls, rows[mine], collected[mine], first, apart, each) for each, mine in _split(number))
     goes_on = np.array([row not in first and (apart is None or not apart[row]) for row in rows.tolist()], np.bool_)
+    took = tree.end_ns[rows] - tree.start_ns[rows] - collected
+    by_duration = sorted(chain(*slowest), key=lambda one: (one.collected_ns - one.duration_ns, one.start_ns))
+    found = Samples(tuple(by_duration), by_loader(number, calls.facts.index[rows], took, goes_on, use.main))
     if not goes_on.any():
         return found
-    took, rows = (tree.end_ns[rows] - tree.start_ns[rows] - collected)[goes_on], rows[goes_on]
+    took, rows = took[goes_on], rows[goes_on]
     common = common_ns(took)
     are_even = come_evenly(slow_calls(took, common), tree.start_ns[rows], tree.track[rows])
-    return replace(found, usual=_usual(calls.facts.index[rows], took), common_ns=common, are_even=are_even)
+    return replace(found, common_ns=common, are_even=are_even)
+
+
+def _split(number: Int64Array) -> Iterator[tuple[int, BoolArray]]:
+    yield from ((each, number == each) for each in np.unique(number).tolist())
 
 
 def _slowest(
-    calls: Calls, rows: Rows, collected: Int64Array, first: set[int], apart: BoolArray | None
+    calls: Calls, rows: Rows, collected: Int64Array, first: set[int], apart: BoolArray | None, loader: int
 ) -> tuple[SlowSample, ...]:
-    """Slowest first, without full collections of garbage."""
+    """Of one loader, slowest first, without full collections of garbage."""
     tree, tracks = calls.tree, calls.tracks
     process = np.array([tracks[track].pid if track in tracks else 0 for track in tree.track[rows].tolist()])
     order = np.lexsort((process, tree.start_ns[rows], tree.start_ns[rows] - tree.end_ns[rows] + collected))[:MOST]
     slowest = rows[order].tolist()
     found = tuple(
-        _describe(calls, row, tracks.get(int(tree.track[row])), row in first, ns)
+        _describe(calls, row, tracks.get(int(tree.track[row])), loader, row in first, ns)
         for row, ns in zip(slowest, collected[order].tolist(), strict=True)
     )
     if apart is None:
         return found
     return tuple(replace(sample, apart=bool(apart[row])) for sample, row in zip(found, slowest, strict=True))
-
-
-def _usual(index: Int64Array, took: Int64Array) -> tuple[int, ...]:
-    nearest = np.lexsort((index, np.abs(took - np.median(took))))
-    indices = tuple(one for one in dict.fromkeys(index[nearest].tolist()) if one >= 0)
-    return indices[: min(USUAL, -(-len(indices) // 2))]
 
 
 def _loaded(calls: Calls, window: Window) -> Rows:
@@ -153,7 +162,16 @@ def its_batch(sample: SlowSample, batches: BatchTimes) -> Rows:
 
 
 def listed_samples(samples: tuple[SlowSample, ...]) -> tuple[SlowSample, ...]:
-    """Those that are slow beside the slowest of the loop as it goes on."""
+    """Those that are slow beside the slowest of their loader, in the loop as it goes on."""
+    mine = {each: _listed([sample for sample in samples if sample.loader == each]) for each in _numbers(samples)}
+    return tuple(sample for sample in samples if sample in mine[sample.loader])
+
+
+def _numbers(samples: tuple[SlowSample, ...]) -> set[int]:
+    return {sample.loader for sample in samples}
+
+
+def _listed(samples: Sequence[SlowSample]) -> tuple[SlowSample, ...]:
     times = [sample.duration_ns - sample.collected_ns for sample in samples]
     usual = [time for sample, time in zip(samples, times, strict=True) if not sample.apart and not sample.first]
     least = SLOW * max(usual or times, default=0)
@@ -178,7 +196,9 @@ def _first_of_iterators(trace: Trace, tree: StageTree, samples: Rows) -> set[int
     return set(found.values())
 
 
-def _describe(calls: Calls, row: int, process: WorkerProcess | None, first: bool, collected_ns: int) -> SlowSample:
+def _describe(
+    calls: Calls, row: int, process: WorkerProcess | None, loader: int, first: bool, collected_ns: int
+) -> SlowSample:
     """`process`: None for the training process."""
     trace, tree = calls.trace, calls.tree
     start, end = int(tree.start_ns[row]), int(tree.end_ns[row])
@@ -195,7 +215,7 @@ def _describe(calls: Calls, row: int, process: WorkerProcess | None, first: bool
         index=int(facts.index[row]),
         start_ns=start,
         duration_ns=end - start,
-        loader=process.loader if process else 0,
+        loader=loader,
         worker=process.worker if process else -1,
         batch=int(facts.batch[row]),
         epoch=int(facts.epoch[row]),

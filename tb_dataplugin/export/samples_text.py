@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from tb_dataplugin.export.paragraphs import fit, noted, wrap
@@ -35,12 +35,32 @@ FIRST: Final = "the first of its iterator, which may fill a buffer or open files
 
 
 def slow_sample_lines(capture: pb.Capture) -> Iterator[str]:
-    """A table with its heading; below each sample its files, below all of them the command that replays them."""
-    samples = capture.slow_samples[:MOST]
-    if not samples or (samples[0].index >= 0 and not capture.replay_command):  # nobody waits for them
+    """A table with its heading, for each loader; below each sample its files, below all of them the command that
+    replays them.
+    """
+    indent = ""
+    for loader in capture.sample_loaders:
+        samples = [sample for sample in capture.slow_samples if sample.loader == loader.loader][:MOST]
+        if not samples or (samples[0].index >= 0 and not capture.replay_command):  # nobody waits for them
+            continue
+        yield from _table(samples, f"{indent}Slowest samples{f' of {loader.name}' if loader.name else ''}")
+        indent = "  "
+    if not capture.replay_command:
         return
+    first, *others = [loader for loader in capture.sample_loaders if loader.replay_command]
+    of_first = f" those of {first.name}" if others else " them"
+    yield from wrap(f"To see whether they are slow in themselves, load{of_first} again, alone:", "  ")
+    yield from _command(first.replay_command)
+    yield from wrap(_WHAT, "  ")
+    yield from wrap(first.replay_code, "    ", "      ")
+    for other in others:
+        yield from wrap(f"The same with {other.name} for MODULE:MAKE_LOADER loads its samples. In a notebook:", "  ")
+        yield from wrap(other.replay_code, "    ", "      ")
+
+
+def _table(samples: Sequence[pb.SlowSample], head: str) -> Iterator[str]:
     unit = unit_for(sample.duration_us for sample in samples)
-    yield f"Slowest samples ({unit.name})"
+    yield fit(f"{head} ({unit.name})", columns())
     has_index = any(sample.index >= 0 for sample in samples)
     where = WHERE if any(sample.worker >= 0 for sample in samples) else ()
     most = [f"{sample.stage} {in_unit(sample.stage_us, unit)}" for sample in samples]
@@ -54,11 +74,6 @@ def slow_sample_lines(capture: pb.Capture) -> Iterator[str]:
         }
         yield from noted(f"  {cells(kept, texts)}  ", stage)
         yield from _below(sample)
-    if capture.replay_command:
-        yield from wrap("To see whether they are slow in themselves, load them again, alone:", "  ")
-        yield from _command(capture.replay_command)
-        yield from wrap(_WHAT, "  ")
-        yield from wrap(capture.replay_code, "    ", "      ")
 
 
 def _below(sample: pb.SlowSample) -> Iterator[str]:

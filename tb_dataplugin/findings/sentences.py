@@ -73,6 +73,7 @@ class Sentences:
     slowest_part: str = ""
     worker_names: tuple[str, ...] = ()
     first_batch_of: str = ""
+    loader_names: Mapping[int, str] = field(default_factory=dict)
 
 
 def say(
@@ -117,6 +118,7 @@ def say(
         ),
         quiet_workers=quiet_sentence(results.worker_summaries),
         worker_names=tuple(_worker_name(results, summary.loader, apart) for summary in results.worker_summaries),
+        loader_names=_loader_names(results),
         first_batch_of=name_of(own) if (own := _which(results, results.use.main)) else "",
         selection=_selection(results.selection, results.window) if results.selection else "",
         headspace=headspace_sentence(results.headspace) if results.headspace else "",
@@ -150,6 +152,13 @@ def _worker_name(results: Results, number: int, apart: ApartSignals | None) -> s
     pipeline, others = results.trace.info.pipeline, apart.others if apart else ()
     mine = [other for other in others if pipeline and other.loader is pipeline.loaders[number]]
     return f"{name}, an evaluation?" if any(not other.is_look for other in mine) else name
+
+
+def _loader_names(results: Results) -> dict[int, str]:
+    """By number, where there are several."""
+    pipeline = results.trace.info.pipeline
+    known = ((number, _which(results, number)) for number in range(len(pipeline.loaders) if pipeline else 0))
+    return {number: name_of(loader) for number, loader in known if loader is not None}
 
 
 def _which(results: Results, number: int) -> LoaderInfo | None:

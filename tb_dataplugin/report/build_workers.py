@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypedDict
 
 from tb_dataplugin.analyses.host_load import LoadRow, SeriesSummary
@@ -15,6 +15,7 @@ from tb_dataplugin.findings import Sentences
 from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import UNKNOWN_NS
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_sample_loaders import sample_loaders
 from tb_dataplugin.report.build_units import maybe_us, us
 from tb_dataplugin.words import counter_term
 
@@ -30,15 +31,18 @@ class WorkerFields(TypedDict, total=False):
     queues: Iterator[pb.QueueDepth]
     slow_samples: Iterator[pb.SlowSample]
     usual_samples: tuple[int, ...]
+    sample_loaders: Sequence[pb.SampleLoader]
     worker_summaries: Iterator[pb.WorkerSummary]
     quiet_workers_sentence: str
 
 
 def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
     workers, samples = results.workers, results.samples
-    slow = map(_slow_sample, listed_samples(samples.slowest))
+    listed = listed_samples(samples.slowest)
+    slow, loaders = map(_slow_sample, listed), sample_loaders(results, listed, sentences.loader_names)
+    usual = tuple(loaders[0].usual_samples) if loaders else ()
     if workers is None:
-        return {"slow_samples": slow, "usual_samples": samples.usual}
+        return {"slow_samples": slow, "usual_samples": usual, "sample_loaders": loaders}
     rows = rows_touched(workers.batches.table, results.window)
     return {
         "workers": map(_worker, workers.rows),
@@ -46,7 +50,8 @@ def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
         "batch_count": len(rows),
         "queues": map(_queue, workers.queues),
         "slow_samples": slow,
-        "usual_samples": samples.usual,
+        "usual_samples": usual,
+        "sample_loaders": loaders,
         "worker_summaries": map(_summary, results.worker_summaries, sentences.workers, sentences.worker_names),
         "quiet_workers_sentence": sentences.quiet_workers,
     }

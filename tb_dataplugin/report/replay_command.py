@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from typing import Final
 
 from annotate.trace_format import parse_span_name
@@ -15,16 +16,25 @@ LOGDIR: Final = "runs/replay"
 
 def add_replay_command(capture: pb.Capture) -> None:
     """Into a capture that has slow samples with an index, where building batches costs enough to be worth looking at
-    them. The loader's place in the code is the user's to fill in.
+    them; for each loader by itself. The loader's place in the code is the user's to fill in.
     """
-    if capture.mode == "train" and _is_worth_it(capture) and any(sample.index >= 0 for sample in capture.slow_samples):
-        count = len(capture.slow_samples)
-        capture.replay_command = (
-            f"python -m annotate replay MODULE:MAKE_LOADER --logdir {LOGDIR} --slowest {count} "
-            f"--from {shlex.quote(capture.file)}"
-        )
-        indices = dict.fromkeys(sample.index for sample in capture.slow_samples if sample.index >= 0)
-        capture.replay_code = f'annotate.replay(loader, "{LOGDIR}", indices={list(indices)})'
+    if capture.mode != "train" or not _is_worth_it(capture):
+        return
+    for loader in capture.sample_loaders:
+        _add(loader, [sample.index for sample in capture.slow_samples if sample.loader == loader.loader], capture.file)
+    first = next((loader for loader in capture.sample_loaders if loader.replay_command), pb.SampleLoader())
+    capture.replay_command, capture.replay_code = first.replay_command, first.replay_code
+
+
+def _add(loader: pb.SampleLoader, samples: Sequence[int], file: str) -> None:
+    indices = list(dict.fromkeys(index for index in samples if index >= 0))
+    if not indices or loader.loader < 0:
+        return
+    loader.replay_command = (
+        f"python -m annotate replay MODULE:MAKE_LOADER --logdir {LOGDIR} --slowest {len(samples)} "
+        f"--from {shlex.quote(file)}"
+    )
+    loader.replay_code = f'annotate.replay(loader, "{LOGDIR}", indices={indices})'
 
 
 def _is_worth_it(capture: pb.Capture) -> bool:

@@ -100,6 +100,7 @@ class Capture(_message.Message):
     BATCH_COUNT_FIELD_NUMBER: _builtins.int
     QUEUES_FIELD_NUMBER: _builtins.int
     SLOW_SAMPLES_FIELD_NUMBER: _builtins.int
+    SAMPLE_LOADERS_FIELD_NUMBER: _builtins.int
     USUAL_SAMPLES_FIELD_NUMBER: _builtins.int
     WORKER_COSTS_FIELD_NUMBER: _builtins.int
     HOST_LOAD_FIELD_NUMBER: _builtins.int
@@ -152,7 +153,7 @@ class Capture(_message.Message):
     replay_code: _builtins.str
     """the same in Python, for a notebook; "" where replay_command is"""
     replay_command: _builtins.str
-    """runs slow_samples again, alone; "" without slow samples that have an index"""
+    """as of the first of sample_loaders that has one; "" """
     origin_us: _builtins.float
     """what the trace file writes where the capture's clock shows 0"""
     @_builtins.property
@@ -201,11 +202,15 @@ class Capture(_message.Message):
 
     @_builtins.property
     def slow_samples(self) -> _containers.RepeatedCompositeFieldContainer[Global___SlowSample]:
-        """slowest first, at most 20"""
+        """slowest first, at most 20 of each loader"""
+
+    @_builtins.property
+    def sample_loaders(self) -> _containers.RepeatedCompositeFieldContainer[Global___SampleLoader]:
+        """whose slow_samples are, the training loop's first"""
 
     @_builtins.property
     def usual_samples(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """dataset indices of samples that took about as long as the median one; at most 10"""
+        """as of the first of sample_loaders"""
 
     @_builtins.property
     def worker_costs(self) -> Global___WorkerCosts:
@@ -291,6 +296,7 @@ class Capture(_message.Message):
         batch_count: _builtins.int | None = ...,
         queues: _abc.Iterable[Global___QueueDepth] | None = ...,
         slow_samples: _abc.Iterable[Global___SlowSample] | None = ...,
+        sample_loaders: _abc.Iterable[Global___SampleLoader] | None = ...,
         usual_samples: _abc.Iterable[_builtins.int] | None = ...,
         worker_costs: Global___WorkerCosts | None = ...,
         host_load: _abc.Iterable[Global___CounterSummary] | None = ...,
@@ -316,7 +322,7 @@ class Capture(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "headspace", b"headspace", "lines", b"lines", "loader", b"loader", "rank", b"rank", "selection", b"selection", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "gains_sentence", b"gains_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "quiet_workers_sentence", b"quiet_workers_sentence", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replay_name", b"replay_name", "replayed_samples", b"replayed_samples", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "usual_samples", b"usual_samples", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "gains_sentence", b"gains_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "quiet_workers_sentence", b"quiet_workers_sentence", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replay_name", b"replay_name", "replayed_samples", b"replayed_samples", "sample_loaders", b"sample_loaders", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "usual_samples", b"usual_samples", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -2522,6 +2528,81 @@ class LoadRow(_message.Message):
 Global___LoadRow: _TypeAlias = LoadRow  # noqa: Y015
 
 @_typing.final
+class SampleLoader(_message.Message):
+    """A DataLoader that has slow samples. Its settings as in Loader."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    LOADER_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    MAIN_FIELD_NUMBER: _builtins.int
+    USUAL_SAMPLES_FIELD_NUMBER: _builtins.int
+    P50_US_FIELD_NUMBER: _builtins.int
+    REPLAY_COMMAND_FIELD_NUMBER: _builtins.int
+    REPLAY_CODE_FIELD_NUMBER: _builtins.int
+    DATASET_FIELD_NUMBER: _builtins.int
+    BATCH_SIZE_FIELD_NUMBER: _builtins.int
+    NUM_WORKERS_FIELD_NUMBER: _builtins.int
+    SAMPLER_LENGTH_FIELD_NUMBER: _builtins.int
+    loader: _builtins.int
+    """as in SlowSample"""
+    name: _builtins.str
+    """"the DataLoader of Photos (batches of 16, num_workers=2)"; "" where there is only one;"""
+    main: _builtins.bool
+    """where it is not known which, that
+    the training loop's
+    """
+    p50_us: _builtins.float
+    """of its samples"""
+    replay_command: _builtins.str
+    """runs its slow_samples again, alone; "" without any that have an index"""
+    replay_code: _builtins.str
+    """the same in Python, for a notebook; "" where replay_command is"""
+    dataset: _builtins.str
+    """class"""
+    batch_size: _builtins.int
+    num_workers: _builtins.int
+    sampler_length: _builtins.int
+    """indices that one of torch's samplers gives in an epoch"""
+    @_builtins.property
+    def usual_samples(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """dataset indices of samples that took about as long as the median one; at most 10"""
+
+    def __init__(
+        self,
+        *,
+        loader: _builtins.int = ...,
+        name: _builtins.str = ...,
+        main: _builtins.bool = ...,
+        usual_samples: _abc.Iterable[_builtins.int] | None = ...,
+        p50_us: _builtins.float = ...,
+        replay_command: _builtins.str = ...,
+        replay_code: _builtins.str = ...,
+        dataset: _builtins.str = ...,
+        batch_size: _builtins.int | None = ...,
+        num_workers: _builtins.int | None = ...,
+        sampler_length: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "_sampler_length", b"_sampler_length", "batch_size", b"batch_size", "num_workers", b"num_workers", "sampler_length", b"sampler_length"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "_sampler_length", b"_sampler_length", "batch_size", b"batch_size", "dataset", b"dataset", "loader", b"loader", "main", b"main", "name", b"name", "num_workers", b"num_workers", "p50_us", b"p50_us", "replay_code", b"replay_code", "replay_command", b"replay_command", "sampler_length", b"sampler_length", "usual_samples", b"usual_samples"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
+    _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
+    _WhichOneofReturnType__num_workers: _TypeAlias = _typing.Literal["num_workers"]  # noqa: Y015
+    _WhichOneofArgType__num_workers: _TypeAlias = _typing.Literal["_num_workers", b"_num_workers"]  # noqa: Y015
+    _WhichOneofReturnType__sampler_length: _TypeAlias = _typing.Literal["sampler_length"]  # noqa: Y015
+    _WhichOneofArgType__sampler_length: _TypeAlias = _typing.Literal["_sampler_length", b"_sampler_length"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_size) -> _WhichOneofReturnType__batch_size | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__num_workers) -> _WhichOneofReturnType__num_workers | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__sampler_length) -> _WhichOneofReturnType__sampler_length | None: ...
+
+Global___SampleLoader: _TypeAlias = SampleLoader  # noqa: Y015
+
+@_typing.final
 class SlowSample(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -2548,6 +2629,7 @@ class SlowSample(_message.Message):
     """the stage with most self time in it"""
     stage_us: _builtins.float
     loader: _builtins.int
+    """-1: not known which of several"""
     start_us: _builtins.float
     storage_share: _builtins.float
     """of the bytes that reads returned to its batch, what came from storage"""

@@ -11,6 +11,7 @@ from capture_helpers import load, record_all
 from torch.utils.data import DataLoader, IterableDataset
 
 import annotate
+from annotate import slowest
 from annotate.__main__ import main
 from annotate.capture import single_samples
 from annotate.capture.replaying import replay_samples
@@ -213,3 +214,39 @@ def test_bytes_from_storage_are_unknown_where_the_system_does_not_say(monkeypatc
 
     monkeypatch.setattr("builtins.open", refuse)
     assert single_samples.read_from_storage() == -1
+
+
+def of_two(**differs: Any) -> slowest.Capture:
+    """A capture with sample 0 of the training loop's DataLoader, and sample 0 of another, which took longer."""
+    alike = {"dataset": "Files", "sampler_length": 60, "batch_size": 4, "num_workers": 2, "p50_us": 2.0}
+    names = {0: "the DataLoader of Files, number 0", 1: "the DataLoader of Files, number 1"}
+    both = [{**alike, "loader": number, "name": name, "main": not number} for number, name in names.items()]
+    loaders = [{**both[0], "usual_samples": [7]}, {**both[1], **differs, "usual_samples": [8]}]
+    took = {0: 5.0, 1: 15.0}
+    slow = [{"index": 0, "loader": number, "duration_us": took[number], "stage": "read::open"} for number in (1, 0)]
+    return {"sample_loaders": loaders, "slow_samples": [{**one, "stage_us": 1.0} for one in slow], "stage_details": []}
+
+
+@pytest.mark.parametrize("differs", [{"sampler_length": 6}, {"batch_size": 8}, {"dataset": "Others"}])
+def test_samples_are_those_of_the_dataloader_that_is_replayed(differs: dict[str, Any]) -> None:
+    capture = of_two(**differs)
+    for number, took in ((0, 5.0), (1, 15.0)):
+        named = slowest.slow_samples([capture], capture["sample_loaders"][number])
+        assert named.samples[0]["duration_us"] == took
+        assert (named.usual, named.doubt) == ([7 + number], "")
+
+
+def test_of_dataloaders_that_are_alike_it_is_the_training_loops_and_that_is_said() -> None:
+    capture = of_two()
+    named = slowest.slow_samples([capture], capture["sample_loaders"][1])
+    assert named.samples[0]["duration_us"] == 5.0
+    assert "2 DataLoaders with this dataset class" in named.doubt and "number 0, the training loop" in named.doubt
+
+
+def test_a_dataloader_that_the_capture_does_not_have_is_said() -> None:
+    capture = of_two(sampler_length=6)
+    named = slowest.slow_samples([capture], {**capture["sample_loaders"][0], "sampler_length": 30})
+    assert "no slow samples of a DataLoader with this dataset class and length" in named.doubt
+    named = slowest.slow_samples([capture], {**capture["sample_loaders"][0], "dataset": "Others"})
+    assert not named.samples and "no slow samples of a DataLoader of Others" in named.doubt
+    assert slowest.slow_samples([], {}).samples == {}

@@ -71,9 +71,11 @@ export interface Capture {
     | undefined;
   /** one per loader, in their order */
   queues: QueueDepth[];
-  /** slowest first, at most 20 */
+  /** slowest first, at most 20 of each loader */
   slow_samples: SlowSample[];
-  /** dataset indices of samples that took about as long as the median one; at most 10 */
+  /** whose slow_samples are, the training loop's first */
+  sample_loaders: SampleLoader[];
+  /** as of the first of sample_loaders */
   usual_samples: number[];
   /** absent without records of DataLoader workers */
   worker_costs:
@@ -115,7 +117,7 @@ export interface Capture {
   replay_name: string;
   /** the same in Python, for a notebook; "" where replay_command is */
   replay_code: string;
-  /** runs slow_samples again, alone; "" without slow samples that have an index */
+  /** as of the first of sample_loaders that has one; "" */
   replay_command: string;
   /** one per stage, wherever it is called; most time first, at most 100 */
   stage_details: StageDetail[];
@@ -1002,6 +1004,32 @@ export interface LoadRow {
   high: number;
 }
 
+/** A DataLoader that has slow samples. Its settings as in Loader. */
+export interface SampleLoader {
+  /** as in SlowSample */
+  loader: number;
+  /** "the DataLoader of Photos (batches of 16, num_workers=2)"; "" where there is only one; */
+  name: string;
+  /** where it is not known which, that */
+  main: boolean;
+  /** dataset indices of samples that took about as long as the median one; at most 10 */
+  usual_samples: number[];
+  /** of its samples */
+  p50_us: number;
+  /** runs its slow_samples again, alone; "" without any that have an index */
+  replay_command: string;
+  /** the same in Python, for a notebook; "" where replay_command is */
+  replay_code: string;
+  /** class */
+  dataset: string;
+  batch_size?: number | undefined;
+  num_workers?:
+    | number
+    | undefined;
+  /** indices that one of torch's samplers gives in an epoch */
+  sampler_length?: number | undefined;
+}
+
 export interface SlowSample {
   /** dataset index; -1 for iterable datasets */
   index: number;
@@ -1013,6 +1041,7 @@ export interface SlowSample {
   /** the stage with most self time in it */
   stage: string;
   stage_us: number;
+  /** -1: not known which of several */
   loader: number;
   start_us: number;
   /** of the bytes that reads returned to its batch, what came from storage */
@@ -2340,6 +2369,11 @@ export const Capture: MessageFns<Capture> = {
         ? object.slowSamples.map((e: any) => SlowSample.fromJSON(e))
         : globalThis.Array.isArray(object?.slow_samples)
         ? object.slow_samples.map((e: any) => SlowSample.fromJSON(e))
+        : [],
+      sample_loaders: globalThis.Array.isArray(object?.sampleLoaders)
+        ? object.sampleLoaders.map((e: any) => SampleLoader.fromJSON(e))
+        : globalThis.Array.isArray(object?.sample_loaders)
+        ? object.sample_loaders.map((e: any) => SampleLoader.fromJSON(e))
         : [],
       usual_samples: globalThis.Array.isArray(object?.usualSamples)
         ? object.usualSamples.map((e: any) => globalThis.Number(e))
@@ -3758,6 +3792,52 @@ export const LoadRow: MessageFns<LoadRow> = {
       mean: isSet(object.mean) ? globalThis.Number(object.mean) : 0,
       low: isSet(object.low) ? globalThis.Number(object.low) : 0,
       high: isSet(object.high) ? globalThis.Number(object.high) : 0,
+    };
+  },
+};
+
+export const SampleLoader: MessageFns<SampleLoader> = {
+  fromJSON(object: any): SampleLoader {
+    return {
+      loader: isSet(object.loader) ? globalThis.Number(object.loader) : 0,
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      main: isSet(object.main) ? globalThis.Boolean(object.main) : false,
+      usual_samples: globalThis.Array.isArray(object?.usualSamples)
+        ? object.usualSamples.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.usual_samples)
+        ? object.usual_samples.map((e: any) => globalThis.Number(e))
+        : [],
+      p50_us: isSet(object.p50Us)
+        ? globalThis.Number(object.p50Us)
+        : isSet(object.p50_us)
+        ? globalThis.Number(object.p50_us)
+        : 0,
+      replay_command: isSet(object.replayCommand)
+        ? globalThis.String(object.replayCommand)
+        : isSet(object.replay_command)
+        ? globalThis.String(object.replay_command)
+        : "",
+      replay_code: isSet(object.replayCode)
+        ? globalThis.String(object.replayCode)
+        : isSet(object.replay_code)
+        ? globalThis.String(object.replay_code)
+        : "",
+      dataset: isSet(object.dataset) ? globalThis.String(object.dataset) : "",
+      batch_size: isSet(object.batchSize)
+        ? globalThis.Number(object.batchSize)
+        : isSet(object.batch_size)
+        ? globalThis.Number(object.batch_size)
+        : undefined,
+      num_workers: isSet(object.numWorkers)
+        ? globalThis.Number(object.numWorkers)
+        : isSet(object.num_workers)
+        ? globalThis.Number(object.num_workers)
+        : undefined,
+      sampler_length: isSet(object.samplerLength)
+        ? globalThis.Number(object.samplerLength)
+        : isSet(object.sampler_length)
+        ? globalThis.Number(object.sampler_length)
+        : undefined,
     };
   },
 };

@@ -1,6 +1,6 @@
 // What the report knows of one DataLoader.
 
-import type { Batch, Capture, QueueDepth, SlowSample, Worker, WorkerSummary } from "../contract/report";
+import type { Batch, Capture, QueueDepth, SampleLoader, SlowSample, Worker, WorkerSummary } from "../contract/report";
 
 import type { Place } from "./chain";
 import type { TimelineModel } from "./lanes";
@@ -13,6 +13,32 @@ export type LoaderPart = {
   readonly queue: QueueDepth | undefined;
   readonly slowSamples: readonly SlowSample[];
 };
+
+/** Slow samples of one DataLoader. An index means nothing without its loader. */
+export type LoaderSamples = {
+  /** "" where there is only one. */
+  readonly name: string;
+  readonly slowSamples: readonly SlowSample[];
+  /** "" where they cannot be named. */
+  readonly replayCommand: string;
+  readonly replayCode: string;
+};
+
+/** Those that have any, the training loop's first. */
+export function loaderSamples(capture: Capture): readonly LoaderSamples[] {
+  return capture.sample_loaders.map((one) => samplesOf(capture, one));
+}
+
+/** Those of the loader with that number. */
+export function samplesOfLoader(capture: Capture, loader: number): LoaderSamples | null {
+  const found = capture.sample_loaders.find((one) => one.loader === loader);
+  return found === undefined ? null : samplesOf(capture, found);
+}
+
+function samplesOf(capture: Capture, { loader, name, replay_command, replay_code }: SampleLoader): LoaderSamples {
+  const slowSamples = capture.slow_samples.filter((sample) => sample.loader === loader);
+  return { name, slowSamples, replayCommand: replay_command, replayCode: replay_code };
+}
 
 /** Names a sample in a link: one index may be slow more than once. */
 export function sampleKey({ index, loader, worker, start_us: start }: SlowSample): string {

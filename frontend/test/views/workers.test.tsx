@@ -23,7 +23,12 @@ const workers = [
   worker({ busy_us: 96.25, starved_us: 1.5, startup_us: 2 }),
   worker({ worker: 1, pid: 2, busy_us: 95.75, starved_us: 0.5, startup_us: 1, skew: 1 }),
 ];
-const known = { workers, worker_summaries: [{ ...summary, sentence: "They cannot keep up." }], loader };
+const known = {
+  workers,
+  worker_summaries: [{ ...summary, sentence: "They cannot keep up." }],
+  sample_loaders: [{ loader: 0 }],
+  loader,
+};
 
 it("says plainly that a loader has no workers, and leads to the stages", () => {
   open({ loader: { ...loader, num_workers: 0 }, stages: [{ path: ["decode::D"] }] });
@@ -254,11 +259,37 @@ it("names the counters that are 0 throughout in one line, and copies them with t
 it("names the files of slow samples, and the command that loads them again", () => {
   const sample = { index: 5, duration_us: 9, worker: 0, batch: 3, epoch: 0, stage: "read::D", stage_us: 7, files: [] };
   const files = ["/data/a.jpg", "/data/b.json"];
-  open({ ...known, slow_samples: [{ ...sample, files }, sample], replay_command: "python -m annotate replay" });
+  const sample_loaders = [{ loader: 0, replay_command: "python -m annotate replay" }];
+  open({ ...known, slow_samples: [{ ...sample, files }, sample], sample_loaders });
   const cells = all("slow-sample-row").map((row) => row.querySelector('[data-column="files"]'));
   expect([...(cells[0]?.querySelectorAll("p") ?? [])].map((line) => line.textContent?.trim())).toEqual(files);
   expect(cells[1]?.querySelector("abbr")?.title).toContain("saw no file");
   expect(find("replay-command").querySelector("code")?.textContent).toBe("python -m annotate replay");
+});
+
+const ofTwo = {
+  slow_samples: [0, 1].map((loader) => ({ index: 5 + loader, duration_us: 9, worker: 0, loader, stage: "read::D" })),
+  sample_loaders: [0, 1].map((loader) => ({
+    loader,
+    name: `the DataLoader of Photos (batches of ${loader})`,
+    replay_command: "python -m annotate replay",
+    replay_code: `annotate.replay(loader, indices=[${5 + loader}])`,
+  })),
+};
+
+it("loads samples of the shown DataLoader again, and of no other", () => {
+  open({ ...known, ...ofTwo, worker_summaries: [summary, { ...summary, loader: 1 }] });
+  expect(find("replay-code").querySelector("code")?.textContent).toBe("annotate.replay(loader, indices=[5])");
+  expect(find("slow-samples").closest("section")?.textContent).toContain("MAKE_LOADER is the DataLoader of Photos");
+  choose(find("loader-select") as HTMLSelectElement, "1");
+  expect(find("replay-code").querySelector("code")?.textContent).toBe("annotate.replay(loader, indices=[6])");
+});
+
+it("has a table for each DataLoader where the training thread builds the batches", () => {
+  const slow_samples = ofTwo.slow_samples.map((sample) => ({ ...sample, worker: -1 }));
+  open({ ...ofTwo, slow_samples, loader: { ...loader, num_workers: 0 } });
+  expect(all("slow-samples").map((table) => table.querySelectorAll("tbody tr").length)).toEqual([1, 1]);
+  expect(all("replay-code").map((code) => code.textContent?.includes("indices=[6]"))).toEqual([false, true]);
 });
 
 it("has no column of files where none was seen, and no command where the capture has none", () => {

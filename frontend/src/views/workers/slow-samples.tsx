@@ -2,7 +2,7 @@ import type { Batch, SlowSample } from "../../contract/report";
 import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
 import { stageToken } from "../../model/parts";
 import { share } from "../../model/shares";
-import { type LoaderPart, sampleKey } from "../../model/workers";
+import { type LoaderSamples, sampleKey } from "../../model/workers";
 import { selectedSample } from "../../state/atoms";
 import { FilesCell, ShareCell, TimeCell } from "../../ui/cells";
 import { Code } from "../../ui/code";
@@ -15,22 +15,19 @@ import { showBatch, showSample } from "./show-batch";
 const FILES_TITLE = "The first paths that the sample was read from";
 const NO_FILES = "The recorder saw no file being read for this sample.";
 
-/** A loader, or a loop without DataLoader workers. */
-type Part = Pick<LoaderPart, "slowSamples" | "batches">;
+type Props = { readonly of: LoaderSamples | null; readonly batches: readonly Batch[] };
 
-type Props = { readonly part: Part; readonly replayCommand: string; readonly replayCode: string };
-
-/** `replayCommand` loads them again, alone; "" where they cannot be named. */
-export function SlowSamples({ part, replayCommand, replayCode }: Props) {
-  const samples = part.slowSamples;
-  if (samples.length === 0) return null;
+/** Of one DataLoader, and what loads them again, alone. */
+export function SlowSamples({ of, batches }: Props) {
+  if (of === null || of.slowSamples.length === 0) return null;
+  const { slowSamples: samples, replayCommand, replayCode, name } = of;
   const withIndex = samples.some(({ index }) => index >= 0);
   const withFiles = samples.some(({ files }) => files.length > 0);
   const withBatch = samples.some(({ worker }) => worker >= 0);
   const unit = chooseTimeUnit(samples.map((sample) => sample.duration_us));
   return (
     <section>
-      <h2>Slowest samples</h2>
+      <h2>Slowest samples{name !== "" && ` of ${name}`}</h2>
       <div class="scroll-x">
         <DataTable name="Slowest samples" class="slow-samples" testId="slow-samples">
           <thead>
@@ -64,7 +61,7 @@ export function SlowSamples({ part, replayCommand, replayCode }: Props) {
                   key={`${sample.index} ${sample.epoch} ${sample.batch} ${sample.duration_us}`}
                   sample={sample}
                   unit={unit}
-                  part={part}
+                  batches={batches}
                   withIndex={withIndex}
                   withBatch={withBatch}
                   withFiles={withFiles}
@@ -79,7 +76,8 @@ export function SlowSamples({ part, replayCommand, replayCode }: Props) {
           <p>To see whether they are slow in themselves, load them again, alone:</p>
           <Code text={replayCommand} testId="replay-command" />
           <p>
-            MODULE:MAKE_LOADER is your DataLoader, or a function that returns it (train.py:make_loader). In a notebook:
+            MODULE:MAKE_LOADER is {name === "" ? "your DataLoader" : name}, or a function that returns it
+            (train.py:make_loader). In a notebook:
           </p>
           <Code text={replayCode} testId="replay-code" />
         </div>
@@ -95,7 +93,7 @@ function sampleWords({ index }: SlowSample): string {
 type LineProps = {
   readonly sample: SlowSample;
   readonly unit: TimeUnit;
-  readonly part: Part;
+  readonly batches: readonly Batch[];
   /** Where no sample has one, an iterable dataset is loaded. */
   readonly withIndex: boolean;
   /** Whether it is known which DataLoader worker made them, for which batch. */
@@ -103,9 +101,9 @@ type LineProps = {
   readonly withFiles: boolean;
 };
 
-function SampleLine({ sample, unit, part, withIndex, withBatch, withFiles }: LineProps) {
+function SampleLine({ sample, unit, batches, withIndex, withBatch, withFiles }: LineProps) {
   const { index, batch: number, epoch, worker, stage } = sample;
-  const batch = part.batches.find((item) => item.number === number && item.epoch === epoch && item.worker === worker);
+  const batch = batches.find((item) => item.number === number && item.epoch === epoch && item.worker === worker);
   return (
     <tr
       class="choice"

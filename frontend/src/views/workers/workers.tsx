@@ -6,7 +6,15 @@ import { plural } from "../../model/format";
 import type { BoxInfo } from "../../model/hover";
 import type { LaneRows } from "../../model/lanes";
 import { reasonFor } from "../../model/reasons";
-import { type LoaderPart, listedLoaders, loaderPart, placeOfSample, sampleKey } from "../../model/workers";
+import {
+  type LoaderPart,
+  listedLoaders,
+  loaderPart,
+  loaderSamples,
+  placeOfSample,
+  sampleKey,
+  samplesOfLoader,
+} from "../../model/workers";
 import { selectView } from "../../state/actions";
 import { batchRows, FIRST_BATCHES, loaderNumber, selectedBatch, selectedSample, timeline } from "../../state/atoms";
 import { Prose } from "../../ui/prose";
@@ -45,7 +53,7 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
       <Picture capture={capture} id={id} part={part} />
       <div class="beside">
         <BatchTable capture={capture} part={part} />
-        <SlowSamples part={part} replayCommand={capture.replay_command} replayCode={capture.replay_code} />
+        <SlowSamples of={samplesOfLoader(capture, part.summary.loader)} batches={part.batches} />
         <div class="stack">
           <WorkerTable part={part} />
           {capture.quiet_workers_sentence !== "" && (
@@ -63,12 +71,14 @@ export function Workers({ capture, id }: { capture: Capture; id: string }) {
 
 /** The slowest samples of a loop that builds its batches itself. */
 function OwnSamples({ capture, id }: { capture: Capture; id: string }) {
-  const { slow_samples: slowSamples, batches, replay_command, replay_code } = capture;
+  const { slow_samples: slowSamples, batches } = capture;
   const marked = useMarked(slowSamples);
   if (slowSamples.length === 0) return null;
   return (
     <>
-      <SlowSamples part={{ slowSamples, batches }} replayCommand={replay_command} replayCode={replay_code} />
+      {loaderSamples(capture).map((one) => (
+        <SlowSamples key={one.name} of={one} batches={batches} />
+      ))}
       <section>
         <TimelinePanel id={id} label="Timeline of the capture, with the sample that was chosen." marked={marked} />
       </section>
