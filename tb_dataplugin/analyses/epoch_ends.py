@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.waits_of_others import IN_PROCESS, has_mark
 from tb_dataplugin.analyses.workers import BatchTimes, Workers
 from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo, Trace
@@ -38,7 +39,8 @@ def _waits_at(waits: Intervals, times: Int64Array) -> Int64Array:
 
 def _before_new_workers(trace: Trace, waits: Intervals, batches: BatchTimes) -> Iterator[int]:
     """Numbers of the waits without a batch after which a loader's workers were started anew for its next one. None
-    where a loader left no batches: the wait may have been for one of these.
+    where a loader left no batches: the wait may have been for one of these. Of a loader without workers torch's mark
+    tells.
     """
     pipeline, table = trace.info.pipeline, batches.table
     loaders = pipeline.loaders if pipeline else ()
@@ -50,6 +52,7 @@ def _before_new_workers(trace: Trace, waits: Intervals, batches: BatchTimes) -> 
     started = {(worker.loader, worker.pid): worker.started_ns for worker in pipeline.workers}
     consumed = np.sort(table.consumed_ns[took])
     empty = np.searchsorted(consumed, waits.end, side="right") == np.searchsorted(consumed, waits.start)
+    empty &= ~has_mark(trace, waits, IN_PROCESS)
     for number, loader in enumerate(loaders):
         rows = np.flatnonzero(took & (table.loader == number))
         if loader.persistent_workers or not len(rows):
@@ -65,4 +68,4 @@ def _before_new_workers(trace: Trace, waits: Intervals, batches: BatchTimes) -> 
 
 
 def _left_batches(loader: LoaderInfo, taken: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:
-    return bool(taken.any()) or loader.iterated_in_window == 0
+    return bool(taken.any()) or loader.iterated_in_window == 0 or loader.num_workers == 0

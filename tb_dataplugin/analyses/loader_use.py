@@ -66,12 +66,12 @@ class LoaderUse:
         return 2 * len(mine) < len(own) and 2 * int(np.isin(mine, own).sum()) >= len(mine)
 
 
-def first_batch_ns(loader: LoaderWait, use: LoaderUse) -> int | None:
-    """Of the training loop's loader, from ``iter(loader)`` on, as far as that was recorded."""
+def first_batches(loader: LoaderWait, use: LoaderUse) -> tuple[int, int] | None:
+    """Of the training loop's loader, from ``iter(loader)`` on, as far as that was recorded: how long, and how many."""
     rows = use.of_wait == use.main
     mine = Intervals(loader.waits.start[rows], loader.waits.end[rows])
     first = None if loader.first_batches is None else loader.first_batches.intersect(mine)
-    return first.total_ns + loader.made.intersect(mine).total_ns if first else None
+    return (first.total_ns + loader.made.intersect(mine).total_ns, len(first)) if first else None
 
 
 def find_loader_use(

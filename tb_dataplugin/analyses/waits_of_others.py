@@ -43,16 +43,26 @@ def waits_of_others(
     if not loaders or not len(waits):
         return np.zeros(len(waits), dtype=np.bool_)
     received, of_steps = _receive(waits, batches), _taken_by_steps(trace, waits)
-    marked, in_process = (_has_mark(trace, waits, end) for end in (OF_WORKERS, IN_PROCESS))
+    marked, in_process = (has_mark(trace, waits, end) for end in (OF_WORKERS, IN_PROCESS))
     is_around = (in_process & received).any()  # one that has a recorded one inside it
     found = in_process & (all(loader.num_workers for loader in loaders) and not is_around)
     if len(loaders) == 1 and batches is not None and loaders[0].in_order is not False:
         found |= marked & _between(waits, batches)
     if of_steps.any() and _all_are_recorded(loaders, batches, of_wait):
-        ends = np.concatenate(([True], (received | built)[:-1] & ~of_steps[:-1]))  # of recorded loaders' iterators
+        beside = [loader for loader in loaders if not loader.stepped]
+        ends = _may_be_ends(marked & ~of_steps, received, any(loader.num_workers for loader in beside))
+        ends |= _may_be_ends(in_process & ~of_steps, built, not all(loader.num_workers for loader in beside))
         found |= (marked | (in_process & ~built)) & ~ends
     certain: BoolArray = found & ~received & ~of_steps
     return certain
+
+
+def _may_be_ends(waits: BoolArray, got_one: BoolArray, is_one_recorded: bool) -> BoolArray:
+    """Which of these waits may be the end of a recorded loader's iterator, if one is: after one that got a batch."""
+    found = np.zeros(len(waits), dtype=np.bool_)
+    rows = np.flatnonzero(waits & is_one_recorded)
+    found[rows] = np.concatenate(([True], got_one[rows][:-1])) if len(rows) else []
+    return found & ~got_one
 
 
 def _receive(waits: Intervals, batches: BatchTimes | None) -> BoolArray:
@@ -64,7 +74,7 @@ def _receive(waits: Intervals, batches: BatchTimes | None) -> BoolArray:
     return found
 
 
-def _has_mark(trace: Trace, waits: Intervals, end: str) -> BoolArray:
+def has_mark(trace: Trace, waits: Intervals, end: str) -> BoolArray:
     """Which of them have a mark of torch's whose name ends so."""
     names = np.array([name.startswith(TORCHS_WAIT) and name.endswith(end) for name in trace.names], dtype=np.bool_)
     rows = np.flatnonzero(names[trace.events.name] & (trace.events.track == trace.training_track))

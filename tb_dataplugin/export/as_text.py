@@ -127,7 +127,9 @@ def _loader_numbers(capture: pb.Capture, line: Line) -> Iterator[str]:
     if loader.HasField("first_batch_wait_us"):
         includes = "includes iter(loader)" if loader.has_iter else "without iter(loader)"
         whose = f"of {loader.first_batch_of}" if loader.first_batch_of else ""
-        yield line("  first batch", duration(loader.first_batch_wait_us), includes, whose)
+        number = max(1, loader.first_batch_count)
+        each = f"on average of {count(number)} epochs" if number > 1 else ""
+        yield line("  first batch", duration(loader.first_batch_wait_us / number), each, includes, whose)
     if loader.HasField("num_workers"):
         size = f"batches of {loader.batch_size}" if loader.HasField("batch_size") else ""
         replayed = capture.mode == "replay" and loader.num_workers

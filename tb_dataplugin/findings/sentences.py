@@ -95,7 +95,7 @@ def say(
         gains=" ".join(map(_gains, overlaps)),
         gains_of=_gains_of(findings),
         wait=_wait(results),
-        steady=_steady(results.steady, apart) if results.steady else "",
+        steady=_steady(results.steady, apart, results.loop.apart.begun) if results.steady else "",
         stages=_stages(results),
         stage_waits=_stage_waits(results),
         stage_places=_stage_places(results.stage_summary) if results.stage_summary else "",
@@ -127,9 +127,9 @@ def say(
     )
 
 
-def _steady(steady: SteadyState, apart: ApartSignals | None) -> str:
+def _steady(steady: SteadyState, apart: ApartSignals | None, begun: int) -> str:
     starts = apart.starts.epochs if apart is not None and apart.starts is not None else 0
-    return steady_sentence(steady, left_out(apart), starts)
+    return steady_sentence(steady, left_out(apart), starts, begun)
 
 
 def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | None) -> LoopShare | None:

@@ -6,14 +6,16 @@ from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.units import duration, percent, significant
 
 
-def steady_sentence(steady: SteadyState, left_out: str = "", starts: int = 0) -> str:
-    """`left_out`: names what the data wait is without; so many `starts` of epochs are among that."""
+def steady_sentence(steady: SteadyState, left_out: str = "", starts: int = 0, begun: int = 1) -> str:
+    """`left_out`: names what the data wait is without; so many `starts` of the epochs that have `begun` are of that."""
     value = _value(steady)
     if steady.state == "epoch_start":
         if not value:
             return "An epoch starts in the window, so it does not show the steady state."
-        head = "Epochs start in the window" if starts > 1 else "An epoch starts in the window"
-        head += "" if starts else ", and the wait for its first batch counts as any other"
+        several = max(starts, begun) > 1
+        head = "Epochs start in the window" if several else "An epoch starts in the window"
+        waits = "the waits for their first batches count" if several else "the wait for its first batch counts"
+        head += "" if starts else f", and {waits} as any other"
         wait = f"{f'Without {left_out}, data' if left_out else 'Data'} wait is"
         return f"{head}. {wait} {_per_step(steady)}."
     if steady.state == "steady":

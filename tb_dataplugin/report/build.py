@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_dataplugin.analyses.hot_lines import HotLines
-from tb_dataplugin.analyses.loader_use import first_batch_ns
+from tb_dataplugin.analyses.loader_use import first_batches
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -145,13 +145,14 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
     loader, settings = results.loader, results.settings
     if loader is None:
         return None
-    by_stage = results.attribution.wait_by_stage_ns or {}
+    by_stage, first = results.attribution.wait_by_stage_ns or {}, first_batches(loader, results.use)
     report = pb.Loader(
         wait_us=us(loader.waits.total_ns),
         wait_count=len(loader.duration_ns),
         exposed_wait_us=maybe_us(loader.exposed_ns),
         hidden_wait_us=maybe_us(loader.hidden_ns),
-        first_batch_wait_us=maybe_us(first_batch_ns(loader, results.use)),
+        first_batch_wait_us=None if first is None else us(first[0]),
+        first_batch_count=0 if first is None else first[1],
         first_batch_of=sentences.first_batch_of,
         wait_by_stage_us={name: us(time) for name, time in by_stage.items()},
         wait_p50_us=us(loader.p50_ns),

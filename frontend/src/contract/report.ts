@@ -553,6 +553,8 @@ export interface Loader {
   wait_source: string;
   /** what iter(loader) took is in wait_us */
   has_iter: boolean;
+  /** how many waits first_batch_wait_us is the sum of */
+  first_batch_count: number;
   /** "the DataLoader of Photos (batches of 4, num_workers=2)": whose first_batch_wait_us is; */
   first_batch_of: string;
 }
@@ -3135,6 +3137,11 @@ export const Loader: MessageFns<Loader> = {
         : isSet(object.has_iter)
         ? globalThis.Boolean(object.has_iter)
         : false,
+      first_batch_count: isSet(object.firstBatchCount)
+        ? globalThis.Number(object.firstBatchCount)
+        : isSet(object.first_batch_count)
+        ? globalThis.Number(object.first_batch_count)
+        : 0,
       first_batch_of: isSet(object.firstBatchOf)
         ? globalThis.String(object.firstBatchOf)
         : isSet(object.first_batch_of)

@@ -183,8 +183,8 @@ def test_only_what_is_left_out_of_epochs_is_named() -> None:
     assert gains and all("without the epoch's end)" in text or "without the epoch's end," in text for text in gains)
     assert capture.steps.gains_of == "a step of 11.0 ms, without the epoch's end"
     assert capture.loader.steady_state.sentence.startswith(
-        "An epoch starts in the window, and the wait for its first batch counts as any other. Without the epoch's end, "
-        "data wait is 1.00 ms per step"
+        "Epochs start in the window, and the waits for their first batches count as any other. Without the "
+        "epoch's end, data wait is 1.00 ms per step"
     )
 
 

@@ -15,9 +15,12 @@ STEP, STEPS, ENDING, START = 10_000, 4, 25_000, 20_000
 LOADER = {"dataset": "Tiles", "num_workers": 1, "batch_size": 4, "persistent_workers": False, "iterated_in_window": 3}
 
 
-def epochs(*, other: bool = False, first: int = 1, **loader: Any) -> TraceBuilder:
-    """From the end of an epoch on, three of four steps. `other`: a DataLoader beside it that left no batches."""
+def epochs(*, other: bool = False, here: bool = False, first: int = 1, **loader: Any) -> TraceBuilder:
+    """From the end of an epoch on, three of four steps. `other`: a DataLoader beside it that left no batches; `here`:
+    one without workers.
+    """
     loaders = [LOADER | loader, *([{"num_workers": 1, "iterated_in_window": 1}] if other else [])]
+    loaders += [{"num_workers": 0, "iterated_in_window": 1}] if here else []
     builder, at = TraceBuilder().annotated(loaders=loaders, host={"cores": 8}), 0
     for epoch in range(first, first + 3):
         builder.epoch, begin = epoch, at
@@ -70,3 +73,7 @@ def test_one_end_takes_as_long_however_many_starts_the_window_has() -> None:
     builder.workers[-1]["ended_us"] = at + ENDING - 1_000
     said = evidence_of(finding_in(builder, "slow_first_batch"))
     assert any("25.0 ms before that to stop the DataLoader workers" in text for text in said)
+
+
+def test_a_loader_without_workers_beside_it_makes_no_end_doubtful() -> None:
+    assert ends(epochs(here=True))[1:] == (3 * ENDING, 0)

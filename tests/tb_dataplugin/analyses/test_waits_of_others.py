@@ -131,3 +131,16 @@ def test_making_its_iterator_is_for_it_as_well() -> None:
     found = results_of(builder)
     assert found.use.certain.total_ns == plain.total_ns + 3 * 40_000
     assert found.loop.apart.not_mine.total_ns == found.use.certain.total_ns
+
+
+def test_the_ends_of_a_recorded_loader_that_is_zipped_with_the_loops_are_its_own() -> None:
+    """It is cycled, has no workers, and its `next()` finds it over in every third step."""
+    labelled = {"name": "DataLoader", "dataset": "Labelled", "num_workers": 0, "batch_size": 4, "iterated_in_window": 5}
+    builder = TraceBuilder().annotated(host={"cores": 8}, loaders=[{**TRAIN, "stepped": True}, labelled]).worker(0)
+    for number in range(12):
+        at = number * STEP
+        builder.batch(number, 0, at - 400, at - 300, at + 190, at + 195).of_loader(0).wait(at, WAIT, "wait::DataLoader")
+        if number % 3 == 2:
+            builder.wait(at + 300, 200, HERE)
+        builder.wait(at + 1_000, 400, HERE).stage("sample::Labelled", at + 1_050, 300).step(at, STEP)
+    assert not find_unannotated(results_of(builder)) and not notes(capture_of(builder))

@@ -47,7 +47,7 @@ def test_workers_are_of_a_loader_with_a_name_and_an_evaluation_is_said_to_be_one
 def test_waits_for_first_batches_are_those_of_the_training_loop_and_say_so() -> None:
     capture = capture_of(with_evaluation())
     assert capture.loader.first_batch_wait_us == pytest.approx(4_000)
-    assert f"first batch 4.00 ms without iter(loader), of the DataLoader of {OWN}" in " ".join(
+    assert f"first batch 2.00 ms on average of 2 epochs, without iter(loader), of the DataLoader of {OWN}" in " ".join(
         as_text(as_report([capture])).split()
     )
     alone = capture_of(with_evaluation(is_evaluated=False)).loader

@@ -78,15 +78,23 @@ function Steps({ capture }: { capture: Capture }) {
   );
 }
 
+function firstBatchWords(us: number, epochs: number, whose: string): string {
+  return epochs === 1
+    ? `for the first batch${whose} ${formatDuration(us)}`
+    : `for the first batches of ${plural(epochs, "epoch")}${whose} ${formatDuration(us)} on average`;
+}
+
 /** A step may wait for several batches: its data wait is then longer than any of these. */
 function SingleWaits({ loader }: { loader: Loader }) {
   const { wait_count: count, wait_p50_us: median, wait_max_us: longest, first_batch_wait_us: first } = loader;
   const whose = loader.first_batch_of === "" ? "" : ` of ${loader.first_batch_of}`;
+  const epochs = Math.max(1, loader.first_batch_count ?? 0);
+  const from = loader.has_iter === true ? ", with iter(loader)" : "";
   const words = [
     count > 1 && median !== undefined && longest !== undefined
       ? `${plural(count, "wait")}, p50 ${formatDuration(median)}, longest ${formatDuration(longest)}`
       : "",
-    first === undefined ? "" : `for the first batch${whose} ${formatDuration(first)}`,
+    first === undefined ? "" : firstBatchWords(first / epochs, epochs, `${whose}${from}`),
   ].filter(Boolean);
   if (words.length === 0) return null;
   return (
