@@ -4,16 +4,20 @@ A step's own time (without its data wait) stands beside the size of the batches 
 other is tested against chance: sizes are dealt to the steps anew, and their covariance has to stay below. It has to be
 a matter of more than one step, and of no more time than bytes can take. Steps that also begin an epoch, or iterate
 another DataLoader, take longer for that: they are left out.
+
+That alone is no reason to put samples of like length together: that may be so already, or nothing may be padded. What
+is known of the samples (`batch_samples_alike`) stands beside it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.batch_samples_alike import BatchSamples
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loop import Loop
 from tb_dataplugin.analyses.stages import Path, StageTree
@@ -45,7 +49,9 @@ class UnevenBatches:
     """Of the steps of which the size of their batches is known. Times are without data wait, sizes in bytes.
 
     `largest` of `steps` have `largest_ns` of `own_ns`, with `largest_bytes` on average, where the median step has
-    `usual_bytes`. `excess_ns`: what a straight line through all steps gives the bytes beyond the usual size.
+    `usual_bytes`. `excess_ns`: what a straight line through all steps gives the bytes beyond the usual size;
+    `padding_ns`: what it gives those that batches have beyond their samples, None where samples have no size.
+    `is_grouped`: samples differ from batch to batch, as the batches' sizes do, and hardly within.
     """
 
     steps: int
@@ -55,6 +61,9 @@ class UnevenBatches:
     usual_bytes: float
     largest_bytes: float
     excess_ns: float
+    ns_per_byte: float
+    padding_ns: float | None = None
+    is_grouped: bool = False
 
 
 def find_uneven_batches(
@@ -72,10 +81,25 @@ def find_uneven_batches(
     if batches is not None:
         theirs = np.isin(tree.track[spans], _tracks(trace, use.in_workers))
         step[theirs] = _steps_of(trace.span_facts, spans[theirs], batches, use.in_workers, steps)
-    sizes = _bytes_by_step(trace.span_facts.bytes[spans], step, len(table.rows))
+    bytes_of = trace.span_facts.bytes[spans]
+    sizes = _bytes_by_step(bytes_of, step, len(table.rows))
     times = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in table.rows], dtype=np.float64)
     known = (sizes > 0) & np.array([row.apart_ns == 0 for row in table.rows], dtype=np.bool_)
-    return judge(times[known], sizes[known]) if known.sum() >= FEWEST_STEPS else None
+    found = judge(times[known], sizes[known]) if known.sum() >= FEWEST_STEPS else None
+    if found is None:
+        return None
+    counted = np.flatnonzero((step >= 0) & np.append(known, False)[step] & (bytes_of > 0))
+    return _with_samples(found, BatchSamples.of(trace, tree, spans).of_batches(counted), bytes_of.astype(np.float64))
+
+
+def _with_samples(found: UnevenBatches, samples: BatchSamples, sizes: Floats) -> UnevenBatches:
+    """`sizes`: by place of the batch."""
+    padding, ranks = samples.padding_bytes(sizes), samples.ranks_by_batch()
+    return replace(
+        found,
+        padding_ns=None if padding is None else padding * found.ns_per_byte,
+        is_grouped=ranks is not None and _chance(ranks[1], sizes[ranks[0]]) < BY_CHANCE,
+    )
 
 
 def judge(own: Floats, sizes: Floats) -> UnevenBatches | None:
@@ -83,7 +107,8 @@ def judge(own: Floats, sizes: Floats) -> UnevenBatches | None:
     if not _follows(own, sizes):
         return None
     usual, count = float(np.median(sizes)), max(1, round(LARGEST * len(sizes)))
-    excess = _slope(own, sizes) * float(np.maximum(0.0, sizes - usual).sum())
+    slope = _slope(own, sizes)
+    excess = slope * float(np.maximum(0.0, sizes - usual).sum())
     if excess > float(np.median(own)) * float(np.maximum(0.0, (sizes / usual) ** POWER - 1).sum()):
         return None
     largest = np.argsort(sizes, kind="stable")[-count:]
@@ -95,6 +120,7 @@ def judge(own: Floats, sizes: Floats) -> UnevenBatches | None:
         usual_bytes=usual,
         largest_bytes=float(sizes[largest].mean()),
         excess_ns=excess,
+        ns_per_byte=slope,
     )
 
 

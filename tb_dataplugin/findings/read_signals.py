@@ -283,6 +283,8 @@ def _uneven(uneven: UnevenBatches | None) -> UnevenSignals | None:
         usual_bytes=uneven.usual_bytes,
         largest_bytes=uneven.largest_bytes,
         excess_us=_us(uneven.excess_ns),
+        padding_us=None if uneven.padding_ns is None else _us(uneven.padding_ns),
+        is_grouped=uneven.is_grouped,
     )
 
 

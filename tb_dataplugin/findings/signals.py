@@ -52,7 +52,9 @@ FEEDER: Final = "feeder"
 
 @dataclass(frozen=True, slots=True)
 class UnevenSignals:
-    """Steps that take longer where their batches are larger (`analyses.uneven_batches`). Sizes in bytes."""
+    """Steps that take longer where their batches are larger (`analyses.uneven_batches`). Sizes in bytes. `padding_us`:
+    None where samples have no size.
+    """
 
     steps: int
     largest: int
@@ -61,6 +63,8 @@ class UnevenSignals:
     usual_bytes: float
     largest_bytes: float
     excess_us: float
+    padding_us: float | None
+    is_grouped: bool
 
 
 @dataclass(frozen=True, slots=True)

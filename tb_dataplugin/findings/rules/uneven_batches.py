@@ -1,4 +1,9 @@
-"""Not the loader: few steps take most of the time, because their batches are the largest."""
+"""Not the loader: few steps take most of the time, because their batches are the largest.
+
+To group samples by length saves padding and nothing else. Where samples that share a batch are alike already, or
+batches have hardly more bytes than their samples, there is no finding. Where neither is known and the program has a
+sampler of its own, which may group them, no bound is given.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +23,23 @@ ADVICE: Final = (
     "Where collate pads to a batch's longest sample, put samples of like length into one batch, or cut the few that "
     "are much longer than the rest; batches of a fixed number of tokens, not of samples, are alike in size too."
 )
+OWN_SAMPLER: Final = (
+    "{sampler} chooses the samples of a batch. If it puts samples of like length together, little padding is left to "
+    "save: batches of a fixed number of tokens would make steps alike in length, but not shorter in total. If it "
+    "does not, and collate pads to a batch's longest sample, let it sort by length within a few hundred batches."
+)
+OF_TORCH: Final = frozenset(
+    (
+        "BatchSampler",
+        "DistributedSampler",
+        "RandomSampler",
+        "SequentialSampler",
+        "SubsetRandomSampler",
+        "WeightedRandomSampler",
+    )
+)
+"""Samplers that do not look at lengths."""
+
 CODE: Final = """\
 class LengthGrouped:  # a batch sampler; lengths: one number for each sample
     def __init__(self, lengths, size):
@@ -37,24 +59,46 @@ DataLoader(dataset, batch_sampler=LengthGrouped(lengths, size))"""
 @rule(title="Batches of very different sizes", about="host")
 def check(signals: Signals) -> Finding | None:
     uneven = signals.uneven
-    if uneven is None or (signals.share(uneven.excess_us) or 0.0) < INPUT_BOUND:
+    if uneven is None or uneven.is_grouped:
         return None
-    saving = until_workers_limit(signals, uneven.excess_us)
-    gain = signals.per_step(saving.us)
+    most_us = uneven.excess_us if uneven.padding_us is None else min(uneven.excess_us, uneven.padding_us)
+    if (signals.share(most_us) or 0.0) < INPUT_BOUND:
+        return None
+    sampler = _own_sampler(signals) if uneven.padding_us is None else ""
+    saving = until_workers_limit(signals, most_us)
+    gain = None if sampler else signals.per_step(saving.us)
+    return Finding(
+        severity="low" if sampler else severity(signals, gain, otherwise_us=saving.us),
+        title=_title(uneven),
+        advice=OWN_SAMPLER.format(sampler=sampler) if sampler else ADVICE,
+        evidence=(*_evidence(uneven), *_where(signals), *(() if sampler else saving.why)),
+        gain_us_per_step=gain,
+        code="" if sampler else CODE,
+        confidence="possible" if sampler else "likely",
+        confidence_reason=_reason(uneven, sampler),
+    )
+
+
+def _title(uneven: UnevenSignals) -> str:
     several = f"The {uneven.largest} steps with the largest batches have"
     which = "The step with the largest batch has" if uneven.largest == 1 else several
-    return Finding(
-        severity=severity(signals, gain, otherwise_us=saving.us),
-        title=f"{which} {percent(uneven.largest_us / uneven.own_us)} of the time of "
-        f"{plural(uneven.steps, 'step')} outside the data wait",
-        advice=ADVICE,
-        evidence=(*_evidence(uneven), *_where(signals), *saving.why),
-        gain_us_per_step=gain,
-        code=CODE,
-        confidence="likely",
-        confidence_reason="Step times follow the sizes of batches; that the size is the reason is inferred. The bound "
-        "is for batches that are all of the usual size.",
-    )
+    steps = plural(uneven.steps, "step")
+    return f"{which} {percent(uneven.largest_us / uneven.own_us)} of the time of {steps} outside the data wait"
+
+
+def _own_sampler(signals: Signals) -> str:
+    """The class of a sampler that may look at lengths, "" where none draws the batches."""
+    names = [row.stage.name for row in signals.stages if row.stage.kind == "sampler"]
+    return next((name for name in names if name.rpartition("::")[2] not in OF_TORCH), "")
+
+
+def _reason(uneven: UnevenSignals, sampler: str) -> str:
+    inferred = "Step times follow the sizes of batches; that the size is the reason is inferred."
+    if sampler:
+        return f"{inferred} How much of a batch is padding was not recorded."
+    if uneven.padding_us is None:
+        return f"{inferred} The bound is for batches that are all of the usual size."
+    return f"{inferred} The bound is for batches that are all of the usual size, and no more than their padding."
 
 
 def _evidence(uneven: UnevenSignals) -> Iterator[Evidence]:
@@ -62,6 +106,9 @@ def _evidence(uneven: UnevenSignals) -> Iterator[Evidence]:
     yield share("largest_batches", uneven.largest_us / uneven.own_us, "step", f"size of a batch: {sizes}")
     text = f"steps with more bytes take longer: {duration(uneven.excess_us)} for what is beyond the usual size"
     yield time("beyond_usual_size", uneven.excess_us, text)
+    if uneven.padding_us is not None:
+        text = f"bytes of batches beyond those of their samples (padding): {duration(uneven.padding_us)} at that rate"
+        yield time("padding", uneven.padding_us, text)
 
 
 def _where(signals: Signals) -> Iterator[Evidence]:

@@ -36,7 +36,7 @@ SPENT: Final[Mapping[str, dict[str, Any]]] = {
     "collector_in_step": {"garbage": GarbageSignals(step_us=HALF, full=Collections(9, HALF))},
     "garbage_collection": {"garbage": GarbageSignals(wait_us=HALF, full=Collections(9, HALF))},
     "interpreter_lock": {"lock": LockSignals(HALF, 0.0, 1.0, 0.6, 0.0, 0.0, 0.0, 0.0, False, {})},
-    "uneven_batches": {"uneven": UnevenSignals(8, 1, WHOLE, HALF, 1e6, 2e6, HALF)},
+    "uneven_batches": {"uneven": UnevenSignals(8, 1, WHOLE, HALF, 1e6, 2e6, HALF, None, False)},
 }
 """By rule: half of the window, spent on what it is about."""
 

@@ -69,6 +69,73 @@ def test_one_step_shows_nothing_however_many_others_there_are() -> None:
     assert finding_of(two, "uneven_batches") is not None
 
 
+Sample = tuple[float, int | None]
+"""How long it takes (µs), and its bytes; None: not known, as of a list of numbers."""
+
+
+def of_samples(samples: dict[int, list[Sample]], padded_by: float = 1.0) -> TraceBuilder:
+    """20 steps whose time goes with the batch's size: 200 bytes and 20 µs to build for each unit of a sample's length,
+    times `padded_by`. `samples`: of each batch.
+    """
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 8}]).worker(0)
+    now = 0.0
+    for step, batch in samples.items():
+        size = padded_by * 10 * len(batch) * max(time for time, _ in batch)
+        length = 1_000 + 2_000 + size / 5
+        builder.step(now, length).wait(now, 1_000)
+        begun = at = now - sum(time for time, _ in batch) - 400
+        builder.batch(step, 0, begun - 100, begun, now - 10, now + 990, {"collate::pad": (now - 310, 300, 300, size)})
+        pid = builder.pids.get(0, 100)
+        for place, (time, known) in enumerate(batch):
+            args = {"batch": step, "index": 8 * step + place, "epoch": builder.epoch}
+            args |= {} if known is None else {"bytes": known}
+            builder.add("user_annotation", "sample::Clips", at, time, pid=pid, tid=pid, **args)
+            at += time
+        now += length
+    return builder
+
+
+def dealt(lengths: list[int], sized: bool) -> dict[int, list[Sample]]:
+    return {at // 8: [(float(n), 10 * n if sized else None) for n in lengths[at : at + 8]] for at in range(0, 160, 8)}
+
+
+def lengths() -> list[int]:
+    random = np.random.default_rng(5)
+    return [int(n) for n in random.choice([10, 20, 40, 600], size=160, p=[0.5, 0.3, 0.17, 0.03])]
+
+
+@pytest.mark.parametrize("sized", (False, True))
+def test_samples_that_are_grouped_by_length_already_have_no_padding_to_save(sized: bool) -> None:
+    grouped = dealt(sorted(lengths()), sized)
+    batches = list(grouped.values())
+    random.Random(2).shuffle(batches)
+    assert finding_of(of_samples(dict(enumerate(batches))), "uneven_batches") is None
+    finding = finding_in(of_samples(dealt(lengths(), sized)), "uneven_batches")
+    assert finding.code and finding.gain_us_per_step
+
+
+def test_batches_that_have_no_more_bytes_than_their_samples_are_not_padded() -> None:
+    """Samples put end to end: the large ones make steps long wherever they are."""
+    whole: dict[int, list[Sample]] = {
+        step: [(time, round(10 * max(t for t, _ in batch))) for time, _ in batch]
+        for step, batch in dealt(lengths(), True).items()
+    }
+    assert finding_of(of_samples(whole), "uneven_batches") is None
+
+
+def test_the_padding_is_shown_where_samples_have_sizes() -> None:
+    finding = finding_in(of_samples(dealt(lengths(), True)), "uneven_batches")
+    assert "bytes of batches beyond those of their samples (padding): 27.7 ms at that rate" in evidence_of(finding)
+
+
+@pytest.mark.parametrize(("name", "is_own"), (("ByLength", True), ("RandomSampler", False), ("BatchSampler", False)))
+def test_a_sampler_of_the_users_own_may_group_already(name: str, is_own: bool) -> None:
+    builder = padded(1, {3: 60_000.0, 11: 50_000.0}, {3: LARGE, 11: 0.9 * LARGE}).stage(f"sampler::{name}", 10, 5)
+    finding = finding_in(builder, "uneven_batches")
+    assert [not finding.gain_us_per_step, finding.severity == "low", not finding.code] == [is_own] * 3
+    assert (f"sampler::{name} chooses the samples of a batch" in finding.advice) is is_own
+
+
 def test_steps_that_begin_an_epoch_take_longer_for_that() -> None:
     starts = (4, 9, 14, 19)
     builder = padded(1, dict.fromkeys(starts, 6_000.0), dict.fromkeys(starts, 3 * USUAL), starts=starts)
