@@ -57,6 +57,7 @@ class _OfProfiler(TypedDict):
 
 
 class _OfLines(TypedDict):
+    stage_places: Mapping[str, str]
     stage_lines: Mapping[str, HotLine]
     stages_without_lines: Mapping[str, str]
     training_lines: Mapping[str, HotLine]
@@ -109,7 +110,6 @@ def read_signals(results: Results) -> Signals:
         unrecorded_wait=find_unrecorded_wait(results, foresight),
         lock=read_lock(loop.limits, results.lines) if loop.limits else None,
         **_of_lines(results),
-        stage_places=dict(pipeline.stages_at) if pipeline else {},
         is_fed=results.loader is None and is_fed(results.trace, results.window),
         queue_wait=results.queue_wait,
         taken=find_taken_cpus(results),
@@ -129,8 +129,9 @@ def read_signals(results: Results) -> Signals:
 
 
 def _of_lines(results: Results) -> _OfLines:
-    lines = results.lines
+    lines, pipeline = results.lines, results.trace.info.pipeline
     return {
+        "stage_places": dict(pipeline.stages_at) if pipeline else {},
         "stage_lines": dict(_stage_lines(results)),
         "stages_without_lines": dict(_without_lines(results)),
         "training_lines": dict(_training_lines(results)),
