@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from tb_dataplugin.compare.build_flames import flame_report
@@ -100,7 +101,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         sentence=verdict.sentence,
         evidence=map(evidence_report, verdict.evidence),
         unit=unit,
-        time=_quantity(compared.time) if compared.time else None,
+        time=_quantity(_with_basis(compared.time, verdict.basis)) if compared.time else None,
         parts=map(_quantity, compared.parts),
         stages=map(_quantity, compared.stages),
         settings=[_setting(setting) for setting in compared.settings if setting.is_known],
@@ -108,6 +109,11 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         diagnostics=map(diagnostic_report, notes),
         flames=[flame_report(flame, left_out(first, second).in_graph) for flame in compare_flames(first, second, unit)],
     )
+
+
+def _with_basis(time: Quantity, basis: str) -> Quantity:
+    """The total says beside its interval what the sentence rests on instead."""
+    return replace(time, interval_text=f"{time.interval_text}; {basis}") if basis else time
 
 
 def _notes(

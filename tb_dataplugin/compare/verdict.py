@@ -81,6 +81,8 @@ class Verdict:
     outcome: Outcome
     sentence: str
     evidence: tuple[Evidence, ...]
+    basis: str = ""
+    """What "likely" rests on, as the total's own interval shows nothing; "" where it isn't said."""
 
 
 def judge(compared: Compared) -> Verdict:
@@ -108,9 +110,9 @@ def _judged(compared: Compared) -> Verdict:
         doubtful = f" Doubtful: {compared.crowded}." if compared.crowded else ""
         return Verdict(total.outcome, _differs(compared, total) + doubtful, evidence)
     if total.outcome == "too_short" or total.is_vague_swapped:
-        return Verdict(
-            "too_short", _likely(compared, total) or _certain(compared) + _too_short(compared, total), evidence
-        )
+        if likely := _likely(compared, total):
+            return Verdict("too_short", likely, evidence, f"“likely” rests on: {listed(_alike(compared, total))}")
+        return Verdict("too_short", _certain(compared) + _too_short(compared, total), evidence)
     sentence = f"No significant difference{compared.within}: {_times(total, compared.unit)}{_known(total)}."
     return Verdict("not_significant", sentence + _but(compared), evidence)
 
@@ -269,8 +271,7 @@ def _likely(compared: Compared, total: Quantity) -> str:
     changed = log(total.after_us / total.before_us)
     slower = changed > 0
     waited = (compared.sharing[1] - compared.sharing[0]) * (1 if slower else -1)
-    alike = [*map(clause, (one for one in _noteworthy(compared) if (one.outcome in MORE) == slower))]
-    alike = alike or _of_lines(compared, slower)
+    alike = _alike(compared, total)
     if not alike or abs(changed) <= waited:
         return ""
     return (
@@ -279,6 +280,13 @@ def _likely(compared: Compared, total: Quantity) -> str:
         f"Significant: {listed(alike)}. "
         f"Waiting for a CPU differs from run to run: for certainty {_for_certainty(compared)}."
     )
+
+
+def _alike(compared: Compared, total: Quantity) -> list[str]:
+    """What certainly went the way of the time."""
+    slower = (total.after_us or 0.0) > (total.before_us or 0.0)
+    alike = [*map(clause, (one for one in _noteworthy(compared) if (one.outcome in MORE) == slower))]
+    return alike or _of_lines(compared, slower)
 
 
 def _by_waiting(waited: float, changed: float) -> str:

@@ -176,7 +176,7 @@ def _check(lines: HotLines) -> str:
 
 def part_sentence(hottest: Sequence[Together], whole: str, time_us: float) -> str:
     """``Of transform::Mask (1.05 s by stack samples), the hottest line has 84.0% (95% interval: 79.1% to 88.9%): dilate
-    at train.py:41.``
+    at train.py:41.`` Another whose interval overlaps its own is named beside it: which of them is hotter is not known.
     """
     if not hottest:
         return ""
@@ -186,7 +186,13 @@ def part_sentence(hottest: Sequence[Together], whole: str, time_us: float) -> st
     has = "line has" if len(lines) == 1 else "lines have"
     between = f" (95% interval: {low} to {high})" if low != high else ""
     sampled = f"{duration(time_us)} by stack samples"
-    return f"Of {whole} ({sampled}), the hottest {has} {percent(share)}{between}: {lines_text(lines)}."
+    rivals = [other for other in hottest[1:] if share_of(other) + error_of(other) >= share - error]
+    if not rivals:
+        return f"Of {whole} ({sampled}), the hottest {has} {percent(share)}{between}: {lines_text(lines)}."
+    first = f"{lines_text(lines)} {'has' if len(lines) == 1 else 'have'} {percent(share)}{between}"
+    others = f" and {plural(len(rivals) - 1, 'other')} are" if len(rivals) > 1 else " is"
+    second = f"{lines_text(rivals[0])} ({percent(share_of(rivals[0]))}){others} about as hot"
+    return f"Of {whole} ({sampled}), no single line is certainly the hottest: {first}; {second}."
 
 
 COLLECTED_MUCH: Final = 0.1

@@ -10,7 +10,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.analyses.sawtooth import LoneWait
 from tb_dataplugin.analyses.steady_state import SteadyState
-from tb_dataplugin.analyses.wait_parts import COLLECTOR, TRANSFER, UNRECORDED
+from tb_dataplugin.analyses.wait_parts import COLLECTOR, STARVED, TRANSFER, UNRECORDED
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import left_out
 from tb_dataplugin.findings.evidence import Evidence, share, time
@@ -61,7 +61,11 @@ NAMED_SHARE: Final = 0.02
 
 REST: Final = f"the rest of {TRANSFER}, while the batch was on its way"
 
-SAID: Final = {UNRECORDED: "unrecorded (no record of who built the batch)", COLLECTOR: "Python's garbage collector"}
+SAID: Final = {
+    UNRECORDED: "unrecorded (no record of who built the batch)",
+    COLLECTOR: "Python's garbage collector",
+    STARVED: "no index yet (not drawn)",
+}
 """Parts of the data wait that the evidence names in more words."""
 
 UNANNOTATED: Final = "unrecorded (mostly for batches of another DataLoader, which is not annotated)"

@@ -21,7 +21,7 @@ IN_TRAINING_PROCESS: Final = "transfer"
 """Data wait that the training process may have caused itself, as the host's own time: others have its lock."""
 
 _OTHERS: Final = {
-    "starved": "its DataLoader workers were starved",
+    "starved": "the index of its batch was not drawn yet",
     "startup": "its DataLoader workers were starting",
     "transfer": "its batches were on their way from DataLoader workers",
     "other": "its DataLoader workers were between stages",

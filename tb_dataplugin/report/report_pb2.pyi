@@ -9,8 +9,8 @@ capture's first event. A field that cannot be known is absent (declared `optiona
 
 A stage is named "<kind>::<label>" ("transform::RandomCrop"), as in the trace; kinds: wait, sampler, wrapper, sample,
 read, decode, transform, collate, transfer, h2d, user. Data wait by stage may also name what is no stage: "startup" (the
-DataLoader worker was not running yet), "shutdown" (an epoch's last next() stopped the workers), "starved" (the worker
-had no index in its queue), "transfer" (with its parts "transfer::index", "::serialise", "::queue", "::deserialise", "::pin" where
+DataLoader worker was not running yet), "shutdown" (an epoch's last next() stopped the workers), "starved" (the batch's
+index was not drawn yet), "transfer" (with its parts "transfer::index", "::serialise", "::queue", "::deserialise", "::pin" where
 they are recorded), "wrapper::<class>" (own code of an iterator around the loader), "other" (between stages),
 "unrecorded" (a batch without a record).
 

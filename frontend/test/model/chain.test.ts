@@ -121,7 +121,7 @@ it("says so when the wait went to what is no stage", () => {
     gap({ stage: "starved", exposed_wait_us: 9, chain: { ...chain, sample: undefined, stage: undefined } }),
     "gaps:0",
   );
-  expect(rows.at(-1)?.reason).toContain("starved (no index in its queue)");
+  expect(rows.at(-1)?.reason).toContain("no index yet (not drawn)");
 });
 
 it("takes a click in the gap lane for the longest gap under the box that the report lists", () => {

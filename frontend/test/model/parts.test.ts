@@ -18,10 +18,10 @@ it("names stages as in the trace, and says what is no stage", () => {
   expect(stageParts({ starved: 2, "decode::PIL": 5, transfer: 0 })).toEqual([
     { name: "decode::PIL", us: 5, token: "decode", meaning: "" },
     {
-      name: "starved (no index in its queue)",
+      name: "no index yet (not drawn)",
       us: 2,
       token: "starved",
-      meaning: "The DataLoader worker had no index in its queue.",
+      meaning: "The training thread had not drawn the batch's index yet, as while iter(loader) starts an epoch.",
     },
   ]);
 });

@@ -283,6 +283,15 @@ it("prints no interval and no limit where the captures are too short", async () 
   expect(find("number-detectable").nextElementSibling?.textContent).toBe("too uncertain to compare");
 });
 
+it("says beside the change what likely rests on, and not beside the limit", async () => {
+  const interval_text = "too uncertain to compare; “likely” rests on: decode::PIL is gone";
+  const time = { before_us: 2, after_us: 1, change: -0.5, interval_text, outcome: "too_short" };
+  answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, outcome: "too_short", time }) });
+  await drawAndWait();
+  expect(find("number-change").nextElementSibling?.textContent).toBe(interval_text);
+  expect(find("number-detectable").nextElementSibling?.textContent).toBe("too uncertain to compare");
+});
+
 it("says how large a change must be that is not worth a limit, and no other number's interval", async () => {
   const { detectable: _, ...time } = { ...SLOWER.time, outcome: "not_significant" };
   answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, time }) });

@@ -160,7 +160,7 @@ it("names the parts of the data wait that have no row, whatever is searched", ()
   });
   expect(all("stage-row")).toEqual([]);
   expect(plain(find("without-row").textContent)).toBe(
-    "Data wait without a row, as no stage caused it: transfer::deserialise 3.00 µs (30.0%), starved (no index in its queue) 1.00 µs (10.0%).",
+    "Data wait without a row, as no stage caused it: transfer::deserialise 3.00 µs (30.0%), no index yet (not drawn) 1.00 µs (10.0%).",
   );
 });
 

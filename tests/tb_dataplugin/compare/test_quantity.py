@@ -182,13 +182,14 @@ def test_what_makes_a_total_of_single_runs_uncertain_is_one_reason(
 
 def test_a_change_beyond_waiting_for_a_cpu_is_likely_where_a_stage_certainly_went_that_way() -> None:
     total, stages = quantity("time", "too_short", "time"), [quantity("decode::JPEG", "slower")]
-    said = judge(Compared("step", 1, (0.0, math.log(1.2)), False, "", total, (), stages, ())).sentence
-    assert said.startswith(
+    said = judge(Compared("step", 1, (0.0, math.log(1.2)), False, "", total, (), stages, ()))
+    assert said.basis == "“likely” rests on: decode::JPEG takes 50% more self time per call"
+    assert said.sentence.startswith(
         "Likely slower, not certain: 100 → 150 µs per step (1.5x), about 45% of that by more waiting for a CPU. "
         "Significant: decode::JPEG takes 50% more self time per call. "
     )
-    explained = judge(Compared("step", 1, (0.1, 0.9), False, "", total, (), stages, ())).sentence
-    assert "Likely" not in explained
+    explained = judge(Compared("step", 1, (0.1, 0.9), False, "", total, (), stages, ()))
+    assert "Likely" not in explained.sentence and explained.basis == ""
 
 
 def test_data_wait_of_which_nothing_is_sure_and_little_there_is_has_no_row() -> None:

@@ -8,7 +8,7 @@ from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.line_rows import LineRow
 from tb_dataplugin.analyses.spread_lines import spread, spread_in_step
 from tb_dataplugin.export.lines_text import line_lines
-from tb_dataplugin.findings.line_texts import lines_text
+from tb_dataplugin.findings.line_texts import lines_text, part_sentence
 from tb_dataplugin.report.build_lines import hot_place
 from tb_dataplugin.report.report_pb2 import Capture, PartLines
 
@@ -55,6 +55,18 @@ def test_a_line_with_most_of_its_function_is_said_itself() -> None:
         "40.0%  load at train.py:35",
         "10.0%  load at train.py:36",
     ]
+
+
+def test_no_line_is_called_the_hottest_where_another_may_be() -> None:
+    rows = [line("load", 35, 0.40), line("crop", 50, 0.34), line("blur", 70, 0.26)]  # each +-5 points
+    assert part_sentence(spread(rows), "the stages", 1e6) == (
+        "Of the stages (1.00 s by stack samples), no single line is certainly the hottest: load at train.py:35 has "
+        "40.0% (95% interval: 35.0% to 45.0%); crop at train.py:50 (34.0%) is about as hot."
+    )
+    alike = [*rows[:2], line("blur", 70, 0.33)]
+    assert part_sentence(spread(alike), "the stages", 1e6).endswith("(34.0%) and 1 other are about as hot.")
+    clear = [rows[0], rows[2]]
+    assert "the hottest line has 40.0%" in part_sentence(spread(clear), "the stages", 1e6)
 
 
 def test_lines_far_apart_in_one_function_are_about_different_things() -> None:

@@ -49,14 +49,17 @@ function detectableNote(slower: number | undefined): string {
   return slower === undefined ? "with these captures" : `or ${formatChange(1 / (1 + slower) - 1)}, with these captures`;
 }
 
-/** Why there is no change, in the words that the report has for the interval. */
+/** Why there is no change, in the words that the report has for the interval; what "likely" rests on behind a semicolon. */
 function noChange({ interval_text }: Quantity): Reason {
   return { title: interval_text, message: interval_text };
 }
 
 /** Why there is no smallest detectable change: none that the sides could show would be worth saying, or there are no limits. */
 function noLimit(time: Quantity): Reason {
-  if (time.outcome === "too_short" || time.outcome === "identical") return noChange(time);
+  if (time.outcome === "too_short" || time.outcome === "identical") {
+    const [why = ""] = time.interval_text.split("; ");
+    return { title: why, message: why };
+  }
   return {
     title: "more than +100%",
     message: "With these captures only a change of more than +100% would be certain.",
