@@ -49,20 +49,32 @@ def waits_of_others(
     if len(loaders) == 1 and batches is not None and loaders[0].in_order is not False:
         found |= marked & _between(waits, batches)
     if of_steps.any() and _all_are_recorded(loaders, batches, of_wait):
-        beside = [loader for loader in loaders if not loader.stepped]
-        ends = _may_be_ends(marked & ~of_steps, received, any(loader.num_workers for loader in beside))
-        ends |= _may_be_ends(in_process & ~of_steps, built, not all(loader.num_workers for loader in beside))
+        ends = _may_be_ends(marked & ~of_steps, received, _most_open(loaders, True))
+        ends |= _may_be_ends(in_process & ~of_steps, built, _most_open(loaders, False))
         found |= (marked | (in_process & ~built)) & ~ends
     certain: BoolArray = found & ~received & ~of_steps
     return certain
 
 
-def _may_be_ends(waits: BoolArray, got_one: BoolArray, is_one_recorded: bool) -> BoolArray:
-    """Which of these waits may be the end of a recorded loader's iterator, if one is: after one that got a batch."""
-    found = np.zeros(len(waits), dtype=np.bool_)
-    rows = np.flatnonzero(waits & is_one_recorded)
-    found[rows] = np.concatenate(([True], got_one[rows][:-1])) if len(rows) else []
-    return found & ~got_one
+def _may_be_ends(waits: BoolArray, got_one: BoolArray, most: int) -> BoolArray:
+    """Which of these waits may be the ends of recorded loaders' iterators, of which `most` are open at a time: all may
+    be as the window opens, and one more after each batch.
+    """
+    found, are_open = np.zeros(len(waits), dtype=np.bool_), most
+    for number in np.flatnonzero(waits).tolist():
+        if got_one[number]:
+            are_open = min(most, are_open + 1)
+        elif are_open:
+            found[number], are_open = True, are_open - 1
+    return found
+
+
+def _most_open(loaders: Sequence[LoaderInfo], has_workers: bool) -> int:
+    """How many recorded loaders are iterated in the window beside ``prof.steps``."""
+    return sum(
+        bool(loader.num_workers) == has_workers and not loader.stepped and loader.iterated_in_window != 0
+        for loader in loaders
+    )
 
 
 def _receive(waits: Intervals, batches: BatchTimes | None) -> BoolArray:

@@ -144,3 +144,24 @@ def test_the_ends_of_a_recorded_loader_that_is_zipped_with_the_loops_are_its_own
             builder.wait(at + 300, 200, HERE)
         builder.wait(at + 1_000, 400, HERE).stage("sample::Labelled", at + 1_050, 300).step(at, STEP)
     assert not find_unannotated(results_of(builder)) and not notes(capture_of(builder))
+
+
+@pytest.mark.parametrize("ends", [(0, 6), (3, 9)])
+def test_two_that_end_in_the_same_step_are_none_of_others(ends: tuple[int, ...]) -> None:
+    """Their ends follow each other; with the first of these a window may begin."""
+    names = ("Labelled", "Replayed")
+    cycled = [{**TRAIN, "dataset": name, "num_workers": 0, "iterated_in_window": 2} for name in names]
+    builder = TraceBuilder().annotated(host={"cores": 8}, loaders=[{**TRAIN, "stepped": True}, *cycled]).worker(0)
+    for number in range(12):
+        at = number * STEP
+        builder.batch(number, 0, at - 400, at - 300, at + 190, at + 195).of_loader(0).wait(at, WAIT, "wait::DataLoader")
+        for place, name in enumerate(names):
+            if number in ends:
+                builder.wait(at + 300 + 300 * place, 200, HERE)
+            begin = at + 1_000 + 500 * place
+            builder.wait(begin, 400, HERE).stage(f"sample::{name}", begin + 50, 300)
+        builder.step(at, STEP)
+    assert not len(find_unannotated(results_of(builder))) and not notes(capture_of(builder))
+    for place in range(3):
+        builder.wait(10 * STEP + 3_000 + 500 * place, 200, HERE)
+    assert len(find_unannotated(results_of(builder))) == 1, "the first two of three may be their ends"
