@@ -70,11 +70,7 @@ CAUSES: Final = (
 NO_STAGES: Final = (
     Term("startup", "startup (not yet running)", "The DataLoader worker was not running yet."),
     Term("shutdown", "shutdown (an epoch's end)", "The loader stopped its DataLoader workers."),
-    Term(
-        "starved",
-        "no index yet (not drawn)",
-        "The training thread had not drawn the batch's index yet, as while iter(loader) starts an epoch.",
-    ),
+    Term("starved", "no index yet (not drawn)", "The training thread had not drawn the batch's index yet."),
     Term("collector", "collector (of garbage)", "Python collected all garbage of the training process."),
     Term("transfer", "transfer (result on its way)", "The batch was on its way from the DataLoader worker."),
     Term("unrecorded", "unrecorded", "No record of who built the batch."),

@@ -27,7 +27,7 @@ from tb_dataplugin.compare.ratio import PartFigure, Ratio, part_figure, part_mea
 from tb_dataplugin.compare.sides import Run, Unit, step_blocks, time_per_unit
 from tb_dataplugin.findings.limit_texts import NAMES
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.words import cause_label
+from tb_dataplugin.words import NO_STAGES, cause_label, label_of
 
 ALARM: Final = 0.03
 """Probability that any part of the time is called more or less between equal sides; the same for data wait by stage."""
@@ -146,7 +146,7 @@ def _parts(captures: Sequence[pb.Capture], left: Set[str]) -> list[_Part]:
             _Part(
                 "data_wait_by_stage",
                 f"data_wait:{stage}",
-                f"data wait: {stage}",
+                f"data wait: {label_of(NO_STAGES, stage)}",
                 _caused_by(stage),
                 is_gone="::" in stage and stage not in left,
             )

@@ -27,7 +27,7 @@ export const CAUSES = [
 export const NO_STAGES = [
   {"id": "startup", "label": "startup (not yet running)", "meaning": "The DataLoader worker was not running yet."},
   {"id": "shutdown", "label": "shutdown (an epoch's end)", "meaning": "The loader stopped its DataLoader workers."},
-  {"id": "starved", "label": "no index yet (not drawn)", "meaning": "The training thread had not drawn the batch's index yet, as while iter(loader) starts an epoch."},
+  {"id": "starved", "label": "no index yet (not drawn)", "meaning": "The training thread had not drawn the batch's index yet."},
   {"id": "collector", "label": "collector (of garbage)", "meaning": "Python collected all garbage of the training process."},
   {"id": "transfer", "label": "transfer (result on its way)", "meaning": "The batch was on its way from the DataLoader worker."},
   {"id": "unrecorded", "label": "unrecorded", "meaning": "No record of who built the batch."},
@@ -85,7 +85,7 @@ export const RANK_CAUSES = [
   {"id": "host", "label": "host", "meaning": "The training thread was longer in none of these: Python, logging, a checkpoint, waiting for the GIL."},
   {"id": "startup", "label": "startup (not yet running)", "meaning": "The DataLoader worker was not running yet."},
   {"id": "shutdown", "label": "shutdown (an epoch's end)", "meaning": "The loader stopped its DataLoader workers."},
-  {"id": "starved", "label": "no index yet (not drawn)", "meaning": "The training thread had not drawn the batch's index yet, as while iter(loader) starts an epoch."},
+  {"id": "starved", "label": "no index yet (not drawn)", "meaning": "The training thread had not drawn the batch's index yet."},
   {"id": "collector", "label": "collector (of garbage)", "meaning": "Python collected all garbage of the training process."},
   {"id": "transfer", "label": "transfer (result on its way)", "meaning": "The batch was on its way from the DataLoader worker."},
   {"id": "unrecorded", "label": "unrecorded", "meaning": "No record of who built the batch."},

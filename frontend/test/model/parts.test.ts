@@ -21,7 +21,7 @@ it("names stages as in the trace, and says what is no stage", () => {
       name: "no index yet (not drawn)",
       us: 2,
       token: "starved",
-      meaning: "The training thread had not drawn the batch's index yet, as while iter(loader) starts an epoch.",
+      meaning: "The training thread had not drawn the batch's index yet.",
     },
   ]);
 });

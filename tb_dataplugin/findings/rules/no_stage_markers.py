@@ -22,6 +22,10 @@ EARLIER: Final = """with annotate.profile("runs/exp1") as prof:  # before iter(l
     for epoch in range(epochs):
         for batch in prof.steps(loader): ..."""
 
+NOTHING: Final = (
+    "Annotate the loader and capture again: the report then shows read, decode, each transform and collate."
+)
+
 OTHER: Final = (
     "Annotate that DataLoader too, or call annotate.auto() before the loop, which follows all DataLoaders, and capture "
     "again: the report then shows what its batches wait for, and the training loop without an evaluation."
@@ -38,35 +42,23 @@ def check(signals: Signals) -> Finding | None:
     unrecorded = signals.wait_for(UNRECORDED)
     if signals.waits_by_stage is not None and (unrecorded is None or unrecorded.share < MOSTLY_UNRECORDED):
         return None
-    late = next((doubt for doubt in signals.doubts if doubt.code == "late_workers"), None)
-    if late is not None:
-        return Finding(
-            severity="medium",
-            title="The run waits for data, but its DataLoader workers left no records",
-            advice=late.sentence,
-            evidence=signals.wait_cost_evidence(),
-            code=EARLIER,
-        )
-    if unrecorded is not None and unrecorded.is_mostly_unannotated:
-        return Finding(
-            severity="medium",
-            title="The run waits for data, mostly for batches of another DataLoader, which is not annotated",
-            advice=OTHER,
-            evidence=signals.wait_cost_evidence(),
-            code=unannotated_loader.CODE,
-        )
-    if any(row.stage.kind in BUILDING for row in signals.stages):
-        return Finding(
-            severity="medium",
-            title="The run waits for data, but most of that wait has no record of who built the batch",
-            advice=UNKNOWN,
-            evidence=signals.wait_cost_evidence(),
-            code=unannotated_loader.CODE,
-        )
+    what, advice, code = _missing(signals, unrecorded is not None and unrecorded.is_mostly_unannotated)
     return Finding(
         severity="medium",
-        title="The run waits for data, but this capture has no stage data",
-        advice="Annotate the loader and capture again: the report then shows read, decode, each transform and collate.",
+        title=f"The run waits for data, {what}",
+        advice=advice,
         evidence=signals.wait_cost_evidence(),
-        code=CODE,
+        code=code,
     )
+
+
+def _missing(signals: Signals, is_of_another: bool) -> tuple[str, str, str]:
+    """What the capture lacks, what to do, and code for it."""
+    late = next((doubt for doubt in signals.doubts if doubt.code == "late_workers"), None)
+    if late is not None:
+        return "but its DataLoader workers left no records", late.sentence, EARLIER
+    if is_of_another:
+        return "mostly for batches of another DataLoader, which is not annotated", OTHER, unannotated_loader.CODE
+    if any(row.stage.kind in BUILDING for row in signals.stages):
+        return "but most of that wait has no record of who built the batch", UNKNOWN, unannotated_loader.CODE
+    return "but this capture has no stage data", NOTHING, CODE

@@ -87,3 +87,9 @@ def test_iter_of_the_loader_is_not_compared_with_what_lacks_it() -> None:
     for alike in (with_iter, without):
         found = compare([alike], [capture_of(started_anew(5, recorded=alike.loader.has_iter))])
         assert not any(note.code == "iter_on_one_side" for note in found.diagnostics)
+
+
+def test_data_wait_that_no_stage_caused_goes_by_the_words_of_the_report() -> None:
+    found = compare([capture_of(started_anew())], [capture_of(started_anew(5))])
+    titles = {part.name: part.title for part in found.parts}
+    assert titles["data_wait:startup"] == "data wait: startup (not yet running)"
