@@ -24,7 +24,7 @@ from annotate.capture.window import Window, names_handed_out
 from annotate.needs_torch import need_torch
 from annotate.options import Active, CaptureOptions, Lines, Wait, WorkerLimits, absolute, is_first_rank
 from annotate.recording import callers, switch
-from annotate.saying import deliver, guard, has_reported, one_line, report_fault, tell, warn
+from annotate.saying import deliver, guard, has_reported, one_line, report_fault, tell
 from annotate.signals import came_by_a_signal
 from annotate.trace import writer
 from annotate.trace_format import PipelineMetadata
@@ -220,7 +220,7 @@ class Profile:
         if exc is None and cut_to is not None and not self._has_failed:
             tell(sentences.cut_short(fewest_of(self._schedule, self.options), cut_to), UserWarning)
         if exc is None and not self._windows and not self._has_failed:
-            warn(sentences.nothing_recorded(self.options, self._steps, self._own_schedule), UserWarning)
+            tell(sentences.nothing_recorded(self.options, self._steps, self._own_schedule), UserWarning)
 
     def _stop(self) -> None:
         """End everything that was begun, whatever fails of it; each end may be called again."""
@@ -329,7 +329,7 @@ class Profile:
         """Warn about something, once."""
         if text not in self._said:
             self._said.add(text)
-            warn(text, category)
+            tell(text, category)
 
     def _follow_schedule(self) -> None:
         """Set the flag to what torch's profiler does now."""

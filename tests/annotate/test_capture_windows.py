@@ -76,6 +76,17 @@ def test_a_loop_that_ends_in_the_warm_up_opens_no_window(tmp_path: Path, monkeyp
     assert opened == []
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_window_that_was_not_reached_ends_no_program_whose_warnings_are_errors(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=20))
+    with annotate.profile(tmp_path, wait=1, warmup=5, active=2) as prof:
+        for _ in prof.steps(loader):
+            pass
+    assert "UserWarning: annotate.profile recorded nothing" in capsys.readouterr().err
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("longest", "is_said"), [(0.0, True), (1000.0, False)])
 def test_a_long_pause_at_the_end_of_a_window_is_said(
