@@ -35,11 +35,13 @@ class EpochStart:
 
     `building`: the part of the wait in which the batch that ended it was being built, as any worker would have to. Of
     a map-style dataset at most as long as batches typically take: the first may load what a worker that lives on has.
+    `loader`: whose epoch it is, by its number; None where that is not known.
     """
 
     wait: Intervals
     repeated: bool
     building: Intervals
+    loader: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,11 @@ the estimate is at least, or at most, what was measured.
 Where an epoch starts in the window, its start is left out, as it is told `apart`: what the other steps wait is the
 estimate.
 
-A second loader's epoch that begins in between (a validation set inside a step) is no epoch's start of the first one.
-The waits for its batches are not the first one's: to that one's queue they are the step's own time, which no share is
-of. So are pauses for a collection of garbage.
-
-Where a thread feeds the loop through a queue of the user's, that queue counts as well (`fed_queue`), and a thread that
-makes batches itself is what a worker is.
+A second loader's epoch that begins in between (a validation set inside a step) is no epoch's start of the first one,
+unless the loop takes its batches as well (a short set that is cycled beside a long one). The waits for its batches are
+not the first one's: to that one's queue they are the step's own time, which no share is of. So are pauses for a
+collection of garbage. Where a thread feeds the loop through a queue of the user's, that queue counts as well
+(`fed_queue`), and a thread that makes batches itself is what a worker is.
 
 The interval is from resampling blocks of steps, and of each worker's batches (Kunsch's moving blocks, circular).
 Workers finish in rounds, and the loop waits in rounds: what is estimated from the waits alone takes some of these.
@@ -119,7 +118,7 @@ def find_steady_state(
     """Of the loader with that number; None without steps, data wait, or records of who makes batches."""
     if steps is None or not window.duration_ns or any(row.data_wait_ns is None for row in steps.rows):
         return None
-    supply = _supply(workers, flow, window, number, fed)
+    supply = _supply(workers, flow, window, number, fed, bool(apart.epochs))
     if supply is None:
         return None
     state = _state(supply)
@@ -151,17 +150,21 @@ def find_steady_state(
     )
 
 
-def _supply(workers: Workers | None, flow: Flow, window: Window, loader: int, fed: FedQueue | None) -> _Supply | None:
-    """None without records of who makes batches."""
+def _supply(
+    workers: Workers | None, flow: Flow, window: Window, loader: int, fed: FedQueue | None, begins: bool
+) -> _Supply | None:
+    """None without records of who makes batches. `begins`: starts of epochs, its own or those of another loader of the
+    loop, are told apart.
+    """
     if workers is None or not len(workers.batches.table):
         if fed is None or not fed.builds:
             return None
-        return _Supply(fed.ready_first, fed.ready_last, False, fed.taken, [*fed.builds], np.ones(len(fed.builds)))
+        return _Supply(fed.ready_first, fed.ready_last, begins, fed.taken, [*fed.builds], np.ones(len(fed.builds)))
     table = workers.batches.table
     rows = [row for row in workers.rows if row.loader == loader]
     others = _waits_for_others(workers.batches, loader)
     starts = any(not others.overlap(start.wait.start, start.wait.end).any() for start in flow.epoch_starts)
-    epoch_begins = starts or _epoch_begins(table, loader, window)
+    epoch_begins = begins or starts or _epoch_begins(table, loader, window)
     builds, alive = _build_times(table, rows, window), _alive(rows, window)
     take_turns = _in_turn if workers.take_turns(loader) else lambda supply: supply
     if fed is not None:

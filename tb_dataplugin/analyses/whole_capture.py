@@ -6,11 +6,14 @@ alone may have a part of an iterator, or the first of several starts: they would
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+import numpy as np
+
 from tb_dataplugin.analyses.flow import EpochStart, find_epoch_starts
-from tb_dataplugin.analyses.loader_use import LoaderUse, find_loader_use
+from tb_dataplugin.analyses.loader_use import UNKNOWN, LoaderUse, find_loader_use
 from tb_dataplugin.analyses.loader_wait import LoaderWait, find_loader_wait
 from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps
 from tb_dataplugin.analyses.workers import BatchTimes, match_waits
@@ -35,7 +38,7 @@ class WholeCapture:
     def starts_in(self, window: Window) -> tuple[EpochStart, ...]:
         """As far as they are in it."""
         clipped = (
-            EpochStart(start.wait.clip(window), start.repeated, start.building.clip(window)) for start in self.starts
+            replace(start, wait=start.wait.clip(window), building=start.building.clip(window)) for start in self.starts
         )
         return tuple(start for start in clipped if len(start.wait))
 
@@ -61,7 +64,16 @@ def find_whole_capture(
         steps, loader = _known(find_steps(trace)), _known(find_loader_wait(trace, window, ()))
         batches = match_waits(batches.table, loader) if batches is not None else None
     use = find_loader_use(trace, steps, loader, batches)
-    return WholeCapture(window, steps, loader, batches, use, find_epoch_starts(trace, loader, window, batches))
+    starts = find_epoch_starts(trace, loader, window, batches)
+    return WholeCapture(window, steps, loader, batches, use, tuple(_with_loader(starts, loader, use)))
+
+
+def _with_loader(starts: Sequence[EpochStart], loader: LoaderWait | None, use: LoaderUse) -> Iterator[EpochStart]:
+    """Each with whose epoch it is: that which its last wait was for."""
+    for start in starts:
+        of = -1 if loader is None else int(np.searchsorted(loader.waits.start, start.wait.start[-1], side="right")) - 1
+        number = int(use.of_wait[of]) if of >= 0 else UNKNOWN
+        yield replace(start, loader=number if number >= 0 else None)
 
 
 def _known(found: Found | Unavailable) -> Found | None:

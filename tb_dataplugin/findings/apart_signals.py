@@ -4,7 +4,7 @@ pauses for a collection of garbage.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -84,6 +84,15 @@ class StartSignals:
 
 
 @dataclass(frozen=True, slots=True)
+class LoaderStarts:
+    """Those of one DataLoader. `is_main`: the training loop's own, not one that it takes batches of as well."""
+
+    loader: LoaderInfo
+    is_main: bool
+    starts: StartSignals
+
+
+@dataclass(frozen=True, slots=True)
 class OtherLoaderSignals:
     """Waits for another loader's batches. `loader`: None of what is not annotated. `is_look`: of iterators that are
     dropped after a few.
@@ -106,13 +115,14 @@ class PauseSignals:
 
 @dataclass(frozen=True, slots=True)
 class ApartSignals:
-    """`whole_us`: all of the window's data wait."""
+    """`whole_us`: all of the window's data wait. `starts_of`: of each DataLoader whose epochs start."""
 
     whole_us: float
     starts: StartSignals | None
     others: tuple[OtherLoaderSignals, ...]
     window_us: float
     pauses: PauseSignals | None = None
+    starts_of: tuple[LoaderStarts, ...] = ()
 
     @property
     def wait_us(self) -> float:
@@ -175,11 +185,44 @@ def read_apart(results: Results) -> ApartSignals | None:
         for other in apart.others
     )
     whole_us, window_us = results.loader.waits.total_ns / 1e3, results.window.duration_ns / 1e3
-    return ApartSignals(whole_us, _starts(results, apart), tuple(others), window_us, _pauses(results, apart.pauses))
+    starts, pauses = _starts(results, apart), _pauses(results, apart.pauses)
+    of_each = tuple(_of_each(results, apart, pipeline.loaders, starts)) if starts and pipeline.loaders else ()
+    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each)
 
 
 def _pauses(results: Results, pauses: Intervals) -> PauseSignals | None:
     return PauseSignals(pauses.total_ns / 1e3, len(pauses), tuple(_steps(results, pauses))) if len(pauses) else None
+
+
+def _of_each(
+    results: Results, apart: Apart, loaders: Sequence[LoaderInfo], starts: StartSignals
+) -> Iterator[LoaderStarts]:
+    """`starts`: of all of them. A wait for DataLoader workers that end goes with the start that is nearest."""
+    main = results.use.main
+    whose = [main if start.loader is None else start.loader for start in apart.epochs]
+    numbers = sorted(set(whose)) or [main]
+    if len(numbers) == 1:
+        yield LoaderStarts(loaders[numbers[0]], numbers[0] == main, starts)
+        return
+    begun, ended = (int64([edge(start.wait) for start in apart.epochs]) for edge in (_first_ns, _last_ns))
+    waits = apart.starts
+    far = np.maximum(begun[None, :] - waits.end[:, None], waits.start[:, None] - ended[None, :])
+    of_wait = np.array(whose)[far.argmin(axis=1)]
+    for number in numbers:
+        rows = of_wait == number
+        mine = Intervals(waits.start[rows], waits.end[rows])
+        epochs = tuple(start for start, one in zip(apart.epochs, whose, strict=True) if one == number)
+        found = _starts(results, replace(apart, starts=mine, epochs=epochs, ends=apart.ends.intersect(mine)))
+        if found is not None:
+            yield LoaderStarts(loaders[number], number == main, found)
+
+
+def _first_ns(waits: Intervals) -> int:
+    return int(waits.start[0])
+
+
+def _last_ns(waits: Intervals) -> int:
+    return int(waits.end[-1])
 
 
 def _starts(results: Results, apart: Apart) -> StartSignals | None:
@@ -205,21 +248,27 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         ends=len(apart.ends),
         ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
         lacks_iter=results.loader is not None and not results.loader.has_iter,
-        needed_us=_needed_us(results),
+        needed_us=_needed_us(results, apart),
         again_us=cost_us(device, (again,)),
         again_by_stage={name: cost_us(device, (waits.intersect(again),)) for name, waits in by_stage.items()},
     )
 
 
-def _needed_us(results: Results) -> float:
-    workers, settings = results.workers, results.settings
-    if workers is None or settings is None or not settings.num_workers:
+def _needed_us(results: Results, apart: Apart) -> float:
+    """Of the DataLoader whose workers need longest, each batch as those that no start is for: new workers do more."""
+    workers, pipeline = results.workers, results.trace.info.pipeline
+    if workers is None or pipeline is None:
         return 0.0
     table, build, window = workers.batches.table, workers.batches.build_ns, results.window
-    mine = table.loader == results.use.in_workers
-    taken = mine & (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)
-    built = build[mine & known(build)]
-    return float(built.mean()) * int(taken.sum()) / settings.num_workers / 1e3 if len(built) else 0.0
+    taken = (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)
+    first = apart.batches if len(apart.batches) else np.zeros(len(table), dtype=np.bool_)
+    needed = [0.0]
+    for number, loader in enumerate(pipeline.loaders):
+        mine = table.loader == number
+        built = build[mine & known(build) & ~first]
+        if loader.num_workers and len(built):
+            needed.append(float(built.mean()) * int((mine & taken).sum()) / loader.num_workers / 1e3)
+    return max(needed)
 
 
 def cost_us(device: DeviceAttribution | None, waits: Iterable[Intervals]) -> float:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.findings.apart_signals import StartSignals
+from tb_dataplugin.findings.apart_signals import LoaderStarts, StartSignals
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import SEVERAL_EPOCHS
+from tb_dataplugin.model.trace import LoaderInfo
 
 
-def steps_between(signals: Signals, starts: StartSignals) -> float | None:
+def steps_between(signals: Signals, starts: StartSignals, other: LoaderInfo | None = None) -> float | None:
     """How many steps an epoch has: those between its starts in the window; of one start, as many as its sampler's
-    length says, else those of the window.
+    length says, else those of the window. `other`: whose epochs they are, if not those of the loop's loader: each step
+    takes one batch of it.
     """
     if not signals.step_count:
         return None
     if starts.repeated > 1 and len(starts.steps) > 1:
         return (starts.steps[-1] - starts.steps[0]) / (len(starts.steps) - 1)
+    if other is not None:
+        of = other.sampler_length / other.batch_size if other.sampler_length and other.batch_size else None
+        return of or signals.step_count / starts.repeated
     length, rates = signals.loader.sampler_length if signals.loader else None, signals.throughput
     if not length or rates is None or not rates.samples:
         return signals.step_count / starts.repeated
@@ -29,8 +34,12 @@ def recurring_starts(signals: Signals) -> StartSignals | None:
     return starts if starts is not None and starts.repeated >= SEVERAL_EPOCHS else None
 
 
-def start_us_per_step(signals: Signals) -> float:
-    """What the starts of epochs after the first add to each step; 0 where none of them is in the window."""
+def start_us_per_step(signals: Signals, one: LoaderStarts | None = None) -> float:
+    """What the starts of epochs after the first add to each step; 0 where none of them is in the window. `one`: of that
+    DataLoader alone.
+    """
+    if one is not None:
+        return _per_step(signals, one.starts, one.starts.again_each_us, None if one.is_main else one.loader)
     starts = signals.apart.starts if signals.apart else None
     return _per_step(signals, starts, starts.again_each_us) if starts is not None else 0.0
 
@@ -44,6 +53,6 @@ def recurring_us_per_step(signals: Signals, stage: str | None = None) -> float:
     return _per_step(signals, starts, each_us)
 
 
-def _per_step(signals: Signals, starts: StartSignals, each_us: float) -> float:
-    steps = steps_between(signals, starts) if starts.repeated else None
+def _per_step(signals: Signals, starts: StartSignals, each_us: float, other: LoaderInfo | None = None) -> float:
+    steps = steps_between(signals, starts, other) if starts.repeated else None
     return each_us / steps if steps else 0.0

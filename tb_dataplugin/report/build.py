@@ -153,7 +153,7 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
         hidden_wait_us=maybe_us(loader.hidden_ns),
         first_batch_wait_us=None if first is None else us(first[0]),
         first_batch_count=0 if first is None else first[1],
-        first_batch_of=sentences.first_batch_of,
+        first_batch_of=sentences.first_batch_of if first and first[1] else "",
         wait_by_stage_us={name: us(time) for name, time in by_stage.items()},
         wait_p50_us=us(loader.p50_ns),
         wait_max_us=us(loader.max_ns),

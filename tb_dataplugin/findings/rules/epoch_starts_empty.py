@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tb_dataplugin.findings.apart_signals import StartSignals
+from tb_dataplugin.findings.apart_signals import LoaderStarts, StartSignals
+from tb_dataplugin.findings.epoch_gain import epoch_of, most_us, needed_us, of_the_costliest
 from tb_dataplugin.findings.epoch_length import start_us_per_step, steps_between
 from tb_dataplugin.findings.evidence import Evidence, time
-from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -34,40 +35,32 @@ CODE: Final = (
 
 
 @rule(title="Epochs that start with no batch built ahead", about="epochs", workers=True)
-def check(signals: Signals) -> Finding | None:
-    starts, loader = signals.apart.starts if signals.apart else None, signals.loader
-    if loader is None or not loader.persistent_workers or starts is None or not starts.repeated:
+def check(signals: Signals) -> Finding | Abstention | None:
+    return of_the_costliest(signals, _judge)
+
+
+def _judge(signals: Signals, one: LoaderStarts) -> Finding | None:
+    starts, loader, step_us = one.starts, one.loader, signals.step_us
+    if not loader.persistent_workers or not starts.repeated or not step_us:
         return None
-    steps, step_us = steps_between(signals, starts), signals.step_us
-    waited = start_us_per_step(signals)
-    if not steps or not step_us or not signals.step_count:
-        return None
-    own = step_us - (signals.wait_cost_us or 0.0) / signals.step_count
-    needed = _needed_us(signals, starts)
-    gain = min(waited, step_us + waited - max(own, needed))
-    if gain < EPOCH_START * (step_us + waited):
+    steps = steps_between(signals, starts, None if one.is_main else loader)
+    waited = start_us_per_step(signals, one)
+    gain = most_us(signals, one, waited)
+    if not steps or not signals.step_count or gain < EPOCH_START * (step_us + waited):
         return None
     repeats = loader.sampler == "RandomSampler" and loader.replacement is False and not loader.iterable
     return Finding(
         severity=severity(signals, gain),
-        title=f"Each epoch begins with a wait of {duration(starts.repeated_us / starts.repeated)}, as nothing is built "
-        "ahead for it",
+        title=f"{epoch_of(signals, one)} begins with a wait of {duration(starts.repeated_us / starts.repeated)}, as "
+        "nothing is built ahead for it",
         advice=f"{WHY}{ITERABLE if loader.iterable else MAP_STYLE}{ACROSS}",
-        evidence=tuple(_evidence(starts, steps, waited, gain, needed)),
+        evidence=tuple(_evidence(starts, steps, waited, gain, needed_us(signals, starts))),
         gain_us_per_step=gain,
         code=CODE if repeats else "",
         confidence="likely",
         confidence_reason="The waits are measured; how far DataLoader workers would be ahead of a loop that goes on is "
         "not, and the batches after an epoch's first are not counted.",
     )
-
-
-def _needed_us(signals: Signals, starts: StartSignals) -> float:
-    """What DataLoader workers need for a step's batches, all of the time: a loop that goes on gets no shorter. Waiting
-    for a CPU does not count, since one may be free then.
-    """
-    delay = (signals.costs.run_delay if signals.costs else None) or 0.0
-    return starts.needed_us * (1 - delay) / (signals.step_count or 1)
 
 
 def _evidence(starts: StartSignals, steps: float, waited: float, gain: float, needed: float) -> Iterator[Evidence]:

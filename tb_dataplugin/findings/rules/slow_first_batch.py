@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tb_dataplugin.findings.apart_signals import FirstBuild, StartSignals
+from tb_dataplugin.findings.apart_signals import FirstBuild, LoaderStarts, StartSignals
+from tb_dataplugin.findings.epoch_gain import epoch_of, most_us, of_the_costliest
 from tb_dataplugin.findings.epoch_length import steps_between
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
@@ -24,29 +25,34 @@ ONCE: Final = "Make the DataLoader once: one that is made anew for an epoch star
 
 @rule(title="DataLoader workers started every epoch", about="epochs", workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    starts = signals.apart.starts if signals.apart else None
-    share = None if starts is None else signals.share(starts.cost_us)
-    if signals.loader is None or starts is None or share is None or share < EPOCH_START:
-        return None
-    if signals.loader.persistent_workers:
+    return of_the_costliest(signals, _judge)
+
+
+def _judge(signals: Signals, one: LoaderStarts) -> Finding | Abstention | None:
+    starts, loader = one.starts, one.loader
+    share = signals.share(starts.cost_us)
+    if share is None or share < EPOCH_START or loader.persistent_workers:
         return None
     if not starts.repeated:
         return Abstention(
             "Only the loader's first epoch begins in the window: DataLoader workers have to start once anyway."
         )
-    if signals.loader.persistent_workers is None:
+    if loader.persistent_workers is None:
         return Abstention("Whether DataLoader workers persist was not recorded.")
     saved = starts.repeated_us - starts.built_us + starts.repeated * starts.end_us
-    steps = steps_between(signals, starts)
-    gain = saved / starts.repeated / steps if steps else None
-    if gain is None or not signals.mean_step_us or gain < EPOCH_START * (signals.mean_step_us + gain):
+    steps = steps_between(signals, starts, None if one.is_main else loader)
+    waited = saved / starts.repeated / steps if steps else None
+    if waited is None or not signals.mean_step_us:
+        return None
+    gain = most_us(signals, one, waited)
+    if gain < EPOCH_START * (signals.mean_step_us + waited):
         return None
     return Finding(
         severity=severity(signals, gain),
-        title=f"Each epoch begins with a wait of {duration(starts.repeated_us / starts.repeated)}, as its DataLoader "
-        "workers are started anew",
-        advice=_advice(signals, starts.first_build),
-        evidence=(*_waited(starts, saved, steps), *_first_build(starts.first_build)),
+        title=f"{epoch_of(signals, one)} begins with a wait of {duration(starts.repeated_us / starts.repeated)}, as "
+        "its DataLoader workers are started anew",
+        advice=_advice(signals, one),
+        evidence=(*_waited(starts, saved, steps), *_limit(gain, waited), *_first_build(starts.first_build)),
         gain_us_per_step=gain,
         code="DataLoader(..., persistent_workers=True)",
         confidence="likely",
@@ -54,12 +60,19 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
-def _advice(signals: Signals, first: FirstBuild | None) -> str:
-    live_on = f"{ONCE}. {LIVE_ON}" if signals.remade else LIVE_ON
+def _limit(gain: float, waited: float) -> Iterator[Evidence]:
+    if duration(gain) != duration(waited):
+        text = f"that is {duration(waited)} per step, but the loop would then wait for other batches, or for a CPU"
+        yield time("waits_elsewhere", gain, text, whole="step")
+
+
+def _advice(signals: Signals, one: LoaderStarts) -> str:
+    first = one.starts.first_build
+    live_on = f"{ONCE}. {LIVE_ON}" if signals.remade and one.is_main else LIVE_ON
     if first is None or first.mean_us < ONCE_PER_WORKER * first.others_us:
         return live_on
     where = f"{first.stage} ({first.line.place})" if first.line is not None else first.stage
-    forked = signals.loader is not None and signals.loader.start_method == "fork"
+    forked = one.loader.start_method == "fork"
     ahead = " Or load one sample before iter(loader): forked workers then have it." if forked else ""
     return f"{live_on} Each new worker does something once in {where}, such as imports.{ahead}"
 
