@@ -3,7 +3,9 @@
 The build time of a batch is CPU time of the worker's main thread, plus time in which that thread waited for a CPU
 (`run_delay`, from the kernel's schedstat), plus time in which it was blocked (`words.BLOCKED_BY`).
 More CPU time in the process than in its main thread is that of threads which libraries started, and of the one that
-sends the batches.
+sends the batches. That is recorded of some batches only, those of which no other says much: right after a worker's
+start no batch is being sent, and one that finds a CPU free runs all of its build time. So it is a multiple of what the
+main thread used for the same batches.
 """
 
 from __future__ import annotations
@@ -26,8 +28,9 @@ class WorkerCosts:
     """Of batches that were begun and finished in the window. None: not recorded.
 
     `wall_ns` is from start to finish, summed. Shares are of that time: `cpu` of the main thread, `process_cpu` of all
-    threads (may exceed 1), `run_delay` waiting for a CPU, `gc` in Python's garbage collector, `sending` in which
-    batches were being sent, by a thread of their own. `read_chars` are bytes that reads returned, `read_bytes` the part
+    threads (may exceed 1; by those batches for which it was recorded), `run_delay` waiting for a CPU, `gc` in Python's
+    garbage collector, `sending` the most that a thread of its own may have used, meanwhile, to send other batches (as
+    long as it sent while those batches were built). `read_chars` are bytes that reads returned, `read_bytes` the part
     that came from storage. Switches and faults are counts.
     """
 
@@ -96,12 +99,15 @@ def find_worker_costs(
         return _unavailable("No batch was begun and finished within the window")
     costs = pipeline.batch_costs
     length = (table.finished_ns - table.started_ns)[rows]
-    cpu, run_delay = _main_thread_share(trace, tree, table, rows, wall), _run_delay(trace, table, rows, costs)
+    own_ns = _main_thread_ns(trace, tree, table, rows)
+    cpu = None if own_ns is None or not own_ns.any() else min(1.0, float(own_ns.sum() / wall))
+    process_cpu, sending = _process_share(table, rows, costs, own_ns, cpu)
+    run_delay = _run_delay(trace, table, rows, costs)
     return WorkerCosts(
         batches=int(rows.sum()),
         wall_ns=wall,
         cpu=cpu,
-        process_cpu=_share(costs.process_cpu_ns[rows], length) if costs else None,
+        process_cpu=process_cpu,
         # CPU time is of every batch, waiting for a CPU of samples: together they cannot be more than all.
         run_delay=None if run_delay is None else min(run_delay, 1.0 - (cpu or 0.0)),
         voluntary=_sum(costs.voluntary[rows]) if costs else None,
@@ -110,7 +116,7 @@ def find_worker_costs(
         read_bytes=_sum(costs.read_bytes[rows]) if costs else None,
         major_faults=_sum(costs.major_faults[rows]) if costs else None,
         gc=_share(costs.gc_ns[rows], length) if costs else None,
-        sending=_sending(table, rows, wall),
+        sending=sending,
     )
 
 
@@ -118,27 +124,53 @@ def _unavailable(message: str) -> Unavailable:
     return Unavailable("workers", "no_worker_costs", f"{message}, so what building batches cost in CPU time is unknown")
 
 
-def _main_thread_share(
-    trace: Trace, tree: StageTree, table: BatchTable, rows: np.ndarray[tuple[int], np.dtype[np.bool_]], wall: int
-) -> float | None:
-    """CPU time of the outermost stages of those batches over their wall-clock time, with what lies between."""
-    total = 0
+def _main_thread_ns(trace: Trace, tree: StageTree, table: BatchTable, rows: npt.NDArray[np.bool_]) -> Int64Array | None:
+    """CPU time of the outermost stages of each of those batches, 0 for all others; None where it was not recorded."""
+    own = np.zeros(len(table), dtype=np.int64)
     for track, process in trace.worker_tracks().items():
-        mine = rows & (table.pid == process.pid)
-        making = Intervals.union(table.started_ns[mine], table.finished_ns[mine])
-        spans = (tree.track == track) & (tree.depth == 0)
-        spans &= making.contains(tree.start_ns)
-        cpu = trace.span_facts.cpu_ns[spans]
+        mine = np.flatnonzero(rows & (table.pid == process.pid))
+        mine = mine[np.argsort(table.started_ns[mine], kind="stable")]
+        spans = np.flatnonzero((tree.track == track) & (tree.depth == 0))
+        at = np.searchsorted(table.started_ns[mine], tree.start_ns[spans], side="right") - 1
+        inside = at >= 0
+        inside[inside] = tree.start_ns[spans[inside]] < table.finished_ns[mine[at[inside]]]
+        cpu = trace.span_facts.cpu_ns[spans[inside]]
         if (cpu < 0).any():
             return None
-        total += int(cpu.sum())
-    return min(1.0, total / wall) if total else None
+        np.add.at(own, mine[at[inside]], cpu)
+    return own
 
 
-def _sending(table: BatchTable, rows: np.ndarray[tuple[int], np.dtype[np.bool_]], wall: int) -> float:
-    sent = rows & known(table.serialised_ns)
-    took = np.maximum(0, table.serialised_ns - table.finished_ns)[sent]
-    return float(took.mean() * rows.sum() / wall) if sent.any() else 0.0
+def _process_share(
+    table: BatchTable,
+    rows: npt.NDArray[np.bool_],
+    costs: BatchCosts | None,
+    own_ns: Int64Array | None,
+    cpu: float | None,
+) -> tuple[float | None, float]:
+    """Of all threads, and of it the most for sending: what they used for the batches for which that was recorded, over
+    what the main thread (`own_ns`, of all batches `cpu`) used for these same ones.
+    """
+    if costs is None:
+        return None, 0.0
+    measured = rows & (costs.process_cpu_ns >= 0)
+    own = 0 if own_ns is None else int(own_ns[measured].sum())
+    if not cpu or not own:
+        length = table.finished_ns - table.started_ns
+        return _share(costs.process_cpu_ns[rows], length[rows]), 0.0
+    used = int(costs.process_cpu_ns[measured].sum())
+    return cpu * max(1.0, used / own), cpu * _sending_ns(table, measured) / own
+
+
+def _sending_ns(table: BatchTable, measured: npt.NDArray[np.bool_]) -> int:
+    """How long other batches of the same processes were being sent while these were built."""
+    sent = known(table.serialised_ns) & known(table.finished_ns) & (table.serialised_ns > table.finished_ns)
+    total = 0
+    for pid in np.unique(table.pid[measured]):
+        here, these = sent & (table.pid == pid), measured & (table.pid == pid)
+        sends = Intervals.union(table.finished_ns[here], table.serialised_ns[here])
+        total += int(sends.overlap(table.started_ns[these], table.finished_ns[these]).sum())
+    return total
 
 
 def _run_delay(

@@ -88,3 +88,54 @@ def test_the_thread_that_sends_batches_is_no_hidden_one() -> None:
     assert costs.threads == 1.0
     assert replace(costs, sending=0.0).threads == pytest.approx(1.5)
     assert replace(costs, process_cpu=1.45).threads == pytest.approx(3.0)
+
+
+def measured_once(process_cpu_us: float) -> TraceBuilder:
+    """Steps of 10 ms that wait for two DataLoader workers. Their main threads run for 60% of their batches of 20 ms and
+    wait for a CPU else. Only the first batch of each is measured (workers of short epochs build no second one in time);
+    it has a CPU for all of the 20 ms.
+    """
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 2}], host={"cores": 2})
+    builder.worker(0).worker(1)
+    for number in range(10):
+        end = (number + 2) * 10_000.0
+        start = end - 20_000
+        is_first = number < 2
+        spans = {"sample::Pets": (start, 20_000.0, 20_000.0 if is_first else 12_000.0)}
+        spent = {"process_cpu_us": process_cpu_us, "run_delay_us": 0.0} if is_first else {}
+        builder.batch(number, number % 2, start, start, end, end, spans, **spent)
+        builder.sampled([start, end], [0, 0], 100 + number % 2, 0 if is_first else 8_000)
+    for column in builder.costs.values():
+        column += [None] * (10 - len(column))
+    for number in range(12):
+        builder.step(10_000 * number, 10_000).wait(10_000 * number, 9_000, "wait::DataLoader")
+    return builder
+
+
+def test_a_measured_batch_that_had_a_cpu_is_not_set_against_others_that_had_none() -> None:
+    """Its process used 20.4 ms, its main thread 20 ms; the main thread of the others 12 ms."""
+    costs = signals_of(measured_once(20_400)).costs
+    assert costs is not None and costs.run_delay is not None and costs.cpu == pytest.approx(0.68)
+    assert costs.run_delay > 0.25
+    assert costs.threads == pytest.approx(1.02) and costs.process_cpu == pytest.approx(0.68 * 1.02)
+    assert finding_of(measured_once(20_400), "oversubscribed") is None
+
+
+def test_hidden_threads_of_the_few_measured_batches_are_found() -> None:
+    said = finding_in(measured_once(50_000), "oversubscribed")
+    assert "2.5x the CPU time of its main thread" in "".join(evidence_of(said))
+
+
+def test_sending_counts_where_the_measured_batch_was_built_meanwhile() -> None:
+    """The second batch is measured: for 150 of its 400 us the first was being sent."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).step(0, 1500).worker(0)
+    for number, start in enumerate((0, 500, 1000)):
+        spent = {"process_cpu_us": 550.0, "run_delay_us": 0.0} if number == 1 else {}
+        builder.batch(number, 0, start, start, start + 400, start + 400, {"sample::Pets": (start, 400, 400)}, **spent)
+        builder.moments(serialised_us=start + 400 + (250, 100, 100)[number])
+    for column in builder.costs.values():
+        column += [None] * (3 - len(column))
+    builder.wait(0, 400, "wait::DataLoader").wait(500, 400, "wait::DataLoader").wait(1000, 400, "wait::DataLoader")
+    costs = signals_of(builder).costs
+    assert costs is not None and costs.sending == pytest.approx(150 / 400)
+    assert costs.threads == pytest.approx((550 - 150) / 400)
