@@ -48,6 +48,11 @@ class Saving:
         return self.us - self.of_step_us
 
 
+SPINNING: Final = (
+    "main threads may spin while hidden threads have no CPU, which counts as running: how much of that, and so of the "
+    "data wait, goes is not known before it is tried"
+)
+
 IN_STEP: Final = "calls_in_step"
 """Evidence: calls of the same stages that the training step makes for itself, which are no part of a bound."""
 
@@ -310,18 +315,18 @@ def given_back(signals: Signals, rows: Sequence[StageCalls]) -> Saving:
 
 
 def saved_without_threads(signals: Signals) -> Saving | None:
-    """Without hidden threads in DataLoader workers: the data wait that their main threads' waiting for a CPU can have
-    caused, and what the step itself gets of the hidden threads' CPU time. What the main threads still need is no limit,
-    since a part of that is waiting in a loop for hidden threads that have no CPU. None where it is not known.
+    """Without hidden threads in DataLoader workers: all of the data wait, and what the step itself gets of the hidden
+    threads' CPU time. What the main threads run for is no limit, since a part of that, which is not known, is spinning
+    for hidden threads that have no CPU. None where it is not known.
     """
-    costs, workers, cost = signals.costs, signals.workers, signals.wait_cost_us
-    if costs is None or costs.run_delay is None or workers is None or cost is None:
+    costs, cost = signals.costs, signals.wait_cost_us
+    if costs is None or costs.run_delay is None or signals.workers is None or cost is None:
         return None
-    saved = min(cost, workers.busy * signals.own_window_us * costs.run_delay)
     returned = 0.0 if signals.taken is None else _returned_us(signals, costs.hidden * signals.taken.workers_us)
+    why = (time(GAIN_BOUND, cost, SPINNING),)
     if returned < WORTH_SAYING * signals.loop_us:
-        return Saving(saved)
-    return Saving(saved + returned, (_derivation(signals, saved, 0.0, 0.0, returned),), returned)
+        return Saving(cost, why)
+    return Saving(cost + returned, (*why, _derivation(signals, cost, 0.0, 0.0, returned)), returned)
 
 
 def most_saved_us(signals: Signals) -> float:

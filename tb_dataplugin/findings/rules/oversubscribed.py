@@ -39,7 +39,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     saving = saved_without_threads(signals)
     gain = None if saving is None else signals.per_step(saving.us)
-    of_wait = None if saving is None else signals.per_step(saving.of_wait_us)
+    certain = costs.run_delay * (signals.workers.busy if signals.workers else 0.0) * signals.own_window_us
+    of_wait = None if saving is None else signals.per_step(min(saving.of_wait_us, certain))
     cpus = "" if signals.cpus is None else f" on {signals.cpus:g} CPUs"
     used = f"a DataLoader worker uses {ratio(costs.threads)} the CPU time of its main thread"
     delayed = f"its main thread waited for a CPU for {percent(costs.run_delay)} of the build time"

@@ -31,8 +31,10 @@ def crowded(**threads: int) -> TraceBuilder:
 
 
 def test_hidden_threads_that_fight_for_cores() -> None:
-    said = finding_in(crowded(), "oversubscribed")
-    assert said.gain_us_per_step == pytest.approx(4000, rel=0.05)
+    """How much of the data wait goes is not known: main threads that spin for hidden ones run."""
+    said, wait_us = finding_in(crowded(), "oversubscribed"), signals_of(crowded()).wait_cost_us
+    assert wait_us is not None and said.gain_us_per_step == wait_us / 4
+    assert any("main threads may spin" in text for text in evidence_of(said))
 
 
 def test_the_step_gets_back_the_cpus_that_hidden_threads_have() -> None:
@@ -44,7 +46,8 @@ def test_the_step_gets_back_the_cpus_that_hidden_threads_have() -> None:
     assert isinstance(said, Finding) and said.gain_us_per_step is not None
     of_step = next(fact for fact in said.evidence if fact.kind == OF_STEP)
     assert of_step.value == pytest.approx(taken.saved_us(0.8))
-    assert said.gain_us_per_step == pytest.approx(4000 + taken.saved_us(0.8) / 4, rel=0.05)
+    assert signals.wait_cost_us is not None
+    assert said.gain_us_per_step == pytest.approx((signals.wait_cost_us + taken.saved_us(0.8)) / 4)
     assert "the step itself gets up to" in of_step.text
 
 
