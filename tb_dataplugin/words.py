@@ -74,6 +74,7 @@ NO_STAGES: Final = (
     Term("collector", "collector (of garbage)", "Python collected all garbage of the training process."),
     Term("transfer", "transfer (result on its way)", "The batch was on its way from the DataLoader worker."),
     Term("unrecorded", "unrecorded", "No record of who built the batch."),
+    Term("other_loader", "another DataLoader", "It was for a DataLoader that is not annotated."),
     Term("other", "other (between stages)", "The thread that built the batch was between stages."),
 )
 """Parts of the data wait that no stage caused."""

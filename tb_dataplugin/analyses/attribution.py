@@ -86,7 +86,7 @@ def attribute(
     causes = find_idle_causes(trace, devices, waits)
     by_stage = known.by_stage if known else {}
     return Attribution(
-        wait_by_stage_ns=_totals(known.by_stage) if known else None,
+        wait_by_stage_ns=totals(known.by_stage) if known else None,
         why_not=shares if isinstance(shares, Unavailable) else None,
         wait_by_span_ns=known.by_span_ns if known else None,
         devices=tuple(_attribute_device(device, idle, by_stage) for device, idle in zip(devices, causes, strict=True)),
@@ -96,13 +96,13 @@ def attribute(
     )
 
 
-def _totals(by_stage: dict[str, Intervals]) -> dict[str, int]:
+def totals(by_stage: dict[str, Intervals]) -> dict[str, int]:
     return {name: waits.total_ns for name, waits in by_stage.items() if waits.total_ns}
 
 
 def _attribute_device(device: DeviceIdle, idle: IdleCauses, by_stage: dict[str, Intervals]) -> DeviceAttribution:
     gaps, waited = device.gaps, idle.causes.get("data_wait", EMPTY)
-    shares = _shares_of_gaps(gaps, {name: stage.intersect(waited) for name, stage in by_stage.items()})
+    shares = shares_of_gaps(gaps, {name: stage.intersect(waited) for name, stage in by_stage.items()})
     return DeviceAttribution(
         device=device.device,
         causes=idle.causes,
@@ -125,7 +125,7 @@ class _GapShares:
     largest_ns: Int64Array
 
 
-def _shares_of_gaps(gaps: Intervals, waited: Mapping[str, Intervals]) -> _GapShares:
+def shares_of_gaps(gaps: Intervals, waited: Mapping[str, Intervals]) -> _GapShares:
     """`waited`: by stage, its part of the gaps' data wait; every interval of it lies in one gap.
 
     Only gaps in which a stage has a part cost anything: a table of all stages by all gaps would not fit into memory.

@@ -6,7 +6,8 @@ most samples. What ``prof.steps`` iterates needs no counting.
 
 Which loader a wait was for is recorded of batches that DataLoader workers built. Others show by their samples: of which
 dataset, and how many. A ``next()`` that built nothing ended the epoch of the loader before it. A DataLoader that is not
-annotated has no number, and what is certainly for it (`waits_of_others`) counts as one loader.
+annotated has no number, and what is certainly for it (`waits_of_others`) counts as one loader: aside as an evaluation,
+or beside the training loop's own, where most steps draw from it.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ class LoaderUse:
     """`main`: number of the training loop's loader. `in_workers`: of those whose DataLoader workers left batches, the
     same, or the next in line. `of_wait`: per wait of the data wait, the loader's number. `steps`: per loader, the
     places of the steps that take batches of it; of all others of the window where that is not known. `unannotated`: the
-    same of those that are not annotated, where they are aside; none else. `certain`: waits that are for them, aside or
-    not. `whole`: the same of the whole capture, where this is of some of its steps.
+    same of those that are not annotated. `certain`: waits that are for them. `whole`: the same of the whole capture,
+    where this is of some of its steps.
     """
 
     main: int
@@ -48,6 +49,11 @@ class LoaderUse:
     whole: LoaderUse | None = None
     unannotated: Int64Array = field(default_factory=lambda: int64([]))
     certain: Intervals = EMPTY
+
+    @property
+    def beside(self) -> Intervals:
+        """Waits of the loop for batches of DataLoaders that are not annotated, of which most steps draw some."""
+        return EMPTY if self.is_aside(UNANNOTATED) else self.certain
 
     def steps_of(self, number: int) -> Int64Array:
         """Places of the steps that take batches of that loader."""
@@ -92,13 +98,8 @@ def find_loader_use(
     built = np.isin(np.arange(len(waits)), list(samples))
     certain = waits_of_others(trace, waits, batches, of_wait, built)
     certain[made] = certain[made + 1]
-    if certain.any():
-        use = _use(trace, np.where(certain, UNANNOTATED, of_wait), step, batches, whole)
-        use = replace(use, certain=Intervals(waits.start[certain], waits.end[certain]))
-        if use.is_aside(UNANNOTATED):
-            return use
-        return replace(_use(trace, of_wait, step, batches, whole), certain=use.certain)
-    return _use(trace, of_wait, step, batches, whole)
+    use = _use(trace, int64(np.where(certain, UNANNOTATED, of_wait)), step, batches, whole)
+    return replace(use, certain=Intervals(waits.start[certain], waits.end[certain]))
 
 
 def _use(

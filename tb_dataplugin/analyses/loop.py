@@ -14,14 +14,14 @@ from tb_dataplugin.analyses.apart import Apart
 from tb_dataplugin.analyses.attribution import Attribution, DeviceAttribution
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.occupancy import Occupancy, find_occupancies
-from tb_dataplugin.analyses.stages import Path, StageRow, StageTree, tabulate_stages
+from tb_dataplugin.analyses.stages import Path, StageRow, StageTree, scaled, tabulate_stages
 from tb_dataplugin.analyses.step_calls import Mask, in_step
 from tb_dataplugin.analyses.thread_limits import ThreadLimits, find_thread_limits
 from tb_dataplugin.analyses.worker_costs import WorkerCosts, find_worker_costs
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.analyses.wrapper_rows import with_wrappers
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
+from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import Trace
 
 
@@ -127,23 +127,11 @@ def _attribution(whole: Attribution, tree: StageTree, apart: Apart) -> Attributi
         whole,
         by_stage=left,
         wait_by_stage_ns=None if whole.wait_by_stage_ns is None else by_stage,
-        wait_by_span_ns=None if by_span is None else _scaled(np.where(apart.spans, 0, by_span), tree, by_stage),
+        wait_by_span_ns=None if by_span is None else scaled(np.where(apart.spans, 0, by_span), tree, by_stage),
         devices=tuple(_of_device(device, waits, left) for device in whole.devices),
         wrapped={label: time.minus(waits) for label, time in whole.wrapped.items()},
         shutdown=whole.shutdown.minus(waits),
     )
-
-
-def _scaled(by_span: Int64Array, tree: StageTree, by_stage: Mapping[str, int]) -> Int64Array:
-    """So that the spans of each stage sum to what it caused."""
-    names = [path[-1].name for path in tree.paths]
-    stages = {name: number for number, name in enumerate(dict.fromkeys(names))}
-    stage = np.array([stages[name] for name in names], dtype=np.int64)[tree.node]
-    sums = np.bincount(stage, by_span, minlength=len(stages))
-    caused = np.array([by_stage.get(name, 0) for name in stages], dtype=np.float64)
-    factor = np.divide(caused, sums, out=np.zeros_like(caused), where=sums > 0)
-    scaled: Int64Array = np.rint(by_span * factor[stage]).astype(np.int64)
-    return scaled
 
 
 def _of_device(device: DeviceAttribution, apart: Intervals, by_stage: Mapping[str, Intervals]) -> DeviceAttribution:

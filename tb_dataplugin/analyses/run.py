@@ -29,6 +29,7 @@ from tb_dataplugin.analyses.loop import Loop, find_loop
 from tb_dataplugin.analyses.memory_growth import find_memory_growth
 from tb_dataplugin.analyses.notes import collect_notes
 from tb_dataplugin.analyses.occupancy import find_occupancies
+from tb_dataplugin.analyses.other_loaders import name_other_loaders
 from tb_dataplugin.analyses.profiler_weight import find_profiler_weight
 from tb_dataplugin.analyses.program import find_operators
 from tb_dataplugin.analyses.queue_wait import find_queue_wait
@@ -88,25 +89,33 @@ def _steps(trace: Trace, options: AnalysisOptions) -> Steps | Unavailable:
 
 @dataclass(frozen=True, slots=True)
 class _Whole:
-    """Of the whole window: `loop` with nothing told apart yet."""
+    """Of the whole window: `loop` with nothing told apart yet. `capture`: of all steps."""
 
     tree: StageTree
     steps: Steps | None
     devices: tuple[DeviceIdle, ...]
     workers: Workers | None
     loop: Loop
+    capture: WholeCapture
+    use: LoaderUse
 
     @property
     def batches(self) -> BatchTimes | None:
         return self.workers.batches if self.workers else None
 
 
-def _find_whole(trace: Trace, window: Window, options: AnalysisOptions, reasons: _Reasons) -> _Whole:
+def _find_whole(
+    trace: Trace, window: Window, options: AnalysisOptions, reasons: _Reasons, selection: StepSelection | None
+) -> _Whole:
     tree, steps = build_stage_tree(trace), reasons.known("steps", _steps(trace, options))
     devices = reasons.known("devices", find_device_idle(trace, window)) or ()
     loader = reasons.known("loader", find_loader_wait(trace, window, devices))
     workers = reasons.known("workers", find_workers(trace, window, loader))
+    batches = workers.batches if workers else None
+    capture = find_whole_capture(trace, window, steps, loader, batches, selection)
+    use = find_loader_use(trace, steps, loader, batches, capture.use) if selection else capture.use
     attribution = attribute(trace, tree, loader, devices, workers)
+    attribution = name_other_loaders(attribution, trace, tree, devices, use.certain)
     inside, wait_by_span = tree.starts_in(window), attribution.wait_by_span_ns
     stages = reasons.known("stages", tabulate_stages(tree, trace.span_facts, inside, wait_by_span)) or ()
     stages = with_wrappers(stages, trace, window, attribution.wrapped)
@@ -114,7 +123,7 @@ def _find_whole(trace: Trace, window: Window, options: AnalysisOptions, reasons:
     limits = reasons.known("limits", find_thread_limits(trace, window, loader, attribution, workers, costs))
     occupancy = find_occupancies(trace, window, tree, stages, costs)
     loop = Loop(NOTHING, window.duration_ns, loader, attribution, stages, costs, limits, occupancy)
-    return _Whole(tree, steps, devices, workers, loop)
+    return _Whole(tree, steps, devices, workers, loop, capture, use)
 
 
 def _gaps(trace: Trace, seen: _Whole, most: int) -> tuple[tuple[Gap, ...], ...]:
@@ -183,10 +192,9 @@ def run_analyses(
 ) -> Results:
     """`window` is that of `options.steps` where these are given; `selection` says so in the results."""
     why = _Reasons()
-    seen = _find_whole(trace, window, options, why)
+    seen = _find_whole(trace, window, options, why, selection)
     tree, steps, devices, workers, loader = seen.tree, seen.steps, seen.devices, seen.workers, seen.loop.loader
-    whole = find_whole_capture(trace, window, steps, loader, seen.batches, selection)
-    use = find_loader_use(trace, steps, loader, seen.batches, whole.use) if selection else whole.use
+    whole, use = seen.capture, seen.use
     settings, restarts = main_loader(trace, use), find_restarts(trace, window, loader, use, whole, steps)
     apart = _apart(trace, window, seen, use, whole, restarts)
     loop = find_loop(trace, tree, window, workers, seen.loop, apart)
@@ -211,7 +219,7 @@ def run_analyses(
         tree=tree,
         **_of_stages(trace, window, seen, apart),
         workers=workers,
-        worker_summaries=summarise_workers(workers, window, loader, count_loaders(trace)) if workers else (),
+        worker_summaries=summarise_workers(workers, window, loader, count_loaders(trace, use)) if workers else (),
         worker_costs=seen.loop.costs,
         flow=flow,
         use=use,
@@ -221,7 +229,7 @@ def run_analyses(
         looks=looks,
         started_again=find_started_again(trace, window, loader, use, seen.batches, steps, shutdown, looks, restarts),
         remade=find_remade(trace, use),
-        steady=None if restarts else find_steady_state(table, workers, flow, window, use.in_workers, apart, fed),
+        steady=None if restarts else find_steady_state(table, workers, flow, window, use, apart, fed),
         samples=find_samples(Calls(trace, tree, lines), window, loader, use, apart.spans if apart else None),
         throughput=rates,
         load=why.known("load", find_host_load(trace, window)),

@@ -225,6 +225,18 @@ def _by_node(tree: StageTree, waited: Int64Array) -> Int64Array:
     return total
 
 
+def scaled(by_span: Int64Array, tree: StageTree, by_stage: Mapping[str, int]) -> Int64Array:
+    """So that the spans of each stage sum to what it caused."""
+    names = [path[-1].name for path in tree.paths]
+    stages = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    stage = np.array([stages[name] for name in names], dtype=np.int64)[tree.node]
+    sums = np.bincount(stage, by_span, minlength=len(stages))
+    caused = np.array([by_stage.get(name, 0) for name in stages], dtype=np.float64)
+    factor = np.divide(caused, sums, out=np.zeros_like(caused), where=sums > 0)
+    scaled: Int64Array = np.rint(by_span * factor[stage]).astype(np.int64)
+    return scaled
+
+
 def groups(key: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, npt.NDArray[np.intp]]]:
     """The rows by their key, ascending; each group in the order of `rows`."""
     ordered = rows[np.argsort(key[rows], kind="stable")]

@@ -34,6 +34,7 @@ from tb_dataplugin.analyses.apart import Apart
 from tb_dataplugin.analyses.fed_queue import FedQueue
 from tb_dataplugin.analyses.flow import Flow
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.pace import means_apart
 from tb_dataplugin.analyses.resampling import Estimate, Floats, blocks, interval, thinned, with_resamples
 from tb_dataplugin.analyses.step_table import StepTable
@@ -111,14 +112,14 @@ def find_steady_state(
     workers: Workers | None,
     flow: Flow,
     window: Window,
-    number: int,
+    use: LoaderUse,
     apart: Apart,
     fed: FedQueue | None = None,
 ) -> SteadyState | None:
-    """Of the loader with that number; None without steps, data wait, or records of who makes batches."""
+    """Of the training loop's loader; None without steps, data wait, or records of who makes batches."""
     if steps is None or not window.duration_ns or any(row.data_wait_ns is None for row in steps.rows):
         return None
-    supply = _supply(workers, flow, window, number, fed, bool(apart.epochs))
+    supply = _supply(workers, flow, window, use.in_workers, fed, bool(apart.epochs))
     if supply is None:
         return None
     state = _state(supply)
@@ -133,7 +134,7 @@ def find_steady_state(
     if enough and state == "epoch_start":
         found = _between_starts(own, waited, _overlap(steps, apart.starts), len(apart.epochs))
     elif enough:
-        found = _estimate(state, own, waited, theirs, supply)
+        found = _estimate(state, own, waited, theirs, _overlap(steps, use.beside.minus(apart.not_mine)), supply)
     return SteadyState(
         state=state,
         measured_ns=measured,
@@ -262,20 +263,23 @@ def _between_starts(own: Floats, waited: Floats, starts: Floats, epochs: int) ->
     return interval(wait), interval(_share(wait, rest))
 
 
-def _estimate(state: State, own: Floats, waited: Floats, theirs: Floats, supply: _Supply) -> tuple[Estimate, Estimate]:
+def _estimate(
+    state: State, own: Floats, waited: Floats, theirs: Floats, beside: Floats, supply: _Supply
+) -> tuple[Estimate, Estimate]:
     """Data wait per step and its share; first as found, then of resampled steps and batches. `own`, `waited`, `theirs`:
-    per step, of the loop itself, of data wait, and of waits in which the loop's loader is not asked.
+    per step, of the loop itself, of data wait, and of waits in which the loop's loader is not asked; `beside`: what
+    `waited` has of such waits.
     """
     random, per_step = np.random.default_rng(0), supply.received / len(own)
-    own, waited, theirs = thinned(own, MOST_VALUES), thinned(waited, MOST_VALUES), thinned(theirs, MOST_VALUES)
+    own, waited, theirs, beside = (thinned(each, MOST_VALUES) for each in (own, waited, theirs, beside))
     builds = [thinned(each, MOST_VALUES) for each in supply.builds]
     steps = blocks(random, len(own), period=len(builds))
     means = [with_resamples(each, blocks(random, len(each))) if len(each) else each for each in builds]
-    rest, measured, others = (with_resamples(each, steps) for each in (own, waited, theirs))
+    rest, measured, others, second = (with_resamples(each, steps) for each in (own, waited, theirs, beside))
     wait = measured
     if state != "steady":
         needed = per_step / _capacity(means, supply) - rest - others
-        wait = np.maximum(needed, measured) if state == "draining" else np.clip(needed, 0, measured)
+        wait = np.maximum(needed, measured) if state == "draining" else np.clip(needed, second, measured)
     return interval(wait), interval(_share(wait, rest))
 
 

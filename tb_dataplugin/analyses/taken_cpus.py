@@ -16,7 +16,7 @@ from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sampled_cpu import sampled_cpu_ns
-from tb_dataplugin.analyses.wait_parts import UNRECORDED
+from tb_dataplugin.analyses.wait_parts import OTHER_LOADER, UNRECORDED
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.model.intervals import EMPTY
 from tb_dataplugin.model.trace import ThreadCosts
@@ -104,7 +104,9 @@ def passing_cpus(results: Results) -> float:
     if not window.duration_ns:
         return 0.0
     if costs is None or costs.passing_children_ns is None:
-        return results.attribution.by_stage.get(UNRECORDED, EMPTY).total_ns / window.duration_ns
+        by_stage = results.attribution.by_stage
+        unknown = (by_stage.get(name, EMPTY).total_ns for name in (UNRECORDED, OTHER_LOADER))
+        return sum(unknown) / window.duration_ns
     times = results.workers.times if results.workers else ()
     passing_ns = sum(each.busy.total_ns for each in times if each.alive.total_ns < window.duration_ns)
     recorded = (_used(results.worker_costs) or 0.0) * passing_ns

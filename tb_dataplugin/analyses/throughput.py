@@ -211,9 +211,12 @@ def main_loader(trace: Trace, use: LoaderUse) -> LoaderInfo | None:
     return LoaderInfo(num_workers=0) if trace.info.single_process_loader else None
 
 
-def count_loaders(trace: Trace) -> int:
-    """Those that the record has; one where there is no record."""
-    return len(trace.info.pipeline.loaders) if trace.info.pipeline else 1
+def count_loaders(trace: Trace, use: LoaderUse) -> int:
+    """Those that the record has, and one for all that are not annotated and that most steps draw from; one where there
+    is no record.
+    """
+    recorded = len(trace.info.pipeline.loaders) if trace.info.pipeline else 1
+    return recorded + (len(use.beside) > 0)
 
 
 class Counted(NamedTuple):

@@ -19,6 +19,9 @@ COLLECTOR: Final = "collector"
 UNRECORDED: Final = "unrecorded"
 """Waits for a batch whose worker left no record."""
 
+OTHER_LOADER: Final = "other_loader"
+"""Waits for a batch of a DataLoader that is certainly none of the annotated ones."""
+
 
 class WaitParts:
     """Collects the parts. What is added has to be disjoint from what was."""

@@ -139,8 +139,17 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
     settings += f", prefetch_factor={loop.settings.prefetch}" if loop.settings.workers else ""
     return (
         f"Now, {now}: {step} {unit.name} per step{rate}, data wait {share}; {settings}. "
-        f"Without any data wait a step would take {left} {unit.name}{back}.{starts}{_undivided(loop)}"
+        f"Without {'that' if loop.beside_ns else 'any'} data wait a step would take {left} {unit.name}{back}."
+        f"{_beside(loop, unit)}{starts}{_undivided(loop)}"
     )
+
+
+def _beside(loop: Loop, unit: TimeUnit) -> str:
+    """Part of the step, whatever is changed."""
+    if not loop.beside_ns:
+        return ""
+    each = f"{in_unit(loop.beside_ns / 1e3, unit)} {unit.name}"
+    return f" {each} of that are data wait for another DataLoader, which is not annotated."
 
 
 def _name(prediction: Prediction) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from math import inf
 from typing import Final
 
-from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP, STARVED, TRANSFER
+from tb_dataplugin.analyses.wait_parts import OTHER_LOADER, SHUTDOWN, STARTUP, STARVED, TRANSFER
 from tb_dataplugin.findings.finding import Finding, NamedFinding
 from tb_dataplugin.findings.foresight import SHORT_OF_CPUS
 from tb_dataplugin.findings.reasons import Bound
@@ -16,8 +16,15 @@ from tb_dataplugin.findings.thresholds import LEADING_STAGE
 from tb_dataplugin.units import DIGITS
 from tb_dataplugin.words import SEVERITIES
 
-NAMED: Final[dict[str, Bound]] = {TRANSFER: "transfer", STARTUP: "cpu", SHUTDOWN: "cpu", STARVED: "host"}
-"""Data wait that no stage caused but that says something: a slow way home, workers not running, workers starved."""
+NAMED: Final[dict[str, Bound]] = {
+    TRANSFER: "transfer",
+    STARTUP: "cpu",
+    SHUTDOWN: "cpu",
+    STARVED: "host",
+    OTHER_LOADER: "unknown",
+}
+"""Data wait that no stage caused but that says something: a slow way home, workers not running, workers starved,
+another DataLoader."""
 
 _RANK: Final = {term.id: place for place, term in enumerate(SEVERITIES)}
 
@@ -31,6 +38,18 @@ def leading_place(signals: Signals) -> StageWait | None:
     return largest if largest is not None and largest.share >= LEADING_STAGE else None
 
 
+def leading_own(signals: Signals) -> StageWait | None:
+    """The same of the data wait for annotated DataLoaders: what findings are about where the leading place is another's
+    that is not annotated.
+    """
+    leader = leading_place(signals)
+    if leader is None or leader.name != OTHER_LOADER:
+        return leader
+    own = (place for place in _places(signals) if place.name != OTHER_LOADER)
+    largest = max(own, key=lambda wait: wait.data_wait_us, default=None)
+    return largest if largest is not None and largest.share >= LEADING_STAGE * (1 - leader.share) else None
+
+
 def _places(signals: Signals) -> Iterator[StageWait]:
     """All that has a name; the parts of the transfer are one place."""
     transfer = signals.wait_for_kinds("transfer")
@@ -38,7 +57,7 @@ def _places(signals: Signals) -> Iterator[StageWait]:
         yield transfer
     for wait in signals.waits_by_stage or ():
         if (wait.stage is not None and wait.stage.kind != "transfer") or (
-            wait.stage is None and wait.name in (STARTUP, SHUTDOWN, STARVED)
+            wait.stage is None and wait.name in (STARTUP, SHUTDOWN, STARVED, OTHER_LOADER)
         ):
             yield wait
 

@@ -28,6 +28,7 @@ from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
+from tb_dataplugin.findings.beside_signals import BesideSignals, read_beside
 from tb_dataplugin.findings.detail_texts import slow_kind_text
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.foresight import Foresight
@@ -41,9 +42,10 @@ from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.read_waits import read_waits
 from tb_dataplugin.findings.restart_signals import read_restarts
 from tb_dataplugin.findings.sample_signals import read_habit, read_slow_samples
-from tb_dataplugin.findings.signals import FEEDER, Signals, UnevenSignals
+from tb_dataplugin.findings.signals import FEEDER, Signals
 from tb_dataplugin.findings.started_signals import read_started
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
+from tb_dataplugin.findings.uneven_signals import UnevenSignals
 from tb_dataplugin.findings.unrecorded import find_unrecorded_wait
 from tb_dataplugin.findings.waste import read_waste
 from tb_dataplugin.findings.worker_signals import PaceSignals, PartsSignals, SmoothingSignals, WorkerSignals
@@ -68,7 +70,8 @@ class _OfLines(TypedDict):
 
 def read_signals(results: Results) -> Signals:
     loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
-    apart, cost, (steady, hidden) = read_apart(results), _wait_cost(results), _unsteady(results)
+    apart, beside, (steady, hidden) = read_apart(results), read_beside(results), _unsteady(results)
+    cost = _wait_cost(results, beside)
     foresight = Foresight(results, apart.repeated_names if apart else "")
     return Signals(
         mode=results.trace.info.mode,
@@ -84,6 +87,7 @@ def read_signals(results: Results) -> Signals:
         unsteady=steady if steady and steady.wait and not steady.is_as_measured else None,
         wait_may_exceed=_may_exceed(results.steady),
         apart=apart,
+        beside=beside,
         wait_count=0 if loader is None else len(loader.duration_ns),
         head_of_line_us=_flow_us(results, flow.workers.head_of_line if flow.workers else EMPTY),
         on_way_us=_flow_us(results, flow.workers.on_way if flow.workers else EMPTY),
@@ -95,7 +99,7 @@ def read_signals(results: Results) -> Signals:
         slow_kinds={one.stage.name: text for one in results.stage_details if (text := slow_kind_text(one))},
         loader=results.settings,
         ranks=read_ranks(results),
-        has_several_loaders=count_loaders(results.trace) > 1,
+        has_several_loaders=count_loaders(results.trace, results.use) > 1,
         waste=read_waste(results),
         host=pipeline.host if pipeline else HostInfo(),
         worker_processes=pipeline.workers if pipeline else (),
@@ -154,12 +158,16 @@ def _flow_us(results: Results, waits: Intervals) -> float:
     return cost_us(next(iter(results.attribution.devices), None), (waits,))
 
 
-def _wait_cost(results: Results) -> float | None:
-    """What the loop's data wait costs: the device's idle time that it caused; without a device all of it."""
+def _wait_cost(results: Results, beside: BesideSignals | None) -> float | None:
+    """What the loop's data wait costs: the device's idle time that it caused; without a device all of it. Without what
+    is another DataLoader's.
+    """
     loop = results.loop
     if results.attribution.devices:
-        return _causes(loop.attribution.devices[0]).get("data_wait")
-    return _us(loop.loader.waits.total_ns) if loop.loader else None
+        cost = _causes(loop.attribution.devices[0]).get("data_wait")
+    else:
+        cost = _us(loop.loader.waits.total_ns) if loop.loader else None
+    return cost if cost is None or beside is None else max(0.0, cost - beside.cost_us)
 
 
 def _steady_cost(cost: float | None, hidden: float) -> float | None:

@@ -6,14 +6,13 @@ from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.throughput import BUILDING
-from tb_dataplugin.analyses.unannotated import find_unannotated
-from tb_dataplugin.analyses.wait_parts import UNRECORDED
+from tb_dataplugin.analyses.wait_parts import OTHER_LOADER
 from tb_dataplugin.findings.stage_signals import StageWait
-from tb_dataplugin.model.intervals import EMPTY
 
 
 def read_waits(results: Results, cost_us: float | None, hidden_us: float) -> tuple[StageWait, ...] | None:
-    """`cost_us`: of the data wait, in the window. `hidden_us`: how much more it is in the steady state.
+    """`cost_us`: of the data wait for the annotated DataLoader, in the window. `hidden_us`: how much more it is in
+    the steady state.
 
     A queue that fills makes all waits look too long, whatever they are for. One that empties hides only that batches
     are built too slowly: the extra has no part that is a price of ``next()``, whatever the few waits of the window are.
@@ -30,20 +29,13 @@ def read_waits(results: Results, cost_us: float | None, hidden_us: float) -> tup
             name=name,
             stage=parse_span_name(name),
             data_wait_us=waits.get(name, 0) / 1e3,
-            cost_us=costs.get(name, 0) / 1e3 * left + hidden.get(name, 0.0),
+            cost_us=costs.get(name, 0) / 1e3 * (1.0 if name == OTHER_LOADER else left) + hidden.get(name, 0.0),
             share=waits.get(name, 0) / whole if whole else 0.0,
             profiler_us=waits.get(name, 0) / 1e3 * _of_profiler(results, name),
-            unannotated_us=_unannotated_us(results) if name == UNRECORDED else 0.0,
         )
         for name in waits.keys() | hidden.keys()
     )
     return tuple(sorted(found, key=lambda wait: (-wait.data_wait_us, wait.name)))
-
-
-def _unannotated_us(results: Results) -> float:
-    """Of what is unrecorded."""
-    unrecorded = results.loop.attribution.by_stage.get(UNRECORDED, EMPTY)
-    return unrecorded.intersect(find_unannotated(results)).total_ns / 1e3
 
 
 def _of_profiler(results: Results, name: str) -> float:

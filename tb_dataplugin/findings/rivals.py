@@ -12,7 +12,7 @@ from tb_dataplugin.findings.at_starts import at_starts_us
 from tb_dataplugin.findings.epoch_length import recurring_us_per_step
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.finding import NamedFinding
-from tb_dataplugin.findings.leading import leading_place
+from tb_dataplugin.findings.leading import leading_own
 from tb_dataplugin.findings.saving import OF_STEP, until_workers_limit
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_advice import PINNING
@@ -53,7 +53,7 @@ def without_rivals(findings: Sequence[NamedFinding], signals: Signals) -> list[N
 def _one_of(findings: list[NamedFinding], rivals: list[NamedFinding], signals: Signals) -> list[NamedFinding]:
     if len(rivals) < 2:
         return findings
-    leader = leading_place(signals)
+    leader = leading_own(signals)
     name = leader.name if leader else None
     kept = min(rivals, key=lambda named: (named.finding.stage != name, DELIVERY.index(named.rule)))
     joined = _with(kept, [named for named in rivals if named is not kept])

@@ -348,7 +348,7 @@ def _derivation(
     wait, more, left = (duration(part / (steps or 1)) for part in (saved, given_back, building))
     per = " per step" if steps else ""
     is_all = wait == duration((signals.wait_cost_us or 0.0) / (steps or 1))
-    own = signals.own_wait
+    own = signals.asked_wait
     goes = f"all of the {own} can go ({wait}{per})" if is_all else f"up to {wait} of {own}{per} can go"
     if frees:
         beside = f", and {duration(in_thread / (steps or 1))}{per} of the training thread" if in_thread else ""

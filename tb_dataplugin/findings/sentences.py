@@ -16,7 +16,8 @@ from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD, StageWeight
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.steps import StepSelection
-from tb_dataplugin.analyses.throughput import SlowestPart, Throughput
+from tb_dataplugin.analyses.throughput import SlowestPart, Throughput, count_loaders
+from tb_dataplugin.analyses.wait_parts import OTHER_LOADER
 from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import ApartSignals, left_out
@@ -139,8 +140,9 @@ def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | Non
         return None
     if loop.time_ns <= 0:
         return None
-    ready = ready_share(results.workers.batches, summary.loader, loop.waits) if results.workers else None
-    return LoopShare(flow.busy, loop.waits.total_ns / loop.time_ns, ready, apart.names)
+    waits = loop.waits.minus(results.use.beside)
+    ready = ready_share(results.workers.batches, summary.loader, waits) if results.workers else None
+    return LoopShare(flow.busy, waits.total_ns / loop.time_ns, ready, apart.names)
 
 
 def _worker_name(results: Results, number: int, apart: ApartSignals | None) -> str:
@@ -164,7 +166,7 @@ def _loader_names(results: Results) -> dict[int, str]:
 def _which(results: Results, number: int) -> LoaderInfo | None:
     """None where there is only one. By its number, as in the table of workers, where others have the same settings."""
     pipeline = results.trace.info.pipeline
-    if pipeline is None or not 1 < len(pipeline.loaders) > number:
+    if pipeline is None or count_loaders(results.trace, results.use) < 2 or number >= len(pipeline.loaders):
         return None
     found = pipeline.loaders[number]
     if sum(name_of(loader) == name_of(found) for loader in pipeline.loaders) > 1:
@@ -275,8 +277,9 @@ def _stage_waits(results: Results) -> str:
 
 
 def _built_share(results: Results) -> float | None:
-    """Of the data wait, what the stages caused that build batches."""
-    waits = results.loop.attribution.wait_by_stage_ns
+    """Of the data wait for annotated DataLoaders, what the stages caused that build batches."""
+    by_stage = results.loop.attribution.wait_by_stage_ns or {}
+    waits = {name: time for name, time in by_stage.items() if name != OTHER_LOADER}
     if not waits:
         return None
     stages = {name: parse_span_name(name) for name in waits}

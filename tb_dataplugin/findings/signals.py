@@ -23,6 +23,7 @@ from tb_dataplugin.analyses.throughput import Throughput
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.findings.apart_signals import ApartSignals, left_out
+from tb_dataplugin.findings.beside_signals import BesideSignals
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.foresight import Foresight, Promise
@@ -37,6 +38,8 @@ from tb_dataplugin.findings.sample_signals import SampleHabit, SlowSampleSignal
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.started_signals import StartedSignals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.uneven_signals import UnevenSignals
+from tb_dataplugin.findings.unrecorded_signals import UnrecordedWait
 from tb_dataplugin.findings.waste import WasteSignals
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.model.trace import HostInfo, LoaderInfo, Mode, WorkerProcess
@@ -46,36 +49,11 @@ from tb_dataplugin.whatif import Change
 SAME_STEP: Final = 0.02
 """Part by which the mean step may differ from the window over its steps unsaid: what lies between steps is little."""
 
+OF_ANNOTATED: Final = " of the annotated DataLoader"
+"""Of data wait, where another one is beside it."""
+
 FEEDER: Final = "feeder"
 """Among lines of the code: the thread that takes the batches where that is not the one that trains."""
-
-
-@dataclass(frozen=True, slots=True)
-class UnevenSignals:
-    """Steps that take longer where their batches are larger (`analyses.uneven_batches`). Sizes in bytes. `padding_us`:
-    None where samples have no size.
-    """
-
-    steps: int
-    largest: int
-    own_us: float
-    largest_us: float
-    usual_bytes: float
-    largest_bytes: float
-    excess_us: float
-    padding_us: float | None
-    is_grouped: bool
-
-
-@dataclass(frozen=True, slots=True)
-class UnrecordedWait:
-    """Without torch's profiler: `share` of a step that the data wait would have, `more_us` per step than was measured.
-    `profiler_us`: its own time in the rest of a step.
-    """
-
-    share: float
-    more_us: float
-    profiler_us: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +75,8 @@ class Signals:
     exposed_wait_us: float | None
     """Data wait that overlaps idle time; None without a device."""
     wait_cost_us: float | None
-    """What faster data could save: idle time with cause `data_wait`; without a device the data wait itself."""
+    """What faster data could save: idle time with cause `data_wait`; without a device the data wait itself. Without
+    what is `beside`."""
     measured_cost_us: float | None
     """The same as it was in the window: `wait_cost_us` is an estimate where the window is not steady."""
     wait_count: int
@@ -200,6 +179,8 @@ class Signals:
     """Steps that wait at regular distances, or one that waits by far the longest; None where none stand out."""
     uneven: UnevenSignals | None = None
     """None where steps do not take longer with larger batches, or that is not known."""
+    beside: BesideSignals | None = None
+    """None where no DataLoader that is not annotated is drawn from in most steps."""
     remade: Remade | None = None
     """The training loop's DataLoader, where the program makes it again and again."""
 
@@ -243,6 +224,23 @@ class Signals:
     @property
     def has_device(self) -> bool:
         return self.idle.total_us is not None
+
+    @property
+    def whole_cost_us(self) -> float | None:
+        """`wait_cost_us` with what is beside."""
+        beside_us = self.beside.cost_us if self.beside else 0.0
+        return None if self.wait_cost_us is None else self.wait_cost_us + beside_us
+
+    @property
+    def asked_wait_us(self) -> float | None:
+        """The loop's data wait without what is beside."""
+        beside_us = self.beside.wait_us if self.beside else 0.0
+        return None if self.data_wait_us is None else max(0.0, self.data_wait_us - beside_us)
+
+    @property
+    def asked_wait(self) -> str:
+        """The name of that."""
+        return f"{self.own_wait}{OF_ANNOTATED if self.beside else ''}"
 
     @property
     def own_window_us(self) -> float:
@@ -333,12 +331,13 @@ class Signals:
         cost = self.loop_share(self.wait_cost_us)
         if cost is None:
             return ()
+        of = OF_ANNOTATED if self.beside else ""
         if self.unsteady is not None:
-            text = f"in the steady state data wait costs about {percent(cost)} of the step (estimated)"
+            text = f"in the steady state data wait{of} costs about {percent(cost)} of the step (estimated)"
             return (share("steady_wait_cost", cost, "step", text),)
         whole = self.own_window
         who = "the device is idle and waits for data" if self.has_device else "the training thread waits for data"
-        return (share("wait_cost", cost, whole, f"{who} for {percent(cost)} of the {whole}"),)
+        return (share("wait_cost", cost, whole, f"{who}{of} for {percent(cost)} of the {whole}"),)
 
     @property
     def cpus(self) -> float | None:

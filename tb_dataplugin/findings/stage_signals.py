@@ -26,16 +26,10 @@ class StageWait:
     """`data_wait_us` as a share of the data wait."""
     profiler_us: float = 0.0
     """Part of `data_wait_us` in which operators and spans were recorded; 0 where that is too little to matter."""
-    unannotated_us: float = 0.0
-    """Part of `data_wait_us`, of the time without a record, that is certainly another DataLoader's."""
 
     @property
     def kind(self) -> StageKind | None:
         return self.stage.kind if self.stage else None
-
-    @property
-    def is_mostly_unannotated(self) -> bool:
-        return 2 * self.unannotated_us > self.data_wait_us
 
 
 @dataclass(frozen=True, slots=True)

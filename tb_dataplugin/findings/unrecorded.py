@@ -11,8 +11,9 @@ from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.foresight import WORTH_SAYING, Foresight
-from tb_dataplugin.findings.signals import Signals, UnrecordedWait
+from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.unrecorded_signals import UnrecordedWait
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.words import GAIN_BOUND
 

@@ -10,7 +10,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.analyses.sawtooth import LoneWait
 from tb_dataplugin.analyses.steady_state import SteadyState
-from tb_dataplugin.analyses.wait_parts import COLLECTOR, STARVED, TRANSFER, UNRECORDED
+from tb_dataplugin.analyses.wait_parts import COLLECTOR, OTHER_LOADER, STARVED, TRANSFER, UNRECORDED
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import left_out
 from tb_dataplugin.findings.evidence import Evidence, share, time
@@ -65,10 +65,9 @@ SAID: Final = {
     UNRECORDED: "unrecorded (no record of who built the batch)",
     COLLECTOR: "Python's garbage collector",
     STARVED: "no index yet (not drawn)",
+    OTHER_LOADER: "another DataLoader, which is not annotated",
 }
 """Parts of the data wait that the evidence names in more words."""
-
-UNANNOTATED: Final = "unrecorded (mostly for batches of another DataLoader, which is not annotated)"
 
 NEARLY_ALL: Final = 0.995
 """Part of the data wait from which a stage has "nearly all of it"; "all of it" where it is written as 100%."""
@@ -122,11 +121,12 @@ def _marked(sentence: str, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
     """Evidence with whatever the sentence says already marked."""
     for fact in evidence:
         name = "in collectives" if fact.kind == "collectives" else fact.stage
+        name = SAID[OTHER_LOADER] if name == OTHER_LOADER else name
         yield replace(fact, in_sentence=name != "" and name in sentence and percent(fact.value) in sentence)
 
 
 def _judge_device_run(signals: Signals) -> Verdict:
-    idle, cost = signals.share(signals.idle.total_us), signals.loop_share(signals.wait_cost_us)
+    idle, cost = signals.share(signals.idle.total_us), signals.loop_share(signals.whole_cost_us)
     assert idle is not None
     opening = f"The device is idle for {percent(idle)} of the window"
     evidence = (*_cause_evidence(signals), *_wait_evidence(signals))
@@ -226,7 +226,7 @@ def _judge_host_run(signals: Signals) -> Verdict:
     if around is not None and around.part.share >= cost:
         return Verdict("wrapper", around_sentence(signals, around, cost), _wait_evidence(signals))
     if signals.unsteady is not None and signals.wait_cost_us is not None:
-        steady_cost = signals.loop_share(signals.wait_cost_us) or 0.0
+        steady_cost = signals.loop_share(signals.whole_cost_us) or 0.0
         return _judge_unsteady(signals, signals.unsteady, steady_cost, "", _wait_evidence(signals))
     ranks = waits_for_ranks(signals)
     if ranks is not None:
@@ -321,7 +321,8 @@ def _mostly(signals: Signals) -> str:
     known = percent(leader.share)
     if leader.share >= NEARLY_ALL:
         part = "all of it" if known == percent(1.0) else "nearly all of it"
-    return f", {part} for {leader.name} ({known} of {_that(signals)} data wait)"
+    name = SAID[OTHER_LOADER] if leader.name == OTHER_LOADER else leader.name
+    return f", {part} for {name} ({known} of {_that(signals)} data wait)"
 
 
 def _that(signals: Signals) -> str:
@@ -374,7 +375,7 @@ def _wait_evidence(signals: Signals) -> tuple[Evidence, ...]:
         if stage != leader and stage.share < NAMED_SHARE:
             continue
         has_parts = any(other.name.startswith(f"{TRANSFER}::") for other in signals.waits_by_stage or ())
-        name = UNANNOTATED if stage.is_mostly_unannotated else SAID.get(stage.name, stage.name)
+        name = SAID.get(stage.name, stage.name)
         if stage.name == TRANSFER and stage != leader and has_parts:
             name = REST
         if stage.name.endswith(f"::{ON_ITS_WAY}"):

@@ -25,6 +25,7 @@ _OTHERS: Final = {
     "startup": "its DataLoader workers were starting",
     "transfer": "its batches were on their way from DataLoader workers",
     "other": "its DataLoader workers were between stages",
+    "other_loader": "it waited for batches of a DataLoader that is not annotated",
     "unrecorded": "it waited for batches that left no record",
     "shutdown": "its DataLoader workers were ending",
 }

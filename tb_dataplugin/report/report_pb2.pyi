@@ -12,7 +12,7 @@ read, decode, transform, collate, transfer, h2d, user. Data wait by stage may al
 DataLoader worker was not running yet), "shutdown" (an epoch's last next() stopped the workers), "starved" (the batch's
 index was not drawn yet), "transfer" (with its parts "transfer::index", "::serialise", "::queue", "::deserialise", "::pin" where
 they are recorded), "wrapper::<class>" (own code of an iterator around the loader), "other" (between stages),
-"unrecorded" (a batch without a record).
+"unrecorded" (a batch without a record), "other_loader" (a batch of a DataLoader that is not annotated).
 
 Fields named *sentence or *_text are for people: full sentences, or words that stand beside a number. They may be
 reworded at any time; programs read the numbers beside them.

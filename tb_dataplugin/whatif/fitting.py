@@ -211,11 +211,14 @@ def _loop(
 ) -> Loop:
     assert results.steps is not None and results.settings is not None
     rows, size = results.steps.rows, results.settings.batch_size
-    own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64)
+    begin = int64([row.start_ns for row in rows])
+    beside = results.use.beside.overlap(begin, begin + int64([row.duration_ns for row in rows]))
+    own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64) + beside
     steady = results.steady.wait if results.steady else None
     busy, light = _other_cpus(results, building)
     device = find_device_use(results)
     wait = steady.value if steady else float(np.mean([(row.data_wait_ns or 0) - row.apart_ns for row in rows]))
+    wait = max(0.0, wait - float(beside.mean()))
     per_step = float(max(1, round(batches / len(rows))))
     loop = Loop(
         settings=_settings(results.settings),
@@ -237,6 +240,7 @@ def _loop(
         own_threads=step_threads(results),
         own_delayed=training.delayed,
         in_step=_in_step(results, own),
+        beside_ns=float(beside.mean()),
         left_out=results.loop.apart.names(results.window),
         starts=results.loop.apart.begun if counts_starts(results) else 0,
         device_ns=device.busy_ns if device else None,

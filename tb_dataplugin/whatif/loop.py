@@ -148,6 +148,8 @@ class Loop:
     in_step: StepParts = field(default_factory=StepParts)
     left_out: str = ""
     """Names what the capture has besides, as an epoch's start, which is not in here; "" where that is nothing."""
+    beside_ns: float = 0.0
+    """Per step, in `own_ns` and not in `measured_wait_ns`: data wait for another DataLoader, which is not annotated."""
     device_ns: float | None = None
     """Per step, of the device that is busiest; None without one."""
     device_pageable_ns: float = 0.0

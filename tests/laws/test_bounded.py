@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_dataplugin.analyses.attribution import _shares_of_gaps
+from tb_dataplugin.analyses.attribution import shares_of_gaps
 from tb_dataplugin.analyses.flow import _epochs_of, _first_received
 from tb_dataplugin.analyses.stages import groups
 from tb_dataplugin.analyses.workers import BatchTimes
@@ -55,7 +55,7 @@ def test_shares_of_gaps_are_those_of_the_whole_table(parts: list[tuple[int, int,
         mine = Intervals.union([one[0] for one in own], [one[1] for one in own]).intersect(free)
         waited[name], free = mine, free.minus(mine)
     table = np.stack([waited[name].overlap(gaps.start, gaps.end) for name in names])
-    found = _shares_of_gaps(gaps, waited)
+    found = shares_of_gaps(gaps, waited)
     best = table.argmax(axis=0).tolist()
     assert found.largest == tuple(names[row] if table[row, gap] else "" for gap, row in enumerate(best))
     assert found.by_stage_ns == {name: int(row.sum()) for name, row in zip(names, table, strict=True) if row.any()}

@@ -31,6 +31,7 @@ export const NO_STAGES = [
   {"id": "collector", "label": "collector (of garbage)", "meaning": "Python collected all garbage of the training process."},
   {"id": "transfer", "label": "transfer (result on its way)", "meaning": "The batch was on its way from the DataLoader worker."},
   {"id": "unrecorded", "label": "unrecorded", "meaning": "No record of who built the batch."},
+  {"id": "other_loader", "label": "another DataLoader", "meaning": "It was for a DataLoader that is not annotated."},
   {"id": "other", "label": "other (between stages)", "meaning": "The thread that built the batch was between stages."},
 ] as const;
 
@@ -89,6 +90,7 @@ export const RANK_CAUSES = [
   {"id": "collector", "label": "collector (of garbage)", "meaning": "Python collected all garbage of the training process."},
   {"id": "transfer", "label": "transfer (result on its way)", "meaning": "The batch was on its way from the DataLoader worker."},
   {"id": "unrecorded", "label": "unrecorded", "meaning": "No record of who built the batch."},
+  {"id": "other_loader", "label": "another DataLoader", "meaning": "It was for a DataLoader that is not annotated."},
   {"id": "other", "label": "other (between stages)", "meaning": "The thread that built the batch was between stages."},
   {"id": "transfer::index", "label": "transfer::index", "meaning": "The batch's indices were on their way to the DataLoader worker."},
   {"id": "transfer::serialise", "label": "transfer::serialise", "meaning": "The DataLoader worker packed the batch to send it."},

@@ -18,6 +18,7 @@ export const dark: Palette = {
   collector: "#A3937C",
   starved: "#6A6A6A",
   unrecorded: "#7C7C7C",
+  other_loader: "#77808F",
   other: "#5A5A5A",
   kernel: "#9DB0C8",
   copy: "#768AA3",

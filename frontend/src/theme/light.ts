@@ -18,6 +18,7 @@ export const light: Palette = {
   collector: "#A39582",
   starved: "#BDBDBD",
   unrecorded: "#A9A9A9",
+  other_loader: "#9DA6B5",
   other: "#C8C8C8",
   kernel: "#44546A",
   copy: "#7A8CA3",

@@ -49,7 +49,14 @@ export const TOKENS: readonly Token[] = [
 /** Loud on purpose: a token nobody defined must be seen, not guessed. */
 export const MISSING_COLOR = "#FF1493";
 
-const HATCHED: ReadonlySet<string> = new Set<Token>(["wait", "idle:unknown", "starved", "unrecorded", "other"]);
+const HATCHED: ReadonlySet<string> = new Set<Token>([
+  "wait",
+  "idle:unknown",
+  "starved",
+  "unrecorded",
+  "other_loader",
+  "other",
+]);
 
 export function isHatched(token: string): boolean {
   return HATCHED.has(token);

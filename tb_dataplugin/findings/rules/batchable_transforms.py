@@ -6,7 +6,7 @@ from typing import Final
 
 from tb_dataplugin.findings.evidence import time
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.leading import leading_place, most_waited_for
+from tb_dataplugin.findings.leading import leading_own, most_waited_for
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.sequence import containers
@@ -81,7 +81,7 @@ def _has_own_finding(signals: Signals, tiny: list[StageCalls]) -> bool:
     """One transform alone whose own finding says the same (`leading_stage`, `further_stages`)."""
     (name, *others) = {calls.stage.name for calls in tiny}
     wait = signals.wait_for(name)
-    return not others and wait is not None and (wait.share >= HEAVY_PART or wait == leading_place(signals))
+    return not others and wait is not None and (wait.share >= HEAVY_PART or wait == leading_own(signals))
 
 
 def _is_tiny(calls: StageCalls) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.leading import leading_place
+from tb_dataplugin.findings.leading import leading_own
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.rules import shrink_first, small_reads
 from tb_dataplugin.findings.signals import Signals
@@ -13,7 +13,7 @@ from tb_dataplugin.findings.thresholds import HEAVY_PART
 
 @rule(title="Further large stages", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> tuple[Finding, ...]:
-    leader = leading_place(signals)
+    leader = leading_own(signals)
     covers_reads = isinstance(small_reads.check(signals), Finding)
     return tuple(
         stage_finding(signals, wait, leads=False)

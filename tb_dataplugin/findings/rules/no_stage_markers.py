@@ -26,11 +26,6 @@ NOTHING: Final = (
     "Annotate the loader and capture again: the report then shows read, decode, each transform and collate."
 )
 
-OTHER: Final = (
-    "Annotate that DataLoader too, or call annotate.auto() before the loop, which follows all DataLoaders, and capture "
-    "again: the report then shows what its batches wait for, and the training loop without an evaluation."
-)
-
 UNKNOWN: Final = (
     "The loop may iterate another DataLoader, which is not annotated. Annotate it too, or call annotate.auto() before "
     "the loop, which follows all DataLoaders, and capture again."
@@ -42,7 +37,7 @@ def check(signals: Signals) -> Finding | None:
     unrecorded = signals.wait_for(UNRECORDED)
     if signals.waits_by_stage is not None and (unrecorded is None or unrecorded.share < MOSTLY_UNRECORDED):
         return None
-    what, advice, code = _missing(signals, unrecorded is not None and unrecorded.is_mostly_unannotated)
+    what, advice, code = _missing(signals)
     return Finding(
         severity="medium",
         title=f"The run waits for data, {what}",
@@ -52,13 +47,11 @@ def check(signals: Signals) -> Finding | None:
     )
 
 
-def _missing(signals: Signals, is_of_another: bool) -> tuple[str, str, str]:
+def _missing(signals: Signals) -> tuple[str, str, str]:
     """What the capture lacks, what to do, and code for it."""
     late = next((doubt for doubt in signals.doubts if doubt.code == "late_workers"), None)
     if late is not None:
         return "but its DataLoader workers left no records", late.sentence, EARLIER
-    if is_of_another:
-        return "mostly for batches of another DataLoader, which is not annotated", OTHER, unannotated_loader.CODE
     if any(row.stage.kind in BUILDING for row in signals.stages):
         return "but most of that wait has no record of who built the batch", UNKNOWN, unannotated_loader.CODE
     return "but this capture has no stage data", NOTHING, CODE

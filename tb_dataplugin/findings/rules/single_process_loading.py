@@ -43,7 +43,7 @@ STAYS: Final = ("sampler", "wrapper")
 
 @rule(title="No DataLoader workers", about="workers", input_bound=True)
 def check(signals: Signals) -> Finding | None:
-    cost, wait = signals.wait_cost_us, signals.data_wait_us
+    cost, wait = signals.wait_cost_us, signals.asked_wait_us
     if signals.loader is None or signals.loader.num_workers != 0 or cost is None or signals.lock_limits_wait:
         return None
     if is_in_memory(signals):  # workers would add more than they take over
@@ -51,7 +51,7 @@ def check(signals: Signals) -> Finding | None:
     stays = sum(one.cost_us for one in signals.waits_by_stage or () if one.name == COLLECTOR or one.kind in STAYS)
     if stays >= cost:
         return None
-    total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of {signals.own_wait}"),)
+    total = () if wait is None else (time("data_wait", wait, f"{duration(wait)} of {signals.asked_wait}"),)
     facts = (Evidence("settings", "num_workers=0"), *signals.wait_cost_evidence(), *total, *_what_stays(stays))
     if signals.kept_loads is not None:
         return _without_promise(signals, signals.kept_loads, facts)
@@ -127,9 +127,9 @@ def _other_numbers(signals: Signals) -> str:
 
 def _workers(signals: Signals, cost_us: float) -> tuple[int, str]:
     """How many, and why: as many as keep up with the rest of the step, within the CPUs that building needs."""
-    if not signals.cpus or signals.data_wait_us is None:
+    if not signals.cpus or signals.asked_wait_us is None:
         return UNKNOWN_CPUS, "or one less than the machine has CPUs"
-    rest = signals.own_window_us - signals.data_wait_us
+    rest = signals.own_window_us - signals.asked_wait_us
     blocked = _blocked(signals)
     most = max(1, int(signals.cpus / (1 - min(MOST_BLOCKED, blocked))))
     if cost_us <= most * rest:
@@ -165,7 +165,7 @@ def _what_stays(stays_us: float) -> tuple[Evidence, ...]:
 
 def _most(signals: Signals, cost_us: float, workers: int | None) -> float | None:
     """Per step, at most: `cost_us`, and no faster than that many workers build batches. None without steps."""
-    if signals.wait_cost_us is None or signals.data_wait_us is None:
+    if signals.wait_cost_us is None or signals.asked_wait_us is None:
         return None
-    fastest = signals.data_wait_us / workers if workers else 0.0
+    fastest = signals.asked_wait_us / workers if workers else 0.0
     return signals.per_step(max(0.0, min(cost_us, signals.own_window_us - fastest)))

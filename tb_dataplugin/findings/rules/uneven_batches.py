@@ -15,8 +15,9 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
-from tb_dataplugin.findings.signals import Signals, UnevenSignals
+from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.uneven_signals import UnevenSignals
 from tb_dataplugin.units import data_size, duration, percent, plural
 
 ADVICE: Final = (

@@ -70,5 +70,7 @@ def test_a_queue_that_empties_hides_what_the_slowest_worker_will_cost() -> None:
     builder = in_turns((QUICK, SLOW), rounds=16, train=11_000.0)
     results = results_of(builder)
     assert results.steps is not None and results.workers is not None
-    found = find_steady_state(results.steps, results.workers, results.flow, results.window, 0, results.loop.apart)
+    found = find_steady_state(
+        results.steps, results.workers, results.flow, results.window, results.use, results.loop.apart
+    )
     assert found is not None and found.capacity_per_s == pytest.approx(2e6 / SLOW, rel=0.01)

@@ -30,8 +30,8 @@ def test_waits_between_two_batches_that_follow_each_other_are_for_another_datalo
     assert found.total_ns == pytest.approx(1000 * OTHER * (STEPS - 1), rel=1e-3)  # what follows the last is not known
     (note,) = (note for note in capture_of(builder).diagnostics if note.code == "unannotated_loader")
     assert "21.0 ms of the data wait in 7 waits" in note.message and "annotate.auto()" in note.message
-    (said,) = (fact.text for fact in capture_of(builder).verdict.evidence if fact.stage == "unrecorded")
-    assert said.startswith("unrecorded (mostly for batches of another DataLoader, which is not annotated): 24.0 ms")
+    (said,) = (fact.text for fact in capture_of(builder).verdict.evidence if fact.stage == "other_loader")
+    assert said.startswith("another DataLoader, which is not annotated: 21.0 ms")
 
 
 def test_where_a_batch_may_be_missing_nothing_is_said_of_another_dataloader() -> None:

@@ -16,7 +16,8 @@ from tb_dataplugin.findings.gain import gain_of
 from tb_dataplugin.findings.garbage_signals import Collections, GarbageSignals
 from tb_dataplugin.findings.lock_signals import LockSignals
 from tb_dataplugin.findings.saving import saved_without, until_workers_limit
-from tb_dataplugin.findings.signals import Signals, UnevenSignals
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.uneven_signals import UnevenSignals
 from tb_dataplugin.findings.verdict import judge_run
 from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.units import duration
