@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.analyses.remade import settings_of
-from tb_dataplugin.findings.apart_signals import ApartSignals, OtherLoaderSignals, PauseSignals, StartSignals
+from tb_dataplugin.findings.apart_signals import (
+    ApartSignals,
+    LoaderStarts,
+    OtherLoaderSignals,
+    PauseSignals,
+    StartSignals,
+)
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import count, duration, listed, percent
@@ -22,21 +28,27 @@ def apart_sentence(apart: ApartSignals | None) -> str:
 
 def _sentences(apart: ApartSignals) -> Iterator[str]:
     if apart.starts is not None:
-        yield f"{_start(apart.starts)} {_have(apart.starts.epochs + apart.starts.ends, apart.starts.wait_us, apart)}."
+        begun = _start(apart.starts, _whose(apart.starts_of))
+        yield f"{begun} {_have(apart.starts.epochs + apart.starts.ends, apart.starts.wait_us, apart)}."
     for alike in _alike(apart.others):
         yield _others(alike, apart)
     if apart.pauses is not None:
         yield f"{_pause(apart.pauses)} {_have(apart.pauses.count, apart.pauses.wait_us, apart)}."
 
 
-def _start(starts: StartSignals) -> str:
+def _whose(starts: tuple[LoaderStarts, ...]) -> str:
+    """Names the DataLoader whose epochs they are, where it is not the training loop's own."""
+    return f" of {name_of(starts[0].loader)}" if len(starts) == 1 and not starts[0].is_main else ""
+
+
+def _start(starts: StartSignals, whose: str) -> str:
     steps = tuple(sorted({*starts.steps, *starts.ended_in}))
     where = f" ({_steps(steps)})" if 0 < len(steps) <= NAMED else ""
     begun = "An epoch's start" if starts.epochs == 1 else f"The starts of {count(starts.epochs)} epochs"
     ended = "the end of an epoch" if starts.ends == 1 else f"the ends of {count(starts.ends)} epochs"
     if not starts.epochs:
-        return f"{ended[0].upper()}{ended[1:]}{where}"
-    return f"{begun} and {ended}{where}" if starts.ends else f"{begun}{where}"
+        return f"{ended[0].upper()}{ended[1:]}{whose}{where}"
+    return f"{begun} and {ended}{whose}{where}" if starts.ends else f"{begun}{whose}{where}"
 
 
 def _alike(others: tuple[OtherLoaderSignals, ...]) -> list[list[OtherLoaderSignals]]:

@@ -71,8 +71,7 @@ class _OfLines(TypedDict):
 def read_signals(results: Results) -> Signals:
     loop, flow, pipeline, loader = results.loop, results.flow, results.trace.info.pipeline, results.loop.loader
     apart, beside, (steady, hidden) = read_apart(results), read_beside(results), _unsteady(results)
-    cost = _wait_cost(results, beside)
-    foresight = Foresight(results, apart.repeated_names if apart else "")
+    cost, foresight = _wait_cost(results, beside), Foresight(results, apart.repeated_names if apart else "")
     return Signals(
         mode=results.trace.info.mode,
         window_us=_us(results.window.duration_ns),

@@ -51,6 +51,8 @@ def test_the_finding_names_the_loader_whose_epochs_start() -> None:
     finding = finding_of(cycled(), "slow_first_batch")
     assert finding is not None
     assert finding.title.startswith("Each epoch of the DataLoader of Labelled (batches of 8, num_workers=1) begins")
+    said = capture_of(cycled()).verdict.sentence
+    assert said.startswith("The starts of 6 epochs of the DataLoader of Labelled (batches of 8, num_workers=1) have")
     assert not capture_of(cycled()).loader.first_batch_of, "the loop's own loader began no epoch"
 
 
