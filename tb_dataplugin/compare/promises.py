@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tb_dataplugin.compare.quantity import Quantity
-from tb_dataplugin.compare.sides import Run, Unit
+from tb_dataplugin.compare.sides import Run, Unit, time_per_unit
 from tb_dataplugin.findings.at_starts import AT_STARTS
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.evidence import time as evidence_time
@@ -35,19 +35,33 @@ def promises(
     saved = (time.before_us - time.after_us) * step
     acted_on = {stage.name for stage in stages if stage.outcome in ("faster", "gone")}
     known = {stage.name for stage in stages}
-    left = {
+    typical, left = _typical(before, unit), _left(after, unit)
+    whose = f"before ({typical.process})" if len(before) > 1 else "before"
+    found = []
+    for number, finding in _bounds(typical):
+        bound = _gain(typical.captures[-1], finding)
+        if finding.stage in acted_on:
+            found.append(_fact(whose, number, finding, bound, saved, None))
+        elif finding.stage not in known and saved > 0:
+            found.append(_fact(whose, number, finding, bound, saved, left.get((finding.rule, finding.stage))))
+    return tuple(found[:MOST])
+
+
+def _typical(runs: Sequence[Run], unit: Unit) -> Run:
+    """Of several, the one whose time is in the middle: its findings are quoted."""
+    by_time = sorted(runs, key=lambda run: time_per_unit(run, unit) or 0.0)
+    return by_time[(len(by_time) - 1) // 2]
+
+
+def _left(runs: Sequence[Run], unit: Unit) -> dict[tuple[str, str], str]:
+    """By rule and stage, what findings of any of these runs still save; of several, as the typical one says."""
+    typical = _typical(runs, unit)
+    ordered = (*(run for run in runs if run is not typical), typical)
+    return {
         (finding.rule, finding.stage): _gain(run.captures[-1], finding)
-        for run in after
+        for run in ordered
         for finding in run.captures[-1].findings
     }
-    found = []
-    for number, finding in _bounds(before[0]):
-        bound = _gain(before[0].captures[-1], finding)
-        if finding.stage in acted_on:
-            found.append(_fact(number, finding, bound, saved, None))
-        elif finding.stage not in known and saved > 0:
-            found.append(_fact(number, finding, bound, saved, left.get((finding.rule, finding.stage))))
-    return tuple(found[:MOST])
 
 
 def _gain(capture: pb.Capture, finding: pb.Finding) -> str:
@@ -81,12 +95,12 @@ def _bounds(run: Run) -> Iterator[tuple[int, pb.Finding]]:
             yield number, finding
 
 
-def _fact(number: int, finding: pb.Finding, bound: str, saved: float, left: str | None) -> Evidence:
-    """`bound`: what it said that it saves. `left`: the same after the change; None where it is gone, or its stage takes
-    less.
+def _fact(whose: str, number: int, finding: pb.Finding, bound: str, saved: float, left: str | None) -> Evidence:
+    """`whose`: which side's. `bound`: what it said that it saves. `left`: the same after the change; None where it is
+    gone, or its stage takes less.
     """
     now = f"with all that changed, steps now take {duration(abs(saved))} {'less' if saved >= 0 else 'more'}"
     if left is not None:
         now = f"after, it is still there{f', {left}'.replace(' per step', '') if left else ''}"
-    text = f"before, finding {number} ({finding.title or finding.stage}): saves {bound}; {now}"
+    text = f"{whose}, finding {number} ({finding.title or finding.stage}): saves {bound}; {now}"
     return evidence_time("promise", saved, text, whole="step", stage=finding.stage)

@@ -31,6 +31,11 @@ class Run:
     captures: tuple[pb.Capture, ...]
 
     @property
+    def process(self) -> str:
+        """Its name without the window's."""
+        return _WINDOW.sub("", self.name)
+
+    @property
     def mode(self) -> str:
         return self.captures[0].mode
 
@@ -54,8 +59,8 @@ def _units(capture: pb.Capture, unit: Unit) -> float | None:
 
 
 def group_runs(captures: Iterable[pb.Capture]) -> tuple[tuple[Run, ...], list[Diagnostic]]:
-    """Runs of one side: captures of training only if there are any, of one rank only."""
-    known, notes = list(captures), []
+    """Runs of one side, by their names: captures of training only if there are any, of one rank only."""
+    known, notes = sorted(captures, key=lambda capture: (capture.name, capture.file)), []
     modes = {capture.mode for capture in known}
     if "replay" in modes and len(modes) > 1:
         known = [capture for capture in known if capture.mode != "replay"]

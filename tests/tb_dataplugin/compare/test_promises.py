@@ -56,6 +56,17 @@ def test_no_saving_is_stated_where_the_time_is_not_known_to_have_changed() -> No
     assert not promises(first, second, "sample", replace(time, outcome="not_significant"), stages)
 
 
+def test_of_several_runs_the_one_in_the_middle_is_quoted_in_whatever_order_they_come() -> None:
+    before = [sides(0.1)[0] for _ in range(3)]
+    for place, one in enumerate(before):
+        one.name, one.steps.mean_us = f"vm_{place}.1", one.steps.mean_us + place
+        one.window_us += (2, 0, 1)[place] * 1_000
+        one.findings[-1].gain_us_per_step = 1_000 * (place + 1)
+    after = runs(Simulation(steps=96, batch_size=2).with_stage(BLUR, 0.1), np.random.default_rng(2), 3)
+    found, other = (promised(compare(order, after)) for order in (before, before[::-1]))
+    assert found == other and all(text.startswith("before (vm_2), finding") for text in found)
+
+
 @pytest.mark.parametrize(
     ("left_out_us", "bound"), [(0.0, "5.00 ms per step;"), (100.0, "3.00 ms per step within an epoch;")]
 )
