@@ -41,10 +41,6 @@ class Interval:
     low: float
     high: float | None
 
-    @property
-    def half_width(self) -> float | None:
-        return None if self.high is None else (self.high - self.low) / 2
-
 
 @dataclass(frozen=True, slots=True)
 class StageCalls:

@@ -7,7 +7,7 @@ from typing import Final
 
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.line_waits import named_wait
-from tb_dataplugin.analyses.occupancy import StageLimit
+from tb_dataplugin.analyses.occupancy import TOO_SHORT_NS, StageLimit
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.callee_advice import callee_advice
@@ -171,9 +171,12 @@ def _most_known(rows: list[StageCalls]) -> StageCalls | None:
 
 
 def _parts_of_time(row: StageCalls) -> dict[StageLimit, float]:
-    """Shares of the row's self time, the largest first; without those that are 0 or not known."""
+    """Shares of the row's self time, the largest first; without those that are 0 or not known, as all are of calls that
+    are too short to tell.
+    """
     use = row.cpu_use
-    assert use is not None
+    if use is None or row.self_us * 1e3 < TOO_SHORT_NS * row.count:
+        return {}
     parts: dict[StageLimit, float] = {"cpu": use.cpu_us, "no_cpu": use.run_delay_us, "blocked": use.blocked_us}
     shares = {limit: time / row.self_us for limit, time in parts.items() if time and row.self_us}
     return dict(sorted(shares.items(), key=lambda part: -part[1]))
@@ -363,7 +366,7 @@ def _parents(stage: Stage, rows: list[StageCalls]) -> tuple[Evidence, ...]:
 
 
 def _use_of_time(row: StageCalls) -> tuple[Evidence, ...]:
-    """How its self time divides, where the calls are long enough to know."""
+    """How its self time divides, where that is known."""
     parts, use = _parts_of_time(row), row.cpu_use
     if use is None or not parts or (use.limited_by is None and "no_cpu" not in parts and "blocked" not in parts):
         return ()

@@ -40,7 +40,7 @@ export function limitWords(stage: Stage): string | undefined {
 
 export function limitOf({ limited_by: limit, self_us, count }: Stage): string {
   if (limit !== "") return labelOf(LIMITS, limit);
-  return self_us < TOO_SHORT_US * count ? "calls too short to tell" : "mixed";
+  return self_us < TOO_SHORT_US * count ? "too short to tell" : "mixed";
 }
 
 /** How the build time divides in the worker's main thread; empty where it was not measured. */

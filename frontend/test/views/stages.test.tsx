@@ -86,7 +86,7 @@ it("shows evidence of stages only where there is any", () => {
   expect([cells[0]?.textContent, cells[0]?.title, cells[1]?.textContent, cells[3]?.textContent]).toEqual([
     "CPU-bound",
     "90.0% running.",
-    "calls too short to tell",
+    "too short to tell",
     "mixed",
   ]);
   expect(cells[2]?.querySelector("abbr")?.title).toContain("not recorded");

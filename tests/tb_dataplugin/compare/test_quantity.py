@@ -177,7 +177,7 @@ def test_what_makes_a_total_of_single_runs_uncertain_is_one_reason(
 ) -> None:
     total = replace(quantity("time", "slower", "time"), interval=Interval(0.1, 0.9), interval_text="+10% to +90%")
     said = judge(Compared("step", 1, sharing, False, "", total, (), (), ())).sentence
-    assert f"({why}, so the total is uncertain by ±40%)" in said
+    assert f"({why}: +50%, 95% interval +10% to +90%)" in said
 
 
 def test_a_change_beyond_waiting_for_a_cpu_is_likely_where_a_stage_certainly_went_that_way() -> None:

@@ -5,6 +5,8 @@ from dataclasses import replace
 
 from tb_dataplugin.analyses.thread_limits import Limits, Side
 from tb_dataplugin.findings.limit_texts import limit_text
+from tb_dataplugin.findings.rules.leading_stage import check
+from tests.tb_dataplugin.findings.cases import input_bound, signals_of
 
 
 def side(no_cpu_ns: int = 0, running_ns: int = 0, samples: int = 100, gc_ns: int = 0, gil_ns: int | None = 0) -> Side:
@@ -93,3 +95,11 @@ def test_it_is_said_who_waits_for_pythons_lock() -> None:
         "theirs"
     )
     assert replace(both, training=side(gil_ns=None)).gil_ns is None
+
+
+def test_calls_that_are_too_short_for_their_limit_have_none_in_evidence_either() -> None:
+    """As the table of stages says of them; a clock reading is off by a third of such a call."""
+    signals = signals_of(input_bound(stages={"sample::Pets": (0.0, 1.0, 1.0)}))
+    rows = tuple(replace(row, count=1_000 * row.count) for row in signals.stages)
+    said = [str(check(one)) for one in (signals, replace(signals, stages=rows))]
+    assert ["running on a CPU for" in text for text in said] == [True, False]
