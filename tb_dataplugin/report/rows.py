@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
@@ -154,7 +155,11 @@ def _has_device(row: pb.CaptureRow) -> bool:
 
 
 def _names(rows: list[pb.CaptureRow]) -> list[str]:
-    """Without the time of capture that ends a name, where the names still differ."""
+    """By their runs, where these have one each; else without the time of capture that ends a name, as far as the names
+    then still differ.
+    """
+    runs = Counter(row.run for row in rows)
     full = [row.name if row.run in ("", ".") else f"{row.run}/{row.name}" for row in rows]
     brief = brief_names(full)
-    return [brief[name] for name in full]
+    lone = [runs[row.run] == 1 and row.run not in ("", ".") for row in rows]
+    return [row.run if is_lone else brief[name] for row, name, is_lone in zip(rows, full, lone, strict=True)]

@@ -71,6 +71,14 @@ def test_a_time_of_capture_is_named_only_where_it_tells_captures_apart() -> None
     assert stamps[0] in as_rows([row(stamps[0], 0.9), row(stamps[1], 0.2)]).sentence
 
 
+def test_a_run_of_one_capture_is_its_name() -> None:
+    rows = [row("b.17", 0.2), row("a.18", 0.9), row("c.19", 0.5)]
+    for one, run in zip(rows, ("exp/small", "exp/large", "exp/large"), strict=True):
+        one.run = run
+    assert as_rows(rows).sentence.startswith("Device idle in 3 captures: most exp/large/a.18, 90.0%")
+    assert "least exp/small, 20.0%" in as_rows(rows).sentence
+
+
 def test_the_sentence_compares_what_is_of_one_kind() -> None:
     waits = pb.CaptureRow(id="w", name="w", state="ready", mode="train", lost_share=0.957)
     listed = as_rows([row("gpu", 0.44), waits, row("other", 0.276)])
