@@ -17,7 +17,7 @@ def flame_report(flame: FlameChange, note: str) -> pb.FlameChange:
 
     nodes = [row.node for row in flame.rows]
     label, file = numbers(node.function.name for node in nodes), numbers(node.function.file for node in nodes)
-    place = numbers(node.place for node in nodes)
+    place, source, line_change = (numbers(texts) for texts in _lines(flame))
     return pb.FlameChange(
         scope=flame.scope,
         before_us=flame.before.time_us,
@@ -39,4 +39,13 @@ def flame_report(flame: FlameChange, note: str) -> pb.FlameChange:
         left_out=flame.left_out,
         changed=(row.is_changed for row in flame.rows),
         note=note,
+        source=source,
+        line_change=line_change,
+        whole_error=flame.error,
+        whole_changed=flame.is_changed,
     )
+
+
+def _lines(flame: FlameChange) -> tuple[list[str], list[str], list[str]]:
+    lines = [row.line for row in flame.rows]
+    return [line.place for line in lines], [line.source for line in lines], [line.change for line in lines]

@@ -19,21 +19,38 @@ class Function(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What frames are joined by: a line moves when code above it is edited, and a folder is another's."""
+        """What frames are joined by: lines move and are edited between two versions, and a folder is another's."""
         return self.name, Place(self.name, self.file, 0).short if self.file else "", self.origin
 
 
 ROOT: Final = Function("", "", "")
 
 
+LineKey = str | int
+"""A line's text, or its number where that was not recorded: a line that moved is the same line."""
+
+
 @dataclass(slots=True)
-class Amount:
-    """Microseconds per unit with and without what is called, samples, and in which lines they were."""
+class Sampled:
+    """Microseconds per unit, with what is called, and the samples that they stand for."""
 
     total: float = 0.0
-    own: float = 0.0
     samples: int = 0
-    lines: dict[int, float] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class LineAmount(Sampled):
+    """One line of a function; of several with the same text, all their numbers."""
+
+    numbers: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Amount(Sampled):
+    """A function: also without what it calls, and by line."""
+
+    own: float = 0.0
+    lines: dict[LineKey, LineAmount] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -53,12 +70,18 @@ class SideTree:
             function = Function(tree.names[tree.label[row]], tree.names[tree.file[row]], tree.origin[row])
             units = units if depth else per(function.name)
             node = above[-1].below.setdefault(function.key, SideTree(function))
-            amount = node.amount
-            amount.total += tree.total_us[row] / units
-            amount.own += tree.self_us[row] / units
-            amount.samples += tree.samples[row]
-            amount.lines[tree.line[row]] = amount.lines.get(tree.line[row], 0.0) + tree.total_us[row]
+            line = node.amount.lines.setdefault(_line_key(tree, row), LineAmount())
+            line.numbers.add(tree.line[row])
+            for sampled in (node.amount, line):
+                sampled.total += tree.total_us[row] / units
+                sampled.samples += tree.samples[row]
+            node.amount.own += tree.self_us[row] / units
             above.append(node)
+
+
+def _line_key(tree: pb.LineTree, row: int) -> LineKey:
+    source = tree.source[row] if row < len(tree.source) else -1
+    return (tree.names[source] if source >= 0 else "") or tree.line[row]
 
 
 @dataclass(slots=True)
@@ -69,13 +92,6 @@ class JoinedNode:
     before: Amount
     after: Amount
     below: list[JoinedNode] = field(default_factory=list)
-
-    @property
-    def place(self) -> str:
-        """File and line, short; the line is the one that most of its time is in afterwards, else before."""
-        lines = self.after.lines or self.before.lines
-        line = max(lines, key=lambda line: lines[line], default=0)
-        return Place(self.function.name, self.function.file, line).short if self.function.file else ""
 
     @property
     def size(self) -> float:

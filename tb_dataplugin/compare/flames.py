@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, NamedTuple
 
 from tb_dataplugin.compare.built import Per, PerName, Units, units_of
-from tb_dataplugin.compare.flame_trees import JoinedNode, SideTree, join
+from tb_dataplugin.compare.flame_lines import ShownLine, shown_line
+from tb_dataplugin.compare.flame_trees import JoinedNode, Sampled, SideTree, join
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.report import report_pb2 as pb
 
@@ -34,15 +36,18 @@ class FlameRow:
     node: JoinedNode
     depth: int
     error: float
+    line: ShownLine
 
     @property
     def is_changed(self) -> bool:
-        return abs(self.node.after.total - self.node.before.total) > self.error
+        return _is_beyond(self.node, self.error)
 
 
 @dataclass(frozen=True, slots=True)
 class FlameChange:
-    """`text`: why there are no rows, and what to do. Rows are depth first, the largest first among siblings."""
+    """`text`: why there are no rows, and what to do. Rows are depth first, the largest first among siblings.
+    `error`: of the whole, as in a row.
+    """
 
     scope: str
     before: Part
@@ -50,11 +55,16 @@ class FlameChange:
     text: str = ""
     rows: tuple[FlameRow, ...] = ()
     left_out: int = 0
+    error: float = 0.0
+
+    @property
+    def is_changed(self) -> bool:
+        return bool(self.rows) and abs(self.after.time_us - self.before.time_us) > self.error
 
 
 class Part(NamedTuple):
     """The same part of all captures of a side: samples, and the time per unit that they stand for. `per`: by outermost
-    function, what its time is per.
+    function, what its time is per. `relative`: standard error of how many units there are, over all of its functions.
     """
 
     time_us: float
@@ -62,6 +72,11 @@ class Part(NamedTuple):
     tree: SideTree | None
     text: str
     per: PerName
+    relative: float = 0.0
+
+    @property
+    def whole(self) -> Sampled:
+        return Sampled(self.time_us, self.samples)
 
 
 _NOTHING: Final = Part(0.0, 0, None, "", lambda _: Per(1.0, 0.0))
@@ -125,18 +140,21 @@ def _together(parts: Sequence[pb.PartLines], per: PerName) -> Part:
         for part in known:
             tree.add(part.tree, lambda name: per(name).units)
     text = next((part.text for part in parts if part.text), "")
-    time = math.fsum(_time_us(part, per) for part in known or parts)
-    return Part(time, sum(part.samples for part in known or parts), tree, text, per)
+    times = [time for part in known or parts for time in _times_us(part, per)]
+    time = math.fsum(time for time, _ in times)
+    relative = math.fsum(time * per.relative for time, per in times) / time if time else 0.0
+    return Part(time, sum(part.samples for part in known or parts), tree, text, per, relative)
 
 
-def _time_us(part: pb.PartLines, per: PerName) -> float:
+def _times_us(part: pb.PartLines, per: PerName) -> Iterator[tuple[float, Per]]:
     """Per unit: of its outermost functions, and of what its tree leaves out."""
     tree = part.tree
     outermost = {row: tree.total_us[row] for row, depth in enumerate(tree.depth) if not depth}
     left = part.time_us - math.fsum(outermost.values())
-    return left / per("").units + math.fsum(
-        time / per(tree.names[tree.label[row]]).units for row, time in outermost.items()
-    )
+    yield left / per("").units, per("")
+    for row, time in outermost.items():
+        units = per(tree.names[tree.label[row]])
+        yield time / units.units, units
 
 
 def _compared(scope: str, before: Part, after: Part) -> FlameChange:
@@ -144,15 +162,27 @@ def _compared(scope: str, before: Part, after: Part) -> FlameChange:
         side, lacking = ("before", before) if before.tree is None else ("after", after)
         return FlameChange(scope, before, after, f"{side.capitalize()}: {lacking.text or 'it was not sampled'}.")
     joined = join(before.tree, after.tree).depth_first()
-    rows, outermost = [], ""
+    rows, relative = [], (0.0, 0.0)
     for node, depth in joined:
-        outermost = outermost if depth else node.function.name
-        rows.append(FlameRow(node, depth, _error(node, outermost, before, after)))
+        if not depth:
+            relative = before.per(node.function.name).relative, after.per(node.function.name).relative
+        rows.append(_row(node, depth, partial(_error, parts=(before, after), relative=relative)))
     large = [row for row in rows if _share(row.node, before, after) >= LEAST_SHARE]
     large.sort(key=lambda row: -row.node.size)
     kept = {id(row.node) for row in large[:MOST_NODES]}
     shown = tuple(row for row in rows if id(row.node) in kept)
-    return FlameChange(scope, before, after, "", shown, len(rows) - len(shown))
+    error = _error(before.whole, after.whole, (before, after), (before.relative, after.relative))
+    return FlameChange(scope, before, after, "", shown, len(rows) - len(shown), error)
+
+
+def _row(node: JoinedNode, depth: int, error_of: Callable[[Sampled, Sampled], float]) -> FlameRow:
+    error = error_of(node.before, node.after)
+    line = shown_line(node, error_of, is_changed=_is_beyond(node, error))
+    return FlameRow(node, depth, error, line)
+
+
+def _is_beyond(node: JoinedNode, error: float) -> bool:
+    return abs(node.after.total - node.before.total) > error
 
 
 def _share(node: JoinedNode, before: Part, after: Part) -> float:
@@ -160,14 +190,14 @@ def _share(node: JoinedNode, before: Part, after: Part) -> float:
     return max((part / whole for part, whole in sides if whole), default=0.0)
 
 
-def _error(node: JoinedNode, outermost: str, before: Part, after: Part) -> float:
-    """Samples are counts of chance (Poisson), and units are counted to within those at the edges of the window. What a
-    side lacks may have been too little for its tree.
+def _error(before: Sampled, after: Sampled, parts: tuple[Part, Part], relative: tuple[float, float]) -> float:
+    """Samples are counts of chance (Poisson), and units are counted to within those at the edges of the window:
+    `relative`. What a side lacks may have been too little for its tree.
     """
     squares, unseen = 0.0, 0.0
-    for side, part in ((node.before, before), (node.after, after)):
+    for side, part, of_units in zip((before, after), parts, relative, strict=True):
         per_sample = part.time_us / max(1, part.samples)
         squares += side.total**2 / side.samples if side.samples else per_sample**2
-        squares += (side.total * part.per(outermost).relative) ** 2
+        squares += (side.total * of_units) ** 2
         unseen += LEAST_SHARE * part.time_us if not side.samples else 0.0
     return _95 * math.sqrt(squares) + unseen

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
 
+from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.compare.noise import Z_95, share_variance
 from tb_dataplugin.compare.quantity import Bounds
 from tb_dataplugin.compare.sides import Run
@@ -90,10 +91,17 @@ class _Side:
         each = [_share_in(run, wanted, key) for run in self.runs]
         mean = math.fsum(each) / len(each)
         named = line_name(lines) if wanted[2] else lines[0].function
-        return _Share(mean, max(share_variance(mean, self.samples), _between(each)), lines[-1].place, named)
+        return _Share(mean, max(share_variance(mean, self.samples), _between(each)), _place(lines), named)
 
     def absent(self) -> _Share:
         return _Share(0.0, share_variance(0.0, self.samples), "", "")
+
+
+def _place(lines: Sequence[pb.Line]) -> str:
+    """Of several lines, which share one function or text, the file alone."""
+    last = lines[-1]
+    one = all(line.line == last.line for line in lines)
+    return last.place if one else Place(last.function, last.file, 0).short
 
 
 def _has_all_lines(part: pb.PartLines) -> bool:

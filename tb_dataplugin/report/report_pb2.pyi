@@ -3564,7 +3564,9 @@ Global___Comparison: _TypeAlias = Comparison  # noqa: Y015
 
 @_typing.final
 class FlameChange(_message.Message):
-    """What changed in one tree of sampled stacks. Functions are joined by name and file; times are per unit of the comparison."""
+    """What changed in one tree of sampled stacks. Functions are joined by name and file, with all their lines, and these by their
+    text: between two versions lines move and are edited. Times are per unit of the comparison.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -3588,6 +3590,10 @@ class FlameChange(_message.Message):
     LEFT_OUT_FIELD_NUMBER: _builtins.int
     CHANGED_FIELD_NUMBER: _builtins.int
     NOTE_FIELD_NUMBER: _builtins.int
+    SOURCE_FIELD_NUMBER: _builtins.int
+    LINE_CHANGE_FIELD_NUMBER: _builtins.int
+    WHOLE_ERROR_FIELD_NUMBER: _builtins.int
+    WHOLE_CHANGED_FIELD_NUMBER: _builtins.int
     scope: _builtins.str
     """"pipeline" | "training" | "<kind>::<label>" """
     before_us: _builtins.float
@@ -3603,6 +3609,9 @@ class FlameChange(_message.Message):
     """functions that are left out, for they take too little on both sides"""
     note: _builtins.str
     """what the graph has and all other times leave out; "" where there is none"""
+    whole_error: _builtins.float
+    """as error, of after_us - before_us"""
+    whole_changed: _builtins.bool
     @_builtins.property
     def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """Equally long columns, depth first, the largest first among siblings; empty where a side has too few samples."""
@@ -3617,10 +3626,12 @@ class FlameChange(_message.Message):
 
     @_builtins.property
     def place(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """index into names: file and the line that most of its time is in afterwards, else before"""
+        """index into names: file, with a line where it is the only one that was sampled, or has most of"""
 
     @_builtins.property
-    def depth(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]: ...
+    def depth(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """the change: "train.py:41", by its number after; "train.py:41 (before)" where after has too little of it"""
+
     @_builtins.property
     def before(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
         """with what it calls"""
@@ -3642,6 +3653,14 @@ class FlameChange(_message.Message):
     @_builtins.property
     def changed(self) -> _containers.RepeatedScalarFieldContainer[_builtins.bool]:
         """after - before is larger than error"""
+
+    @_builtins.property
+    def source(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """index into names: text of the line in place; "" where that has none, or it was not recorded"""
+
+    @_builtins.property
+    def line_change(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
+        """index into names: what of the change is in that line, in words; "" where it is the only one"""
 
     def __init__(
         self,
@@ -3666,10 +3685,14 @@ class FlameChange(_message.Message):
         left_out: _builtins.int = ...,
         changed: _abc.Iterable[_builtins.bool] | None = ...,
         note: _builtins.str = ...,
+        source: _abc.Iterable[_builtins.int] | None = ...,
+        line_change: _abc.Iterable[_builtins.int] | None = ...,
+        whole_error: _builtins.float = ...,
+        whole_changed: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "after_samples", b"after_samples", "after_us", b"after_us", "before", b"before", "before_samples", b"before_samples", "before_us", b"before_us", "changed", b"changed", "depth", b"depth", "error", b"error", "file", b"file", "label", b"label", "left_out", b"left_out", "names", b"names", "note", b"note", "origin", b"origin", "place", b"place", "scope", b"scope", "self_after", b"self_after", "self_before", b"self_before", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "after_samples", b"after_samples", "after_us", b"after_us", "before", b"before", "before_samples", b"before_samples", "before_us", b"before_us", "changed", b"changed", "depth", b"depth", "error", b"error", "file", b"file", "label", b"label", "left_out", b"left_out", "line_change", b"line_change", "names", b"names", "note", b"note", "origin", b"origin", "place", b"place", "scope", b"scope", "self_after", b"self_after", "self_before", b"self_before", "source", b"source", "text", b"text", "whole_changed", b"whole_changed", "whole_error", b"whole_error"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3735,7 +3758,7 @@ class LineChange(_message.Message):
     name: _builtins.str
     """a function, or the line in words"""
     place_before: _builtins.str
-    """"train.py:41"; "" where the side does not have it"""
+    """"train.py:41"; "train.py" of a function with several lines; "" where the side does not have it"""
     place_after: _builtins.str
     before: _builtins.float
     after: _builtins.float

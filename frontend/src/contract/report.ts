@@ -1395,7 +1395,10 @@ export interface Comparison {
   lines: LinesChange[];
 }
 
-/** What changed in one tree of sampled stacks. Functions are joined by name and file; times are per unit of the comparison. */
+/**
+ * What changed in one tree of sampled stacks. Functions are joined by name and file, with all their lines, and these by their
+ * text: between two versions lines move and are edited. Times are per unit of the comparison.
+ */
 export interface FlameChange {
   /** "pipeline" | "training" | "<kind>::<label>" */
   scope: string;
@@ -1415,8 +1418,9 @@ export interface FlameChange {
   label: number[];
   /** index into names */
   file: number[];
-  /** index into names: file and the line that most of its time is in afterwards, else before */
+  /** index into names: file, with a line where it is the only one that was sampled, or has most of */
   place: number[];
+  /** the change: "train.py:41", by its number after; "train.py:41 (before)" where after has too little of it */
   depth: number[];
   /** with what it calls */
   before: number[];
@@ -1433,6 +1437,13 @@ export interface FlameChange {
   changed: boolean[];
   /** what the graph has and all other times leave out; "" where there is none */
   note: string;
+  /** index into names: text of the line in place; "" where that has none, or it was not recorded */
+  source: number[];
+  /** index into names: what of the change is in that line, in words; "" where it is the only one */
+  line_change: number[];
+  /** as error, of after_us - before_us */
+  whole_error: number;
+  whole_changed: boolean;
 }
 
 /** What part of a stage's time its functions and lines have on both sides. */
@@ -1452,7 +1463,7 @@ export interface LinesChange {
 export interface LineChange {
   /** a function, or the line in words */
   name: string;
-  /** "train.py:41"; "" where the side does not have it */
+  /** "train.py:41"; "train.py" of a function with several lines; "" where the side does not have it */
   place_before: string;
   place_after: string;
   before: number;
@@ -4385,6 +4396,22 @@ export const FlameChange: MessageFns<FlameChange> = {
         : 0,
       changed: globalThis.Array.isArray(object?.changed) ? object.changed.map((e: any) => globalThis.Boolean(e)) : [],
       note: isSet(object.note) ? globalThis.String(object.note) : "",
+      source: globalThis.Array.isArray(object?.source) ? object.source.map((e: any) => globalThis.Number(e)) : [],
+      line_change: globalThis.Array.isArray(object?.lineChange)
+        ? object.lineChange.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.line_change)
+        ? object.line_change.map((e: any) => globalThis.Number(e))
+        : [],
+      whole_error: isSet(object.wholeError)
+        ? globalThis.Number(object.wholeError)
+        : isSet(object.whole_error)
+        ? globalThis.Number(object.whole_error)
+        : 0,
+      whole_changed: isSet(object.wholeChanged)
+        ? globalThis.Boolean(object.wholeChanged)
+        : isSet(object.whole_changed)
+        ? globalThis.Boolean(object.whole_changed)
+        : false,
     };
   },
 };

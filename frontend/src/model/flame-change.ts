@@ -8,10 +8,12 @@ export type Sides = {
   readonly after: number;
   readonly selfBefore: number;
   readonly selfAfter: number;
-  /** Half of the 95% interval of the change, by the number of samples; null for the whole. */
-  readonly error: number | null;
+  /** Half of the 95% interval of the change, by the number of samples. */
+  readonly error: number;
   /** The change is larger than that. */
   readonly isChanged: boolean;
+  /** What of the change is in the frame's line, in words; "" where that is its only one. */
+  readonly lineChange: string;
 };
 
 /** Widths add up: that of a mean of both sides does, that of the larger side would not. */
@@ -23,7 +25,7 @@ export function flameOfChange(change: FlameChange, label: string): Flame {
       name: text(change.label[row]),
       place: text(change.place[row]),
       file: text(change.file[row]),
-      source: "",
+      source: text(change.source[row]),
       origin: change.origin[row] ?? "",
       value: ((change.before[row] ?? 0) + (change.after[row] ?? 0)) / 2,
     }),
@@ -35,15 +37,17 @@ export function sidesOf(change: FlameChange, { index }: Frame): Sides {
   const row = index - 1;
   if (row < 0) {
     const whole = { before: change.before_us, after: change.after_us };
-    return { ...whole, selfBefore: 0, selfAfter: 0, error: null, isChanged: false };
+    const judged = { error: change.whole_error, isChanged: change.whole_changed };
+    return { ...whole, ...judged, selfBefore: 0, selfAfter: 0, lineChange: "" };
   }
   return {
     before: change.before[row] ?? 0,
     after: change.after[row] ?? 0,
     selfBefore: change.self_before[row] ?? 0,
     selfAfter: change.self_after[row] ?? 0,
-    error: change.error[row] ?? null,
+    error: change.error[row] ?? 0,
     isChanged: change.changed[row] ?? false,
+    lineChange: change.names[change.line_change[row] ?? -1] ?? "",
   };
 }
 

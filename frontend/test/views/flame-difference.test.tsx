@@ -72,6 +72,28 @@ it("colours what changed beyond the sampling error, by how much", () => {
   expect(flame.map((one) => toneOf(sidesOf(change, one)))).toEqual(["same", "less-3", "same", "more-3"]);
 });
 
+it("judges the whole as it does its functions", () => {
+  draw([{ ...CHANGE, whole_error: 6, whole_changed: true }]);
+  expect(frame("Whole pipeline")?.getAttribute("data-tone")).toBe("less-2");
+  expect(plain(root.querySelector("[data-testid=difference-list] tbody tr")?.textContent)).toContain("−43%");
+});
+
+it("says which line has most of a function's change, and how much", () => {
+  const names = [
+    ...(CHANGE.names ?? []),
+    "",
+    "x = slow(x)",
+    "most of the change is in this line: 55 µs before, 10 µs after",
+  ];
+  draw([{ ...CHANGE, names, source: [6, 5, 5], line_change: [7, 5, 5] }]);
+  expect(wordsOf("mask")).toContain("most of the change is in this line: 55 µs before");
+  const rows = [...root.querySelectorAll("[data-testid=difference-list] tbody tr")].map((row) =>
+    plain(row.textContent),
+  );
+  expect(rows[1]).toContain("train.py:41 most of the change is in this line");
+  expect(rows[2]).not.toContain("most of the change");
+});
+
 it("says of each frame both sides, the change and the error", () => {
   draw([CHANGE, FEW]);
   expect(plain(frame("mask")?.textContent)).toBe("mask train.py:41 −67%");

@@ -32,6 +32,14 @@ def test_a_function_that_takes_less_time_is_changed_and_one_that_does_not_is_not
     assert flame.text == ""
 
 
+def test_the_whole_is_judged_as_its_functions_are() -> None:
+    flame, equal = flames([SLOW], [QUICK])["pipeline"], flames([SLOW], [SLOW])["pipeline"]
+    assert flame.changed[row_of(flame, "sample::Pets")] and flame.whole_changed
+    assert flame.before_us - flame.after_us > flame.whole_error > 0
+    assert flame.whole_error == pytest.approx(flame.error[row_of(flame, "sample::Pets")], rel=0.1)
+    assert not equal.whole_changed and equal.whole_error > 0
+
+
 def test_there_is_a_picture_of_the_whole_of_the_training_thread_and_of_each_stage() -> None:
     found = flames([SLOW], [QUICK])
     assert list(found)[:2] == ["pipeline", "training"]
@@ -79,7 +87,7 @@ def test_functions_are_joined_where_their_lines_moved() -> None:
     mask = row_of(flame, "RandomMask.dilate")
     assert len(flame.depth) == len(tree.depth)
     assert flame.before[mask] == flame.after[mask]
-    assert flame.names[flame.place[mask]] == "train.py:48"
+    assert flame.names[flame.place[mask]] == "train.py"  # without their texts, lines 41 and 48 may be two
 
 
 def test_functions_are_joined_where_their_files_lie_in_another_checkout() -> None:
@@ -138,5 +146,6 @@ def test_a_deep_recursion_is_compared() -> None:
     for column in ("total_us", "self_us", "waited_us", "idle_us"):
         getattr(tree, column)[:] = [deep.lines.pipeline.time_us] * count
     tree.origin[:] = ["user"] * count
+    tree.source[:] = [-1] * count
     tree.depth[:] = range(count)
     assert len(flames([deep], [deep])["pipeline"].depth) == 600

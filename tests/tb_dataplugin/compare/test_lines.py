@@ -53,6 +53,13 @@ def test_a_function_and_its_line_that_take_less_are_named_with_an_interval() -> 
     assert row.text.endswith("points) *")
 
 
+def test_a_function_with_several_lines_is_at_none_of_them() -> None:
+    other = (HOT[0], FILE, 43)
+    part = masking(compare([capture([(HOT, 120), (other, 80)])], [capture([(other, 200)], "run_2.1")]))
+    (row,) = part.functions
+    assert (row.place_before, row.place_after) == ("train.py", "train.py:43")
+
+
 def test_a_line_that_moved_is_the_same_line() -> None:
     moved = (HOT[0], FILE, 45)
     part = masking(compare([capture([(HOT, 100), (WARM, 100)])], [capture([(moved, 102), (WARM, 98)], "run_2.1")]))

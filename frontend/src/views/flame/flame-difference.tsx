@@ -75,9 +75,11 @@ function Graph({ change, unit }: { change: FlameChange; unit: string }) {
       <p class="muted">
         A frame is as wide as the mean of both sides, and coloured where the change is larger than the sampling error
         (95%, {plural(change.before_samples, "stack sample")} before, {plural(change.after_samples, "stack sample")}{" "}
-        after). What differs from run to run is not in that error, so colour is no proof. These are times by stack
+        after). It is a function with all its lines; the line beside it is the only one sampled, or has most of the
+        change. What differs from run to run is not in that error, so colour is no proof. These are times by stack
         samples, with all that a stage calls and waits for; the table of stages has what one call takes by itself, and
-        may differ.{unit === "sample" && ` ${perSample(change.scope)}`}
+        may differ.
+        {unit === "sample" && ` ${perSample(change.scope)}`}
         {change.note !== "" && <strong data-testid="flame-difference-note"> {change.note}</strong>}
       </p>
       <Legend items={LEGEND} />
@@ -123,7 +125,8 @@ function factsOf(sides: Sides, unit: string): string[] {
     `${formatDuration(before)} before, ${formatDuration(after)} after${per}`,
     before > 0 && after > 0 ? formatChange(after / before - 1) : before > 0 ? "gone" : "new",
     `self ${formatDuration(sides.selfBefore)} before, ${formatDuration(sides.selfAfter)} after`,
-    error === null ? "" : `sampling error ${formatDuration(error)}${isChanged ? "" : ": no change beyond it"}`,
+    `sampling error ${formatDuration(error)}${isChanged ? "" : ": no change beyond it"}`,
+    sides.lineChange,
   ].filter(Boolean);
 }
 
@@ -132,6 +135,7 @@ function Facts({ frame, facts }: { frame: Frame; facts: readonly string[] }) {
     <>
       <p class="tooltip-title">{frame.name}</p>
       {frame.place !== "" && <p class="mono">{frame.place}</p>}
+      {frame.source !== "" && <p class="mono source-line">{frame.source}</p>}
       {facts.map((fact) => (
         <p key={fact}>{fact}</p>
       ))}
@@ -150,7 +154,7 @@ function DifferenceList({ change, flame }: { change: FlameChange; flame: Flame }
           <thead>
             <tr>
               <Th column="function" label="Function" numeric={false} />
-              <Th column="line" label="Line" numeric={false} />
+              <Th column="line" label="File, line" numeric={false} />
               <Th column="before" label="Before" unit={unit} />
               <Th column="after" label="After" unit={unit} />
               <Th column="change" label="Change" numeric={false} />
@@ -167,7 +171,10 @@ function DifferenceList({ change, flame }: { change: FlameChange; flame: Flame }
                         {frame.name}
                       </span>
                     </th>
-                    <td class="mono">{frame.place}</td>
+                    <td title={frame.source}>
+                      <span class="mono">{frame.place}</span>
+                      {sides.lineChange !== "" && <span class="muted"> {sides.lineChange}</span>}
+                    </td>
                     <TimeCell us={sides.before} unit={unit} reason="" />
                     <TimeCell us={sides.after} unit={unit} reason="" />
                     <td>{sides.isChanged ? factsOf(sides, "")[1] : "within the sampling error"}</td>
