@@ -40,7 +40,7 @@ def rarely_slow(rng: np.random.Generator, share: float, batches: int, typical: f
 @pytest.mark.parametrize("share", [1 / 97, 1 / 30])
 def test_how_many_batches_have_a_slow_call_by_chance_is_no_change(batches: int, share: float) -> None:
     rng = np.random.default_rng(4)
-    pairs = [[[rarely_slow(rng, share, batches)] for _ in range(2)] for _ in range(200)]
+    pairs = [([rarely_slow(rng, share, batches)], [rarely_slow(rng, share, batches)]) for _ in range(200)]
     assert sum(change(*pair, 0.04).probability < 0.02 for pair in pairs) <= 4
 
 
