@@ -23,6 +23,7 @@ from tb_dataplugin.compare.quantity import Quantity, StageCalls
 from tb_dataplugin.compare.recorded import recorded_on_one_side
 from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import (
+    BUSY,
     UNKNOWN_SHARING,
     Run,
     Unit,
@@ -44,9 +45,6 @@ from tb_dataplugin.units import percent, ratio
 from tb_dataplugin.words import SETTINGS, label_of
 
 SCHEMA_VERSION = 2
-
-BUSY: Final = 0.1
-"""Waiting for a CPU (`sharing`) from which a diagnostic says so."""
 
 RECORDED: Final = 0.01
 """Share of the time that recording took for stages of one side only, from which a diagnostic says so."""
@@ -142,7 +140,8 @@ def _notes(
         )
         message = (
             f"Stages waited for a CPU: {times}. Wall times are compared with a wider interval "
-            "for that; CPU times are not affected"
+            "for that. CPU times may be longer, too, by caches, hyperthreads and clock speed that are shared: where "
+            "those of the other stages changed, the intervals allow for as much"
         )
         yield Diagnostic("capture", "waited_for_cpu", 1, message)
     if shared == UNKNOWN_SHARING:

@@ -232,6 +232,10 @@ def computes(stage: StageFigures, shared: float) -> bool:
     return cpu is not None and wall is not None and cpu.value >= wall.value - math.log(2) - shared
 
 
+BUSY: Final = 0.1
+"""Waiting for a CPU (`sharing`) from which a diagnostic says so, and CPU times count as those of a shared machine."""
+
+
 UNKNOWN_SHARING: Final = 0.03
 """Assumed where no CPU time is known, as in loading without workers: that the machine was hardly shared."""
 

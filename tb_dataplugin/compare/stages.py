@@ -26,7 +26,7 @@ from tb_dataplugin.compare.quantity import (
     surest_first,
 )
 from tb_dataplugin.compare.recorded import without_recording
-from tb_dataplugin.compare.sides import MEASURES, Measure, Run, StageFigures, Unit, computes
+from tb_dataplugin.compare.sides import BUSY, MEASURES, Measure, Run, StageFigures, Unit, computes
 from tb_dataplugin.compare.speed import Speed, change_beside, speed_by
 from tb_dataplugin.units import duration, magnitude
 
@@ -39,7 +39,8 @@ BESIDE: Final = 0.7
 least noise. The plain change has the rest."""
 
 LEAST_WITNESSES: Final = 4
-"""Other stages, from which their median shows the machine's speed even if one of them changed as well."""
+"""Other stages, from which their median shows the machine's speed even if one of them changed as well. Where stages
+waited for a CPU, fewer show how far it may have moved a time, which no interval of it may leave out."""
 
 LIKELY: Final = 0.8
 """Part of a stage's alarm that goes to the measure which suits it: CPU time if it computes most of its time, else wall
@@ -48,7 +49,8 @@ time. The other measure has the rest."""
 
 COLD_US: Final = 8.0
 """CPU time (us) that a call may lose when other programs have used its CPU: the caches are theirs then. Stages of 20 to
-60 us took 20 to 50 % more CPU time on a machine where wall times were two to four times as long."""
+60 us took 20 to 50 % more CPU time on a machine where wall times were two to four times as long. What runs beside it
+(the same caches, hyperthread, clock) makes calls of any length slower: that is `_drift`."""
 
 
 SAID_SPEED: Final = 0.02
@@ -253,14 +255,14 @@ def _most_telling(
     computing = len(measures) == 2 and all(computes(figures, shared) for figures in everywhere)
     suits: Measure = "cpu" if computing else "wall"
     candidates = []
-    speed = _speed(sides, name)
-    drift = 0.0 if speed is None or speed.differs else speed.moved
+    speed, drift = _speed(sides, name), _drift(sides, name, shared)
+    is_alone = shared > BUSY and not _witnesses(sides, name)  # nothing shows what sharing did to a CPU time
     for measure in measures:
         before, after = ([figures.typical[measure] for figures in side] for side in known)
         part = 1.0 if len(measures) == 1 else LIKELY if measure == suits else 1 - LIKELY
         times = _typical_us(before), _typical_us(after)
         call_us = _typical_us(before + after) * math.sqrt(known[0][0].samples * known[1][0].samples)
-        noise = shared if measure == "wall" else shared * min(1.0, COLD_US / call_us)
+        noise = shared if measure == "wall" or is_alone else shared * min(1.0, COLD_US / call_us)
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
         moved = change(before, after, STAGE_LUCK, noise, layout, drift)
         is_per_sample = known[0][0].samples > 1 or known[1][0].samples > 1
@@ -302,16 +304,35 @@ def _both(
 
 def _speed(sides: list[list[dict[str, StageFigures]]], name: str) -> Speed | None:
     """How much longer the other stages took in each run, by their CPU time: the median of logarithms, per side."""
+    witnesses = _witnesses(sides, name)
+    return _speed_of(sides, witnesses) if len(witnesses) >= LEAST_WITNESSES else None
+
+
+def _speed_of(sides: list[list[dict[str, StageFigures]]], witnesses: list[str]) -> Speed:
+    table = [[run[other].typical["cpu"].value for other in witnesses] for side in sides for run in side]
+    return speed_by(np.array(table), len(sides[0]))
+
+
+def _witnesses(sides: list[list[dict[str, StageFigures]]], name: str) -> list[str]:
+    """The other stages whose CPU time all runs have."""
     runs = [run for side in sides for run in side]
-    witnesses = [
+    return [
         other
         for other in runs[0]
         if other != name and all(other in run and "cpu" in run[other].typical for run in runs)
     ]
-    if len(witnesses) < LEAST_WITNESSES:
-        return None
-    table = np.array([[run[other].typical["cpu"].value for other in witnesses] for run in runs])
-    return speed_by(table, len(sides[0]))
+
+
+def _drift(sides: list[list[dict[str, StageFigures]]], name: str, shared: float) -> float:
+    """How far the machine's speed may have moved a stage's times, as a logarithm.
+
+    Few other stages may have changed themselves, and are asked only where the machine was shared.
+    """
+    witnesses = _witnesses(sides, name)
+    if not witnesses or (len(witnesses) < LEAST_WITNESSES and shared <= BUSY):
+        return 0.0
+    speed = _speed_of(sides, witnesses)
+    return 0.0 if speed.differs else speed.moved
 
 
 def _typical_us(side: list[Figure]) -> float:

@@ -37,8 +37,8 @@ def test_only_what_waits_for_a_cpu_counts_for_other_programs(waited: float | Non
     assert math.exp(sharing({"sample::Tiles": figures(2_000, 16_000, waited)})) == pytest.approx(stretched)
 
 
-def run(cpu_us: float, wall_us: float) -> Run:
-    """A stage beside another that has most of the time and stays."""
+def run(cpu_us: float, wall_us: float, slower: float = 1.0) -> Run:
+    """A stage beside another, which stays (or is `slower`)."""
     spread = (1 + 0.02 * np.sin(np.arange(BLOCKS) * 2.4)).tolist()
 
     def stage(label: str, cpu: float, wall: float) -> pb.Stage:
@@ -54,7 +54,14 @@ def run(cpu_us: float, wall_us: float) -> Run:
             block_cpu_us=[cpu * each for each in spread],
         )
 
-    return Run("run", (pb.Capture(mode="train", stages=[stage("Tiles", cpu_us, wall_us), stage("Same", 900, 1_000)]),))
+    return Run(
+        "run",
+        (
+            pb.Capture(
+                mode="train", stages=[stage("Tiles", cpu_us, wall_us), stage("Same", slower * 900, slower * 1_000)]
+            ),
+        ),
+    )
 
 
 def test_a_blocked_stage_is_judged_by_wall_time_though_its_cpu_time_changed_more_surely() -> None:
@@ -62,6 +69,26 @@ def test_a_blocked_stage_is_judged_by_wall_time_though_its_cpu_time_changed_more
     tiles = next(stage for stage in compared if stage.name == "sample::Tiles")
     assert tiles.significant and tiles.calls is not None and tiles.calls.measure == "wall"
     assert tiles.before_us == pytest.approx(16_000, rel=0.01) and tiles.after_us == pytest.approx(9_000, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("shared", "slower", "significant"),
+    [(0.2, 1.5, False), (0.2, 1.0, True), (0.0, 1.5, True)],  # beside other programs, of that stage alone, undisturbed
+)
+def test_cpu_time_that_grew_beside_other_programs_as_that_of_others_did_is_no_change(
+    shared: float, slower: float, significant: bool
+) -> None:
+    compared = compare_stages([run(6_000, 6_100)], [run(9_600, 9_700, slower)], "", shared)
+    tiles = next(stage for stage in compared if stage.name == "sample::Tiles")
+    assert tiles.significant == significant and tiles.calls is not None and tiles.calls.measure == "cpu"
+
+
+def test_a_stage_with_none_beside_it_is_as_uncertain_by_cpu_time_as_by_wall_time() -> None:
+    alone = [
+        Run("run", (pb.Capture(mode="train", stages=run(us, us).captures[0].stages[:1]),)) for us in (6_000, 9_000)
+    ]
+    quiet, crowded = (compare_stages(alone[:1], alone[1:], "", shared)[0] for shared in (0.0, 0.3))
+    assert quiet.significant and not crowded.significant
 
 
 def test_the_sentence_leaves_out_stages_whose_change_is_little_beside_the_largest() -> None:

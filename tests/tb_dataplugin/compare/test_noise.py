@@ -28,6 +28,35 @@ def test_a_block_in_which_another_program_had_the_core_does_not_move_the_typical
     assert loud.value == pytest.approx(quiet.value, abs=0.01)
 
 
+def rarely_slow(rng: np.random.Generator, share: float, batches: int, typical: float = 40.0) -> Figure:
+    """Batches of 16 calls, of which a share takes 60 ms."""
+    slow = rng.binomial(16, share, batches) * 60_000.0
+    found = typical_figure((rng.normal(typical, 3, (batches, 16)).sum(1) + slow) / 16, np.zeros(batches))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("batches", [8, 13, 24])
+@pytest.mark.parametrize("share", [1 / 97, 1 / 30])
+def test_how_many_batches_have_a_slow_call_by_chance_is_no_change(batches: int, share: float) -> None:
+    rng = np.random.default_rng(4)
+    pairs = [([rarely_slow(rng, share, batches)], [rarely_slow(rng, share, batches)]) for _ in range(200)]
+    assert sum(change(*pair, 0.04).probability < 0.02 for pair in pairs) <= 4
+
+
+def test_calls_that_were_slow_in_one_of_twenty_and_no_longer_are_a_change() -> None:
+    rng = np.random.default_rng(5)
+    pairs = [([rarely_slow(rng, 1 / 20, 64)], [rarely_slow(rng, 0, 64)]) for _ in range(50)]
+    found = [change(*pair, 0.04) for pair in pairs]
+    assert sum(each.value < 0 and each.probability < 0.02 for each in found) >= 48
+
+
+def test_rare_slow_calls_do_not_hide_that_all_others_changed() -> None:
+    rng = np.random.default_rng(6)
+    pairs = [([rarely_slow(rng, 1 / 800, 24)], [rarely_slow(rng, 1 / 800, 24, 60.0)]) for _ in range(50)]
+    assert sum(change(*pair, 0.04).probability < 0.02 for pair in pairs) >= 45
+
+
 def test_too_few_blocks_have_no_variance_and_single_runs_then_no_noise() -> None:
     few = mean_figure(np.array([1.0, 2.0, 3.0]))
     assert few is not None and few.variance is None
