@@ -38,7 +38,9 @@ DataLoader workers build a batch in it, so that is their number times the mean w
 """
 
 WORTH_A_WORD: Final = 0.01
-"""Share of the window, below which all of it is left among the other waits."""
+"""Share of the window, below which starts and pauses are each left among the other waits, and other loaders unnamed:
+sentences name what numbers are without.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,12 @@ def find_apart(
     received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(none_of_these)
     pauses = pauses.minus(Intervals.union_of((waits, theirs)))
-    if waits.total_ns + theirs.total_ns + pauses.total_ns < WORTH_A_WORD * window.duration_ns:
+    least = WORTH_A_WORD * window.duration_ns
+    if waits.total_ns < least:
+        waits, own, first = EMPTY, (), np.zeros_like(first)
+    if pauses.total_ns < least:
+        pauses = EMPTY
+    if waits.total_ns + theirs.total_ns + pauses.total_ns < least:
         return Apart(begun=begun)
     if batches is not None:
         first |= np.isin(batches.table.loader, [other.number for other in others if other.number is not None])

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.worker_reads import find_worker_reads
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.thread_samples import SampledThread
@@ -103,6 +104,7 @@ def find_worker_costs(
     cpu = None if own_ns is None or not own_ns.any() else min(1.0, float(own_ns.sum() / wall))
     process_cpu, sending = _process_share(table, rows, costs, own_ns, cpu)
     run_delay = _run_delay(trace, table, rows, costs)
+    returned, stored = find_worker_reads(trace, tree, table, rows, costs) if costs else (None, None)
     return WorkerCosts(
         batches=int(rows.sum()),
         wall_ns=wall,
@@ -112,8 +114,8 @@ def find_worker_costs(
         run_delay=None if run_delay is None else min(run_delay, 1.0 - (cpu or 0.0)),
         voluntary=_sum(costs.voluntary[rows]) if costs else None,
         involuntary=_sum(costs.involuntary[rows]) if costs else None,
-        read_chars=_sum(costs.read_chars[rows]) if costs else None,
-        read_bytes=_sum(costs.read_bytes[rows]) if costs else None,
+        read_chars=returned,
+        read_bytes=stored,
         major_faults=_sum(costs.major_faults[rows]) if costs else None,
         gc=_share(costs.gc_ns[rows], length) if costs else None,
         sending=sending,

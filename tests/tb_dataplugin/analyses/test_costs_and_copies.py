@@ -245,3 +245,31 @@ def test_of_two_batches_no_part_has_a_rate_of_its_own() -> None:
     assert capture["throughput"] == known
     (note,) = (note for note in capture["diagnostics"] if note["code"] == "few_batches")
     assert note["topic"] == "throughput" and "the window has 2 batches, and it takes 3" in note["message"]
+
+
+def shards(measured: int) -> TraceBuilder:
+    """Ten batches of 400 us, of which the first reads a shard of 5 MB; the costs of batch `measured` alone are known."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).step(0, 6000).worker(0)
+    builder.wait(0, 5_900, "wait::DataLoader")
+    for number in range(10):
+        start = 500 * number
+        stages: dict[str, tuple[float, ...]] = {"sample::Shards": (start, 400, 150, 64)}
+        if number == 0:
+            stages["read::file"] = (start, 100, 50, 5_000_000)
+        told = {"read_chars": 5_000_100 if measured == 0 else 100, "read_bytes": 2_500_050 if measured == 0 else 0}
+        builder.batch(number, 0, start, start, start + 400, start + 400, stages, **(told if number == measured else {}))
+        for column, values in {name: builder.costs.setdefault(name, []) for name in told}.items():
+            values += [None] * (number + 1 - len(values))
+    return builder
+
+
+def test_a_shard_that_no_measured_batch_read_counts_by_its_spans() -> None:
+    found = capture_of(shards(measured=3))["worker_costs"]
+    assert found["read_chars"] == 5_000_000 + 10 * 100
+    assert "read_bytes" not in found and "cached_share" not in found, "what of the shard came from storage is unknown"
+
+
+def test_nor_does_the_one_that_read_it_stand_for_all() -> None:
+    found = capture_of(shards(measured=0))["worker_costs"]
+    assert found["read_chars"] == 5_000_000 + 10 * 100
+    assert found["cached_share"] == pytest.approx(0.5)
