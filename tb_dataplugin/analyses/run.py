@@ -52,7 +52,7 @@ from tb_dataplugin.analyses.step_table import StepTable, tabulate_steps
 from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps, only
 from tb_dataplugin.analyses.syncs import find_syncs
 from tb_dataplugin.analyses.thread_limits import find_thread_limits
-from tb_dataplugin.analyses.throughput import Throughput, count_loaders, find_throughput, main_loader, with_code_around
+from tb_dataplugin.analyses.throughput import Throughput, find_throughput, main_loader, with_code_around
 from tb_dataplugin.analyses.uneven_batches import find_uneven_batches
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
 from tb_dataplugin.analyses.whole_capture import WholeCapture, find_whole_capture
@@ -219,7 +219,7 @@ def run_analyses(
         tree=tree,
         **_of_stages(trace, window, seen, apart),
         workers=workers,
-        worker_summaries=summarise_workers(workers, window, loader, count_loaders(trace, use)) if workers else (),
+        worker_summaries=summarise_workers(workers, window, loader, use) if workers else (),
         worker_costs=seen.loop.costs,
         flow=flow,
         use=use,

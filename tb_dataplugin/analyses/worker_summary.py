@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.parts import Parts, find_parts
@@ -54,18 +55,25 @@ class WorkerSummary:
 
 
 def summarise_workers(
-    workers: Workers, window: Window, loader: LoaderWait | None, loaders: int
+    workers: Workers, window: Window, loader: LoaderWait | None, use: LoaderUse
 ) -> tuple[WorkerSummary, ...]:
-    """By loader. `loaders`: how many there are, with those that have no workers: the training thread waits for all."""
+    """By loader."""
     numbers = sorted({row.loader for row in workers.rows})
-    only = loader if loaders < 2 and len(numbers) == 1 else None
-    summaries = [_summarise(workers, window, number, only) for number in numbers]
+    summaries = [_summarise(workers, window, number, _waits_for(loader, use, number)) for number in numbers]
     worked = any(one.batches for one in summaries)
     return tuple(replace(one, quiet=worked and not one.batches and not one.busy_ns) for one in summaries)
 
 
-def _summarise(workers: Workers, window: Window, number: int, only: LoaderWait | None) -> WorkerSummary:
-    """`only`: the data wait where it is for this loader alone."""
+def _waits_for(loader: LoaderWait | None, use: LoaderUse, number: int) -> int | None:
+    """Data wait for that loader, in ``iter(loader)`` and while its workers end as well; None where that is unknown."""
+    if loader is None or len(use.of_wait) != len(loader.waits):
+        return None
+    mine = use.of_wait == number
+    return int(loader.waits.durations[mine].sum()) if mine.any() else None
+
+
+def _summarise(workers: Workers, window: Window, number: int, wait_ns: int | None) -> WorkerSummary:
+    """`wait_ns`: the data wait for it; else that for batches that were received of it."""
     rows = living([row for row in workers.rows if row.loader == number])
     processes = [times for row in rows for times in row.processes]
     batches = workers.batches
@@ -89,7 +97,7 @@ def _summarise(workers: Workers, window: Window, number: int, only: LoaderWait |
         epoch_over_ns=_mean(row.epoch_over_ns for row in rows),
         startup_ns=max(times.startup.total_ns for times in processes),
         head_of_line_ns=int(head_of_line.sum()) if len(head_of_line) else None,
-        wait_ns=only.waits.total_ns if only else whole if waited.any() else None,
+        wait_ns=wait_ns if wait_ns is not None else whole if waited.any() else None,
         ready_wait_share=ready / whole if whole else None,
         most_skewed=skewed.worker,
         skew=skewed.skew,

@@ -248,7 +248,7 @@ def test_of_two_batches_no_part_has_a_rate_of_its_own() -> None:
 
 
 def shards(measured: int) -> TraceBuilder:
-    """Ten batches of 400 us, of which the first reads a shard of 5 MB; the costs of batch `measured` alone are known."""
+    """Ten batches of 400 us, of which the first reads a shard of 5 MB; only the costs of batch `measured` are known."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).step(0, 6000).worker(0)
     builder.wait(0, 5_900, "wait::DataLoader")
     for number in range(10):
@@ -258,7 +258,7 @@ def shards(measured: int) -> TraceBuilder:
             stages["read::file"] = (start, 100, 50, 5_000_000)
         told = {"read_chars": 5_000_100 if measured == 0 else 100, "read_bytes": 2_500_050 if measured == 0 else 0}
         builder.batch(number, 0, start, start, start + 400, start + 400, stages, **(told if number == measured else {}))
-        for column, values in {name: builder.costs.setdefault(name, []) for name in told}.items():
+        for values in [builder.costs.setdefault(name, []) for name in told]:
             values += [None] * (number + 1 - len(values))
     return builder
 

@@ -53,6 +53,16 @@ def test_each_loader_has_the_data_wait_for_its_own_batches() -> None:
     assert [(summary.loader, summary.wait_ns) for summary in summaries(builder)] == [(0, 300_000), (1, 100_000)]
 
 
+def test_the_waits_of_all_loaders_are_the_data_wait_with_their_starts_and_ends() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}, {"num_workers": 1}]).worker(0).worker(1, loader=1)
+    builder.step(0, 1000).wait(0, 300, "wait::DataLoader").wait(400, 50, "wait::DataLoader (iter)")
+    builder.wait(500, 100, "wait::DataLoader").wait(700, 200, "wait::DataLoader")  # the last ends its workers
+    builder.batch(0, 0, 0, 0, 290, 299).batch(0, 1, 0, 0, 590, 599).of_loader(1)
+    assert [summary.wait_ns for summary in summaries(builder)] == [300_000, 350_000]
+    loader = results_of(builder).loader
+    assert loader is not None and loader.waits.total_ns == 650_000
+
+
 def test_without_a_wait_the_data_wait_is_not_known() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).worker(0).step(0, 1000)
     [summary] = summaries(builder.batch(0, 0, 0, 0, 600, None))
