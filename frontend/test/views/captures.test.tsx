@@ -104,9 +104,10 @@ it("says of which step the gain is, and the data wait of the verdict, where thes
   expect(plain(root.querySelector(".gain-brief")?.textContent)).toBe(
     "up to 201 µs per step (1.40% of a step of 14.4 ms, without the epoch's end)",
   );
-  const waits = [...root.querySelectorAll('[data-column="wait"]')].map((cell) => cell.textContent);
-  expect(waits[0]).toContain("5.41% without the epoch's end");
-  expect(waits[1]).not.toContain("without");
+  const [first, second] = root.querySelectorAll('[data-column="wait"]');
+  expect(first?.textContent).toContain("5.41% of the loop");
+  expect(first?.querySelector("button")?.title).toBe("5.41% without the epoch's end.");
+  expect(second?.querySelector("button")).toBeNull();
 });
 
 it("says where there is a trend when the run in view has none, and leads there", () => {

@@ -16,6 +16,7 @@ import { selectCapture, selectView } from "../../state/actions";
 import { Breakable } from "../../ui/breakable";
 import { ExportCell, ExportHead } from "../../ui/cells";
 import { DataTable } from "../../ui/data-table";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { SortHeader } from "../../ui/sort-header";
@@ -186,7 +187,11 @@ function Share({ value, name, why, note = "" }: ShareProps) {
   return (
     <td class="num" data-column={name} data-value={value} title={`${exactNumber(100 * value)}% of the window`}>
       {formatPercent(value).replace("%", "")}
-      {note !== "" && <span class="loop-wait">{note}</span>}
+      {note !== "" && (
+        <span class="loop-wait">
+          <Explained text={`${note}.`}>{note.replace(/ without .*/, " of the loop")}</Explained>
+        </span>
+      )}
     </td>
   );
 }
