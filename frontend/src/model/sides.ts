@@ -7,17 +7,20 @@ import { formatCount } from "./format";
 /** `key` is stable as long as the log directory is; `ids` are the captures of the side. */
 export type Side = { readonly key: string; readonly label: string; readonly ids: readonly string[] };
 
+const RUN = "run:";
+const CAPTURE = "capture:";
+
 /** Runs of several captures first, then captures, newest first. What cannot be read cannot be compared. */
 export function sidesOf(captures: readonly CaptureEntry[]): Side[] {
   const readable = captures.filter((item) => item.state !== "error");
   const runs = groupByRun(readable).filter(({ captures: own }) => own.length > 1);
   return [
     ...runs.map(({ run, captures: own }) => ({
-      key: `run:${run}`,
+      key: `${RUN}${run}`,
       label: `${run === "." ? "(log directory)" : run}: all ${own.length} captures`,
       ids: own.map((item) => item.id),
     })),
-    ...readable.map((item) => ({ key: `capture:${item.id}`, label: labelOf(item), ids: [item.id] })),
+    ...readable.map((item) => ({ key: sideOfCapture(item.id), label: labelOf(item), ids: [item.id] })),
   ];
 }
 
@@ -26,6 +29,22 @@ export function aloneText(captures: readonly CaptureEntry[]): string {
   const broken = captures.filter((item) => item.state === "error").length;
   const readable = captures.length - broken === 0 ? "no capture" : "a single capture";
   return broken === 0 ? readable : `${readable} that can be read (${formatCount(broken)} cannot)`;
+}
+
+/** Why there is no side of this key, in words; null while that may still change. `where`: "in the log directory". */
+export function absenceOf(key: string, captures: readonly CaptureEntry[], where: string): string | null {
+  if (key.startsWith(RUN)) return absenceOfRun(key.slice(RUN.length), captures, where);
+  const id = key.startsWith(CAPTURE) ? key.slice(CAPTURE.length) : key;
+  return captures.some((item) => item.id === id) ? `${id} cannot be read` : `${id} is not ${where}`;
+}
+
+function absenceOfRun(run: string, captures: readonly CaptureEntry[], where: string): string | null {
+  const own = captures.filter((item) => item.run === run || item.run.startsWith(`${run}/`));
+  if (own.length === 0) return `${run} is not ${where}`;
+  if (own.some(({ state }) => state === "queued" || state === "loading")) return null;
+  const readable = own.filter(({ state }) => state !== "error").length;
+  if (readable < 2) return `${run} has ${readable === 0 ? "no capture" : "only one capture"} that can be read`;
+  return `the captures of ${run} are not known to be of one program`;
 }
 
 /** As the list of captures has it: its rank and its time tell captures of one run apart. */
@@ -39,7 +58,7 @@ function labelOf(item: CaptureEntry): string {
 }
 
 export function sideOfCapture(id: string): string {
-  return `capture:${id}`;
+  return `${CAPTURE}${id}`;
 }
 
 /** The run of several captures that a single one is of. */
