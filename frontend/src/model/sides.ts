@@ -1,6 +1,6 @@
-// What can be compared: single captures, and runs of several captures (repeated runs).
+// What can be compared: single captures, runs of several captures, and folders of repeated runs.
 
-import type { CaptureEntry } from "../data/runs";
+import type { CaptureEntry, RepeatedRuns } from "../data/runs";
 import { fullName, groupByRun, shortName, whenWords } from "./captures";
 import { formatCount } from "./format";
 
@@ -10,18 +10,29 @@ export type Side = { readonly key: string; readonly label: string; readonly ids:
 const RUN = "run:";
 const CAPTURE = "capture:";
 
-/** Runs of several captures first, then captures, newest first. What cannot be read cannot be compared. */
-export function sidesOf(captures: readonly CaptureEntry[]): Side[] {
+/** Several captures first, of a run or of repeated runs, then captures, newest first. What cannot be read cannot be compared. */
+export function sidesOf(captures: readonly CaptureEntry[], repeated: readonly RepeatedRuns[] = []): Side[] {
   const readable = captures.filter((item) => item.state !== "error");
   const runs = groupByRun(readable).filter(({ captures: own }) => own.length > 1);
+  const places = new Map(readable.map(({ id }, place) => [id, place]));
+  const newest = ({ ids }: Side): number => Math.min(...ids.map((id) => places.get(id) ?? readable.length));
+  const several = [
+    ...repeated.filter(({ ids }) => ids.every((id) => places.has(id))).map(({ folder, ids }) => sideOfRun(folder, ids)),
+    ...runs.map(({ run, captures: own }) =>
+      sideOfRun(
+        run,
+        own.map((item) => item.id),
+      ),
+    ),
+  ];
   return [
-    ...runs.map(({ run, captures: own }) => ({
-      key: `${RUN}${run}`,
-      label: `${run === "." ? "(log directory)" : run}: all ${own.length} captures`,
-      ids: own.map((item) => item.id),
-    })),
+    ...several.toSorted((a, b) => newest(a) - newest(b)),
     ...readable.map((item) => ({ key: sideOfCapture(item.id), label: labelOf(item), ids: [item.id] })),
   ];
+}
+
+function sideOfRun(run: string, ids: readonly string[]): Side {
+  return { key: `${RUN}${run}`, label: `${run === "." ? "(log directory)" : run}: all ${ids.length} captures`, ids };
 }
 
 /** What there is where nothing can be compared, in words. */
@@ -44,7 +55,7 @@ function absenceOfRun(run: string, captures: readonly CaptureEntry[], where: str
   if (own.some(({ state }) => state === "queued" || state === "loading")) return null;
   const readable = own.filter(({ state }) => state !== "error").length;
   if (readable < 2) return `${run} has ${readable === 0 ? "no capture" : "only one capture"} that can be read`;
-  return `the captures of ${run} are not known to be of one program`;
+  return `${run} does not hold repeated runs of one program, each in a folder of its own`;
 }
 
 /** As the list of captures has it: its rank and its time tell captures of one run apart. */
@@ -61,9 +72,10 @@ export function sideOfCapture(id: string): string {
   return `${CAPTURE}${id}`;
 }
 
-/** The run of several captures that a single one is of. */
+/** The smallest side of several captures that a single one is of. */
 export function runAround(sides: readonly Side[], { ids }: Side): Side | null {
   const [id, ...others] = ids;
   if (id === undefined || others.length > 0) return null;
-  return sides.find((side) => side.ids.length > 1 && side.ids.includes(id)) ?? null;
+  const around = sides.filter((side) => side.ids.length > 1 && side.ids.includes(id));
+  return around.toSorted((a, b) => a.ids.length - b.ids.length)[0] ?? null;
 }

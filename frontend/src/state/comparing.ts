@@ -9,7 +9,7 @@ import { comparison, entry, runs, type SuggestionState, sideAfter, sideBefore, s
 
 const RETRY_MS = 1000;
 
-export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.captures ?? []));
+export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.captures ?? [], runs.value?.repeatedRuns));
 
 export const before = computed<Side | null>(() => {
   const own = entry.value?.id ?? "";

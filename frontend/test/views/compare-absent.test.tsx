@@ -84,6 +84,22 @@ it("keeps the sides of a link that names no capture", async () => {
   expect(asked).toEqual([["new/b"], ["old/a"]]);
 });
 
+it("compares folders of repeated runs that a link names", async () => {
+  const captures = ["r2", "r1"].flatMap((run) =>
+    ["after", "before"].map((side) => entry({ id: `${side}/${run}/x`, run: `${side}/${run}` })),
+  );
+  const repeatedRuns = ["after", "before"].map((folder) => ({
+    folder,
+    ids: captures.flatMap(({ id }) => (id.startsWith(folder) ? [id] : [])),
+  }));
+  listed = runsOf({ captures, repeatedRuns });
+  await open({ before: "run:before", after: "run:after" });
+  expect(asked).toEqual([
+    ["before/r2/x", "before/r1/x"],
+    ["after/r2/x", "after/r1/x"],
+  ]);
+});
+
 it("says what a run has too little of", async () => {
   await open({ before: "run:old", after: "capture:new/b" });
   expect(find("unavailable-state").textContent).toContain("Before: old has only one capture that can be read.");

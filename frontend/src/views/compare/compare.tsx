@@ -156,7 +156,7 @@ function Result() {
 function Absent() {
   if (absences.value.some(({ reason }) => reason === null))
     return <LoadingState title="Looking for the chosen captures" detail="Not all captures were read yet." />;
-  return <UnavailableState title="Nothing is compared: a chosen side is not there." reason={absenceText()} />;
+  return <UnavailableState title="Nothing is compared: a chosen side is not available." reason={absenceText()} />;
 }
 
 function absenceText(): string {
