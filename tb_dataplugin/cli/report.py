@@ -151,12 +151,13 @@ def _free_file() -> Path:
     return next((path for name in names if not (path := Path(name)).exists()), Path(f"{PAGE}.html"))
 
 
-def _write_page(report: Report, opened: Opened, arguments: argparse.Namespace) -> None:
+def _write_page(report: Report, opened: Opened, folders: Folders, arguments: argparse.Namespace) -> None:
     kept, output = opened.captures, arguments.output
     title = shown(", ".join(map(str, arguments.paths)))
     predicted = [_predicted(one) for one in kept[:PREDICTED]]
     timelines, taken_ns = [timeline_of(one) for one in kept], [one.taken_ns for one in kept]
-    page = as_html(report, timelines, title, predicted, opened.complaints, taken_ns)
+    given = folders.numbers_in_each([one.path for one in kept])
+    page = as_html(report, timelines, title, predicted, opened.complaints, taken_ns, given)
     output = _free_file() if output is None and sys.stdout.isatty() else output
     write_text(page, output)
     size = len(page.encode())
@@ -184,7 +185,7 @@ def _write(opened: Opened, runs: list[NamedRun], arguments: argparse.Namespace) 
         report.ranks.extend(_ranks(kept))
     if arguments.format == "html":
         _tell_folders_apart(report, kept, folders)
-        _write_page(report, opened, arguments)
+        _write_page(report, opened, folders, arguments)
         return
     style = style_for(sys.stdout) if output is None else PLAIN
     writers: dict[str, Callable[[Report], str]] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,13 @@ class Folders:
             return name
         parts = own.relative_to(os.path.commonpath(self.paths)).parts
         return "/".join((*parts, *([name] if name not in ("", ".") else []))) or "."
+
+    def numbers_in_each(self, files: Sequence[Path]) -> list[list[int]]:
+        """Which of the files each folder has, at any depth; nothing where a single folder was given."""
+        if len(self.paths) < 2:
+            return []
+        places = [file.absolute() for file in files]
+        return [[number for number, place in enumerate(places) if place.is_relative_to(own)] for own in self.paths]
 
 
 def _depth(folder: Path) -> int:

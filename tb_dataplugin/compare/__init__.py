@@ -5,5 +5,14 @@ Works on reports, so that the tab and the command line compare what they have in
 
 from tb_dataplugin.compare.build import compare
 from tb_dataplugin.compare.programs import are_same_program, marks_of, program_numbers
+from tb_dataplugin.compare.repeated import Listed, RepeatedRuns, repeated_runs
 
-__all__ = ["are_same_program", "compare", "marks_of", "program_numbers"]
+__all__ = [
+    "Listed",
+    "RepeatedRuns",
+    "are_same_program",
+    "compare",
+    "marks_of",
+    "program_numbers",
+    "repeated_runs",
+]

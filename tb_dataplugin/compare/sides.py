@@ -33,7 +33,7 @@ class Run:
     @property
     def process(self) -> str:
         """Its name without the window's."""
-        return _WINDOW.sub("", self.name)
+        return process_of(self.name)
 
     @property
     def mode(self) -> str:
@@ -58,6 +58,11 @@ def _units(capture: pb.Capture, unit: Unit) -> float | None:
     return capture.steps.count if unit == "step" and capture.HasField("steps") else None
 
 
+def process_of(name: str) -> str:
+    """A capture's name without the window's."""
+    return _WINDOW.sub("", name)
+
+
 def group_runs(captures: Iterable[pb.Capture]) -> tuple[tuple[Run, ...], list[Diagnostic]]:
     """Runs of one side, by their names: captures of training only if there are any, of one rank only."""
     known, notes = sorted(captures, key=lambda capture: (capture.name, capture.file)), []
@@ -73,7 +78,7 @@ def group_runs(captures: Iterable[pb.Capture]) -> tuple[tuple[Run, ...], list[Di
         notes.append(Diagnostic("capture", "ranks_left_aside", len(ranks) - 1, message))
     grouped: dict[tuple[str, str], list[pb.Capture]] = {}
     for capture in known:
-        process = _WINDOW.sub("", capture.name) if capture.mode != "unannotated" else capture.file
+        process = process_of(capture.name) if capture.mode != "unannotated" else capture.file
         grouped.setdefault((capture.host, process), []).append(capture)
     return tuple(Run(own[0].name, tuple(own)) for own in grouped.values()), notes
 

@@ -11,7 +11,15 @@ from typing import Any, Final
 
 from tb_dataplugin.compare import program_numbers
 from tb_dataplugin.export.as_json import as_compact_json, as_dict
-from tb_dataplugin.export.comparisons import Pair, comparisons, run_of, shown_pairs, suggested_pairs
+from tb_dataplugin.export.comparisons import (
+    Pair,
+    comparisons,
+    given_pairs,
+    repeated_in,
+    run_of,
+    shown_pairs,
+    suggested_pairs,
+)
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.rows import as_rows, row_of, worst_first
@@ -57,16 +65,18 @@ def as_html(
     what_ifs: Sequence[str | None] = (),
     problems: Sequence[str] = (),
     taken_ns: Sequence[int] = (),
+    folders: Sequence[Sequence[int]] = (),
 ) -> str:
     """`timelines`: one for each capture of the report, None where there is none to draw; `what_ifs`: of each its
     predictions as JSON, None or nothing where none were made; `problems`: why other captures are not there;
-    `taken_ns`: when each was taken (Unix time), for what is compared with what; nothing where that is unknown.
+    `taken_ns`: when each was taken (Unix time), for what is compared with what; nothing where that is unknown;
+    `folders`: the numbers of the captures of each folder that was named, where several were.
     """
     script, style = (_STATIC / "index.js").read_text("utf-8"), (_STATIC / "index.css").read_text("utf-8")
     whole = MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000
     report_json = _bounded(report, whole if len(report.captures) < 2 else int(OF_SEVERAL * whole))
     room = max(LEAST_ROOM, whole - len(report_json.encode()))
-    compared = _compared(report.captures, taken_ns, room // COMPARED_SHARE)
+    compared = _compared(report.captures, taken_ns, folders, room // COMPARED_SHARE)
     room -= len(compared.encode())
     slices = _timelines(report.captures, timelines, room)
     rows = _json(as_dict(as_rows(_rows(report.captures))))
@@ -90,10 +100,12 @@ def as_html(
 </html>"""
 
 
-def _compared(captures: Sequence[pb.Capture], taken_ns: Sequence[int], room: int) -> str:
+def _compared(
+    captures: Sequence[pb.Capture], taken_ns: Sequence[int], folders: Sequence[Sequence[int]], room: int
+) -> str:
     """The comparisons that fit, and which one each capture is shown with."""
     pairs, kept = suggested_pairs(captures, taken_ns), dict[Pair, str]()
-    for pair, comparison in comparisons(captures, pairs):
+    for pair, comparison in comparisons(captures, pairs, given_pairs(captures, folders, taken_ns)):
         one = _json({**pair.as_ids(), "comparison": comparison})
         size = len(one.encode())
         if size <= room:
@@ -103,7 +115,9 @@ def _compared(captures: Sequence[pb.Capture], taken_ns: Sequence[int], room: int
         None if pair is None else pair.as_ids() if pair in kept else _left_out(captures, pair)
         for pair in shown_pairs(pairs, kept)
     ]
-    return f'"suggestions": {_json(suggestions)}, "comparisons": [{", ".join(kept.values())}]'
+    repeated = [{"folder": one.folder, "ids": [*map(str, one.numbers)]} for one in repeated_in(captures)]
+    found = f'"suggestions": {_json(suggestions)}, "repeated_runs": {_json(repeated)}'
+    return f'{found}, "comparisons": [{", ".join(kept.values())}]'
 
 
 def _left_out(captures: Sequence[pb.Capture], pair: Pair) -> dict[str, Any]:

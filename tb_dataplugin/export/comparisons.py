@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from tb_dataplugin.compare import compare
+from tb_dataplugin.compare import Listed, RepeatedRuns, are_same_program, compare, marks_of, repeated_runs
 from tb_dataplugin.compare.suggesting import Candidate, is_beside, suggest
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.report.report_pb2 import Capture
@@ -61,11 +62,48 @@ def run_of(capture: Capture) -> str:
     return capture.name.rpartition("/")[0] or "."
 
 
-def comparisons(captures: Sequence[Capture], pairs: Sequence[Pair | None]) -> Iterator[tuple[Pair, dict[str, Any]]]:
-    """Each pair once, those that are most likely wanted first, and before it the runs around it where those have
-    several captures: repeated runs show more.
+def repeated_in(captures: Sequence[Capture]) -> tuple[RepeatedRuns, ...]:
+    """Folders of repeated runs, as the page lists captures."""
+    return repeated_runs(
+        tuple(
+            Listed(
+                run_of(capture),
+                capture.name.rpartition("/")[2],
+                capture.rank if capture.HasField("rank") else None,
+                marks_of(capture).SerializeToString(deterministic=True),
+            )
+            for capture in captures
+        )
+    )
+
+
+def given_pairs(captures: Sequence[Capture], folders: Sequence[Sequence[int]], taken_ns: Sequence[int]) -> list[Pair]:
+    """Of folders that somebody named, each with the one of the same program before it in time.
+
+    Args:
+        folders: the captures of each; those that are no side of several captures are left out.
     """
-    wanted: dict[Pair, None] = {}
+    runs = defaultdict[str, list[int]](list)
+    for number, capture in enumerate(captures):
+        runs[run_of(capture)].append(number)
+    offered = {*map(tuple, runs.values()), *(found.numbers for found in repeated_in(captures))}
+    sides = [side for side in dict.fromkeys(map(tuple, folders)) if side in offered and 1 < len(side) <= MOST_OF_A_SIDE]
+    if len(taken_ns) == len(captures):
+        sides.sort(key=lambda side: min(taken_ns[number] for number in side))
+    pairs = []
+    for at, after in enumerate(sides):
+        alike = (side for side in reversed(sides[:at]) if are_same_program(captures[side[0]], captures[after[0]]))
+        pairs += [Pair(before, after) for before in alike][:1]
+    return pairs
+
+
+def comparisons(
+    captures: Sequence[Capture], pairs: Sequence[Pair | None], given: Sequence[Pair] = ()
+) -> Iterator[tuple[Pair, dict[str, Any]]]:
+    """Each pair once, those that are given and then those that are most likely wanted first, and before it the runs
+    around it where those have several captures: repeated runs show more.
+    """
+    wanted: dict[Pair, None] = dict.fromkeys(given)
     for pair in _likeliest_first(captures, pairs):
         around = _runs_around(captures, pair)
         wanted |= dict.fromkeys([around, pair] if around is not None else [pair])

@@ -13,7 +13,7 @@ from tensorboard.backend import http_util
 from werkzeug import Request, Response
 from werkzeug.wsgi import wrap_file
 
-from tb_dataplugin.compare import compare, program_numbers
+from tb_dataplugin.compare import Listed, compare, program_numbers, repeated_runs
 from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.options import StepRange
@@ -68,8 +68,19 @@ def runs_impl(library: CaptureLibrary) -> dict[str, Any]:
         "whole_runs": len(library.whole_runs),
         "rank_runs": len(rank_folders(library.listing().entries)),
         "captures": [_entry(entry) for entry in listing.entries],
+        "repeated_runs": _repeated(listing.entries),
         "problems": list(listing.problems),
     }
+
+
+def _repeated(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Folders of repeated runs, of what can be read; none before all that is in them is analysed."""
+    readable = [entry for entry in entries if entry.state != "error"]
+    listed = tuple(Listed(one.run, one.trace.name, _rank(one), one.marks) for one in readable)
+    return [
+        {"folder": encodable(found.folder), "ids": [readable[number].id for number in found.numbers]}
+        for found in repeated_runs(listed)
+    ]
 
 
 def rank_folders(entries: Sequence[Entry]) -> list[list[Entry]]:

@@ -3,7 +3,7 @@
 import type { Capture, CaptureRows, Comparison, RanksList, WholeRuns } from "../contract/report";
 import type { Answer, TimelineQuery } from "./api";
 import { readCaptures, readComparison, readRanks, readRows, readWholeRuns } from "./report";
-import { type CaptureEntry, fieldsOf, listIn, modeOf, textIn } from "./runs";
+import { type CaptureEntry, fieldsOf, listIn, modeOf, type RepeatedRuns, repeatedIn, textIn } from "./runs";
 import { areAlike, type Compared, type DataSource } from "./source";
 import { spansInSlice } from "./spans";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
@@ -22,6 +22,7 @@ type Embedded = {
   readonly whatIfs: readonly (WhatIf | null)[];
   /** What each capture suggests itself to be compared with, null where nothing does. */
   readonly suggestions: readonly (Suggested | null)[];
+  readonly repeatedRuns?: readonly RepeatedRuns[];
   readonly comparisons: readonly (Compared & { readonly value: Comparison })[];
   readonly wholeRuns?: WholeRuns;
   readonly ranks?: RanksList;
@@ -61,6 +62,7 @@ function read(value: unknown): Embedded {
     suggestions: listIn(value, "suggestions").map((one) =>
       one === null ? null : { ...comparedIn(one), command: textIn(one, "command") },
     ),
+    repeatedRuns: repeatedIn(value),
     comparisons: listIn(value, "comparisons").map((one) => ({
       ...comparedIn(one),
       value: readComparison(fieldsOf(one).comparison),
@@ -81,6 +83,7 @@ export function sourceOf({
   timelines,
   whatIfs,
   suggestions,
+  repeatedRuns = [],
   comparisons,
   title,
   problems,
@@ -95,6 +98,7 @@ export function sourceOf({
         scanning: false,
         perfetto: false,
         captures: worstFirst(captures.map(entry), rows),
+        repeatedRuns,
         wholeRuns: wholeRuns?.runs.length ?? 0,
         rankRuns: ranks?.ranks.length ?? 0,
         problems,

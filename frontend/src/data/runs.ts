@@ -20,11 +20,15 @@ export type CaptureEntry = {
   readonly isCutOff: boolean;
 };
 
+/** A folder of repeated runs of one program, each run in a folder of its own. */
+export type RepeatedRuns = { readonly folder: string; readonly ids: readonly string[] };
+
 export type Runs = {
   readonly logdir: string;
   readonly scanning: boolean;
   readonly perfetto: boolean;
   readonly captures: readonly CaptureEntry[];
+  readonly repeatedRuns: readonly RepeatedRuns[];
   /** How many whole runs there are (`annotate.watch`). */
   readonly wholeRuns: number;
   /** Folders with captures of several ranks. */
@@ -71,6 +75,13 @@ function entry(value: unknown): CaptureEntry {
   };
 }
 
+export function repeatedIn(value: unknown): RepeatedRuns[] {
+  return listIn(value, "repeated_runs").map((one) => ({
+    folder: textIn(one, "folder"),
+    ids: listIn(one, "ids").map(String),
+  }));
+}
+
 export function decodeRuns(value: unknown): Runs {
   const { scanning, perfetto, whole_runs: wholeRuns, rank_runs: rankRuns } = fieldsOf(value);
   return {
@@ -78,6 +89,7 @@ export function decodeRuns(value: unknown): Runs {
     scanning: scanning === true,
     perfetto: perfetto === true,
     captures: listIn(value, "captures").map(entry),
+    repeatedRuns: repeatedIn(value),
     wholeRuns: Number(wholeRuns ?? 0),
     rankRuns: Number(rankRuns ?? 0),
     problems: listIn(value, "problems").map(String),

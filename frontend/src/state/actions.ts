@@ -293,7 +293,8 @@ export function showsRuns(name: View): boolean {
   return name === "run" || name === "ranks";
 }
 
-/** A remembered capture that is gone gives way to the newest one, unless it is on screen; the page says so. */
+/** A remembered capture that is gone gives way to the newest one, unless it is on screen; the page says so. What a link
+ * compares stays what it names. */
 function settleSelection(): void {
   const list = runs.value?.captures ?? [];
   if (entry.value !== null || runs.value?.scanning === true) return;
@@ -304,8 +305,15 @@ function settleSelection(): void {
   }
   batch(() => {
     const gone = captureId.value;
+    const [first, second, anyway] = [sideBefore.value, sideAfter.value, comparesAnyway.value];
+    // A side alone is compared with the capture on screen.
+    const other = first !== null && gone !== null ? sideOfCapture(gone) : null;
     selectCapture(newest.id);
     goneId.value = gone;
+    if ((second ?? other) === null) return;
+    sideBefore.value = first;
+    sideAfter.value = second ?? other;
+    comparesAnyway.value = anyway;
   });
 }
 

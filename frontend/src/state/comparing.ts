@@ -4,12 +4,12 @@ import { computed } from "@preact/signals";
 import { NO_SUGGESTION } from "../data/api";
 import { browserTimers, type Timers } from "../data/poll";
 import { areAlike, source } from "../data/source";
-import { runAround, type Side, sideOfCapture, sidesOf } from "../model/sides";
+import { absenceOf, runAround, type Side, sideOfCapture, sidesOf } from "../model/sides";
 import { comparison, entry, runs, type SuggestionState, sideAfter, sideBefore, suggestion, versionOf } from "./atoms";
 
 const RETRY_MS = 1000;
 
-export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.captures ?? []));
+export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.captures ?? [], runs.value?.repeatedRuns));
 
 export const before = computed<Side | null>(() => {
   const own = entry.value?.id ?? "";
@@ -21,13 +21,25 @@ function suggestedFor(id: string): SuggestionState | null {
   return suggestion.value?.id === id ? suggestion.value : null;
 }
 
-/** What was chosen, else the capture that suggests itself. */
+/** What was chosen, else the capture that suggests itself. Nothing stands in for a chosen side that is not there. */
 function sideCalled(chosen: string | null, suggested: string | null): Side | null {
-  return (
-    sides.value.find((side) => side.key === chosen) ??
-    sides.value.find((side) => side.key === sideOfCapture(suggested ?? "")) ??
-    null
+  const key = chosen ?? sideOfCapture(suggested ?? "");
+  return sides.value.find((side) => side.key === key) ?? null;
+}
+
+/** A chosen side that is not there; `reason`: why, null while the log directory is still looked through. */
+export type Absence = { readonly label: "Before" | "After"; readonly reason: string | null };
+
+export const absences = computed<readonly Absence[]>(() => {
+  const chosen = [["Before", sideBefore.value] as const, ["After", sideAfter.value] as const];
+  return chosen.flatMap(([label, key]) =>
+    key === null || sides.value.some((side) => side.key === key) ? [] : [{ label, reason: reasonFor(key) }],
   );
+});
+
+function reasonFor(key: string): string | null {
+  if (runs.value === null || runs.value.scanning) return null;
+  return absenceOf(key, runs.value.captures, source().live ? "in the log directory" : "in this file");
 }
 
 /** Asks once per capture and version what to compare it with, until there is an answer. Returns how to stop. */

@@ -5,7 +5,7 @@ import { effect } from "@preact/signals";
 import { browserTimers, type Timers } from "../data/poll";
 import { currentPlace, showPlace } from "./actions";
 import { type Address, fieldsOfOwnHash, findAddress, ownHash } from "./address";
-import { goneId, isLedToWhatIf, isReturn, unknownView } from "./atoms";
+import { goneId, isLedToWhatIf, isReturn, sideAfter, sideBefore, unknownView } from "./atoms";
 import { after, before } from "./comparing";
 import { type Fields, fieldsOfPlace, type Place, placeOfFields, placeOfView, START, viewThatIsNone } from "./place";
 
@@ -83,7 +83,10 @@ export class PlaceKeeper {
 
   link(): string {
     // The sides that suggest themselves today may be others tomorrow.
-    const sides = { before: before.value?.key ?? null, after: after.value?.key ?? null };
+    const sides = {
+      before: before.value?.key ?? sideBefore.value,
+      after: after.value?.key ?? sideAfter.value,
+    };
     return this.address.link(fieldsOfPlace(placeOfView({ ...currentPlace(), ...sides })));
   }
 

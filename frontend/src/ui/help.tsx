@@ -140,10 +140,10 @@ function OfFile() {
     <>
       <h2>This file</h2>
       <p data-testid="help-file">
-        It has no Trace, no choice of steps, no comparisons but those that its captures suggest (as many as it has room
-        for), and no predictions but those on Overview: these need TensorBoard, <code>tensorboard --logdir FOLDER</code>
-        . <code>tb-dataplugin report --steps 20..40</code> writes a file of some steps,{" "}
-        <code>tb-dataplugin compare</code> compares any in the terminal.
+        It has no Trace, no choice of steps, no comparisons but those that its captures suggest, and those of the
+        folders that it was made of (as many as it has room for), and no predictions but those on Overview: these need
+        TensorBoard, <code>tensorboard --logdir FOLDER</code>. <code>tb-dataplugin report --steps 20..40</code> writes a
+        file of some steps, <code>tb-dataplugin compare</code> compares any in the terminal.
       </p>
     </>
   );

@@ -8,6 +8,13 @@ it("reads capture entries with states and modes it knows", () => {
   expect(plain).toMatchObject({ state: "error", error: "why", mode: "unannotated" });
 });
 
+it("reads folders of repeated runs", () => {
+  const [found] = decodeRuns({
+    repeated_runs: [{ folder: "before", ids: ["before/r1/a", "before/r2/a"] }],
+  }).repeatedRuns;
+  expect(found).toEqual({ folder: "before", ids: ["before/r1/a", "before/r2/a"] });
+});
+
 it("survives answers of another shape", () => {
   expect(decodeRuns([1]).captures).toEqual([]);
   expect(decodeRuns(null)).toMatchObject({ logdir: "", scanning: false, problems: [] });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { aloneText, sidesOf } from "../../src/model/sides";
+import { absenceOf, aloneText, runAround, sidesOf } from "../../src/model/sides";
 import { entry } from "../build";
 
 const captures = [
@@ -34,4 +34,33 @@ it("offers runs of several captures as one side, then single captures that can b
     ["capture:new/r", 1],
     ["capture:old/a", 1],
   ]);
+});
+
+it("offers folders of repeated runs, newest first with the other runs", () => {
+  const repeatedCaptures = [
+    entry({ id: "after/r1/x", run: "after/r1" }),
+    entry({ id: "new/b", run: "new" }),
+    entry({ id: "new/a", run: "new" }),
+    entry({ id: "after/r2/x", run: "after/r2" }),
+    entry({ id: "after/r2/y", run: "after/r2", rank: 1 }),
+  ];
+  const ids = ["after/r1/x", "after/r2/x", "after/r2/y"];
+  const sides = sidesOf(repeatedCaptures, [
+    { folder: "after", ids },
+    { folder: "gone", ids: ["gone/r1/x", "gone/r2/x"] },
+  ]);
+  expect(sides.slice(0, 4).map(({ key, label }) => [key, label])).toEqual([
+    ["run:after", "after: all 3 captures"],
+    ["run:new", "new: all 2 captures"],
+    ["run:after/r2", "after/r2: all 2 captures"],
+    ["capture:after/r1/x", expect.stringContaining("after/r1 / ")],
+  ]);
+  const around = (id: string) => runAround(sides, { key: "", label: "", ids: [id] })?.key;
+  expect([around("after/r1/x"), around("after/r2/x")]).toEqual(["run:after", "run:after/r2"]);
+});
+
+it("says why a folder is no side", () => {
+  const found = [entry({ id: "v/a/x", run: "v/a" }), entry({ id: "v/b/x", run: "v/b" })];
+  expect(absenceOf("run:v", found, "in the log directory")).toContain("v does not hold repeated runs of one program");
+  expect(absenceOf("run:w", found, "in the log directory")).toBe("w is not in the log directory");
 });

@@ -306,6 +306,11 @@ it("names the compared sides in a link, also those that suggest themselves today
   });
   expect(fieldsOfOwnHash(keeper.link())).toMatchObject({ before: "capture:a", after: "capture:b" });
   expect(entries.at(-1)?.before, "the address leaves them open").toBeUndefined();
+  batch(() => {
+    sideBefore.value = "run:gone";
+  });
+  expect(fieldsOfOwnHash(keeper.link()), "what is not there stays named").toMatchObject({ before: "run:gone" });
+  sideBefore.value = null;
   suggestion.value = null;
   stop();
 });

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 
 from tb_dataplugin.cli import main
 from tb_dataplugin.pipeline import AnalysedCapture, analyse_file
+from tests.conftest import GOLDEN
 from tests.trace_builder import training_run
 
 
@@ -159,3 +162,20 @@ def test_a_pattern_that_names_what_run_left_beside_a_trace_names_the_trace(
     assert len(json.loads(capsys.readouterr().out)["captures"]) == len(paths)
     assert main(["compare", *sorted(map(str, tmp_path.iterdir()))]) == 0
     assert "before 1 run" in capsys.readouterr().out
+
+
+def test_a_page_of_several_folders_of_repeated_runs_compares_these(tmp_path: Path) -> None:
+    for number, (side, trace) in enumerate((("before", "workers0"), ("after", "workers4")) * 2):
+        path = tmp_path / side / f"r{number}" / "x.pt.trace.json.gz"
+        path.parent.mkdir(parents=True)
+        path.write_bytes((GOLDEN / f"v100_resnet50_{trace}.pt.trace.json.gz").read_bytes())
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    output = tmp_path / "page.html"
+    folders = [str(tmp_path / side) for side in ("after", "before")]
+    assert main(["report", *folders, "--no-cache", "-o", str(output)]) == 0
+    (data,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', output.read_text(), re.DOTALL)
+    page = json.loads(data)
+    sides = {one["folder"]: one["ids"] for one in page["repeated_runs"]}
+    assert {folder: len(ids) for folder, ids in sides.items()} == {"after": 2, "before": 2}
+    first = page["comparisons"][0]
+    assert (first["before"], first["after"]) == (sides["before"], sides["after"])

@@ -7,7 +7,7 @@ import pytest
 from tb_dataplugin.compare import compare
 from tb_dataplugin.export import as_html
 from tb_dataplugin.export.as_json import as_dict
-from tb_dataplugin.export.comparisons import Pair, comparisons, shown_pairs, suggested_pairs
+from tb_dataplugin.export.comparisons import Pair, comparisons, given_pairs, shown_pairs, suggested_pairs
 from tb_dataplugin.pipeline import analyse_file, as_report
 from tb_dataplugin.report.report_pb2 import Capture
 from tests.conftest import GOLDEN
@@ -72,6 +72,24 @@ def test_repeated_runs_are_compared_as_a_whole_first(program: list[Capture]) -> 
     assert first_pair == Pair((0, 2), (1, 3))
     assert [len(side["files"]) for side in comparison["before"]] == [2]
     assert all(len(pair.before) == len(pair.after) == 1 for pair, _ in others)
+
+
+def test_folders_that_were_named_are_compared_first(program: list[Capture], stranger: Capture) -> None:
+    """Alternating runs, each in a folder of its own: no run beside another has the other version."""
+    versions = zip(("after", "before"), reversed(program), strict=True)
+    captures = [named(one, f"{side}/r{number}/x") for side, one in versions for number in (1, 2)]
+    captures += [named(stranger, f"other/r{number}/x") for number in (1, 2)]
+    taken, folders = [2, 4, 1, 3, 0, 5], [[0, 1], [2, 3], [4, 5]]
+    given = given_pairs(captures, folders, taken)
+    assert given == [Pair((2, 3), (0, 1))]
+    assert given_pairs(captures, folders, []) == [Pair((0, 1), (2, 3))]
+    assert given_pairs(captures, [[0, 1, 2, 3], [4, 5]], taken) == []
+    (pair, comparison), *_ = comparisons(captures, suggested_pairs(captures, taken), given)
+    assert pair == given[0]
+    assert comparison == as_dict(compare([captures[2], captures[3]], [captures[0], captures[1]]))
+    page = as_html.as_html(as_report(captures), [], "x", taken_ns=taken, folders=folders)
+    assert '"repeated_runs": [{"folder":"after","ids":["0","1"]},{"folder":"before","ids":["2","3"]}' in page
+    assert '{"before":["2","3"],"after":["0","1"],"comparison":' in page
 
 
 def test_every_capture_of_many_has_a_comparison_and_siblings_come_first(program: list[Capture]) -> None:

@@ -103,6 +103,7 @@ def test_an_empty_log_directory_says_where_it_looked(host: Host) -> None:
             "whole_runs": 0,
             "rank_runs": 0,
             "captures": [],
+            "repeated_runs": [],
             "problems": [],
         },
     )

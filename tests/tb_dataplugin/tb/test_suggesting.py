@@ -122,3 +122,19 @@ def test_a_copy_is_as_old_as_its_name_says(host: Host) -> None:
     host.work()
     assert host.get(f"suggestion?id={first}") == (200, {"before": None, "after": second})
     assert host.get(f"suggestion?id={second}") == (200, {"before": first, "after": None})
+
+
+def test_folders_of_repeated_runs_are_listed_once_all_of_them_are_read(host: Host) -> None:
+    for number, name in enumerate(("ft-before/r1/a", "ft-after/r1/b", "ft-before/r2/c", "ft-after/r2/d")):
+        (host.logdir / name).parent.mkdir(parents=True)
+        written(host, name, MODEL, 100 - 10 * number)
+    assert host.get("runs")[1]["repeated_runs"] == []
+    host.work()
+    assert host.get("runs")[1]["repeated_runs"] == [
+        {"folder": "ft-after", "ids": ["ft-after/r2/d", "ft-after/r1/b"]},
+        {"folder": "ft-before", "ids": ["ft-before/r2/c", "ft-before/r1/a"]},
+    ]
+    (host.logdir / "ft-after/r3").mkdir()
+    (host.logdir / "ft-after/r3/bad.pt.trace.json").write_text("{")
+    host.work()
+    assert len(host.get("runs")[1]["repeated_runs"]) == 2

@@ -4,7 +4,7 @@ import { formatCount, plural } from "../../model/format";
 import { aloneText, type Side } from "../../model/sides";
 import { chooseSide, chooseSides, forgetSides } from "../../state/actions";
 import { comparesAnyway, comparison, entry, runs, sideAfter, sideBefore, suggestion } from "../../state/atoms";
-import { after, before, bothRuns, carriedPairs, comparisonKey, sides } from "../../state/comparing";
+import { absences, after, before, bothRuns, carriedPairs, comparisonKey, sides } from "../../state/comparing";
 import { Code } from "../../ui/code";
 import { PictureOf } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
@@ -22,6 +22,7 @@ export function Compare() {
       <UnavailableState
         title="There is nothing to compare with yet."
         reason={`This log directory holds ${aloneText(runs.value?.captures ?? [])}. Capture the run again after a change:`}>
+        {absences.value.length > 0 && <p class="muted">{absenceText()}</p>}
         <Code text={"python train.py    # with annotate.profile around the loop"} testId="compare-command" />
       </UnavailableState>
     );
@@ -140,6 +141,7 @@ function Choice({ label, chosen, testId, onChoose }: ChoiceProps) {
 function Result() {
   const key = comparisonKey.value;
   const state = comparison.value;
+  if (absences.value.length > 0) return <Absent />;
   if (key === null) return <Unchosen />;
   if (state.kind === "failed" && state.key === key && carriedPairs() !== null)
     return <UnavailableState title="This file had no room for this comparison." reason={state.message} />;
@@ -148,6 +150,17 @@ function Result() {
   if (state.kind !== "ready" || state.key !== key)
     return <LoadingState title="Comparing" detail="Captures that were not read yet are read first." />;
   return <Outcome comparison={state.value} />;
+}
+
+/** Nothing is compared in the place of what is not there. */
+function Absent() {
+  if (absences.value.some(({ reason }) => reason === null))
+    return <LoadingState title="Looking for the chosen captures" detail="Not all captures were read yet." />;
+  return <UnavailableState title="Nothing is compared: a chosen side is not available." reason={absenceText()} />;
+}
+
+function absenceText(): string {
+  return absences.value.map(({ label, reason }) => `${label}: ${reason ?? "not found yet"}.`).join(" ");
 }
 
 const NONE_ALIKE =

@@ -1,0 +1,77 @@
+"""Folders of repeated runs, each run in a folder of its own: all their captures are one side of a comparison."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from tb_dataplugin.compare.programs import are_same_program
+from tb_dataplugin.compare.sides import process_of
+from tb_dataplugin.report.report_pb2 import Capture
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A capture as it is listed. `marks`: what its program is known by, encoded; empty until it is analysed."""
+
+    run: str
+    name: str
+    rank: int | None
+    marks: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedRuns:
+    """Of one program. `numbers`: their captures, as they were listed."""
+
+    folder: str
+    numbers: tuple[int, ...]
+
+
+@lru_cache(maxsize=2)
+def repeated_runs(captures: tuple[Listed, ...]) -> tuple[RepeatedRuns, ...]:
+    """Folders that hold nothing but folders of one run each, two or more, all of one program. The log directory itself
+    is none: nothing is outside of it to be compared with.
+    """
+    below = defaultdict[str, defaultdict[str, list[int]]](lambda: defaultdict(list))
+    for number, capture in enumerate(captures):
+        for folder, child in _folders_around(capture.run):
+            below[folder][child].append(number)
+    found = []
+    for folder, children in below.items():
+        if "" in children:  # captures in the folder itself
+            continue
+        numbers = tuple(sorted(number for own in children.values() for number in own))
+        runs = [[captures[number] for number in own] for own in children.values()]
+        if _are_repeated(runs) and _is_one_program([captures[number].marks for number in numbers]):
+            found.append(RepeatedRuns(folder, numbers))
+    return tuple(found)
+
+
+def _folders_around(run: str) -> Iterator[tuple[str, str]]:
+    """``"a/b" -> ("a/b", ""), ("a", "b")``: each folder, and the folder in it that leads to the run."""
+    parts = () if run == "." else run.split("/")
+    for depth in range(1, len(parts) + 1):
+        yield "/".join(parts[:depth]), parts[depth] if depth < len(parts) else ""
+
+
+def _are_repeated(runs: Sequence[Sequence[Listed]]) -> bool:
+    """Each is one run, and they are not the ranks of a single one."""
+    lowest = min(capture.rank or 0 for run in runs for capture in run)
+    again = sum(any((capture.rank or 0) == lowest for capture in run) for run in runs)
+    return again > 1 and all(map(_is_one_run, runs))
+
+
+def _is_one_run(captures: Sequence[Listed]) -> bool:
+    """One process for each rank, with one window or several."""
+    processes = {(capture.rank, capture.run, process_of(capture.name)) for capture in captures}
+    return len(processes) == len({capture.rank for capture in captures})
+
+
+def _is_one_program(marks: Sequence[bytes]) -> bool:
+    if not all(marks):
+        return False
+    first, *others = map(Capture.FromString, marks)
+    return all(are_same_program(first, other) for other in others)

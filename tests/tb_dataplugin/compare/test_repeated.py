@@ -1,0 +1,56 @@
+"""Which folders are repeated runs of one program."""
+
+from __future__ import annotations
+
+from tb_dataplugin.compare import Listed, RepeatedRuns, marks_of, repeated_runs
+from tb_dataplugin.report.report_pb2 import Capture
+
+MODEL = ["aten::conv2d", "aten::relu", "aten::linear", "aten::batch_norm", "ReluBackward", "AddmmBackward"]
+OTHER = ["aten::embedding", "aten::layer_norm", "aten::softmax", "aten::bmm", "aten::gelu", "aten::tanh"]
+
+
+def listed(
+    run: str, name: str = "vm_1.5", operators: list[str] = MODEL, rank: int | None = None, mode: str = "train"
+) -> Listed:
+    return Listed(run, name, rank, marks_of(Capture(operators=operators, mode=mode)).SerializeToString())
+
+
+def folders(*captures: Listed) -> list[str]:
+    return [found.folder for found in repeated_runs(captures)]
+
+
+def test_a_folder_of_runs_of_one_program() -> None:
+    captures = [listed(f"ft-{side}/r{number}") for number in (1, 2, 3) for side in ("before", "after")]
+    assert repeated_runs(tuple(captures)) == (
+        RepeatedRuns("ft-before", (0, 2, 4)),
+        RepeatedRuns("ft-after", (1, 3, 5)),
+    )
+
+
+def test_folders_above_runs_that_are_deeper() -> None:
+    assert folders(listed("logs/version_0/profile"), listed("logs/version_1/profile")) == ["logs"]
+
+
+def test_no_folder_of_several_versions_and_not_the_log_directory() -> None:
+    versions = [listed(f"v/{side}/r{number}") for number in (1, 2) for side in ("before", "after")]
+    assert folders(*versions) == ["v/before", "v/after"]
+    assert folders(listed("before"), listed("after"), listed(".")) == []
+
+
+def test_no_folder_of_a_single_run_or_with_captures_of_its_own() -> None:
+    assert folders(listed("a/r1")) == []
+    assert folders(listed("a/r1"), listed("a/r2"), listed("a")) == []
+
+
+def test_no_folder_of_other_programs_or_of_what_is_not_known_yet() -> None:
+    assert folders(listed("a/r1"), listed("a/r2", operators=OTHER)) == []
+    assert folders(listed("a/r1"), listed("a/r2", mode="replay")) == []
+    assert folders(listed("a/r1"), listed("a/r2"), Listed("a/r3", "vm_1.5", None, b"")) == []
+
+
+def test_windows_and_ranks_of_one_run_are_no_repeated_runs() -> None:
+    windows = [listed(f"a/r{number}", f"vm_{number}.{window}") for number in (1, 2) for window in (5, 6)]
+    ranks = [listed(f"b/r{number}", f"vm_{number}{rank}.5", rank=rank) for number in (1, 2) for rank in (0, 1)]
+    flat = [listed(f"c/{side}", f"vm_{number}.5") for number in (1, 2) for side in ("before", "after")]
+    assert folders(*windows, *ranks, *flat) == ["a", "b"]
+    assert folders(*(listed(f"d/rank{rank}", rank=rank) for rank in (0, 1))) == []
