@@ -12,6 +12,7 @@ import numpy as np
 
 from tb_dataplugin.analyses.apart import Apart, names_of_apart
 from tb_dataplugin.analyses.attribution import DeviceAttribution
+from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
@@ -67,6 +68,8 @@ class StartSignals:
     """What its DataLoader workers, each at work all of the time, need to build the batches taken in the window."""
     again_us: float = 0.0
     again_by_stage: Mapping[str, float] = field(default_factory=dict)
+    steps_before: float | None = None
+    """How many steps the epoch had that the last of these starts followed, by its batches; None: not recorded."""
 
     @property
     def names(self) -> str:
@@ -251,7 +254,26 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         needed_us=_needed_us(results, apart),
         again_us=cost_us(device, (again,)),
         again_by_stage={name: cost_us(device, (waits.intersect(again),)) for name, waits in by_stage.items()},
+        steps_before=_steps_before(results, repeated[-1]) if repeated else None,
     )
+
+
+def _steps_before(results: Results, start: EpochStart) -> float | None:
+    """A batch has its number in the epoch, also where that began before the window. Where DataLoader workers end one
+    after the other, numbers are left out: so the batches are counted from the first that is known.
+    """
+    workers, window = results.workers, results.window
+    if workers is None or results.steps is None:
+        return None
+    table = workers.batches.table
+    mine = (table.loader == (results.use.main if start.loader is None else start.loader)) & known(table.consumed_ns)
+    before = mine & (table.consumed_ns < start.wait.start[0])
+    taken = int((mine & (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)).sum())
+    if not before.any() or not taken:
+        return None
+    epoch = before & (table.epoch == table.epoch[before][table.consumed_ns[before].argmax()])
+    first = int(table.number[epoch].min())
+    return None if first < 0 else (first + int(epoch.sum())) * len(results.steps.rows) / taken
 
 
 def _needed_us(results: Results, apart: Apart) -> float:

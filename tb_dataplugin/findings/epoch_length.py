@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tb_dataplugin.findings.apart_signals import LoaderStarts, StartSignals
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import SEVERAL_EPOCHS
 from tb_dataplugin.model.trace import LoaderInfo
+from tb_dataplugin.units import plural
 
 
-def steps_between(signals: Signals, starts: StartSignals, other: LoaderInfo | None = None) -> float | None:
-    """How many steps an epoch has: those between its starts in the window; of one start, as many as its sampler's
-    length says, else those of the window. `other`: whose epochs they are, if not those of the loop's loader: each step
+@dataclass(frozen=True, slots=True)
+class EpochLength:
+    """`is_known`: else an epoch is taken to start once in the window, which may be longer than it, or shorter."""
+
+    steps: float
+    is_known: bool
+
+    @property
+    def text(self) -> str:
+        """As a sentence goes on behind a comma."""
+        steps = plural(round(self.steps), "step")
+        if self.is_known:
+            return f"once in {steps}"
+        return f"counted as once in {steps}, as in the window: how many an epoch has is unknown"
+
+
+def steps_between(signals: Signals, starts: StartSignals, other: LoaderInfo | None = None) -> EpochLength | None:
+    """How many steps an epoch has: those between its starts in the window; of one start, as many as the epoch before it
+    had, else as its sampler's length says. `other`: whose epochs they are, if not those of the loop's loader: each step
     takes one batch of it.
     """
     if not signals.step_count:
         return None
     if starts.repeated > 1 and len(starts.steps) > 1:
-        return (starts.steps[-1] - starts.steps[0]) / (len(starts.steps) - 1)
+        return EpochLength((starts.steps[-1] - starts.steps[0]) / (len(starts.steps) - 1), is_known=True)
+    known = starts.steps_before or _by_sampler(signals, signals.step_count, other)
+    return EpochLength(known or signals.step_count / starts.repeated, is_known=bool(known))
+
+
+def _by_sampler(signals: Signals, steps: int, other: LoaderInfo | None) -> float | None:
     if other is not None:
-        of = other.sampler_length / other.batch_size if other.sampler_length and other.batch_size else None
-        return of or signals.step_count / starts.repeated
+        return other.sampler_length / other.batch_size if other.sampler_length and other.batch_size else None
     length, rates = signals.loader.sampler_length if signals.loader else None, signals.throughput
-    if not length or rates is None or not rates.samples:
-        return signals.step_count / starts.repeated
-    return length / (rates.samples / signals.step_count)
+    return length / (rates.samples / steps) if length and rates is not None and rates.samples else None
 
 
 def recurring_starts(signals: Signals) -> StartSignals | None:
@@ -54,5 +75,5 @@ def recurring_us_per_step(signals: Signals, stage: str | None = None) -> float:
 
 
 def _per_step(signals: Signals, starts: StartSignals, each_us: float, other: LoaderInfo | None = None) -> float:
-    steps = steps_between(signals, starts, other) if starts.repeated else None
-    return each_us / steps if steps else 0.0
+    length = steps_between(signals, starts, other) if starts.repeated else None
+    return each_us / length.steps if length else 0.0

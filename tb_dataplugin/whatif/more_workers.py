@@ -18,12 +18,13 @@ CPU_SATURATED)."""
 
 def none_free(workers: int, loop: Loop) -> str:
     """Why nobody can say what more DataLoader workers gain: no CPU was free. "" where they are no more, or one was."""
-    if taken_by_others(workers, loop):
+    if _taken_by_others(workers, loop):
         demand, others = _demand(loop.settings.workers, loop), _others(loop)
         return (
             f"*: no CPU is free: what runs already would keep {demand:.2g} CPUs busy ({others:.2g} of them for other "
             f"threads and programs), and there are {loop.cpus:g}. More DataLoader workers would mostly take CPU time "
-            "from what already runs."
+            "from what already runs. 'At least' is what a step would take if other programs gave way, and its work "
+            "kept all CPUs busy."
         )
     if _taken_by_loop(workers, loop):
         return (
@@ -34,7 +35,7 @@ def none_free(workers: int, loop: Loop) -> str:
     return ""
 
 
-def taken_by_others(workers: int, loop: Loop) -> bool:
+def _taken_by_others(workers: int, loop: Loop) -> bool:
     """More DataLoader workers only gain what other programs lose. Not where the CPUs were seen to be free for a part of
     the time: the step and the worker that it waits for do not want them at once.
     """
@@ -53,14 +54,14 @@ def _taken_by_loop(workers: int, loop: Loop) -> bool:
 
 
 def work_ns(loop: Loop) -> float:
-    """A step takes no less, however many DataLoader workers there are: all of its work on all CPUs that there are, or
-    what its own thread does.
+    """A step takes no less, however many DataLoader workers there are: all of its work on all CPUs that there are, did
+    other programs give way, or what its own thread does.
     """
     receiving = float(loop.receive.total_ns.mean()) + loop.around_ns
     building = float(loop.build.total_ns.mean()) * loop.build_cpus
     own = float(loop.own_ns.mean())
     work = (building + receiving * loop.receive_cpus) * loop.batches_per_step + own * loop.step.demand
-    return max(work / loop.left_cpus, receiving * loop.batches_per_step + own)
+    return max(work / loop.cpus, receiving * loop.batches_per_step + own)
 
 
 def hindrances(workers: int, loop: Loop) -> Iterator[str]:

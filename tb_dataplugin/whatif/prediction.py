@@ -17,7 +17,7 @@ from tb_dataplugin.whatif.change import TRANSFER, Change, check
 from tb_dataplugin.whatif.dealing import notes_on_parts, otherwise_dealt
 from tb_dataplugin.whatif.limit import DEVICE, limited_by
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
-from tb_dataplugin.whatif.more_workers import hindrances, none_free, step_lacks_cpus, taken_by_others, work_ns
+from tb_dataplugin.whatif.more_workers import hindrances, none_free, step_lacks_cpus, work_ns
 from tb_dataplugin.whatif.other_workers import with_other_workers
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import HALFWAY, assumptions, check_known, has_two_ends, with_cost
@@ -51,7 +51,8 @@ class Range:
 class Prediction:
     """`limited_by`: what would bring most if it took half as long: a stage, ``transfer``, or ``step``, its own time;
     ``device`` where a step cannot be shorter than what the device computes for it. `at_least_us`: all that can be said
-    of a step, where no CPU is free for more DataLoader workers. `device_idle`: share of the step; None without a
+    of a step, where no CPU is free for more DataLoader workers: its work on all CPUs, did other programs give way.
+    `device_idle`: share of the step; None without a
     device. `memory_bytes`: of the batches that are asked for ahead; `workers_bytes`: of all DataLoader
     workers, None where there are none, or theirs was not recorded.
     """
@@ -75,7 +76,7 @@ class Prediction:
 
     @property
     def least_us(self) -> float:
-        """A step takes no less: what others would have to give way for is not counted on."""
+        """A step takes no less."""
         return self.step_us.low if self.at_least_us is None else self.at_least_us
 
 
@@ -100,7 +101,7 @@ def _soonest(loop: Loop, change: Change, resamples: int) -> Range:
     """Its low end is where `Prediction.least_us` is."""
     runs = _Runs.of(loop, change, resamples)
     step_us = _step_us(runs, loop, change)
-    at_least_us = _at_least_us(runs, loop, step_us.value)
+    at_least_us = _at_least_us(runs, loop)
     step_us = step_us if at_least_us is None else replace(step_us, low=at_least_us)
     device_us = _device_us(loop, runs.new, change)
     return step_us if device_us is None else _no_shorter(step_us, device_us)
@@ -151,12 +152,10 @@ def _own_us(runs: _Runs, loop: Loop) -> float:
     return measured * grown * runs.after[0].slowed / runs.unchanged.slowed / 1e3
 
 
-def _at_least_us(runs: _Runs, loop: Loop, step_us: float) -> float | None:
-    """`Prediction.at_least_us`. Where other programs have the CPUs, what a step would take if they gave way."""
-    workers = runs.new.settings.workers
-    if not none_free(workers, loop):
-        return None
-    return step_us if taken_by_others(workers, loop) else min(work_ns(runs.new), loop.measured_step_ns) / 1e3
+def _at_least_us(runs: _Runs, loop: Loop) -> float | None:
+    """`Prediction.at_least_us`."""
+    crowded = none_free(runs.new.settings.workers, loop)
+    return min(work_ns(runs.new), loop.measured_step_ns) / 1e3 if crowded else None
 
 
 def predict(loop: Loop, change: Change) -> Prediction:
@@ -183,7 +182,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
             *filter(None, [crowded or lacking]),
             *assumptions(loop, change, step_us.value),
         ),
-        at_least_us=_at_least_us(runs, loop, step_us.value),
+        at_least_us=_at_least_us(runs, loop),
         short_of_cpus=bool(lacking),
     )
     device_us = _device_us(loop, new, change)

@@ -32,10 +32,19 @@ OF_LINE: Final = (
     "Do that less often, keep what does not change between calls, use array operations over the whole batch, or do it "
     "on the device."
 )
+OF_OTHER_LINE: Final = (
+    "Do that beforehand, once per sample, and store the result; or less often, and keep what does not change between "
+    "calls."
+)
 OF_LOOP: Final = (
     "That is a loop in Python. Do it for the whole batch at once: index an array with an array of indices, draw random "
     "numbers in one call. Or do what belongs to one sample beforehand, in the dataset, and store it."
 )
+OF_OTHER_LOOP: Final = (
+    "That is a loop in Python. Do what belongs to one sample beforehand, once, and store it, so that collate only puts "
+    "samples together. What must be done for each batch: call a library that does it for all of it in compiled code."
+)
+"""Where the line does not show that it works on numbers: strings know no array operations."""
 GATHER: Final = "rows = array[indices]  # all rows at once, in place of the loop"
 UNKNOWN: Final = (
     "This is time in a collate function of your own; no line of it leads, or too few stack samples "
@@ -49,6 +58,10 @@ _JOINS: Final = re.compile(
 """In a line that puts samples together, which the advice is about."""
 _GATHERS: Final = re.compile(r"\]\s*=\s*(?!(?:batch|examples?|items?|rows|samples?|seq\w*)\b)[\w.]+\[")
 """Row by row, from an array that is no list of the samples: ``rows[k] = self.x[v]``."""
+_NUMBERS: Final = re.compile(
+    r"\b(?:np|numpy|torch|cv2|scipy|jnp|random|rng|math)\.|\b(?:indices|index|idx)\b|\w\[[^\]()]*,[^\]()]*\]"
+)
+"""In a line that works on arrays or random numbers; an index of two dimensions is an array's."""
 _LOOPS: Final = re.compile(r"\bfor\b.*\bin\b|\.append\(")
 
 TORCHS: Final = "default_"
@@ -92,11 +105,15 @@ def _advice(signals: Signals, stage: Stage | None) -> tuple[str, str]:
         return (ADVICE, CODE) if stage is None or stage.label.startswith(TORCHS) else (UNKNOWN, "")
     source = line.source or line.text
     if _GATHERS.search(source) or (_LOOPS.search(source) and not _JOINS.search(source)):
-        return f"{_begin(line)} {OF_LOOP}", GATHER if _GATHERS.search(source) else ""
+        gathers = bool(_GATHERS.search(source))
+        return f"{_begin(line)} {OF_LOOP if gathers or _NUMBERS.search(source) else OF_OTHER_LOOP}", (
+            GATHER if gathers else ""
+        )
     if _JOINS.search(f"{source} {line.calls}("):
         return ADVICE, CODE
     then = f" Then see {line.second} of it." if line.second else ""
-    return f"{_begin(line)} {callee_advice(line.calls) or OF_LINE}{then}", ""
+    of_line = OF_LINE if _NUMBERS.search(source) else OF_OTHER_LINE
+    return f"{_begin(line)} {callee_advice(line.calls) or of_line}{then}", ""
 
 
 def _begin(line: HotLine) -> str:

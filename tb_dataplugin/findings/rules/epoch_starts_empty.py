@@ -7,14 +7,14 @@ from typing import Final
 
 from tb_dataplugin.findings.apart_signals import LoaderStarts, StartSignals
 from tb_dataplugin.findings.epoch_gain import epoch_of, most_us, needed_us, of_the_costliest
-from tb_dataplugin.findings.epoch_length import start_us_per_step, steps_between
+from tb_dataplugin.findings.epoch_length import EpochLength, start_us_per_step, steps_between
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import EPOCH_START
-from tb_dataplugin.units import duration, plural
+from tb_dataplugin.units import duration
 
 WHY: Final = (
     "DataLoader draws indices for an epoch only when iter(loader) is called: until then its DataLoader workers have "
@@ -43,10 +43,10 @@ def _judge(signals: Signals, one: LoaderStarts) -> Finding | None:
     starts, loader, step_us = one.starts, one.loader, signals.step_us
     if not loader.persistent_workers or not starts.repeated or not step_us:
         return None
-    steps = steps_between(signals, starts, None if one.is_main else loader)
+    length = steps_between(signals, starts, None if one.is_main else loader)
     waited = start_us_per_step(signals, one)
     gain = most_us(signals, one, waited)
-    if not steps or not signals.step_count or gain < EPOCH_START * (step_us + waited):
+    if not length or not signals.step_count or gain < EPOCH_START * (step_us + waited):
         return None
     repeats = loader.sampler == "RandomSampler" and loader.replacement is False and not loader.iterable
     return Finding(
@@ -54,7 +54,7 @@ def _judge(signals: Signals, one: LoaderStarts) -> Finding | None:
         title=f"{epoch_of(signals, one)} begins with a wait of {duration(starts.repeated_us / starts.repeated)}, as "
         "nothing is built ahead for it",
         advice=f"{WHY}{ITERABLE if loader.iterable else MAP_STYLE}{ACROSS}",
-        evidence=tuple(_evidence(starts, steps, waited, gain, needed_us(signals, starts))),
+        evidence=tuple(_evidence(starts, length, waited, gain, needed_us(signals, starts))),
         gain_us_per_step=gain,
         code=CODE if repeats else "",
         confidence="likely",
@@ -63,9 +63,11 @@ def _judge(signals: Signals, one: LoaderStarts) -> Finding | None:
     )
 
 
-def _evidence(starts: StartSignals, steps: float, waited: float, gain: float, needed: float) -> Iterator[Evidence]:
+def _evidence(
+    starts: StartSignals, length: EpochLength, waited: float, gain: float, needed: float
+) -> Iterator[Evidence]:
     wait, each = starts.repeated_us / starts.repeated, "" if starts.repeated == 1 else " on average"
-    text = f"{duration(wait)}{each} until an epoch's first batch, once in {plural(round(steps), 'step')}"
+    text = f"{duration(wait)}{each} until an epoch's first batch, {length.text}"
     yield time("repeated_epoch_starts", starts.repeated_us, text)
     if duration(gain) != duration(waited):
         text = f"beyond that the loop waits for its DataLoader workers, which need {duration(needed)} per step"

@@ -15,8 +15,9 @@ from tb_dataplugin.units import percent, plural, ratio
 
 ADVICE: Final = (
     "Limit each DataLoader worker to one thread: the workers already run in parallel. numpy and scipy read the "
-    "variable as they are imported: set it above that, or in the environment. It holds for the training process, too. "
-    "For other libraries, threadpoolctl.threadpool_limits(1) in worker_init_fn also reaches MKL and OpenMP."
+    "variable as they are imported: set it above that, or in the environment. It holds for them in the training "
+    "process, too, but not for torch: torch.set_num_threads or OMP_NUM_THREADS limits its threads there. For other "
+    "libraries, threadpoolctl.threadpool_limits(1) in worker_init_fn also reaches MKL and OpenMP."
 )
 
 OPENBLAS: Final = """import os

@@ -7,14 +7,14 @@ from typing import Final
 
 from tb_dataplugin.findings.apart_signals import FirstBuild, LoaderStarts, StartSignals
 from tb_dataplugin.findings.epoch_gain import epoch_of, most_us, of_the_costliest
-from tb_dataplugin.findings.epoch_length import steps_between
+from tb_dataplugin.findings.epoch_length import EpochLength, steps_between
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import EPOCH_START, ONCE_PER_WORKER
-from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.units import duration, percent
 
 LIVE_ON = (
     "Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and open files. "
@@ -40,8 +40,8 @@ def _judge(signals: Signals, one: LoaderStarts) -> Finding | Abstention | None:
     if loader.persistent_workers is None:
         return Abstention("Whether DataLoader workers persist was not recorded.")
     saved = starts.repeated_us - starts.built_us + starts.repeated * starts.end_us
-    steps = steps_between(signals, starts, None if one.is_main else loader)
-    waited = saved / starts.repeated / steps if steps else None
+    length = steps_between(signals, starts, None if one.is_main else loader)
+    waited = saved / starts.repeated / length.steps if length else None
     if waited is None or not signals.mean_step_us:
         return None
     gain = most_us(signals, one, waited)
@@ -52,7 +52,7 @@ def _judge(signals: Signals, one: LoaderStarts) -> Finding | Abstention | None:
         title=f"{epoch_of(signals, one)} begins with a wait of {duration(starts.repeated_us / starts.repeated)}, as "
         "its DataLoader workers are started anew",
         advice=_advice(signals, one),
-        evidence=(*_waited(starts, saved, steps), *_limit(gain, waited), *_first_build(starts.first_build)),
+        evidence=(*_waited(starts, saved, length), *_limit(gain, waited), *_first_build(starts.first_build)),
         gain_us_per_step=gain,
         code="DataLoader(..., persistent_workers=True)",
         confidence="likely",
@@ -77,7 +77,7 @@ def _advice(signals: Signals, one: LoaderStarts) -> str:
     return f"{live_on} Each new worker does something once in {where}, such as imports.{ahead}"
 
 
-def _waited(starts: StartSignals, saved: float, steps: float | None) -> Iterator[Evidence]:
+def _waited(starts: StartSignals, saved: float, length: EpochLength | None) -> Iterator[Evidence]:
     wait, each = starts.repeated_us / starts.repeated, "" if starts.repeated == 1 else " on average"
     parts = [f"{duration(starts.built_us / starts.repeated)} of it building that batch, which stays"]
     if starts.startup_us:
@@ -87,7 +87,7 @@ def _waited(starts: StartSignals, saved: float, steps: float | None) -> Iterator
     if starts.shutdown_us:
         text = f"{duration(starts.end_us)} before that to stop the DataLoader workers"
         yield time("shutdown", starts.shutdown_us, text)
-    of = f" (of {plural(round(steps), 'step')})" if steps else ""
+    of = f" ({length.text})" if length else ""
     more = ", and what starting DataLoader workers takes in iter(loader), which is not recorded"
     text = f"up to {duration(saved / starts.repeated)} per epoch{of} can go{more if starts.lacks_iter else ''}"
     yield time("saved_per_epoch", saved, text)

@@ -77,18 +77,18 @@ def test_nothing_is_claimed_of_an_unknown_gain(signals: Signals) -> None:
     assert replayed.text == "gain unknown: a replay has no training loop that could become faster"
 
 
-def with_starts(*starts: int, built_us: int = 380, **settings: int) -> TraceBuilder:
+def with_starts(*starts: int, built_us: int = 380, first: int = 0, **settings: int) -> TraceBuilder:
     """Steps of 1 ms, of which each waits 0.4 ms for its batch, and starts of epochs that take 2 ms more. Their batches
-    are `built_us` in a transform, as long as the wait lasts.
+    are `built_us` in a transform, as long as the wait lasts. `first`: number of the first one in its epoch.
     """
     loader = {"num_workers": 1, "batch_size": 1, "persistent_workers": False, **settings}
     builder = TraceBuilder().annotated(loaders=[loader])
     builder.worker(0)
-    begun = 0
+    begun = -first
     for number in range(10):
         start = 1000 * number + 2000 * sum(each <= number for each in starts)
-        first, extra, built = (" (first batch)", 2000, built_us) if number in starts else ("", 0, 380)
-        builder.step(start - extra, 1000 + extra).wait(start - extra, 400 + extra, f"wait::DataLoader{first}")
+        name, extra, built = (" (first batch)", 2000, built_us) if number in starts else ("", 0, 380)
+        builder.step(start - extra, 1000 + extra).wait(start - extra, 400 + extra, f"wait::DataLoader{name}")
         if number in starts:
             builder.next_epoch()
             begun = number
@@ -156,7 +156,7 @@ def test_the_step_that_gains_are_shares_of_is_named_beside_a_mean_step_that_it_i
 
 def test_what_shortens_a_start_by_chance_is_a_share_of_a_step_with_its_part_of_that() -> None:
     """In an epoch of 30 steps its start has less of each step than in the ten of the window."""
-    capture = capture_of(with_starts(5, sampler_length=30))
+    capture = capture_of(with_starts(5, first=25, sampler_length=30))
     shares = {finding.rule: finding.gain_share_text for finding in capture.findings if finding.gain_share_text}
     assert shares.pop("slow_first_batch").endswith(" of a step of 1.04 ms, its part of an epoch's start included")
     assert shares and all(text.endswith(" of a step of 960 µs, without the epoch's start") for text in shares.values())

@@ -41,7 +41,7 @@ def loop(other_cpus: float) -> Loop:
 
 def test_more_workers_on_cpus_that_others_have_are_said_to_be_uncertain() -> None:
     more, fewer = (predict(loop(other_cpus=2.0), Change(workers=number)) for number in (4, 1))
-    assert more.notes[0].endswith("would mostly take CPU time from what already runs.")
+    assert "would mostly take CPU time from what already runs. 'At least' is what a step would take if" in more.notes[0]
     assert more.crowded and not fewer.notes
     assert more.step_us.high >= 1.19 * more.step_us.value
 
@@ -82,6 +82,14 @@ def test_how_busy_the_cpus_were_is_read_from_their_counters(tmp_path: Path, host
     builder = Simulation(steps=24).file(np.random.default_rng(1)).counter("host::cpu", 9000, core0=96.0, core1=98.0)
     builder.top_level["dataPipeline"]["host"] = host
     assert read_loop(builder.write(tmp_path / "run.pt.trace.json"))[0].cpus_busy == pytest.approx(busy)
+
+
+def test_a_bound_holds_where_other_programs_give_way() -> None:
+    """They may end: what the model makes of a loop that shares the CPUs with them is no bound."""
+    for_moments = replace(loop(other_cpus=0.0), light_cpus=1.0)
+    for shared in (loop(other_cpus=1.0), loop(other_cpus=2.0), for_moments):
+        made = predict(shared, Change(workers=4))
+        assert made.at_least_us == pytest.approx((40 + 1 + 5) / 2 * 1e3) and made.least_us < made.step_us.value
 
 
 def test_a_bound_is_no_longer_than_the_step_that_was_measured() -> None:

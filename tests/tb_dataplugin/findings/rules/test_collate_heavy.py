@@ -54,6 +54,29 @@ def test_a_line_with_a_part_of_it_leads_the_advice(source: str, loops: bool, cod
     assert code in found.code and bool(found.code) is bool(code)
 
 
+@pytest.mark.parametrize(
+    ("source", "of_arrays"),
+    [
+        ("if p in s.v or hash(p)%3==0: out.append(s.v.setdefault(p,len(s.v)%8000+2)); i=j; break", False),
+        ('t=normalize("NFKD",t.lower()); return "".join(c for c in t if not combining(c))', False),
+        ("return [self.encode(text, 128) for text in texts]", False),
+        ("words = text.lower().split()", False),
+        ("out.append(np.random.choice(self.nbr[v],self.fan))", True),
+        ("for i in range(n): total += dist[i, j]", True),
+        ("part = np.maximum(part, np.exp(-d))", True),
+    ],
+)
+def test_code_that_shows_no_arrays_is_advised_to_work_beforehand_and_not_on_arrays(
+    source: str, of_arrays: bool
+) -> None:
+    signals = signals_of(handed_over(100, collate=3000))
+    line = HotLine(f"`{source}` in Tok.wordpiece at train.py:9", "train.py:9", 0.9, source)
+    found = check(replace(signals, stage_lines={"collate::default_collate": line}))
+    assert isinstance(found, Finding)
+    assert (" array" in found.advice) is of_arrays
+    assert of_arrays or ("beforehand, once" in found.advice and "store" in found.advice)
+
+
 def test_a_collate_function_of_the_users_without_a_line_is_not_told_to_pad() -> None:
     builder = handed_over(100, collate=3000)
     for event in builder.events:

@@ -39,7 +39,7 @@ def test_persistent_workers_are_not_recommended_twice_nor_for_the_only_start() -
 def test_an_epoch_that_no_mark_shows_begins_with_its_batch_0() -> None:
     """As under a profiler that follows DataLoader's own next()."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1, "persistent_workers": False}])
-    builder.worker(0).step(0, 1000).wait(100, 100, "wait::DataLoader").batch(5, 0, 0, 0, 190, 199)
+    builder.worker(0).step(0, 1000).wait(100, 100, "wait::DataLoader").batch(1, 0, 0, 0, 190, 199)
     builder.next_epoch().step(1000, 1000).wait(1000, 300, "wait::DataLoader").batch(0, 0, 1000, 1150, 1290, 1299)
     said = finding_in(builder, "slow_first_batch")
     assert said.gain_us_per_step == (300 - 140) / 2  # the batch itself takes 140 us to build
@@ -50,7 +50,7 @@ def test_iter_which_starts_the_workers_is_in_no_bound_where_the_wait_begins_behi
     """`prof.steps` has it in its wait; torch's own next() has not, and nothing else was recorded of it."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1, "persistent_workers": False}])
     name = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
-    builder.worker(0).step(0, 1000).wait(100, 100, name).batch(5, 0, 0, 0, 190, 199)
+    builder.worker(0).step(0, 1000).wait(100, 100, name).batch(1, 0, 0, 0, 190, 199)
     builder.next_epoch().step(1000, 1000).wait(1500, 300, name).batch(0, 0, 1500, 1650, 1790, 1799)
     capture = capture_of(builder)
     assert capture.loader.wait_source == "DataLoader"
@@ -78,7 +78,7 @@ def test_a_first_batch_that_loads_what_others_find_loaded_costs_no_more_than_the
     """Workers that live on have it."""
     builder = epochs().batch(1, 0, 0, 120, 150, 160).batch(2, 0, 0, 170, 200, 210)
     said = finding_in(builder.next_epoch().batch(0, 0, 1000, 1010, 1190, 1199), "slow_first_batch")
-    assert said.gain_us_per_step == (200 - 30 - 69 / 2) / 2
+    assert said.gain_us_per_step == (200 - 30 - 69 / 2) / 1.5  # an epoch of 3 batches, 2 of which a step takes
 
 
 def test_what_an_iterable_dataset_does_first_it_does_in_every_epoch() -> None:
@@ -86,25 +86,54 @@ def test_what_an_iterable_dataset_does_first_it_does_in_every_epoch() -> None:
     builder = epochs(iterable=True).next_epoch().batch(0, 0, 1000, 1010, 1190, 1199)
     assert finding_of(builder, "slow_first_batch") is None
     much = epochs(iterable=True).next_epoch().batch(0, 0, 1000, 1120, 1190, 1199)
-    assert finding_in(much, "slow_first_batch").gain_us_per_step == (200 - 70) / 2
+    assert finding_in(much, "slow_first_batch").gain_us_per_step == 200 - 70  # an epoch of one batch
 
 
 @pytest.mark.parametrize(
-    ("repeated", "steps", "length", "expected"),
+    ("repeated", "steps", "length", "before", "expected"),
     [
-        (1, (19,), 40, 40),  # a window of 50 steps, in which the next start of the 40 had not come yet
-        (1, (2,), 400, 400),
-        (2, (5, 45), 40, 40),
-        (3, (5, 25, 45), 40, 20),  # the loop breaks off each epoch
-        (1, (19,), None, 50),
+        (1, (19,), 40, None, 40),  # a window of 50 steps, in which the next start of the 40 had not come yet
+        (1, (2,), 400, None, 400),
+        (2, (5, 45), 40, None, 40),
+        (3, (5, 25, 45), 40, 30.0, 20),  # the loop breaks off each epoch
+        (1, (19,), None, None, 50),
+        (1, (19,), None, 80.0, 80),
+        (1, (19,), 400, 30.0, 30),  # the loop broke off the one epoch that it shows
     ],
 )
 def test_an_epoch_has_as_many_steps_as_it_has_whatever_the_window_is(
-    repeated: int, steps: tuple[int, ...], length: int | None, expected: float
+    repeated: int, steps: tuple[int, ...], length: int | None, before: float | None, expected: float
 ) -> None:
     signals = signals_of(epochs())
     assert signals.apart and signals.apart.starts and signals.loader and signals.throughput
-    starts = replace(signals.apart.starts, repeated=repeated, steps=steps)
+    starts = replace(signals.apart.starts, repeated=repeated, steps=steps, steps_before=before)
     loader = replace(signals.loader, sampler_length=None if length is None else 16 * length)
     seen: Signals = replace(signals, step_count=50, loader=loader, throughput=replace(signals.throughput, samples=800))
-    assert steps_between(seen, starts) == pytest.approx(expected)
+    found = steps_between(seen, starts)
+    assert found is not None and found.steps == pytest.approx(expected)
+    assert found.is_known is (expected != 50)
+
+
+def short_window(*numbers: int) -> TraceBuilder:
+    """Two steps; an epoch's start is in the second. The window has these batches of the epoch before it."""
+    builder = epochs(iterable=True)
+    for column in builder.batches.values():
+        column.clear()
+    for at, number in enumerate(numbers):
+        builder.batch(number, 0, at - 9, at - 8, at - 5, 800 + at)
+    return builder.next_epoch().batch(0, 0, 1000, 1150, 1190, 1199)
+
+
+def test_the_batches_of_the_epoch_before_say_how_long_an_epoch_is() -> None:
+    """A window of fewer steps than an epoch has, of a dataset of unknown length. Number 3 was left out,
+    as its DataLoader worker was at its end.
+    """
+    (said,) = (each for each in capture_of(short_window(2, 4)).findings if each.rule == "slow_first_batch")
+    assert any("can go" in fact.text and "(once in 3 steps)" in fact.text for fact in said.evidence)
+    assert said.gain_us_per_step == pytest.approx((200 - 40) / 4 * 1.5)  # 4 batches, of which the 2 steps take 3
+
+
+def test_a_window_is_no_epoch_where_nothing_says_how_long_one_is() -> None:
+    (said,) = (each for each in capture_of(short_window()).findings if each.rule == "slow_first_batch")
+    text = next(fact.text for fact in said.evidence if "can go" in fact.text)
+    assert "(counted as once in 2 steps, as in the window: how many an epoch has is unknown)" in text
