@@ -347,11 +347,11 @@ class StepRecords(TypedDict, total=False):
 
     source: StepSource
     boundaries_us: list[float]  # one more than there are steps; omitted where the profiler makes spans of them
+    before_us: list[float]  # duration of each step before it, without a profiler and without the first ones
 
 
 class CallerMetadata(TypedDict):
-    """A generator or iterator of the program's that calls a loader's ``next()`` in the training thread, in the window.
-    Its own code is in no `wait` span. Where a step ends while it runs, it is the training loop itself."""
+    """A generator or iterator around a loader's ``next()``, in no `wait` span; the loop itself if a step ends there"""
 
     function: str  # its qualified name where the interpreter has one
     file: str

@@ -52,6 +52,7 @@ DoubtCode = Literal[
     "profiler_weight",
     "busy_machine",
     "recorder_load",
+    "calm_window",
 ]
 
 

@@ -16,7 +16,7 @@ from annotate.capture.handing_over import Weighing
 from annotate.capture.own_time import OwnTime
 from annotate.capture.serving import Serving
 from annotate.capture.session import Session, is_on
-from annotate.capture.steadiness import Loop, fewest_of, schedule_of, shortened_by
+from annotate.capture.steadiness import Loop, before_us, fewest_of, schedule_of, shortened_by
 from annotate.capture.steps import Steps
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.capture.users_code import UsersCode
@@ -365,6 +365,7 @@ class Profile:
         try:
             self._close_window()
             recorded, names = self._window.recorded(), names_handed_out(self._renamed)
+            recorded.before_us = before_us(self._schedule)
             if window := shortened_by(self._schedule):
                 recorded.notes.append(sentences.shorter_window(window))
             path = writer.write_trace(profiler.save, self.options.logdir, names, recorded.metadata, recorded.rows)

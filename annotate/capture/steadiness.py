@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from math import ceil
 from time import perf_counter
 from typing import Any, Final, NamedTuple, Protocol
@@ -43,6 +44,8 @@ LONG_PAUSE_S: Final = 3.0
 fault.
 """
 _AT_LEAST_COMPARED: Final = 5
+_MOST_WRITTEN: Final = 1000
+"""Steps before a window whose durations are in its trace: some kilobytes."""
 
 
 class Loop(NamedTuple):
@@ -90,6 +93,21 @@ def shortened(wanted: int, pause: Pause | None) -> Shortened | None:
 def shortened_by(schedule: object) -> Shortened | None:
     """The latest window of a schedule, where its pause would have been long."""
     return schedule.shortened if isinstance(schedule, WhenSteady) else None
+
+
+def steps_before(times: Sequence[float], prefetched: int) -> list[float]:
+    """Microseconds that each step before a window took, without those of the first batches, of which queues were full.
+
+    Args:
+        times: when an epoch's steps began until the profiler's start, seconds.
+    """
+    ends = times[max(1, prefetched) :][-_MOST_WRITTEN - 1 :]
+    return [round(1e6 * (end - start), 1) for start, end in pairwise(ends)]
+
+
+def before_us(schedule: object) -> list[float]:
+    """`steps_before` of the latest window of a schedule, where this saw them."""
+    return schedule.before_us if isinstance(schedule, WhenSteady) else []
 
 
 def fewest_of(schedule: object, options: CaptureOptions) -> int:
@@ -211,6 +229,8 @@ class WhenSteady:
         self._pause: Pause | None = None
         self.shortened: Shortened | None = None
         """The latest window, where it is shorter than it would be by its time."""
+        self.before_us: list[float] = []
+        """Durations of the steps before the latest window, as `steps_before`."""
         self._chooses_length, self._drains = chooses_length, drains
         self._length = active
         """Of the cycle that is on."""
@@ -253,6 +273,7 @@ class WhenSteady:
         if not self._is_time():
             return False
         self._before, self._pause = self._times.copy(), None
+        self.before_us = steps_before(self._times[max(0, self._epoch_began) :], self._look().prefetched)
         if self._trial is None or self._spare() == 0:
             return True
         self._trial().begin_trial()

@@ -206,6 +206,8 @@ class Recorded:
     callers: list[CallerMetadata] = field(default_factory=list)
     """Generators and iterators around the loaders."""
     further: Callable[[], PipelineMetadata] = PipelineMetadata
+    before_us: list[float] = field(default_factory=list)
+    """Durations of steps before the window, where they were seen."""
     no_native: str = ""
     """Why there are no native frames, where they were asked for."""
     missing: list[str] = field(default_factory=list)
@@ -246,6 +248,8 @@ class Recorded:
         if costs:
             metadata["batch_costs"] = costs
         metadata["steps"] = self._steps()
+        if self.before_us:
+            metadata["steps"]["before_us"] = self.before_us
         if self.callers:
             metadata["callers"] = self.callers
         with guard("annotate lost the lines that take the time"):

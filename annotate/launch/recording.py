@@ -23,7 +23,7 @@ from annotate.capture import guest, session
 from annotate.capture.own_profiler import Profiler
 from annotate.capture.sentences import shorter_window, stood_still
 from annotate.capture.standing import Standing
-from annotate.capture.steadiness import Pause, Shortened, shortened, still_drains, window_length
+from annotate.capture.steadiness import Pause, Shortened, shortened, steps_before, still_drains, window_length
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.ending import at_end
 from annotate.hooks import wrappers
@@ -251,6 +251,7 @@ class Recording:
         if kept.boundaries is not None:
             kept.boundaries = settled(*kept.boundaries, self._most_steps)
             kept.notes.extend(self._notes_of_window(len(kept.boundaries[1]) - 1))
+        kept.before_us = steps_before(self._times[: self._prepared], self._current.prefetched)
         if self._shortened:
             self.notes.shortened = shorter_window(self._shortened)
             kept.notes.append(self.notes.shortened)
@@ -331,8 +332,7 @@ class Recording:
             return
         paused = stood_still(self.notes.paused_s)
         line = f"recorded; `tb-dataplugin report {logdir}` or `tensorboard --logdir {logdir}` shows it"
-        line += f"; {paused}" if paused else ""
-        line += f". {self.notes.shortened}" if self.notes.shortened else ""
+        line += (f"; {paused}" if paused else "") + (f". {self.notes.shortened}" if self.notes.shortened else "")
         if not self.notes.files:
             why = self.notes.reason or f"the program ended after {self.notes.batches} batches, before recording began"
             line = f"nothing was recorded: {why}"

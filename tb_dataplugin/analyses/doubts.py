@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tb_dataplugin.analyses.calm_window import calm_sentence, find_calm_window
 from tb_dataplugin.analyses.other_programs import crowd_sentence, find_other_programs
 from tb_dataplugin.analyses.profiler_weight import HEAVY, weight_sentence
 from tb_dataplugin.analyses.recorder_load import find_recorder_load, recorder_sentence
@@ -22,7 +23,7 @@ _LATE_NOTE: Final = "no data from"
 
 def find_doubts(results: Results) -> tuple[Doubt, ...]:
     """From the diagnostics of `results` among others: these have to be there."""
-    parts = (_cut_off, _late_workers, _lost, _dropped, _clocks, _short, _profiler, _crowd, _recorder)
+    parts = (_cut_off, _late_workers, _lost, _dropped, _clocks, _short, _profiler, _crowd, _recorder, _calm)
     return tuple(doubt for part in parts for doubt in part(results))
 
 
@@ -123,6 +124,12 @@ def _recorder(results: Results) -> Iterator[Doubt]:
     found = find_recorder_load(results)
     if found is not None and found.crowds:
         yield Doubt("recorder_load", recorder_sentence(found))
+
+
+def _calm(results: Results) -> Iterator[Doubt]:
+    found = find_calm_window(results)
+    if found is not None:
+        yield Doubt("calm_window", calm_sentence(found))
 
 
 def _more(results: Results) -> str:

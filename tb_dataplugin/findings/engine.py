@@ -33,6 +33,7 @@ WHY: Final[dict[str, str]] = {
     "profiler_weight": "torch's profiler takes much of a step",
     "busy_machine": "other programs used the CPUs",
     "recorder_load": "recording used the CPUs",
+    "calm_window": "the steps before its window took longer",
 }
 """Reasons to doubt a capture, in a few words: the sentence stands above the report."""
 

@@ -269,6 +269,8 @@ class PipelineInfo:
     notes: tuple[str, ...] = ()
     between: Between | None = None
     """None where the program did not leave it beside the trace."""
+    steps_before_us: tuple[float, ...] = ()
+    """Durations of steps before the window, without a profiler and after those that full queues make short."""
     step_source: StepSource = "profiler"
     step_boundaries_ns: Int64Array | None = None
     """Where the profiler makes no spans of the steps: their ends in order, and before them the first one's start."""

@@ -631,7 +631,7 @@ class Doubt(_message.Message):
     code: _builtins.str
     """cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window |"""
     sentence: _builtins.str
-    """profiler_weight | busy_machine | recorder_load
+    """profiler_weight | busy_machine | recorder_load | calm_window
     what is wrong, and what to do about it
     """
     def __init__(

@@ -21,6 +21,7 @@ DOUBTS: Final = {
     "profiler_weight": "heavy profiler",
     "busy_machine": "busy machine",
     "recorder_load": "recording took CPUs",
+    "calm_window": "faster than the steps before",
 }
 """What makes a capture doubtful, by its code, in as many words as a row has room for."""
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import torch
+from capture_helpers import load
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
@@ -411,6 +412,16 @@ def test_a_thread_that_takes_batches_where_nothing_trains_is_recorded_and_said_t
     assert capture.steps.count == 10
     assert capture.loader.wait_count >= 10
     assert any("presumed to use them" in note.message for note in capture.diagnostics)
+
+
+def test_how_long_steps_took_before_the_window_is_in_the_trace(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(COMMON + "    train(DataLoader(Photos(160), 2))" + END)
+    launched([sys.executable, str(file)], cwd=tmp_path, logdir=tmp_path / "runs")
+    [trace] = (tmp_path / "runs").iterdir()
+    before = load(trace)["dataPipeline"]["steps"]["before_us"]
+    assert len(before) >= 8
+    assert all(each >= 2 * 5000 for each in before), "two samples that sleep"
 
 
 def test_the_environment_does_where_the_program_imports_annotate(tmp_path: Path) -> None:

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from capture_helpers import load
 from torch.profiler import ProfilerAction
+from torch.utils.data import DataLoader, TensorDataset
 
+import annotate
 from annotate.capture import steadiness
-from annotate.capture.steadiness import Loop, Pause, WhenSteady, schedule_of, shortened_by
+from annotate.capture.steadiness import Loop, Pause, WhenSteady, before_us, schedule_of, shortened_by
 from annotate.options import LEAST_STEPS, CaptureOptions
 from tb_dataplugin.analyses.doubts import FEW_STEPS
 
@@ -210,3 +214,30 @@ def test_an_epoch_without_a_step_to_spare_is_recorded_without_a_trial(
     tried = Tried(0.0)
     assert steps_after(tried, clock, [0.3] * length, length)[0] == 10
     assert tried.begun == begun
+
+
+def test_steps_before_a_window_are_those_of_its_epoch_without_the_first_ones(clock: list[float]) -> None:
+    when = WhenSteady(2, 10, 1, lambda: Loop(4, 1 if clock[0] < 8.9 else 2, None))
+    actions(when, clock, [0.9] * 10 + [0.5] * 4 + [0.1] * 60)
+    assert len(when.before_us) >= 8
+    assert set(when.before_us) == {100_000.0}
+
+
+def test_each_window_has_the_steps_before_it(clock: list[float]) -> None:
+    """What the profiler's start takes is in none."""
+    when = WhenSteady(1, 2, 0, loop())
+    assert before_us(when) == []
+    actions(when, clock, [0.1] * 11 + [3.0] * 3)
+    assert before_us(when) == [100_000.0] * 9
+    actions(when, clock, [0.2] * 40)
+    assert before_us(when) == [200_000.0] * 9
+    assert before_us(lambda step: None) == [], "of a schedule of the user's nothing is known"
+
+
+def test_steps_before_a_window_are_in_its_trace(tmp_path: Path) -> None:
+    with annotate.profile(tmp_path, active=2) as prof:
+        for _ in prof.steps(DataLoader(TensorDataset(torch.arange(60)))):
+            pass
+    before = load(prof.trace_files[-1])["dataPipeline"]["steps"]["before_us"]
+    assert len(before) >= 8
+    assert all(0 < each < 1e6 for each in before)

@@ -249,7 +249,7 @@ export interface ThreadSamples_LockHoldersUsEntry {
 export interface Doubt {
   /** cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window | */
   code: string;
-  /** profiler_weight | busy_machine | recorder_load */
+  /** profiler_weight | busy_machine | recorder_load | calm_window */
   sentence: string;
 }
 
