@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from annotate.trace_format import Stage
+from tb_dataplugin.findings.by_size import by_size
 from tb_dataplugin.findings.decoder_advice import decodes_pictures
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
@@ -33,7 +34,7 @@ def decoded_for_little(signals: Signals, steps: Iterable[Step]) -> Finding | Non
         if decoded is None or decoded.ratio > SHRINKS or not parent or parent[0].kind != "sample":
             continue
         cost = signals.wait_cost_us
-        if cost and signals.cost_of(decoded.calls) * (1 - decoded.ratio) >= EARLIER_WORTH * cost:
+        if cost and signals.cost_of(by_size(signals, decoded.calls)) * (1 - decoded.ratio) >= EARLIER_WORTH * cost:
             return _finding(signals, step, decoded, parent[0])
     return None
 
@@ -42,13 +43,18 @@ def times_before(signals: Signals, counted: Iterable[StageCalls]) -> Iterator[Ev
     """What the stages before the one that keeps little take."""
     caused = {wait.name: f", {percent(wait.share)} of the data wait" for wait in signals.waits_by_stage or ()}
     for calls in counted:
-        name = calls.stage.name
-        text = f"{name} before it: {duration(calls.self_us)} self time{caused.get(name, '')}"
+        name, left = calls.stage.name, calls.of_calls
+        if not left:
+            continue
+        whole = duration(calls.self_us / left)
+        text = f"{name} before it: {whole} self time{caused.get(name, '')}"
+        if duration(calls.self_us) != whole:
+            text += f"; blocked for {percent(1 - left)} of it, which smaller data would not shorten"
         yield time("self_time", calls.self_us, text, stage=name)
 
 
 def _finding(signals: Signals, step: Step, decoded: Decoded, sample: Stage) -> Finding:
-    saving = saved_without(signals, decoded.calls, part=1 - decoded.ratio)
+    saving = saved_without(signals, by_size(signals, decoded.calls), part=1 - decoded.ratio)
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     kept = percent(decoded.ratio)
     things = "images" if all(decodes_pictures(calls.stage.label) for calls in decoded.calls) else "values"
@@ -63,7 +69,7 @@ def _finding(signals: Signals, step: Step, decoded: Decoded, sample: Stage) -> F
         title_stage=sample.name,
         evidence=(
             share("bytes_kept", decoded.ratio, "bytes", _shown(step, decoded, kept, many, between), sample.name),
-            *times_before(signals, decoded.calls),
+            *times_before(signals, by_size(signals, decoded.calls)),
             *stage_line(signals, sample.name),
             *(saving.why if gain else ()),
         ),

@@ -153,8 +153,9 @@ def _divided(signals: Signals, ratio: float, saved_us: float, given_back_us: flo
 
 
 def _shorter(rows: Iterable[StageCalls], left: float) -> Change:
-    """Of these stages' own time only the part `left`."""
-    return Change(own=tuple((path, left) for path in dict.fromkeys(row.path for row in rows)))
+    """Of these rows only the part `left`."""
+    parts = {row.path: 1 - (1 - left) * row.of_calls for row in rows}
+    return Change(own=tuple(parts.items()))
 
 
 @dataclass(frozen=True, slots=True)

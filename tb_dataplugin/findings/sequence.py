@@ -42,6 +42,11 @@ class Step:
     def shrinks(self) -> bool:
         return self.ratio is not None and self.ratio <= SHRINKS and self.calls.stage.kind == "transform"
 
+    @property
+    def working_before(self) -> tuple[StageCalls, ...]:
+        """Of `before`, those that get shorter with less to work on: not those that mostly wait."""
+        return tuple(row for row in self.before if not row.mostly_waits)
+
 
 def sequences(stages: Sequence[StageCalls]) -> list[tuple[Step, ...]]:
     """Per parent, the stages under it that turn one value into the next, in the order of their starts.
@@ -58,11 +63,14 @@ def sequences(stages: Sequence[StageCalls]) -> list[tuple[Step, ...]]:
 
 
 def shrunk_after(stages: Sequence[StageCalls], stage: Stage) -> Step | None:
-    """The step that throws away most of what this transform works on, which could therefore come after it."""
+    """The step that throws away most of what this transform works on, which could therefore come after it: with less
+    to work on. None of one that mostly waits, which it would do as long with less.
+    """
     if stage.kind != "transform" or any(path[-1] == stage for path in containers(stages)):
         return None
     steps = [step for sequence in sequences(stages) for step in sequence]
-    return next((step for step in steps if step.shrinks and any(row.stage == stage for row in step.before)), None)
+    later = (step for step in steps if step.shrinks and any(row.stage == stage for row in step.working_before))
+    return next(later, None)
 
 
 def containers(stages: Sequence[StageCalls]) -> frozenset[Path]:

@@ -10,6 +10,7 @@ from tb_dataplugin.analyses.line_waits import named_wait
 from tb_dataplugin.analyses.occupancy import TOO_SHORT_NS, StageLimit
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.findings import collecting
+from tb_dataplugin.findings.by_size import by_size
 from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.decoder_advice import decode_less, decoder_advice, decoder_code, decodes_pictures, is_crop
@@ -128,8 +129,9 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
     hint = "" if signals.lock_limits_wait or most is None else _hint(signals, most)
     outlier = calls is not None and calls.are_few(signals)
     later = shrunk_after(signals.stages, stage)
-    goes = 1.0 if later is None or later.ratio is None else 1 - later.ratio
-    saving = saved_without(signals, rows, place.cost_us, goes)
+    saving = saved_without(signals, rows, place.cost_us)
+    if later is not None and later.ratio is not None:
+        saving = saved_without(signals, by_size(signals, rows), part=1 - later.ratio)
     gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
     return Finding(
         severity=_severity(signals, outlier)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.occupancy import StageLimit
@@ -93,6 +93,8 @@ class StageCalls:
     operators: int = 0
     spans: int = 0
     """What was recorded then, where that has a considerable part of it."""
+    of_calls: float = 1.0
+    """Part of its calls' own time that the row is of (`unblocked`)."""
 
     @property
     def stage(self) -> Stage:
@@ -102,3 +104,25 @@ class StageCalls:
     def in_workers_us(self) -> float:
         """Part of `self_us` in DataLoader workers, of a loop that has some."""
         return max(0.0, self.self_us - self.in_thread_us)
+
+    @property
+    def mostly_waits(self) -> bool:
+        """For something else than a CPU."""
+        return self.cpu_use is not None and self.cpu_use.limited_by == "blocked"
+
+    def unblocked(self) -> StageCalls:
+        """The row without the time in which its calls were blocked, as far as that is known."""
+        use = self.cpu_use
+        if use is None or not use.blocked_us or not self.self_us:
+            return self
+        left = max(0.0, 1 - use.blocked_us / self.self_us)
+        return replace(
+            self,
+            self_us=left * self.self_us,
+            data_wait_us=None if self.data_wait_us is None else left * self.data_wait_us,
+            in_slowest_us=left * self.in_slowest_us,
+            in_thread_us=left * self.in_thread_us,
+            thread_wait_us=left * self.thread_wait_us,
+            cpu_use=replace(use, blocked_us=0.0),
+            of_calls=left * self.of_calls,
+        )

@@ -24,6 +24,7 @@ from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.whatif.device_use import find_device_use
 from tb_dataplugin.whatif.epochs import counts_starts, find_epochs
 from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, Timed
+from tb_dataplugin.whatif.on_cpu import find_on_cpu
 from tb_dataplugin.whatif.received import find_received
 from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
 
@@ -227,6 +228,7 @@ def _loop(
         receive=receive,
         own_ns=own,
         build_cpus=building.used,
+        on_cpu=find_on_cpu(results),
         own_cpus=training.used,
         cpus=_cpus(results),
         other_cpus=busy,

@@ -1,13 +1,16 @@
-"""What limits a loop: the part of it that would bring most if it took half as long."""
+"""What limits a loop: the part of it that would bring most if it took half as long; or the CPUs."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Final
+
+import numpy as np
 
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.whatif.change import TRANSFER, Change, changed, scaled, step_scaled
-from tb_dataplugin.whatif.loop import Loop
+from tb_dataplugin.whatif.loop import Loop, Timed
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 
 STEP: Final = "step"
@@ -17,17 +20,65 @@ DEVICE: Final = "device"
 NEXT_TO_NOTHING: Final = 0.05
 """Share of data wait below which the loader limits nothing (as the findings' INPUT_BOUND)."""
 
+CLOSE: Final = 0.5
+"""Of the gain of the best part, what another one gains with the batches as they came, from which chance may have put it
+behind. All orders decide between them, so that changes that are alike have the same answer."""
 
-def limited_by(loop: Loop, orders: Orders, run: Simulated, wait_share: float) -> str:
-    """A stage, ``transfer``, or `STEP`. `run`: of the loop in that order; `wait_share`: what is predicted of it."""
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """`name`: a stage, ``transfer``, or `STEP`. `of_cpus`: the CPUs limit, and `name` has most of the work for them."""
+
+    name: str
+    of_cpus: bool = False
+
+
+def limited_by(
+    loop: Loop, orders: Sequence[Orders], runs: Sequence[Simulated], wait_share: float, *, lacks_cpus: bool = False
+) -> Limit:
+    """`runs`: of the loop in those orders, first as they came; `wait_share`: what is predicted of it. `lacks_cpus`: not
+    all that it would keep busy at once are there.
+    """
     if wait_share < NEXT_TO_NOTHING:
-        return STEP
+        return Limit(STEP)
+    if lacks_cpus and _step_ns(replace(loop, cpus=float("inf")), orders) < _step_ns(without_waiting(loop), orders):
+        return Limit(_most_work(loop), of_cpus=True)
     parts = dict.fromkeys(part[-1].name for part in (*loop.build.parts, *loop.receive.parts) if part)
-    steps = {name: float(simulate(_halved(loop, name), orders).step_ns.mean()) for name in parts}
+    less = {name: _halved(loop, name) for name in parts}
     if loop.settings.workers:
-        steps[TRANSFER] = float(simulate(changed(loop, Change(stages=((TRANSFER, 0.5),))), orders).step_ns.mean())
-    best = min(steps, key=steps.__getitem__, default=STEP)
-    return best if best in steps and steps[best] < 0.999 * run.step_ns.mean() else STEP
+        less[TRANSFER] = changed(loop, Change(stages=((TRANSFER, 0.5),)))
+    now = float(runs[0].step_ns.mean())
+    gains = {name: now - _step_ns(faster, orders[:1]) for name, faster in less.items()}
+    most = max(gains.values(), default=0.0)
+    if most <= 0.001 * now:
+        return Limit(STEP)
+    close = [name for name, gain in gains.items() if gain >= CLOSE * most]
+    return Limit(close[0] if len(close) == 1 else min(close, key=lambda name: _step_ns(less[name], orders)))
+
+
+def without_waiting(loop: Loop) -> Loop:
+    """Building does what needs a CPU, and is never blocked."""
+    shares = np.array([_on_cpu(loop, part) for part in loop.build.parts])
+    build = Timed(loop.build.parts, loop.build.ns * shares)
+    before, left = float(loop.build.total_ns.mean()), float(build.total_ns.mean())
+    return replace(loop, build=build, build_cpus=loop.build_cpus * before / left) if left else loop
+
+
+def _most_work(loop: Loop) -> str:
+    """The stage that needs a CPU for longest."""
+    work: dict[str, float] = {}
+    for part, ns in zip(loop.build.parts, loop.build.ns.mean(axis=0).tolist(), strict=True):
+        if part:
+            work[part[-1].name] = work.get(part[-1].name, 0.0) + ns * _on_cpu(loop, part)
+    return max(work, key=work.__getitem__, default=STEP)
+
+
+def _on_cpu(loop: Loop, part: Path) -> float:
+    return loop.on_cpu.get(part, min(1.0, loop.build_cpus))
+
+
+def _step_ns(loop: Loop, orders: Sequence[Orders]) -> float:
+    return sum(float(simulate(loop, order).step_ns.mean()) for order in orders) / len(orders)
 
 
 def _halved(loop: Loop, name: str) -> Loop:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -141,6 +141,8 @@ class Loop:
     """Share of them that were busy in the window, without those of the recorder; 0: not known."""
     around_ns: float = 0.0
     """Of ``next()``, once the next index is drawn: code around the loader that is no stage. Not in `receive`."""
+    on_cpu: Mapping[Path, float] = field(default_factory=dict)
+    """Of the own time of these parts of `build`, the share that is work for a CPU; others: as `build_cpus`."""
     receive_cpus: float = 1.0
     """CPUs that receiving keeps busy, and code around the loader."""
     own_threads: float = 1.0

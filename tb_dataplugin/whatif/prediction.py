@@ -50,11 +50,11 @@ class Range:
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """`limited_by`: what would bring most if it took half as long: a stage, ``transfer``, or ``step``, its own time;
-    ``device`` where a step cannot be shorter than what the device computes for it. `at_least_us`: all that can be said
-    of a step, where no CPU is free for more DataLoader workers: its work on all CPUs, did other programs give way.
-    `device_idle`: share of the step; None without a
-    device. `memory_bytes`: of the batches that are asked for ahead; `workers_bytes`: of all DataLoader
-    workers, None where there are none, or theirs was not recorded.
+    where CPUs limit (`short_of_cpus`), the stage with most work for them; ``device`` where a step cannot be shorter
+    than what the device computes for it. `at_least_us`: all that can be said of a step, where no CPU is free for
+    more DataLoader workers: its work on all CPUs, did other programs give way. `device_idle`: share of the step;
+    None without a device. `memory_bytes`: of the batches that are asked for ahead; `workers_bytes`: of all
+    DataLoader workers, None where there are none, or theirs was not recorded.
     """
 
     change: Change
@@ -68,7 +68,7 @@ class Prediction:
     workers_bytes: Range | None = None
     at_least_us: float | None = None
     short_of_cpus: bool = False
-    """Whether what more DataLoader workers get is taken from the rest of the step."""
+    """Whether CPUs limit: more of them would gain more than if building batches never waited for anything else."""
 
     @property
     def crowded(self) -> bool:
@@ -113,7 +113,7 @@ class _Runs:
 
     new: Loop
     notes: tuple[str, ...]
-    orders: Orders
+    drawn: list[Orders]
     after: list[Simulated]
     unchanged: Simulated
 
@@ -125,7 +125,12 @@ class _Runs:
         random = np.random.default_rng(0)
         orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + resamples)]
         after = [simulate(new, order) for order in orders]
-        return cls(new, tuple(notes), orders[0], after, simulate(loop, orders[0]))
+        return cls(new, tuple(notes), orders, after, simulate(loop, orders[0]))
+
+    @property
+    def orders(self) -> Orders:
+        """As recorded."""
+        return self.drawn[0]
 
 
 def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
@@ -166,13 +171,14 @@ def predict(loop: Loop, change: Change) -> Prediction:
     workers = new.settings.workers
     crowded, lacking = none_free(workers, loop), step_lacks_cpus(workers, loop)
     samples = new.samples_per_step
+    limit = limited_by(new, runs.drawn, runs.after, wait_share.value, lacks_cpus=bool(lacking))
     of_loader = Prediction(
         change=change,
         step_us=step_us,
         samples_per_s=None if samples is None else _inverse(step_us, samples * 1e6),
         data_wait_share=wait_share,
         device_idle=None,
-        limited_by=limited_by(new, runs.orders, runs.after[0], wait_share.value),
+        limited_by=limit.name,
         memory_bytes=_memory(new),
         workers_bytes=_workers_memory(new),
         notes=(
@@ -183,7 +189,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
             *assumptions(loop, change, step_us.value),
         ),
         at_least_us=_at_least_us(runs, loop),
-        short_of_cpus=bool(lacking),
+        short_of_cpus=limit.of_cpus,
     )
     device_us = _device_us(loop, new, change)
     return of_loader if device_us is None else _with_device(of_loader, device_us)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from annotate.trace_format import Stage
+from tb_dataplugin.findings.by_size import by_size
 from tb_dataplugin.findings.decoder_advice import decode_less, is_crop
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
@@ -39,17 +40,17 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return decoded_for_little(signals, steps)
     saving, step = largest
     label, kept = step.calls.stage.label, percent(step.ratio)
-    before = ", ".join(calls.stage.label for calls in step.before if calls.stage.kind == "transform")
+    before = ", ".join(calls.stage.label for calls in step.working_before if calls.stage.kind == "transform")
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     after = f"typical sample, after {before} worked on all of it" if before else "typical decoded sample"
     return Finding(
         severity=severity(signals, signals.per_step(saving.of_wait_us) if gain else None, otherwise_us=saving.us),
         title=f"{label} keeps {kept} of a {after}",
         advice=_advice(label, before, kept, _less(signals, step), bounded=gain is not None),
-        stage=most_waited_for(signals, _with_inner(signals.stages, step.before)) or step.calls.stage.name,
+        stage=most_waited_for(signals, _with_inner(signals.stages, step.working_before)) or step.calls.stage.name,
         title_stage=step.calls.stage.name,
         evidence=(
-            *_evidence(signals, step, _with_inner(signals.stages, step.before)),
+            *_evidence(signals, step, _counted(signals, step)),
             *_lines(signals, step),
             *(saving.why if gain else ()),
         ),
@@ -80,12 +81,12 @@ def _largest(signals: Signals, steps: Iterable[Step]) -> tuple[Saving, Step] | N
 def _lines(signals: Signals, step: Step) -> tuple[Evidence, ...]:
     """Where the order of transforms is to be changed, or else what decodes."""
     name = step.calls.stage.name
-    has_order = any(calls.stage.kind == "transform" for calls in step.before)
+    has_order = any(calls.stage.kind == "transform" for calls in step.working_before)
     return (*definition(signals, name), _LISTED) if has_order else stage_line(signals, name)
 
 
 def _evidence(signals: Signals, step: Step, counted: list[StageCalls]) -> tuple[Evidence, ...]:
-    """`counted`: what the bound is made of."""
+    """`counted`: see `_counted`."""
     label, kept = step.calls.stage.label, step.ratio or 1.0
     median = f", the median of {step.measured} samples whose sizes were measured" if step.measured > 1 else ""
     text = f"{label} returns {percent(kept)} of the bytes it gets{median}"
@@ -115,12 +116,17 @@ def _advice(label: str, before: str, kept: str, less: str, *, bounded: bool) -> 
 
 def _saved(signals: Signals, step: Step) -> Saving | None:
     """Of the cost, at most: decoding and transforms before it, as far as they work on what is thrown away."""
-    if step.ratio is None or not step.shrinks:
+    if step.ratio is None or not step.shrinks or not step.working_before:
         return None
-    rows, cost = _with_inner(signals.stages, step.before), signals.wait_cost_us
+    rows, cost = _counted(signals, step), signals.wait_cost_us
     if not cost or signals.cost_of(rows) * (1 - step.ratio) < EARLIER_WORTH * cost:
         return None
     return saved_without(signals, rows, part=1 - step.ratio)
+
+
+def _counted(signals: Signals, step: Step) -> list[StageCalls]:
+    """What the bound is made of."""
+    return by_size(signals, _with_inner(signals.stages, step.working_before))
 
 
 def _with_inner(stages: tuple[StageCalls, ...], before: tuple[StageCalls, ...]) -> list[StageCalls]:

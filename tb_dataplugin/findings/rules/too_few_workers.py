@@ -49,16 +49,16 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
     if signals.kept_loads is not None:
         return _without_promise(signals.kept_loads, num_workers, facts)
-    promise = signals.promise(Change(workers=wanted), _most_with(signals, wanted))
+    promise = signals.promise(Change(workers=wanted), _most_with(signals, faster))
     if promise.without_gain:
         return None
-    divide = divide_first(signals, wanted)
+    divide, times = divide_first(signals, wanted), max(faster, _times(signals, promise))
     return Finding(
         severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
         title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and "
         f"{_room(signals, promise)}",
         advice=f"{divide.advice}Use num_workers={wanted} and measure again. That builds batches at most "
-        f"{ratio(faster)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
+        f"{ratio(times)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
         evidence=(*facts, *promise.why),
         gain_us_per_step=promise.us_per_step,
         code=f"{divide.code}DataLoader(..., num_workers={wanted})",
@@ -117,10 +117,17 @@ def _faster(signals: Signals, wanted: int, workers: int) -> float:
     return wanted / workers if signals.shared_lock is None else signals.shared_lock.faster_with(wanted)
 
 
-def _most_with(signals: Signals, wanted: int) -> float | None:
-    """Per step, at most: what data wait costs, and no faster than that many workers build batches (Amdahl)."""
-    if signals.workers is None or signals.wait_cost_us is None or signals.data_wait_us is None:
+def _most_with(signals: Signals, faster: float) -> float | None:
+    """Per step, at most: what data wait costs, and steps come no faster than batches that are built so many times as
+    fast. Time in which workers build nothing now (one is late, and the others wait for it; an epoch is over) is no
+    reserve: more of them have it as well.
+    """
+    if signals.wait_cost_us is None or signals.data_wait_us is None:
         return None
-    now = signals.num_workers or wanted
-    building = signals.workers.busy * signals.workers.alive * signals.loop_us / (now * _faster(signals, wanted, now))
-    return signals.per_step(max(0.0, min(signals.wait_cost_us, signals.loop_us - building)))
+    return signals.per_step(min(signals.wait_cost_us, signals.loop_us * (1 - 1 / faster)))
+
+
+def _times(signals: Signals, promise: Promise) -> float:
+    """How many times as fast steps come with what is promised: where `whatif` expects more, so do batches."""
+    left = (signals.step_us or 0.0) - (promise.us_per_step or 0.0)
+    return (signals.step_us or 0.0) / left if left > 0 else 1.0

@@ -93,9 +93,10 @@ def test_loaders_that_are_in_each_step_are_both_the_loops() -> None:
 PICKLED = {"num_workers": 2, "batch_size": 2, "persistent_workers": False, "start_method": "fork"}
 
 
-def epochs(first: int = 400_000, length: int = 12, end: int = 0, **settings: object) -> TraceBuilder:
+def epochs(first: int = 400_000, length: int = 12, end: int = 0, earlier: int = 0, **settings: object) -> TraceBuilder:
     """Two epochs of 12 steps of 10 ms, with new workers. Each batch is waited for for 1 ms, an epoch's first for
-    `first`, in which each worker imports for its first sample. After the first epoch its workers end for `end`.
+    `first`, in which each worker imports for its first sample. After the first epoch its workers end for `end`. It had
+    `earlier` batches before these.
     """
     loader = {**PICKLED, "sampler_length": 2 * length, **settings}
     builder, at = TraceBuilder().annotated(loaders=[loader], host={"cores": 8}), 0
@@ -109,8 +110,9 @@ def epochs(first: int = 400_000, length: int = 12, end: int = 0, **settings: obj
             done = at + wait - 100
             opens = (begun, done - begun - 500) if is_first else (begun, 500)
             rest = (begun + opens[1], done - begun - opens[1])
+            place = number + earlier * (epoch == 0)
             builder.batch(
-                number, number % 2, begun - 10, begun, done, done + 50, {"read::open": opens, "transform::Flip": rest}
+                place, number % 2, begun - 10, begun, done, done + 50, {"read::open": opens, "transform::Flip": rest}
             )
             is_over = end if (epoch, number) == (0, length - 1) else 0
             builder.wait(at, wait, name).step(at, wait + STEP + is_over)
@@ -149,11 +151,11 @@ def test_its_gain_is_per_epoch_over_the_epochs_steps() -> None:
     """Each epoch of 12 steps has one start; a long epoch has as many steps to carry it, whatever the window has."""
     short, long = (
         next(finding for finding in capture_of(builder).findings if finding.rule == "slow_first_batch")
-        for builder in (epochs(), epochs(sampler_length=4 * 24))
+        for builder in (epochs(), epochs(earlier=3 * 12))
     )
     assert short.gain_us_per_step == pytest.approx(4 * long.gain_us_per_step)
-    assert capture_rule(epochs(sampler_length=100_000)) is None
-    assert any("can go" in text and "per epoch (of 12 steps)" in text for text in evidence_of(short))
+    assert capture_rule(epochs(earlier=50_000)) is None
+    assert any("can go" in text and "per epoch (once in 12 steps)" in text for text in evidence_of(short))
 
 
 def capture_rule(builder: TraceBuilder) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,16 @@ import pytest
 from annotate.trace_format import Stage
 from tb_dataplugin.export.whatif_text import _limits
 from tb_dataplugin.pipeline import read_loop
-from tb_dataplugin.whatif import Change, Prediction, Range, predict
+from tb_dataplugin.whatif import Change, Prediction, Range, fit_loop, predict
 from tb_dataplugin.whatif.limit import limited_by
 from tb_dataplugin.whatif.loop import DeviceWait, Loop, Settings, Timed
 from tb_dataplugin.whatif.simulation import Orders, simulate
+from tests.tb_dataplugin.findings.cases import input_bound, results_of
 from tests.trace_builder import TraceBuilder
 
 MS = 1e6
 BLUR = Stage("transform", "Blur")
+SLEEP = Stage("transform", "Sleep")
 
 
 def loop(wait: float = 0.5) -> Loop:
@@ -56,7 +59,7 @@ def test_no_stage_is_named_where_next_to_nothing_waits() -> None:
 @pytest.mark.parametrize(("share", "limit"), [(0.04, "step"), (0.06, "transform::Blur")])
 def test_next_to_nothing_is_what_acquits_a_loader_elsewhere(share: float, limit: str) -> None:
     orders = Orders(np.arange(60), np.arange(60))
-    assert limited_by(loop(), orders, simulate(loop(), orders), share) == limit
+    assert limited_by(loop(), [orders], [simulate(loop(), orders)], share).name == limit
 
 
 def test_the_rest_of_the_step_limits_by_what_the_device_waits_for() -> None:
@@ -89,6 +92,57 @@ def test_pinned_batches_bring_little_where_the_loader_limits_and_it_is_said() ->
         "pin_memory=True: the loader limits, so most of what a step saves there it waits longer for data.",
     )
     assert len(ahead.notes) == 1
+
+
+def sleepy() -> Loop:
+    """Batches of 38 ms of sleep and 2 ms of work, for a step of 0.5 ms, on one CPU."""
+    build = Timed(((SLEEP,), (BLUR,)), np.tile([38 * MS, 2 * MS], (12, 1)))
+    waits = replace(loop(), own_ns=np.full(12, 0.5 * MS), measured_wait_ns=19.5 * MS)
+    return replace(waits, build=build, build_cpus=0.05, on_cpu={(SLEEP,): 0.0, (BLUR,): 1.0}, cpus=1.0, cpus_busy=0.2)
+
+
+@pytest.mark.parametrize("workers", [6, 7, 8])
+def test_what_workers_wait_for_limits_and_not_the_cpus_that_they_leave_alone(workers: int) -> None:
+    """All would keep more CPUs busy at once than there are, and yet a step waits for those that sleep."""
+    more = predict(sleepy(), Change(workers=workers))
+    assert (more.limited_by, more.short_of_cpus) == (SLEEP.name, False)
+    assert "1 CPUs are not enough" in more.notes[-1]
+
+
+def test_where_cpus_limit_the_stage_is_named_that_works_and_not_one_that_sleeps() -> None:
+    """40 workers would build a batch each ms, and the CPU needs 2.5 ms for one."""
+    more = predict(sleepy(), Change(workers=40))
+    assert (more.limited_by, more.short_of_cpus) == (BLUR.name, True)
+
+
+def test_workers_that_only_compute_are_limited_by_cpus_also_where_these_are_few_too_few() -> None:
+    short = replace(loop(), cpus=3.0, own_ns=np.full(12, 1 * MS), measured_wait_ns=19 * MS)
+    more = predict(short, Change(workers=4))
+    assert (more.limited_by, more.short_of_cpus) == (BLUR.name, True)
+
+
+def test_which_of_two_stages_limits_is_not_decided_by_where_the_window_happens_to_end() -> None:
+    """With more workers, rare long reads hold back more than the sleep does; from some number of them on."""
+    read = Stage("read", "file")
+    ns = np.tile([30 * MS, 0.0], (24, 1))
+    ns[[7, 15], 1] = 100 * MS
+    uneven = replace(sleepy(), build=Timed(((SLEEP,), (read,)), ns), on_cpu={}, cpus=16.0)
+    named = [predict(uneven, Change(workers=workers)).limited_by for workers in range(3, 10)]
+    assert [name for name, _ in groupby(named)] == [SLEEP.name, read.name]
+
+
+def test_how_much_of_a_stage_is_work_is_read_from_its_cpu_time() -> None:
+    stages = {
+        "sample::Pets": (0.0, 1.0, 0.4),
+        "transform::Sleep": (0.0, 0.6, 0.0),
+        "transform::Blur": (0.6, 0.4, 0.4),
+    }
+    found = fit_loop(results_of(input_bound(stages=stages, threads=0.4)))
+    assert isinstance(found, Loop)
+    shares = {path[-1].name: share for path, share in found.on_cpu.items()}
+    assert shares["transform::Sleep"] == pytest.approx(0.0, abs=0.01)
+    assert shares["transform::Blur"] == pytest.approx(1.0, abs=0.01)
+    assert set(found.on_cpu) <= set(found.build.parts) | {path for path in found.on_cpu if path[-1].kind == "sample"}
 
 
 def test_what_limits_says_still_of_the_stage_that_was_changed_and_cpus_where_they_are_short() -> None:

@@ -149,3 +149,43 @@ def test_several_images_that_one_transform_puts_together_shrink_in_no_transform(
 def test_a_sample_that_keeps_most_of_what_is_decoded_is_left_alone() -> None:
     chain = {**RESIZED, "transform::Flip": (0.8, 0.1, 0.1, 1_000_000)}
     assert finding_of(input_bound(stages=chain), "shrink_first") is None
+
+
+def test_a_transform_that_only_waits_would_wait_as_long_on_less_data() -> None:
+    """The sleep between blur and crop is in nobody's bound but its own."""
+    chain = {
+        "sample::Pets": (0.0, 1.0, 0.5),
+        "decode::PIL.Image": (0.0, 0.2, 0.2, 1_200_000),
+        "transform::Blur": (0.2, 0.2, 0.2, 1_200_000),
+        "transform::Retry": (0.4, 0.5, 0.0, 1_200_000),
+        "transform::RandomCrop": (0.9, 0.1, 0.1, 200_000),
+    }
+    builder = input_bound(stages=chain, threads=0.5)
+    said = finding_in(builder, "shrink_first")
+    assert said.title.endswith("after Blur worked on all of it")
+    assert said.advice.startswith("Do RandomCrop before Blur:")
+    assert said.gain_us_per_step == pytest.approx(8_000 * 5 / 6 / 2, rel=0.1)  # 8 of the 20 ms that a batch takes
+    assert not any("Retry" in fact.text for fact in said.evidence)
+    own = finding_in(builder, "leading_stage")
+    assert own.stage == "transform::Retry" and "after RandomCrop" not in own.advice
+    assert own.gain_us_per_step == pytest.approx(5_000, rel=0.1)
+
+
+def test_only_waiting_before_a_crop_is_no_reason_to_crop_first() -> None:
+    chain = {
+        "sample::Pets": (0.0, 1.0, 0.2),
+        "transform::Load": (0.0, 0.05, 0.05, 1_200_000),
+        "transform::Retry": (0.05, 0.8, 0.0, 1_200_000),
+        "transform::RandomCrop": (0.85, 0.1, 0.1, 200_000),
+    }
+    builder = input_bound(stages=chain, threads=0.2)
+    assert finding_of(builder, "shrink_first") is None
+    assert finding_in(builder, "leading_stage").stage == "transform::Retry"
+
+
+def test_of_a_transform_that_waits_for_a_part_of_its_time_the_rest_counts() -> None:
+    chain = CHAIN | {"sample::Pets": (0.0, 1.0, 0.75), "transform::Blur": (0.3, 0.5, 0.25, 1_200_000)}
+    said = finding_in(input_bound(stages=chain, threads=0.75), "shrink_first")
+    assert said.gain_us_per_step == pytest.approx((6_000 + 5_000) * 5 / 6 / 2, rel=0.1)
+    texts = [fact.text for fact in said.evidence if fact.kind == "self_time" and "Blur" in fact.text]
+    assert len(texts) == 1 and texts[0].endswith("blocked for 50.0% of it, which smaller data would not shorten")

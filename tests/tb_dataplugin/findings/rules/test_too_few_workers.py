@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.tb_dataplugin.findings.cases import abstentions, capture_of, finding_in, finding_of, input_bound
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.foresight import Foresight, Promise
+from tb_dataplugin.findings.read_signals import read_signals
+from tb_dataplugin.findings.rules.too_few_workers import check
+from tb_dataplugin.whatif import Change
+from tests.tb_dataplugin.findings.cases import abstentions, capture_of, finding_in, finding_of, input_bound, results_of
 
 
 def test_busy_workers_and_free_cores_are_too_few_workers() -> None:
@@ -15,6 +22,24 @@ def test_the_gain_of_more_workers_is_bounded_by_how_fast_they_make_batches() -> 
     # 2 workers make a batch in 20 ms each; 3 make 1.5 times as many: the step cannot fall below 6.67 ms.
     said = finding_in(input_bound(cores=3), "too_few_workers")
     assert said.gain_us_per_step == pytest.approx(10_000 - 10_000 * 2 / 3, rel=0.06)
+
+
+def test_time_in_which_workers_build_nothing_is_no_reserve_of_more_of_them() -> None:
+    """They build for 85% of the time: one and a half times as many make steps of two thirds, not of 57%."""
+    said = finding_in(input_bound(cores=3, busy=0.85), "too_few_workers")
+    assert said.gain_us_per_step == pytest.approx(10_000 - 10_000 * 2 / 3, rel=0.01)
+    assert "at most 1.5x as fast" in said.advice and "1.5x as fast" in said.gain_text
+
+
+def test_batches_come_as_fast_as_the_steps_that_are_promised_where_whatif_expects_more() -> None:
+    class Expecting(Foresight):
+        def promise(self, change: Change, most_us: float | None, wait_us: float) -> Promise:
+            return Promise(min(7_500.0, wait_us))
+
+    results = results_of(input_bound(cores=3))
+    said = check(replace(read_signals(results), foresight=Expecting(results)))
+    assert isinstance(said, Finding) and said.gain_us_per_step == pytest.approx(7_500)
+    assert "builds batches at most 4.0x as fast" in said.advice
 
 
 def test_whether_cpus_are_free_is_not_guessed() -> None:
