@@ -15,6 +15,7 @@ from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.profiler_weight import NOTICED
+from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import find_recorder_load
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import find_lone_wait
@@ -56,6 +57,11 @@ from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 class _OfProfiler(TypedDict):
     profiler_us: float
     slows_launches: bool
+
+
+class _OfQueue(TypedDict):
+    is_fed: bool
+    queue_wait: QueueWait | None
 
 
 class _OfLines(TypedDict):
@@ -113,8 +119,7 @@ def read_signals(results: Results) -> Signals:
         unrecorded_wait=find_unrecorded_wait(results, foresight),
         lock=read_lock(loop.limits, results.lines) if loop.limits else None,
         **_of_lines(results),
-        is_fed=results.loader is None and is_fed(results.trace, results.window),
-        queue_wait=results.queue_wait,
+        **_of_queue(results),
         taken=find_taken_cpus(results),
         recorder=find_recorder_load(results),
         rhythm=results.sawtooth or (find_lone_wait(results.steps) if results.steps else None),
@@ -129,6 +134,12 @@ def read_signals(results: Results) -> Signals:
         uneven=_uneven(results.uneven),
         remade=results.remade,
     )
+
+
+def _of_queue(results: Results) -> _OfQueue:
+    """Where another thread takes the batches."""
+    fed = results.loader is None and is_fed(results.trace, results.window)
+    return {"is_fed": fed, "queue_wait": results.queue_wait}
 
 
 def _of_lines(results: Results) -> _OfLines:
