@@ -89,8 +89,8 @@ function Graph({ change, unit }: { change: FlameChange; unit: string }) {
         found={null}
         label={`Flame graph of the difference in ${labelOf(change.scope)}. The list below has the same frames.`}
         paint={(frame) => paint(change, frame)}
-        textOf={(frame) => `${textOfFrame(frame)}${changeTail(sidesOf(change, frame))}`}
-        speak={(frame) => [textOfFrame(frame), ...factsOf(sidesOf(change, frame), unit)].join(", ")}
+        textOf={(frame) => writtenOf(change, frame)}
+        speak={(frame) => [writtenOf(change, frame), ...factsOf(sidesOf(change, frame), unit)].join(", ")}
         describe={(frame) => <Facts frame={frame} facts={factsOf(sidesOf(change, frame), unit)} />}
         onZoom={zoom}
       />
@@ -112,6 +112,11 @@ function perSample(scope: string): string {
 function paint(change: FlameChange, frame: Frame): Paint {
   const tone = toneOf(sidesOf(change, frame));
   return paintIn(tone, tone === "same" ? "step" : (tone.split("-")[0] ?? tone));
+}
+
+/** What stands in a frame; what is spoken of it begins with the same words. */
+function writtenOf(change: FlameChange, frame: Frame): string {
+  return `${textOfFrame(frame)}${changeTail(sidesOf(change, frame))}`;
 }
 
 function changeTail(sides: Sides): string {
