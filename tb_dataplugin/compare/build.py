@@ -33,6 +33,7 @@ from tb_dataplugin.compare.sides import (
     stages_of,
     time_per_unit,
     too_few_steps,
+    waiting,
 )
 from tb_dataplugin.compare.stages import compare_stages
 from tb_dataplugin.compare.total import compare_time
@@ -68,6 +69,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         unit=unit,
         runs=max(len(first), len(second)),
         sharing=(each[0], each[1]) if _is_shared(shared) else None,
+        waiting=(_waiting(first), _waiting(second)),
         same_content=are_identical(before, after),
         why_not=why_not_comparable(first, second),
         time=time,
@@ -180,6 +182,11 @@ def _left_out(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Diagnosti
     left = left_out(before, after)
     if left.text and left.share < MUCH:
         yield Diagnostic("capture", "told_apart", 1, f"{left.text[0].upper()}{left.text[1:]}")
+
+
+def _waiting(runs: Sequence[Run]) -> float:
+    """Of the run that has most."""
+    return max(waiting(stages_of(run)) for run in runs)
 
 
 def _is_shared(shared: float) -> bool:

@@ -265,3 +265,15 @@ def sharing(stages: dict[str, StageFigures]) -> float:
     known.sort()
     reached = np.cumsum([weight for _, weight in known])
     return max(0.0, known[int(np.searchsorted(reached, reached[-1] / 2))][0])
+
+
+def waiting(stages: dict[str, StageFigures]) -> float:
+    """The same of the time of all stages together, also of those that sleep or wait for files: what of a change of the
+    whole may be by it. No more than `sharing`.
+    """
+    known = [(one.self_us, stretched) for one in stages.values() if (stretched := one.stretched) is not None]
+    whole = sum(one.self_us for one in stages.values())
+    if not known or not whole:
+        return sharing(stages)
+    waited = sum(self_us * (1 - math.exp(-max(0.0, stretched))) for self_us, stretched in known)
+    return min(sharing(stages), -math.log(max(LEAST_LEFT, 1 - waited / whole)))

@@ -56,6 +56,8 @@ class Compared:
     not_judged: tuple[Evidence, ...] = ()
     promises: tuple[Evidence, ...] = ()
     """What findings before the change said that it would save, beside what it saved."""
+    waiting: tuple[float, float] | None = None
+    """The same of all that stages do, sleeping included: what a change of the whole may be by. None: as `sharing`."""
     own_lines: tuple[OwnLine, ...] = ()
     """Lines of the training thread that certainly changed."""
     crowded: str = ""
@@ -242,7 +244,7 @@ def _setting_words(settings: Sequence[SettingChange]) -> str:
 def _too_short(compared: Compared, total: Quantity) -> str:
     times = f"{_times(total, compared.unit)}{compared.within}{_known(total)}"
     if compared.sharing:
-        waited = _waited(compared.sharing, total)
+        waited = _waited(compared.sharing, compared.waiting or compared.sharing, total)
         return f"Not certain: {times}{waited}. For certainty {_for_certainty(compared)}."
     few = f" (at least {LEAST_BLOCKS} for each DataLoader worker: {compared.too_few})" if compared.too_few else ""
     return f"Too short to compare: {times}. Record more steps{few}, or {_more_runs(compared)}."
@@ -267,7 +269,8 @@ def _likely(compared: Compared, total: Quantity) -> str:
         return ""
     changed = log(total.after_us / total.before_us)
     slower = changed > 0
-    waited = (compared.sharing[1] - compared.sharing[0]) * (1 if slower else -1)
+    before, after = compared.waiting or compared.sharing
+    waited = (after - before) * (1 if slower else -1)
     alike = _alike(compared, total)
     if not alike or abs(changed) <= waited:
         return ""
@@ -309,11 +312,11 @@ def _beyond_waiting(compared: Compared) -> list[OwnLine]:
     ]
 
 
-def _waited(sharing: tuple[float, float], total: Quantity) -> str:
+def _waited(sharing: tuple[float, float], waiting: tuple[float, float], total: Quantity) -> str:
     """How much of the change is by how far stages waited for a CPU."""
     before, after = sharing
     changed = log(total.after_us / total.before_us) if total.before_us and total.after_us else 0.0
-    waited = (after - before) * (1 if changed > 0 else -1)
+    waited = (waiting[1] - waiting[0]) * (1 if changed > 0 else -1)
     if abs(changed) <= waited:
         return f"; {WAITED}, so two captures of the same program may differ by as much"
     if not _is_told(waited):

@@ -10,7 +10,7 @@ import pytest
 
 from tb_dataplugin.compare.noise import typical_figure
 from tb_dataplugin.compare.quantity import Quantity, StageCalls
-from tb_dataplugin.compare.sides import Measure, Run, StageFigures, sharing
+from tb_dataplugin.compare.sides import Measure, Run, StageFigures, sharing, waiting
 from tb_dataplugin.compare.stages import compare_stages
 from tb_dataplugin.compare.verdict import Compared, judge
 from tb_dataplugin.report import report_pb2 as pb
@@ -35,6 +35,20 @@ def figures(cpu_us: float, wall_us: float, waited: float | None) -> StageFigures
 )
 def test_only_what_waits_for_a_cpu_counts_for_other_programs(waited: float | None, stretched: float) -> None:
     assert math.exp(sharing({"sample::Tiles": figures(2_000, 16_000, waited)})) == pytest.approx(stretched)
+
+
+def test_time_that_sleeps_is_none_of_what_waiting_for_a_cpu_explains() -> None:
+    """A stage of 2 ms waits for a CPU for half of it, beside one that sleeps for 18 ms: 1 ms of 20 is by waiting."""
+    stages = {"transform::Blur": figures(1_000, 2_000, 0.5), "transform::Retry": figures(20, 18_000, 0.0)}
+    assert math.exp(sharing(stages)) == pytest.approx(2.0)
+    assert math.exp(waiting(stages)) == pytest.approx(20 / 19)
+    total = Quantity("part", "time", "time", 20_000.0, 10_000.0, -0.5, None, "", "too_short")
+    said = [
+        judge(Compared("step", 1, (math.log(2), 0.0), False, "", total, (), (), (), waiting=of)).sentence
+        for of in (None, (waiting(stages), 0.0))
+    ]
+    assert "two captures of the same program may differ by as much" in said[0]
+    assert "2.0x as fast, about 7% of that by less waiting for a CPU" in said[1]
 
 
 def run(cpu_us: float, wall_us: float, slower: float = 1.0) -> Run:
