@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from tb_dataplugin.compare.programs import are_same_program
 from tb_dataplugin.compare.sides import process_of
 from tb_dataplugin.report.report_pb2 import Capture
+
+_DIGITS: Final = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +28,19 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedRuns:
-    """Of one program. `numbers`: their captures, as they were listed."""
+    """Of one program. `numbers`: their captures, as they were listed. `is_numbered`: their names differ in digits
+    only (`r1`, `r2`), those of versions in words (`before`, `after`).
+    """
 
     folder: str
     numbers: tuple[int, ...]
+    is_numbered: bool
 
 
 @lru_cache(maxsize=2)
 def repeated_runs(captures: tuple[Listed, ...]) -> tuple[RepeatedRuns, ...]:
-    """Folders that hold nothing but folders of one run each, two or more, all of one program. The log directory itself
-    is none: nothing is outside of it to be compared with.
+    """Folders that hold nothing but folders of one run each, two or more, all of one program, that some capture
+    outside is of, too: else nothing is there to compare them with.
     """
     below = defaultdict[str, defaultdict[str, list[int]]](lambda: defaultdict(list))
     for number, capture in enumerate(captures):
@@ -45,8 +52,9 @@ def repeated_runs(captures: tuple[Listed, ...]) -> tuple[RepeatedRuns, ...]:
             continue
         numbers = tuple(sorted(number for own in children.values() for number in own))
         runs = [[captures[number] for number in own] for own in children.values()]
-        if _are_repeated(runs) and _is_one_program([captures[number].marks for number in numbers]):
-            found.append(RepeatedRuns(folder, numbers))
+        outside = [captures[number].marks for number in {*range(len(captures))}.difference(numbers)]
+        if _are_repeated(runs) and _is_one_program([captures[number].marks for number in numbers], outside):
+            found.append(RepeatedRuns(folder, numbers, len({_DIGITS.sub("0", child) for child in children}) == 1))
     return tuple(found)
 
 
@@ -70,8 +78,16 @@ def _is_one_run(captures: Sequence[Listed]) -> bool:
     return len(processes) == len({capture.rank for capture in captures})
 
 
-def _is_one_program(marks: Sequence[bytes]) -> bool:
-    if not all(marks):
+def _is_one_program(inside: Sequence[bytes], outside: Sequence[bytes]) -> bool:
+    """All that is inside, and something outside."""
+    if not all(inside):
         return False
-    first, *others = map(Capture.FromString, marks)
-    return all(are_same_program(first, other) for other in others)
+    first, *others = map(Capture.FromString, inside)
+    found = (Capture.FromString(marks) for marks in outside if marks)
+    return all(are_same_program(first, one) for one in others) and any(are_same_program(first, one) for one in found)
+
+
+def place_of(run: str, repeated: Sequence[RepeatedRuns]) -> str:
+    """The folder whose numbered runs a run is one of, else the run itself."""
+    around = [found.folder for found in repeated if found.is_numbered and run.startswith(f"{found.folder}/")]
+    return max(around, key=len, default=run)

@@ -18,10 +18,13 @@ MOST_RUNS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A capture as it is listed. `read` gives its report, None where that is not possible any more."""
+    """A capture as it is listed. `place`: the folder whose numbered runs its run is one of, else its run. `read`
+    gives its report, None where that is not possible any more.
+    """
 
     id: str
     run: str
+    place: str
     taken_ns: int
     read: Callable[[], Capture | None]
     state: Literal["ready", "waiting", "unreadable"] = "ready"
@@ -39,15 +42,17 @@ class Suggestion:
 
 
 def suggest(candidates: Iterable[Candidate], own: Candidate, capture: Capture) -> Suggestion:
-    """A capture of another run in the same parent folder (`before` and `after` of one change), else any: the newest
-    older one, else the oldest newer one. Of the runs elsewhere another one comes before its own; of several processes
-    the one of the same rank. Other ranks of its own run are not before or after it. A run with doubtful captures only
-    where none of the next few is sound.
+    """A capture of another run in the same parent folder (`before` and `after` of one change), where folders of
+    numbered runs stand for these, else any: the newest older one, else the oldest newer one. Of those elsewhere another
+    place comes before its own, another run before its own; of several processes the one of the same rank. Other ranks
+    of its own run are not before or after it. A run with doubtful captures only where none of the next few is sound.
 
     `candidates`: newest first; `own` may be among them. `capture`: its report.
     """
     others = [other for other in candidates if other.id != own.id]
-    for group in ([other for other in others if is_beside(other.run, own.run) is beside] for beside in (True, False)):
+    beside = [other for other in others if is_beside(other.place, own.place)]
+    elsewhere = [other for other in others if not is_beside(other.place, own.place)]
+    for group in (beside, elsewhere):
         older = [other for other in group if other.taken_ns < own.taken_ns]
         newer = [other for other in reversed(group) if other.taken_ns >= own.taken_ns]
         before, waits = _nearest(older, own, capture)
@@ -59,14 +64,14 @@ def suggest(candidates: Iterable[Candidate], own: Candidate, capture: Capture) -
     return Suggestion(None, None)
 
 
-def is_beside(run: str, other: str) -> bool:
-    """Whether they are two runs in one parent folder."""
-    return run != other and run.rpartition("/")[0] == other.rpartition("/")[0]
+def is_beside(place: str, other: str) -> bool:
+    """Whether they are two runs, or folders of repeated runs, in one parent folder."""
+    return place != other and place.rpartition("/")[0] == other.rpartition("/")[0]
 
 
 def _nearest(candidates: Sequence[Candidate], own: Candidate, capture: Capture) -> tuple[str | None, bool]:
     """Its id, None where there is none; and whether some are not analysed yet."""
-    ordered = sorted(candidates, key=lambda other: other.run == own.run)  # within each still nearest first
+    ordered = sorted(candidates, key=lambda other: (other.place == own.place, other.run == own.run))  # nearest first
     runs = list(_alike(ordered, own, capture))
     alike = next((run for run in runs if _is_sound(run)), runs[0] if runs else [])
     same_rank = [other.id for other, report in alike if report.rank == capture.rank]

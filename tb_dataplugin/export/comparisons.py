@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from tb_dataplugin.compare import Listed, RepeatedRuns, are_same_program, compare, marks_of, repeated_runs
+from tb_dataplugin.compare import Listed, RepeatedRuns, are_same_program, compare, marks_of, place_of, repeated_runs
 from tb_dataplugin.compare.suggesting import Candidate, is_beside, suggest
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.report.report_pb2 import Capture
@@ -41,8 +41,10 @@ def suggested_pairs(captures: Sequence[Capture], taken_ns: Sequence[int]) -> lis
     Args:
         taken_ns: when each was taken; none are known where it is shorter.
     """
+    repeated = repeated_in(captures)
+    places = [place_of(run_of(capture), repeated) for capture in captures]
     candidates = [
-        Candidate(str(number), run_of(capture), taken, partial(captures.__getitem__, number))
+        Candidate(str(number), run_of(capture), places[number], taken, partial(captures.__getitem__, number))
         for number, (capture, taken) in enumerate(zip(captures, taken_ns, strict=False))
     ]
     newest = sorted(candidates, key=lambda one: -one.taken_ns)
@@ -83,11 +85,8 @@ def given_pairs(captures: Sequence[Capture], folders: Sequence[Sequence[int]], t
     Args:
         folders: the captures of each; those that are no side of several captures are left out.
     """
-    runs = defaultdict[str, list[int]](list)
-    for number, capture in enumerate(captures):
-        runs[run_of(capture)].append(number)
-    offered = {*map(tuple, runs.values()), *(found.numbers for found in repeated_in(captures))}
-    sides = [side for side in dict.fromkeys(map(tuple, folders)) if side in offered and 1 < len(side) <= MOST_OF_A_SIDE]
+    offered = _sides_of_several(captures)
+    sides = [side for side in dict.fromkeys(map(tuple, folders)) if side in offered]
     if len(taken_ns) == len(captures):
         sides.sort(key=lambda side: min(taken_ns[number] for number in side))
     pairs = []
@@ -100,12 +99,13 @@ def given_pairs(captures: Sequence[Capture], folders: Sequence[Sequence[int]], t
 def comparisons(
     captures: Sequence[Capture], pairs: Sequence[Pair | None], given: Sequence[Pair] = ()
 ) -> Iterator[tuple[Pair, dict[str, Any]]]:
-    """Each pair once, those that are given and then those that are most likely wanted first, and before it the runs
-    around it where those have several captures: repeated runs show more.
+    """Each pair once, those that are given and then those that are most likely wanted first, and before it the sides of
+    several captures around it: repeated runs show more.
     """
     wanted: dict[Pair, None] = dict.fromkeys(given)
+    sides_of_several = _sides_of_several(captures)
     for pair in _likeliest_first(captures, pairs):
-        around = _runs_around(captures, pair)
+        around = _sides_around(sides_of_several, pair)
         wanted |= dict.fromkeys([around, pair] if around is not None else [pair])
     for pair in [*wanted][:MOST]:
         sides = [[captures[number] for number in side] for side in (pair.before, pair.after)]
@@ -113,13 +113,15 @@ def comparisons(
 
 
 def _likeliest_first(captures: Sequence[Capture], pairs: Sequence[Pair | None]) -> list[Pair]:
-    """Runs of one parent folder, sides that nothing is doubtful of; but a first pair for each capture before all that
-    only have captures of others.
+    """Of places in one parent folder, sides that nothing is doubtful of; but a first pair for each capture before all
+    that only have captures of others.
     """
+    repeated = repeated_in(captures)
 
     def unlikely(pair: Pair) -> tuple[bool, bool]:
         before, after = (captures[number] for (number,) in (pair.before, pair.after))
-        return not is_beside(run_of(before), run_of(after)), bool(before.doubts or after.doubts)
+        places = (place_of(run_of(side), repeated) for side in (before, after))
+        return not is_beside(*places), bool(before.doubts or after.doubts)
 
     first: list[Pair] = []
     others: list[Pair] = []
@@ -141,13 +143,16 @@ def shown_pairs(pairs: Sequence[Pair | None], kept: Collection[Pair]) -> list[Pa
     ]
 
 
-def _runs_around(captures: Sequence[Capture], pair: Pair) -> Pair | None:
-    """As `bothRuns` of the page: None where a side's run has no other capture, or both are of one run."""
-    sides = []
-    for (number,) in (pair.before, pair.after):
-        run = run_of(captures[number])
-        sides.append(tuple(other for other, capture in enumerate(captures) if run_of(capture) == run))
-    before, after = sides
-    if before == after or not all(1 < len(side) <= MOST_OF_A_SIDE for side in sides):
-        return None
-    return Pair(before, after)
+def _sides_of_several(captures: Sequence[Capture]) -> list[tuple[int, ...]]:
+    """The captures of each run, and of each folder of repeated runs; the smallest first."""
+    runs = defaultdict[str, list[int]](list)
+    for number, capture in enumerate(captures):
+        runs[run_of(capture)].append(number)
+    sides = [*map(tuple, runs.values()), *(found.numbers for found in repeated_in(captures))]
+    return sorted((side for side in sides if 1 < len(side) <= MOST_OF_A_SIDE), key=len)
+
+
+def _sides_around(sides: Sequence[tuple[int, ...]], pair: Pair) -> Pair | None:
+    """As `bothRuns` of the page: None where a single capture is of no side of several, or both are of one."""
+    before, after = (next((side for side in sides if number in side), None) for (number,) in (pair.before, pair.after))
+    return None if before is None or after is None or before == after else Pair(before, after)

@@ -13,7 +13,7 @@ from tensorboard.backend import http_util
 from werkzeug import Request, Response
 from werkzeug.wsgi import wrap_file
 
-from tb_dataplugin.compare import Listed, compare, program_numbers, repeated_runs
+from tb_dataplugin.compare import compare, program_numbers
 from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.options import StepRange
@@ -26,6 +26,7 @@ from tb_dataplugin.report.rows import as_rows, is_cut_off
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.logs import log_failure
+from tb_dataplugin.tb.repeated import repeated_in
 from tb_dataplugin.tb.runs import CaptureLibrary, Entry
 from tb_dataplugin.tb.suggesting import suggestion_for
 from tb_dataplugin.timeline.searching import FoundSpan, Place, Scope, search_spans
@@ -74,28 +75,18 @@ def runs_impl(library: CaptureLibrary) -> dict[str, Any]:
 
 
 def _repeated(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """Folders of repeated runs, of what can be read; none before all that is in them is analysed."""
-    readable = [entry for entry in entries if entry.state != "error"]
-    listed = tuple(Listed(one.run, one.trace.name, _rank(one), one.marks) for one in readable)
+    readable, repeated = repeated_in(entries)
     return [
         {"folder": encodable(found.folder), "ids": [readable[number].id for number in found.numbers]}
-        for found in repeated_runs(listed)
+        for found in repeated
     ]
 
 
 def rank_folders(entries: Sequence[Entry]) -> list[list[Entry]]:
     """The captures of each folder that has several ranks, the newest first; of those that are ready."""
     ready = {entry.trace.path: entry for entry in entries if entry.state == "ready"}
-    folders = folders_of_ranks([(entry.trace, _rank(entry)) for entry in ready.values()])
+    folders = folders_of_ranks([(entry.trace, entry.rank) for entry in ready.values()])
     return [[ready[trace.path] for trace in traces] for traces in folders]
-
-
-def _rank(entry: Entry) -> int | None:
-    return _rank_in(CaptureRow.FromString(entry.row))
-
-
-def _rank_in(row: CaptureRow) -> int | None:
-    return row.rank if row.HasField("rank") else None
 
 
 def _entry(entry: Entry) -> dict[str, Any]:
@@ -109,7 +100,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "bytes": entry.trace.size,
         "modified": entry.trace.modified_ns / 1e9,
         "mode": entry.mode,
-        "rank": _rank_in(row),
+        "rank": row.rank if row.HasField("rank") else None,
         "cut_off": is_cut_off(row),
     }
 

@@ -26,7 +26,7 @@ from tb_dataplugin.errors import InternalError, UnknownCapture
 from tb_dataplugin.options import StepRange
 from tb_dataplugin.reader.discovery import TRACE_SUFFIXES, TraceFile, find_traces
 from tb_dataplugin.reader.opening import roots_of
-from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.report.report_pb2 import Capture, CaptureRow
 from tb_dataplugin.shown import encodable, shown
 from tb_dataplugin.tb.analyst import Answer
 from tb_dataplugin.tb.logdirs import LogDir, is_bare
@@ -92,6 +92,11 @@ class Entry:
     @property
     def subject(self) -> Subject:
         return self.id, self.steps
+
+    @property
+    def rank(self) -> int | None:
+        row = CaptureRow.FromString(self.row)
+        return row.rank if row.HasField("rank") else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ function absenceOfRun(run: string, captures: readonly CaptureEntry[], where: str
   if (own.some(({ state }) => state === "queued" || state === "loading")) return null;
   const readable = own.filter(({ state }) => state !== "error").length;
   if (readable < 2) return `${run} has ${readable === 0 ? "no capture" : "only one capture"} that can be read`;
-  return `${run} does not hold repeated runs of one program, each in a folder of its own`;
+  return `${run} does not hold repeated runs of one program, each in a folder of its own, with another run of it elsewhere`;
 }
 
 /** As the list of captures has it: its rank and its time tell captures of one run apart. */

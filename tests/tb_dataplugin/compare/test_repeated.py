@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.compare import Listed, RepeatedRuns, marks_of, repeated_runs
+from tb_dataplugin.compare import Listed, RepeatedRuns, marks_of, place_of, repeated_runs
 from tb_dataplugin.report.report_pb2 import Capture
 
 MODEL = ["aten::conv2d", "aten::relu", "aten::linear", "aten::batch_norm", "ReluBackward", "AddmmBackward"]
@@ -16,14 +16,15 @@ def listed(
 
 
 def folders(*captures: Listed) -> list[str]:
-    return [found.folder for found in repeated_runs(captures)]
+    """With another run of the program elsewhere."""
+    return [found.folder for found in repeated_runs((*captures, listed("elsewhere")))]
 
 
 def test_a_folder_of_runs_of_one_program() -> None:
     captures = [listed(f"ft-{side}/r{number}") for number in (1, 2, 3) for side in ("before", "after")]
     assert repeated_runs(tuple(captures)) == (
-        RepeatedRuns("ft-before", (0, 2, 4)),
-        RepeatedRuns("ft-after", (1, 3, 5)),
+        RepeatedRuns("ft-before", (0, 2, 4), is_numbered=True),
+        RepeatedRuns("ft-after", (1, 3, 5), is_numbered=True),
     )
 
 
@@ -54,3 +55,29 @@ def test_windows_and_ranks_of_one_run_are_no_repeated_runs() -> None:
     flat = [listed(f"c/{side}", f"vm_{number}.5") for number in (1, 2) for side in ("before", "after")]
     assert folders(*windows, *ranks, *flat) == ["a", "b"]
     assert folders(*(listed(f"d/rank{rank}", rank=rank) for rank in (0, 1))) == []
+
+
+def test_nothing_outside_to_be_compared_with() -> None:
+    """`exp/before` and `exp/after` are sides, "exp" is none."""
+    inside = (listed("exp/before"), listed("exp/after"))
+    assert repeated_runs(inside) == ()
+    assert repeated_runs((*inside, listed("other", operators=OTHER), Listed("new", "vm_1.5", None, b""))) == ()
+    assert folders(*inside) == ["exp"]
+
+
+def test_versions_are_called_by_words_and_repeated_runs_by_numbers() -> None:
+    sides = [listed(f"{side}/r{number}") for side in ("a/before", "a/after") for number in (1, 12)]
+    tries = [listed(f"try{number}/{side}") for number in (1, 2) for side in ("before", "after")]
+    repeated = repeated_runs((*sides, *tries))
+    assert {found.folder: found.is_numbered for found in repeated} == {
+        "a/before": True,
+        "a/after": True,
+        "try1": False,
+        "try2": False,
+    }
+    assert [place_of(run, repeated) for run in ("a/before/r1", "a/beforehand", "try1/after", ".")] == [
+        "a/before",
+        "a/beforehand",
+        "try1/after",
+        ".",
+    ]

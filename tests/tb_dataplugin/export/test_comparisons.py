@@ -92,6 +92,15 @@ def test_folders_that_were_named_are_compared_first(program: list[Capture], stra
     assert '{"before":["2","3"],"after":["0","1"],"comparison":' in page
 
 
+def test_repeated_runs_in_folders_of_their_own_are_compared_as_a_whole_first(program: list[Capture]) -> None:
+    """Also where the command named the folder above them."""
+    versions = zip(("before", "after"), program, strict=True)
+    captures = [named(one, f"{side}/r{number}/x") for side, one in versions for number in (1, 2)]
+    pairs = suggested_pairs(captures, [1, 2, 3, 4])
+    assert pairs == [Pair((0,), (2,)), Pair((1,), (2,)), Pair((1,), (2,)), Pair((1,), (3,))]
+    assert next(pair for pair, _ in comparisons(captures, pairs)) == Pair((0, 1), (2, 3))
+
+
 def test_every_capture_of_many_has_a_comparison_and_siblings_come_first(program: list[Capture]) -> None:
     """Taken one after the other, as by somebody who tries one change after the other."""
     first, second = program

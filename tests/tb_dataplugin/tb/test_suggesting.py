@@ -138,3 +138,18 @@ def test_folders_of_repeated_runs_are_listed_once_all_of_them_are_read(host: Hos
     (host.logdir / "ft-after/r3/bad.pt.trace.json").write_text("{")
     host.work()
     assert len(host.get("runs")[1]["repeated_runs"]) == 2
+
+
+def test_a_repeated_run_is_compared_with_the_other_version_and_not_with_a_repeat(host: Host) -> None:
+    """Each version was run three times in a row, the repeats are nearer in time."""
+    names = [f"{side}/r{number}/a" for side in ("ft-before", "ft-after") for number in (1, 2, 3)]
+    for number, name in enumerate(names):
+        (host.logdir / name).parent.mkdir(parents=True)
+        written(host, name, MODEL, 100 - 10 * number)
+    host.work()
+    assert host.get("suggestion?id=ft-before/r1/a") == (200, {"before": None, "after": "ft-after/r1/a"})
+    assert host.get("suggestion?id=ft-after/r3/a") == (200, {"before": "ft-before/r3/a", "after": None})
+    (host.logdir / "ft-after/r4").mkdir()
+    written(host, "ft-after/r4/a", MODEL, 0)
+    host.library.scan()
+    assert host.get("suggestion?id=ft-after/r3/a") == (202, {"state": "loading"})
