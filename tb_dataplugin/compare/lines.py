@@ -80,6 +80,11 @@ class _Side:
         return sum(part.samples for run in self.runs for part in run)
 
     @property
+    def fewest(self) -> int:
+        """Of a run, in the capture of it that has most."""
+        return min(max(part.samples for part in run) for run in self.runs)
+
+    @property
     def is_known(self) -> bool:
         return bool(self.runs) and all(any(_has_all_lines(part) for part in run) for run in self.runs)
 
@@ -134,7 +139,9 @@ def _parts_of_run(run: Run) -> dict[str, list[pb.PartLines]]:
 
 def _compare(name: str, before: _Side, after: _Side) -> LinesChange:
     if not before.is_known or not after.is_known:
-        text = f"too few stack samples, {before.samples} before and {after.samples} after"
+        fewest = min(before.fewest, after.fewest)
+        needed = f": each run needs {LEAST_SAMPLES}, one has {fewest}" if fewest < LEAST_SAMPLES else ""
+        text = f"too few stack samples, {before.samples} before and {after.samples} after{needed}"
         return LinesChange(name, before.samples, after.samples, (), (), text)
     functions, lines = (tuple(_changes(before, after, key)) for key in (_function, line_key))
     return LinesChange(name, before.samples, after.samples, functions, lines, "")

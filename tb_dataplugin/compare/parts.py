@@ -16,6 +16,7 @@ from tb_dataplugin.compare.quantity import (
     NEEDS_RUNS,
     NONE_AFTER,
     NONE_BEFORE,
+    NOT_IN_ALL,
     NOT_RECORDED,
     Judged,
     Kind,
@@ -116,7 +117,8 @@ def _quantity(one: _Measured, significant: bool) -> Quantity:
 
 def _judged(one: _Measured, significant: bool) -> Judged:
     if one.ratio is None:
-        return Judged(None, NOT_RECORDED, "unknown")
+        in_some = one.before_us is not None and one.after_us is not None
+        return Judged(None, NOT_IN_ALL if in_some else NOT_RECORDED, "unknown")
     if one.part.is_gone and one.ratio.before.value and not one.ratio.after.value:
         return Judged(None, NONE_AFTER, "gone")
     difference = one.ratio.after.value - one.ratio.before.value

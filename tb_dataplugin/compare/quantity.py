@@ -22,6 +22,7 @@ IDENTICAL: Final = "identical"
 NONE_BEFORE: Final = "none before"
 NONE_AFTER: Final = "none after"
 NOT_RECORDED: Final = "not recorded"
+NOT_IN_ALL: Final = "not recorded in every run"
 NEEDS_RUNS: Final = "needs repeated runs"
 """Of what a capture has as a sum only: nothing in it shows how much the sum varies."""
 

@@ -119,3 +119,19 @@ def test_parts_of_the_training_thread_are_named_in_words() -> None:
     names = [part.name for part in compare([images_are_logged()], [images_are_logged()]).lines]
     assert "training thread outside the data wait" in names
     assert "training thread waiting for Python's lock (GIL)" in names
+
+
+def test_a_part_that_one_of_several_runs_lacks_is_not_called_unrecorded() -> None:
+    """It has a number on each side."""
+    sides = [[images_are_logged(), images_are_logged()], [nothing_is_logged(), nothing_is_logged()]]
+    for side in sides:
+        for number, one in enumerate(side):
+            one.name = one.file = f"{one.name}{number}"
+    before, after = sides
+    after[1].thread_samples.host_limited_by_us.ClearField("gil")
+    (part,) = (one for one in compare(before, after).parts if one.name == "rest:gil")
+    assert part.HasField("before_us") and part.HasField("after_us")
+    assert part.interval_text == "not recorded in every run"
+    after[0].thread_samples.host_limited_by_us.ClearField("gil")
+    (part,) = (one for one in compare(before, after).parts if one.name == "rest:gil")
+    assert part.interval_text == "not recorded"
