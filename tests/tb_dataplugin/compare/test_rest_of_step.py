@@ -123,11 +123,9 @@ def test_parts_of_the_training_thread_are_named_in_words() -> None:
 
 def test_a_part_that_one_of_several_runs_lacks_is_not_called_unrecorded() -> None:
     """It has a number on each side."""
-    sides = [[images_are_logged(), images_are_logged()], [nothing_is_logged(), nothing_is_logged()]]
-    for side in sides:
-        for number, one in enumerate(side):
-            one.name = one.file = f"{one.name}{number}"
-    before, after = sides
+    before, after = [images_are_logged(), images_are_logged()], [nothing_is_logged(), nothing_is_logged()]
+    for number, one in enumerate((*before, *after)):
+        one.name = one.file = f"run_{number}.1"
     after[1].thread_samples.host_limited_by_us.ClearField("gil")
     (part,) = (one for one in compare(before, after).parts if one.name == "rest:gil")
     assert part.HasField("before_us") and part.HasField("after_us")
