@@ -196,6 +196,8 @@ class BatchCosts(TypedDict, total=False):
     read_bytes: list[int | None]  # bytes that came from storage
     major_faults: list[int | None]
     gc_us: list[float | None]  # Python's garbage collector
+    system_cpu_us: list[float | None]  # CPU time of the main thread in the kernel
+    minor_faults: list[int | None]  # page faults of the main thread that memory alone answered
 
 
 class _ThreadTimes(TypedDict):

@@ -228,6 +228,13 @@ COSTS: Final = (
     ),
     Term("involuntary_switches", "Involuntary context switches", "Another thread got the CPU."),
     Term("major_faults", "Major page faults", "Page faults that went to storage."),
+    Term("system_share", "In the kernel", "Share of the build time that the main thread ran in the kernel."),
+    Term(
+        "minor_faults",
+        "Minor page faults",
+        "The main thread touched memory that the kernel had to give it first: memory that was given back and taken "
+        "anew, shared memory, or a file in a memory map.",
+    ),
 )
 """Facts of `WorkerCosts`."""
 

@@ -24,6 +24,8 @@ COLUMNS: Final = (
     "read_bytes",
     "major_faults",
     "gc_us",
+    "system_cpu_us",
+    "minor_faults",
 )
 """Keys of `trace_format.BatchCosts`, in the order of a reading."""
 
@@ -72,13 +74,14 @@ class Meter:
 
     def read(self) -> Reading:
         """Now. What the system no longer reports is unknown."""
-        cpu = faults = voluntary = involuntary = delay = chars = storage = UNKNOWN
+        cpu = faults = voluntary = involuntary = system = minor = delay = chars = storage = UNKNOWN
         if resource is not None:
             usage = resource.getrusage(resource.RUSAGE_SELF)
             cpu, faults = round((usage.ru_utime + usage.ru_stime) * 1e9), usage.ru_majflt
             if hasattr(resource, "RUSAGE_THREAD"):
                 thread = resource.getrusage(resource.RUSAGE_THREAD)
                 voluntary, involuntary = thread.ru_nvcsw, thread.ru_nivcsw
+                system, minor = round(thread.ru_stime * 1e9), thread.ru_minflt
         with contextlib.suppress(OSError, ValueError, IndexError):
             if self._schedstat is not None:  # on a core, waiting for one, time slices
                 ran, waited, _ = map(int, os.pread(self._schedstat, 96, 0).split())
@@ -87,7 +90,7 @@ class Meter:
             if self._io is not None:  # rchar, wchar, syscr, syscw, read_bytes, each after its name
                 words = os.pread(self._io, 256, 0).split()
                 chars, storage = (int(words[1]), int(words[9])) if words[1] != b"0" else (UNKNOWN, UNKNOWN)
-        return cpu, delay, voluntary, involuntary, chars, storage, faults, garbage.total_ns()
+        return cpu, delay, voluntary, involuntary, chars, storage, faults, garbage.total_ns(), system, minor
 
 
 def between(first: Reading, last: Reading) -> Reading:

@@ -73,6 +73,8 @@ class BatchHead(NamedTuple):
     read_bytes: int
     major_faults: int
     gc: int
+    system_cpu: int
+    minor_faults: int
 
     @property
     def costs(self) -> tuple[int, ...]:

@@ -32,7 +32,9 @@ class WorkerCosts:
     threads (may exceed 1; by those batches for which it was recorded), `run_delay` waiting for a CPU, `gc` in Python's
     garbage collector, `sending` the most that a thread of its own may have used, meanwhile, to send other batches (as
     long as it sent while those batches were built). `read_chars` are bytes that reads returned, `read_bytes` the part
-    that came from storage. Switches and faults are counts.
+    that came from storage. Switches and faults are counts. `system` of the main thread in the kernel, and
+    `minor_faults` (page faults that memory alone answered, all batches' by the mean), are of batches after the first of
+    each worker: that one finds all memory of the training process shared, and copies what it touches.
     """
 
     batches: int
@@ -47,11 +49,17 @@ class WorkerCosts:
     major_faults: int | None
     gc: float | None
     sending: float = 0.0
+    system: float | None = None
+    minor_faults: int | None = None
 
     @property
     def build_ns(self) -> float:
         """Mean build time of a batch."""
         return self.wall_ns / self.batches
+
+    @property
+    def build_us(self) -> float:
+        return self.build_ns / 1e3
 
     @property
     def blocked(self) -> float | None:
@@ -104,6 +112,7 @@ def find_worker_costs(
     cpu = None if own_ns is None or not own_ns.any() else min(1.0, float(own_ns.sum() / wall))
     process_cpu, sending = _process_share(table, rows, costs, own_ns, cpu)
     run_delay = _run_delay(trace, table, rows, costs)
+    later = rows & ~_first_of_each(table)
     returned, stored = find_worker_reads(trace, tree, table, rows, costs) if costs else (None, None)
     return WorkerCosts(
         batches=int(rows.sum()),
@@ -119,7 +128,18 @@ def find_worker_costs(
         major_faults=_sum(costs.major_faults[rows]) if costs else None,
         gc=_share(costs.gc_ns[rows], length) if costs else None,
         sending=sending,
+        system=_share(costs.system_cpu_ns[later], (table.finished_ns - table.started_ns)[later]) if costs else None,
+        minor_faults=_sum(costs.minor_faults[later], int(rows.sum())) if costs else None,
     )
+
+
+def _first_of_each(table: BatchTable) -> npt.NDArray[np.bool_]:
+    """The batch that each worker process began first."""
+    first = np.zeros(len(table), dtype=np.bool_)
+    begun = np.flatnonzero(known(table.started_ns))
+    in_order = begun[np.argsort(table.started_ns[begun], kind="stable")]
+    first[in_order[np.unique(table.pid[in_order], return_index=True)[1]]] = True
+    return first
 
 
 def _unavailable(message: str) -> Unavailable:
@@ -211,7 +231,8 @@ def _share(values: Int64Array, wall: Int64Array) -> float | None:
     return float(values[measured].sum() / wall[measured].sum()) if measured.any() and wall[measured].sum() else None
 
 
-def _sum(values: Int64Array) -> int | None:
-    """Of all batches, from those for which it was recorded."""
+def _sum(values: Int64Array, batches: int | None = None) -> int | None:
+    """Of all batches, from those for which it was recorded. `batches`: how many, where `values` are of some only."""
     measured = values >= 0
-    return round(values[measured].mean() * len(values)) if measured.any() else None
+    count = len(values) if batches is None else batches
+    return round(values[measured].mean() * count) if measured.any() else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from annotate.trace_format import Stage, StageKind
@@ -126,3 +126,9 @@ class StageCalls:
             cpu_use=replace(use, blocked_us=0.0),
             of_calls=left * self.of_calls,
         )
+
+
+def batch_bytes(stages: Iterable[StageCalls]) -> float | None:
+    """What a batch holds, by what collate functions returned; None where that is not known."""
+    calls = next((calls for calls in stages if calls.stage.kind == "collate" and calls.bytes), None)
+    return None if calls is None or calls.bytes is None else calls.bytes / calls.count

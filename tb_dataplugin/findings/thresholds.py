@@ -163,6 +163,9 @@ MUCH_COLLECTING: Final = 0.10
 """Share of the time in which batches are made, from which Python's garbage collector is worth a change (as INPUT_BOUND
 twice: some collecting is never got rid of)."""
 
+MUCH_IN_KERNEL: Final = MUCH_COLLECTING
+"""Share of the build time in which page faults are served, from which memory is worth a change: likewise."""
+
 LIMIT_WORTH_A_WORD: Final = 0.05
 """Share of a part of the time, from which a limit of it is named: a smaller one may be chance in a hundred samples."""
 

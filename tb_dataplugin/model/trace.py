@@ -146,6 +146,8 @@ class BatchCosts:
     read_chars, read_bytes          bytes that reads returned; the part of them that came from storage
     major_faults                    page faults that went to storage
     gc_ns                           Python's garbage collector
+    system_cpu_ns                   CPU time of its main thread in the kernel
+    minor_faults                    page faults of its main thread that memory alone answered
     """
 
     process_cpu_ns: Int64Array
@@ -156,6 +158,8 @@ class BatchCosts:
     read_bytes: Int64Array
     major_faults: Int64Array
     gc_ns: Int64Array
+    system_cpu_ns: Int64Array
+    minor_faults: Int64Array
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,8 @@ class _Costs(msgspec.Struct):
     read_bytes: list[Total | None] = []
     major_faults: list[Total | None] = []
     gc_us: Times = []
+    system_cpu_us: Times = []
+    minor_faults: list[Total | None] = []
 
 
 class _ThreadCosts(msgspec.Struct):
@@ -360,6 +362,8 @@ def _costs(costs: _Costs, count: int, diagnostics: DiagnosticsCollector) -> Batc
         read_bytes=column("read_bytes"),
         major_faults=column("major_faults"),
         gc_ns=column("gc_us", 1e3),
+        system_cpu_ns=column("system_cpu_us", 1e3),
+        minor_faults=column("minor_faults"),
     )
 
 

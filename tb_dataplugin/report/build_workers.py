@@ -188,6 +188,8 @@ def cost_report(costs: WorkerCosts) -> pb.WorkerCosts:
         voluntary_switches=costs.voluntary,
         involuntary_switches=costs.involuntary,
         major_faults=costs.major_faults,
+        system_share=costs.system,
+        minor_faults=costs.minor_faults,
     )
 
 

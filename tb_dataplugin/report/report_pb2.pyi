@@ -2351,6 +2351,8 @@ class WorkerCosts(_message.Message):
     MAJOR_FAULTS_FIELD_NUMBER: _builtins.int
     BLOCKED_SHARE_FIELD_NUMBER: _builtins.int
     BUILD_US_FIELD_NUMBER: _builtins.int
+    SYSTEM_SHARE_FIELD_NUMBER: _builtins.int
+    MINOR_FAULTS_FIELD_NUMBER: _builtins.int
     batches: _builtins.int
     wall_us: _builtins.float
     """build time of all these batches"""
@@ -2378,6 +2380,10 @@ class WorkerCosts(_message.Message):
     """neither ran nor waited for a CPU: 1 - cpu_share - run_delay_share"""
     build_us: _builtins.float
     """wall_us / batches"""
+    system_share: _builtins.float
+    """the worker's main thread ran in the kernel: part of cpu_share"""
+    minor_faults: _builtins.float
+    """page faults of the main thread that memory alone answered"""
     def __init__(
         self,
         *,
@@ -2395,10 +2401,12 @@ class WorkerCosts(_message.Message):
         major_faults: _builtins.float | None = ...,
         blocked_share: _builtins.float | None = ...,
         build_us: _builtins.float = ...,
+        system_share: _builtins.float | None = ...,
+        minor_faults: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_blocked_share", b"_blocked_share", "_cached_share", b"_cached_share", "_cpu_share", b"_cpu_share", "_involuntary_switches", b"_involuntary_switches", "_major_faults", b"_major_faults", "_process_cpu_share", b"_process_cpu_share", "_read_bytes", b"_read_bytes", "_read_chars", b"_read_chars", "_run_delay_share", b"_run_delay_share", "_threads", b"_threads", "_voluntary_switches", b"_voluntary_switches", "blocked_share", b"blocked_share", "cached_share", b"cached_share", "cpu_share", b"cpu_share", "involuntary_switches", b"involuntary_switches", "major_faults", b"major_faults", "process_cpu_share", b"process_cpu_share", "read_bytes", b"read_bytes", "read_chars", b"read_chars", "run_delay_share", b"run_delay_share", "threads", b"threads", "voluntary_switches", b"voluntary_switches"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_blocked_share", b"_blocked_share", "_cached_share", b"_cached_share", "_cpu_share", b"_cpu_share", "_involuntary_switches", b"_involuntary_switches", "_major_faults", b"_major_faults", "_minor_faults", b"_minor_faults", "_process_cpu_share", b"_process_cpu_share", "_read_bytes", b"_read_bytes", "_read_chars", b"_read_chars", "_run_delay_share", b"_run_delay_share", "_system_share", b"_system_share", "_threads", b"_threads", "_voluntary_switches", b"_voluntary_switches", "blocked_share", b"blocked_share", "cached_share", b"cached_share", "cpu_share", b"cpu_share", "involuntary_switches", b"involuntary_switches", "major_faults", b"major_faults", "minor_faults", b"minor_faults", "process_cpu_share", b"process_cpu_share", "read_bytes", b"read_bytes", "read_chars", b"read_chars", "run_delay_share", b"run_delay_share", "system_share", b"system_share", "threads", b"threads", "voluntary_switches", b"voluntary_switches"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blocked_share", b"_blocked_share", "_cached_share", b"_cached_share", "_cpu_share", b"_cpu_share", "_involuntary_switches", b"_involuntary_switches", "_major_faults", b"_major_faults", "_process_cpu_share", b"_process_cpu_share", "_read_bytes", b"_read_bytes", "_read_chars", b"_read_chars", "_run_delay_share", b"_run_delay_share", "_threads", b"_threads", "_voluntary_switches", b"_voluntary_switches", "batches", b"batches", "blocked_share", b"blocked_share", "build_us", b"build_us", "cached_share", b"cached_share", "cpu_share", b"cpu_share", "involuntary_switches", b"involuntary_switches", "major_faults", b"major_faults", "process_cpu_share", b"process_cpu_share", "read_bytes", b"read_bytes", "read_chars", b"read_chars", "run_delay_share", b"run_delay_share", "threads", b"threads", "voluntary_switches", b"voluntary_switches", "wall_us", b"wall_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blocked_share", b"_blocked_share", "_cached_share", b"_cached_share", "_cpu_share", b"_cpu_share", "_involuntary_switches", b"_involuntary_switches", "_major_faults", b"_major_faults", "_minor_faults", b"_minor_faults", "_process_cpu_share", b"_process_cpu_share", "_read_bytes", b"_read_bytes", "_read_chars", b"_read_chars", "_run_delay_share", b"_run_delay_share", "_system_share", b"_system_share", "_threads", b"_threads", "_voluntary_switches", b"_voluntary_switches", "batches", b"batches", "blocked_share", b"blocked_share", "build_us", b"build_us", "cached_share", b"cached_share", "cpu_share", b"cpu_share", "involuntary_switches", b"involuntary_switches", "major_faults", b"major_faults", "minor_faults", b"minor_faults", "process_cpu_share", b"process_cpu_share", "read_bytes", b"read_bytes", "read_chars", b"read_chars", "run_delay_share", b"run_delay_share", "system_share", b"system_share", "threads", b"threads", "voluntary_switches", b"voluntary_switches", "wall_us", b"wall_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blocked_share: _TypeAlias = _typing.Literal["blocked_share"]  # noqa: Y015
     _WhichOneofArgType__blocked_share: _TypeAlias = _typing.Literal["_blocked_share", b"_blocked_share"]  # noqa: Y015
@@ -2410,6 +2418,8 @@ class WorkerCosts(_message.Message):
     _WhichOneofArgType__involuntary_switches: _TypeAlias = _typing.Literal["_involuntary_switches", b"_involuntary_switches"]  # noqa: Y015
     _WhichOneofReturnType__major_faults: _TypeAlias = _typing.Literal["major_faults"]  # noqa: Y015
     _WhichOneofArgType__major_faults: _TypeAlias = _typing.Literal["_major_faults", b"_major_faults"]  # noqa: Y015
+    _WhichOneofReturnType__minor_faults: _TypeAlias = _typing.Literal["minor_faults"]  # noqa: Y015
+    _WhichOneofArgType__minor_faults: _TypeAlias = _typing.Literal["_minor_faults", b"_minor_faults"]  # noqa: Y015
     _WhichOneofReturnType__process_cpu_share: _TypeAlias = _typing.Literal["process_cpu_share"]  # noqa: Y015
     _WhichOneofArgType__process_cpu_share: _TypeAlias = _typing.Literal["_process_cpu_share", b"_process_cpu_share"]  # noqa: Y015
     _WhichOneofReturnType__read_bytes: _TypeAlias = _typing.Literal["read_bytes"]  # noqa: Y015
@@ -2418,6 +2428,8 @@ class WorkerCosts(_message.Message):
     _WhichOneofArgType__read_chars: _TypeAlias = _typing.Literal["_read_chars", b"_read_chars"]  # noqa: Y015
     _WhichOneofReturnType__run_delay_share: _TypeAlias = _typing.Literal["run_delay_share"]  # noqa: Y015
     _WhichOneofArgType__run_delay_share: _TypeAlias = _typing.Literal["_run_delay_share", b"_run_delay_share"]  # noqa: Y015
+    _WhichOneofReturnType__system_share: _TypeAlias = _typing.Literal["system_share"]  # noqa: Y015
+    _WhichOneofArgType__system_share: _TypeAlias = _typing.Literal["_system_share", b"_system_share"]  # noqa: Y015
     _WhichOneofReturnType__threads: _TypeAlias = _typing.Literal["threads"]  # noqa: Y015
     _WhichOneofArgType__threads: _TypeAlias = _typing.Literal["_threads", b"_threads"]  # noqa: Y015
     _WhichOneofReturnType__voluntary_switches: _TypeAlias = _typing.Literal["voluntary_switches"]  # noqa: Y015
@@ -2433,6 +2445,8 @@ class WorkerCosts(_message.Message):
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__major_faults) -> _WhichOneofReturnType__major_faults | None: ...
     @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__minor_faults) -> _WhichOneofReturnType__minor_faults | None: ...
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__process_cpu_share) -> _WhichOneofReturnType__process_cpu_share | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__read_bytes) -> _WhichOneofReturnType__read_bytes | None: ...
@@ -2440,6 +2454,8 @@ class WorkerCosts(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__read_chars) -> _WhichOneofReturnType__read_chars | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__run_delay_share) -> _WhichOneofReturnType__run_delay_share | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__system_share) -> _WhichOneofReturnType__system_share | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__threads) -> _WhichOneofReturnType__threads | None: ...
     @_typing.overload

@@ -976,6 +976,12 @@ export interface WorkerCosts {
     | undefined;
   /** wall_us / batches */
   build_us: number;
+  /** the worker's main thread ran in the kernel: part of cpu_share */
+  system_share?:
+    | number
+    | undefined;
+  /** page faults of the main thread that memory alone answered */
+  minor_faults?: number | undefined;
 }
 
 /** One series of a counter over the window, in the counter's unit: host::cpu in percent, bytes or bytes per second. */
@@ -3782,6 +3788,16 @@ export const WorkerCosts: MessageFns<WorkerCosts> = {
         : isSet(object.build_us)
         ? globalThis.Number(object.build_us)
         : 0,
+      system_share: isSet(object.systemShare)
+        ? globalThis.Number(object.systemShare)
+        : isSet(object.system_share)
+        ? globalThis.Number(object.system_share)
+        : undefined,
+      minor_faults: isSet(object.minorFaults)
+        ? globalThis.Number(object.minorFaults)
+        : isSet(object.minor_faults)
+        ? globalThis.Number(object.minor_faults)
+        : undefined,
     };
   },
 };

@@ -156,6 +156,8 @@ export const COSTS = [
   {"id": "voluntary_switches", "label": "Voluntary context switches", "meaning": "The main thread gave up its CPU: it waited for something."},
   {"id": "involuntary_switches", "label": "Involuntary context switches", "meaning": "Another thread got the CPU."},
   {"id": "major_faults", "label": "Major page faults", "meaning": "Page faults that went to storage."},
+  {"id": "system_share", "label": "In the kernel", "meaning": "Share of the build time that the main thread ran in the kernel."},
+  {"id": "minor_faults", "label": "Minor page faults", "meaning": "The main thread touched memory that the kernel had to give it first: memory that was given back and taken anew, shared memory, or a file in a memory map."},
 ] as const;
 
 export const COUNTERS = [

@@ -70,6 +70,8 @@ const WORDS: Readonly<Record<CostKey, (value: number, batches: number) => string
   voluntary_switches: countWords,
   involuntary_switches: countWords,
   major_faults: countWords,
+  system_share: formatPercent,
+  minor_faults: countWords,
 };
 
 /** What else the batches cost, per batch where it is an amount; only what is known. */

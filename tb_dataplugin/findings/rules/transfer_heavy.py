@@ -14,7 +14,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_on_the_way
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_signals import StageWait
+from tb_dataplugin.findings.stage_signals import StageWait, batch_bytes
 from tb_dataplugin.findings.thresholds import HAND_OVER_US, HEAVY_PART, WAY_BYTES_PER_S
 from tb_dataplugin.units import data_size, duration, percent, plural
 
@@ -76,7 +76,7 @@ def check(signals: Signals) -> Finding | None:
 
 
 def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
-    size = _batch_bytes(signals)
+    size = batch_bytes(signals.stages)
     by_size = 0.0 if size is None else size / WAY_BYTES_PER_S * 1e6
     light = size is not None and by_size < each - HAND_OVER_US
     saving = saved_on_the_way(signals, wait, HAND_OVER_US * signals.wait_count)
@@ -160,8 +160,3 @@ def _floor(signals: Signals, wait: StageWait, each: float) -> Finding:
         confidence="likely",
         confidence_reason="A full queue costs about 0.7 ms per batch on the machines where it was measured.",
     )
-
-
-def _batch_bytes(signals: Signals) -> float | None:
-    calls = next((calls for calls in signals.stages if calls.stage.kind == "collate" and calls.bytes), None)
-    return None if calls is None or calls.bytes is None else calls.bytes / calls.count

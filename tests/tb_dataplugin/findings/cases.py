@@ -69,7 +69,7 @@ def input_bound(
     threads: float = 1.0,
     stages: Mapping[str, tuple[float, ...]] | None = None,
     loader: dict[str, Any] | None = None,
-    costs: dict[str, int] | None = None,
+    costs: Mapping[str, float] | None = None,
 ) -> TraceBuilder:
     """Steps of 10 ms that wait 8 ms for a batch that one worker makes for `busy` of all the time, computing only.
 
