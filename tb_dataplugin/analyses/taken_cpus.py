@@ -161,7 +161,7 @@ def _delayed(results: Results, thread: ThreadCosts, loader: LoaderWait) -> tuple
 
 def delayed_share(results: Results, thread: ThreadCosts) -> float:
     """In which the training thread waited for a CPU, of the time outside the data wait. The kernel's counters are of
-    the whole window, so without samples what falls outside is as much as of its CPU time does. Where that is not known
+    the whole window, so without samples what falls outside is as much as of its CPU time does, and no more than that CPU time leaves. Where that is not known
     either, the share is that of all time in which the thread had something to do; a thread that sleeps outside of the
     data wait did not wait for a CPU for longer than in the window.
     """
@@ -171,8 +171,9 @@ def delayed_share(results: Results, thread: ThreadCosts) -> float:
     outside_ns = results.window.duration_ns - (results.loader.waits.total_ns if results.loader else 0)
     waiting = waits_cpu_ns(results)
     if waiting is not None and thread.cpu_ns and outside_ns > 0:
-        part = max(0.0, 1 - waiting / thread.cpu_ns)
-        return min(1.0, part * thread.run_delay_ns / outside_ns)
+        own_ns = max(0.0, thread.cpu_ns - waiting)
+        left = max(0.0, 1 - own_ns / outside_ns)  # while it ran, it waited for none
+        return min(left, own_ns / thread.cpu_ns * thread.run_delay_ns / outside_ns)
     wanted = max(thread.cpu_ns + thread.run_delay_ns, outside_ns)
     return thread.run_delay_ns / wanted if wanted else 0.0
 

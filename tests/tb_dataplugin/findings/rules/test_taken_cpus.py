@@ -198,6 +198,18 @@ def test_rates_that_were_measured_without_free_cpus_say_so() -> None:
     assert "the training thread" not in notes(0.0)[0]
 
 
+def test_a_thread_that_runs_outside_the_data_wait_waited_there_for_no_more_than_is_left() -> None:
+    """It is woken for each batch, and waits for a CPU then, in the data wait: the counters know no more than the sum."""
+    builder = crowded(wait=5000)
+    own = STEPS * 5000.0
+    for wait in (event for event in builder.events if event["name"] == "wait::DataLoader"):
+        wait["args"] = {**wait.get("args", {}), "cpu_us": 10.0}
+    spent = {"cpu_us": 0.8 * own + 10 * STEPS, "run_delay_us": 0.8 * own}
+    builder.top_level["dataPipeline"]["training_thread"] |= spent
+    taken = signals_of(builder).taken
+    assert taken is not None and taken.delayed == pytest.approx(0.2, abs=0.01)
+
+
 def test_rates_of_one_of_several_ranks_say_what_the_training_steps_has_in_it() -> None:
     def codes(world_size: int) -> list[str]:
         builder = crowded()
