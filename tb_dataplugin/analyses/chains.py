@@ -1,14 +1,20 @@
 """From an idle gap back to its origin: launch, wait, batch, worker, sample, stage; without a wait launch and operator.
 Each link is a span to look at.
+
+All links of the loader are of one batch: the one that the wait received to which the gap's stage belongs. A DataLoader
+worker goes on to later batches while a finished one is on its way: their samples and stages are no links.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
+from tb_dataplugin.analyses.batch_limits import find_batch_limits
+from tb_dataplugin.analyses.batch_shares import received_in_turn
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.host_activity import operator_rows, outermost_rows
 from tb_dataplugin.analyses.launches import NONE, Rows
@@ -36,7 +42,7 @@ class Span:
 @dataclass(frozen=True, slots=True)
 class BatchLink:
     """The batch that a wait received. `span` is its building, None where that is not in the trace; `number` is -1 when
-    it is not known.
+    it is not known. `in_queue_ns`: since when it was finished as the wait began, 0 where it was not; None if unknown.
     """
 
     number: int
@@ -45,6 +51,7 @@ class BatchLink:
     worker: int
     pid: int
     span: Span | None
+    in_queue_ns: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +59,9 @@ class Chain:
     """What led to one gap. None: the gap has no such link, or the trace does not show it.
 
     `operator` is the outermost one with most of the gap, where no data wait explains that: what kept the host.
-    `sample` and `stage` lie in the thread that built the batch; `index` is the sample's dataset index, -1 when it is
-    not known, `files` what it was read from, which the recorder keeps of the slowest samples.
+    `sample` and `stage` are of that batch, in the thread that built it; a stage that the training thread was in itself
+    is in that. The sample overlaps the wait. `index` is its dataset index, -1 when it is not known, `files` what it was
+    read from, which the recorder keeps of the slowest samples.
     """
 
     launch: Span | None = None
@@ -66,8 +74,16 @@ class Chain:
     operator: Span | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Received:
+    """A row of the batch table, and the part of the wait that it has."""
+
+    row: int
+    part: Window
+
+
 class ChainFinder:
-    """Follows single gaps of one device: only those that are shown are worth it."""
+    """Follows single gaps of one device: only those that are shown are worth it. `by_stage`: all of the data wait."""
 
     def __init__(
         self,
@@ -77,9 +93,12 @@ class ChainFinder:
         workers: Workers | None,
         device: DeviceIdle,
         attributed: DeviceAttribution,
+        by_stage: Mapping[str, Intervals],
     ) -> None:
         self.trace, self.tree, self.loader, self.workers = trace, tree, loader, workers
-        self.device, self.attributed = device, attributed
+        self.device, self.attributed, self.by_stage = device, attributed, by_stage
+        self._received = received_in_turn(workers.batches) if workers else None
+        self._by_throughput = find_batch_limits(workers.batches.table).throughput if workers else None
         self._stages = np.array([path[-1].name for path in tree.paths], dtype=object)
         self._is_sample = np.array([path[-1].kind == "sample" for path in tree.paths], dtype=np.bool_)
         self._pieces: dict[int, Rows] = {}
@@ -87,21 +106,23 @@ class ChainFinder:
         self._operators: dict[int, Rows] = {}
 
     def of_gap(self, gap: int) -> Chain:
-        launch = self._launch(gap)
-        waited = self._waited(gap)
-        wait = self._longest_wait(waited)
+        launch, waited = self._launch(gap), self._waited(gap)
+        name = self.attributed.gap_stage[gap]
+        caused = self._within(gap, self.by_stage.get(name, EMPTY)).intersect(waited) if name else waited
+        wait = self._longest_wait(caused)
         if wait is None:
             return Chain(launch, operator=self._operator_during(gap, launch))
-        batch = self._batch_received_in(wait)
+        batch = self._batch_received_in(wait, caused)
         track = self._track_that_made(batch)
-        during = waited.clip(wait)
-        stage = self._stage_in(track, during, self.attributed.gap_stage[gap])
-        if stage is None:  # throughput limits: the worker was in that stage before the wait
-            during = self._building(batch)
-            stage = self._stage_in(track, during, self.attributed.gap_stage[gap])
-            during = during if stage is not None else waited.clip(wait)
-        sample = self._sample_around(track, stage, during)
+        during = waited.clip(wait if batch is None else batch.part)
+        built = during if batch is None else during.intersect(self._building(batch.row))
+        stage = self._stage_in(track, built, name)
+        if stage is None and batch is not None:  # it was in that stage before the wait
+            stage = self._stage_in(track, self._built_for(batch, wait), name)
+        sample = self._sample_around(track, stage, built)
         training = self.trace.training_track
+        if stage is None:  # the sampler, an iterator around the loader
+            stage = self._stage_in(training, during, name)
         return Chain(
             launch=launch,
             wait=Span("wait", wait.start_ns, wait.end_ns, training),
@@ -140,11 +161,14 @@ class ChainFinder:
         return Span(name, int(events.start_ns[row]), int(events.end_ns[row]), int(events.track[row]))
 
     def _waited(self, gap: int) -> Intervals:
+        return self._within(gap, self.attributed.causes.get("data_wait", EMPTY))
+
+    def _within(self, gap: int, time: Intervals) -> Intervals:
         gaps = self.device.gaps
-        return self.attributed.causes.get("data_wait", EMPTY).clip(Window(int(gaps.start[gap]), int(gaps.end[gap])))
+        return time.clip(Window(int(gaps.start[gap]), int(gaps.end[gap])))
 
     def _longest_wait(self, waited: Intervals) -> Window | None:
-        """The wait with most of the gap's data wait."""
+        """The wait with most of `waited`."""
         if self.loader is None or not len(waited):
             return None
         waits = self.loader.waits
@@ -152,28 +176,43 @@ class ChainFinder:
         best = touched[waited.overlap(waits.start[touched], waits.end[touched]).argmax()]
         return Window(int(waits.start[best]), int(waits.end[best]))
 
-    def _batch_received_in(self, wait: Window) -> int | None:
-        """Of several batches that came in one wait, the last: it is what the wait ended with."""
-        if self.workers is None:
+    def _batch_received_in(self, wait: Window, waited: Intervals) -> _Received | None:
+        """Of several batches that came in one wait, the one whose part has most of `waited`; of equal ones the last."""
+        if self.workers is None or self._received is None:
             return None
-        batches = self.workers.batches
+        batches, received = self.workers.batches, self._received
+        parts = np.flatnonzero(batches.wait_start_ns[received.row] == wait.start_ns)[::-1]
+        if len(parts):
+            best = parts[waited.overlap(received.start[parts], received.end[parts]).argmax()]
+            part = Window(int(received.start[best]), int(received.end[best]))
+            return _Received(int(received.row[best]), part)
         consumed = np.where(batches.wait_start_ns == wait.start_ns, batches.table.consumed_ns, UNKNOWN_NS)
         last = int(consumed.argmax()) if len(consumed) else 0
-        return last if len(consumed) and consumed[last] != UNKNOWN_NS else None
+        return _Received(last, wait) if len(consumed) and consumed[last] != UNKNOWN_NS else None
 
-    def _building(self, row: int | None) -> Intervals:
+    def _building(self, row: int) -> Intervals:
         """When the batch was built; nothing where that is not known."""
-        if row is None or self.workers is None:
+        if self.workers is None:
             return EMPTY
         table = self.workers.batches.table
         start, end = int(table.started_ns[row]), int(table.finished_ns[row])
         return EMPTY if UNKNOWN_NS in (start, end) else Intervals.union([start], [end])
 
-    def _batch_link(self, row: int | None) -> BatchLink | None:
-        if row is None or self.workers is None:
+    def _built_for(self, batch: _Received, wait: Window) -> Intervals:
+        """The building that has a share of the wait: all of it where throughput limits, or where the wait saw its end;
+        else a finished batch waits for what is not its worker's work on it.
+        """
+        building = self._building(batch.row)
+        if self._by_throughput is not None and self._by_throughput[batch.row]:
+            return building
+        return building if len(building) and building.end[-1] > wait.start_ns else EMPTY
+
+    def _batch_link(self, batch: _Received | None) -> BatchLink | None:
+        if batch is None or self.workers is None:
             return None
-        table, track = self.workers.batches.table, self._track_that_made(row)
+        row, table, track = batch.row, self.workers.batches.table, self._track_that_made(batch)
         number, start, end = int(table.number[row]), int(table.started_ns[row]), int(table.finished_ns[row])
+        in_queue = int(self.workers.batches.in_queue_ns[row])
         name = f"batch {number}" if number >= 0 else "batch"
         return BatchLink(
             number=number,
@@ -182,12 +221,13 @@ class ChainFinder:
             worker=int(table.worker[row]),
             pid=int(table.pid[row]),
             span=None if UNKNOWN_NS in (start, end) else Span(name, start, end, track),
+            in_queue_ns=None if in_queue == UNKNOWN_NS else in_queue,
         )
 
-    def _track_that_made(self, batch: int | None) -> int | None:
+    def _track_that_made(self, batch: _Received | None) -> int | None:
         if batch is None or self.workers is None:
             return self.trace.training_track
-        pid = int(self.workers.batches.table.pid[batch])
+        pid = int(self.workers.batches.table.pid[batch.row])
         return next((track for track, made in self.trace.worker_tracks().items() if made.pid == pid), None)
 
     def _stage_in(self, track: int | None, waited: Intervals, stage: str) -> int | None:
@@ -223,14 +263,13 @@ class ChainFinder:
         return self._samples[track]
 
     def _sample_around(self, track: int | None, stage: int | None, waited: Intervals) -> int | None:
-        """The sample that the stage span belongs to; without one, the sample with most of `waited`."""
+        """The sample of the stage span, if `waited` has some of it; without a stage the one with most of it."""
         if track is None:
             return None
         tree, samples = self.tree, self._samples_of(track)
         if stage is not None:
             around = (tree.start_ns[samples] <= tree.start_ns[stage]) & (tree.end_ns[samples] >= tree.end_ns[stage])
-            chosen = samples[around]
-            return int(chosen[-1]) if len(chosen) else None
+            samples = samples[around][-1:]
         spent = waited.overlap(tree.start_ns[samples], tree.end_ns[samples])
         return int(samples[spent.argmax()]) if len(samples) and spent.any() else None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -14,14 +13,11 @@ from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.limits import ALL_GAPS
 from tb_dataplugin.model.intervals import EMPTY
 
-LEAST_WAIT: Final = 0.1
-"""Part of a gap; a stage that caused less says nothing about it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """`cause` has the largest share of it, `stage` of its data wait: "" where that is less than a tenth of the gap,
-    `stage_ns` the stage's part.
+    """`cause` has the largest share of it, `stage` of its data wait, however small that is: "" without any, and where
+    no stages are known. `stage_ns` is the stage's part.
     `step`: in which most of it lies, None outside of all. A gap often begins as a step ends.
 
     `exposed_wait_ns` is the data wait that overlaps it, None when not known.
@@ -59,8 +55,8 @@ def list_gaps(finder: ChainFinder, steps: Steps | None, most: int) -> tuple[Gap,
                 start_ns=start,
                 duration_ns=int(gaps.end[i]) - start,
                 cause=max((cause for cause in CAUSES if cause in by_cause), key=by_cause.__getitem__),
-                stage=attributed.gap_stage[i] if _waits(by_cause) else "",
-                stage_ns=int(attributed.gap_stage_ns[i]) if _waits(by_cause) else 0,
+                stage=attributed.gap_stage[i],
+                stage_ns=int(attributed.gap_stage_ns[i]),
                 step=None if steps is None else _step_of(steps, start, int(gaps.end[i])),
                 exposed_wait_ns=int(waited[i]) if "data_wait" in causes else None,
                 by_cause_ns=by_cause,
@@ -68,10 +64,6 @@ def list_gaps(finder: ChainFinder, steps: Steps | None, most: int) -> tuple[Gap,
             )
         )
     return tuple(listed)
-
-
-def _waits(by_cause_ns: Mapping[Cause, int]) -> bool:
-    return by_cause_ns.get("data_wait", 0) >= LEAST_WAIT * sum(by_cause_ns.values())
 
 
 def _step_of(steps: Steps, start_ns: int, end_ns: int) -> int | None:

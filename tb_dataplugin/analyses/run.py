@@ -127,8 +127,10 @@ def _find_whole(
 
 
 def _gaps(trace: Trace, seen: _Whole, most: int) -> tuple[tuple[Gap, ...], ...]:
-    pairs = zip(seen.devices, seen.loop.attribution.devices, strict=True)
-    chains = [ChainFinder(trace, seen.tree, seen.loop.loader, seen.workers, *pair) for pair in pairs]
+    attribution = seen.loop.attribution
+    pairs = zip(seen.devices, attribution.devices, strict=True)
+    by_stage = attribution.by_stage
+    chains = [ChainFinder(trace, seen.tree, seen.loop.loader, seen.workers, *pair, by_stage) for pair in pairs]
     return list_all_gaps(chains, seen.steps, most)
 
 

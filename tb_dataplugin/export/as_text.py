@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from tb_dataplugin.export.costs import (
     Line,
@@ -28,6 +29,9 @@ from tb_dataplugin.words import MODES, cause_label, label_of
 
 BAR, SHORTEST_BAR = 40, 8
 MAX_STEPS, MAX_GAPS = 12, 5
+
+LEAST_CAUSE: Final = 0.1
+"""Part of a gap: what has less is not a cause that its line says, nor where that leads back to."""
 
 
 def as_text(report: pb.Report, style: Style = PLAIN, *, only_summary: bool = False, whole_runs: str = "") -> str:
@@ -305,7 +309,7 @@ def _gap_causes(gap: pb.Gap) -> Iterator[str]:
     """The causes of at least a tenth of the gap, the largest first."""
     causes = {cause.name: time for cause, time in gap.idle_by_cause_us.ListFields()}
     for cause, time in sorted(causes.items(), key=lambda part: -part[1]):
-        if time >= gap.duration_us / 10:
+        if time >= LEAST_CAUSE * gap.duration_us:
             detail = _stage_of(gap) if cause == "data_wait" else _launched_before(gap) if cause == "launch" else ""
             yield f"{cause_label(cause)} {percent(_share(time, gap.duration_us))}{detail}"
 
@@ -324,7 +328,7 @@ def _launched_before(gap: pb.Gap) -> str:
 
 def _gap_origin(gap: pb.Gap) -> Iterator[str]:
     chain = gap.chain
-    if gap.stage:
+    if gap.stage and gap.idle_by_cause_us.data_wait >= LEAST_CAUSE * gap.duration_us:
         yield from _batch_of(chain)
     if chain.HasField("operator"):
         yield f"host in {chain.operator.name} for {duration(chain.operator.duration_us)}"
@@ -336,6 +340,8 @@ def _batch_of(chain: pb.Chain) -> Iterator[str]:
         yield f"batch {chain.batch_number}"
     if chain.HasField("worker"):
         yield f"DataLoader worker {chain.worker}"
+    if chain.in_queue_us:
+        yield f"in the queue for {duration(chain.in_queue_us)} before the data wait"
     if chain.HasField("sample_index"):
         took = f", {duration(chain.sample.duration_us)} long" if chain.HasField("sample") else ""
         yield f"sample {chain.sample_index}{took}{_first_file(chain.files)}"

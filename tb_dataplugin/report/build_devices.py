@@ -91,6 +91,7 @@ def _chain(chain: Chain, lanes: _Lanes) -> pb.Chain:
                 epoch=batch.epoch,
                 loader=batch.loader,
                 worker=batch.worker,
+                in_queue_us=maybe_us(batch.in_queue_ns),
             )
         )
     return report

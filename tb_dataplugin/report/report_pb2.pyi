@@ -1101,9 +1101,9 @@ class Gap(_message.Message):
     cause: _builtins.str
     """the cause with the largest share of this gap: a field name of IdleByCause"""
     stage: _builtins.str
-    """the stage with the largest share of the gap's data wait; "" when none, and"""
+    """the stage with the largest share of the gap's data wait, however small that"""
     step: _builtins.int
-    """when data wait is less than a tenth of the gap
+    """is; "" when there is none, and when no stages are known
     number of the step in which most of the gap lies
     """
     exposed_wait_us: _builtins.float
@@ -1166,6 +1166,7 @@ class Chain(_message.Message):
     STAGE_FIELD_NUMBER: _builtins.int
     OPERATOR_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
+    IN_QUEUE_US_FIELD_NUMBER: _builtins.int
     batch_number: _builtins.int
     """0-based in its epoch; absent when not known"""
     epoch: _builtins.int
@@ -1173,14 +1174,18 @@ class Chain(_message.Message):
     worker: _builtins.int
     """DataLoader worker that made it; absent when the training thread did"""
     sample_index: _builtins.int
-    """its dataset index; absent when not known"""
+    """where the wait saw none, as of a batch that was finished by then
+    its dataset index; absent when not known
+    """
+    in_queue_us: _builtins.float
+    """how long the batch had been finished when this wait began; 0 when it was not,"""
     @_builtins.property
     def launch(self) -> Global___Link:
         """runtime call that launched what ended the gap"""
 
     @_builtins.property
     def wait(self) -> Global___Link:
-        """the wait with most of the gap's data wait"""
+        """the wait with most of what `Gap.stage` caused of the gap's data wait"""
 
     @_builtins.property
     def batch(self) -> Global___Link:
@@ -1188,15 +1193,17 @@ class Chain(_message.Message):
 
     @_builtins.property
     def sample(self) -> Global___Link:
-        """the sample in which that stage, or most of the wait, lies"""
+        """of this batch: the sample in which that stage, or most of the wait, lies; absent"""
 
     @_builtins.property
     def stage(self) -> Global___Link:
-        """the span of `Gap.stage` with most of the wait; absent where that is no stage"""
+        """the span of `Gap.stage` with most of the wait, of this batch; absent where that is"""
 
     @_builtins.property
     def operator(self) -> Global___Link:
-        """without a wait: the host's outermost operator during at least half of the gap"""
+        """no stage, and where the batch has none
+        without a wait: the host's outermost operator during at least half of the gap
+        """
 
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
@@ -1217,15 +1224,18 @@ class Chain(_message.Message):
         stage: Global___Link | None = ...,
         operator: Global___Link | None = ...,
         files: _abc.Iterable[_builtins.str] | None = ...,
+        in_queue_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_in_queue_us", b"_in_queue_us", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "in_queue_us", b"in_queue_us", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "files", b"files", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_in_queue_us", b"_in_queue_us", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "files", b"files", "in_queue_us", b"in_queue_us", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_number: _TypeAlias = _typing.Literal["batch_number"]  # noqa: Y015
     _WhichOneofArgType__batch_number: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number"]  # noqa: Y015
     _WhichOneofReturnType__epoch: _TypeAlias = _typing.Literal["epoch"]  # noqa: Y015
     _WhichOneofArgType__epoch: _TypeAlias = _typing.Literal["_epoch", b"_epoch"]  # noqa: Y015
+    _WhichOneofReturnType__in_queue_us: _TypeAlias = _typing.Literal["in_queue_us"]  # noqa: Y015
+    _WhichOneofArgType__in_queue_us: _TypeAlias = _typing.Literal["_in_queue_us", b"_in_queue_us"]  # noqa: Y015
     _WhichOneofReturnType__loader: _TypeAlias = _typing.Literal["loader"]  # noqa: Y015
     _WhichOneofArgType__loader: _TypeAlias = _typing.Literal["_loader", b"_loader"]  # noqa: Y015
     _WhichOneofReturnType__sample_index: _TypeAlias = _typing.Literal["sample_index"]  # noqa: Y015
@@ -1236,6 +1246,8 @@ class Chain(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_number) -> _WhichOneofReturnType__batch_number | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__epoch) -> _WhichOneofReturnType__epoch | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__in_queue_us) -> _WhichOneofReturnType__in_queue_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__loader) -> _WhichOneofReturnType__loader | None: ...
     @_typing.overload

@@ -426,9 +426,9 @@ export interface Gap {
   duration_us: number;
   /** the cause with the largest share of this gap: a field name of IdleByCause */
   cause: string;
-  /** the stage with the largest share of the gap's data wait; "" when none, and */
+  /** the stage with the largest share of the gap's data wait, however small that */
   stage: string;
-  /** when data wait is less than a tenth of the gap */
+  /** is; "" when there is none, and when no stages are known */
   step?:
     | number
     | undefined;
@@ -454,7 +454,7 @@ export interface Chain {
   launch:
     | Link
     | undefined;
-  /** the wait with most of the gap's data wait */
+  /** the wait with most of what `Gap.stage` caused of the gap's data wait */
   wait:
     | Link
     | undefined;
@@ -472,24 +472,26 @@ export interface Chain {
   worker?:
     | number
     | undefined;
-  /** the sample in which that stage, or most of the wait, lies */
+  /** of this batch: the sample in which that stage, or most of the wait, lies; absent */
   sample:
     | Link
     | undefined;
-  /** its dataset index; absent when not known */
+  /** where the wait saw none, as of a batch that was finished by then */
   sample_index?:
     | number
     | undefined;
-  /** the span of `Gap.stage` with most of the wait; absent where that is no stage */
+  /** the span of `Gap.stage` with most of the wait, of this batch; absent where that is */
   stage:
     | Link
     | undefined;
-  /** without a wait: the host's outermost operator during at least half of the gap */
+  /** no stage, and where the batch has none */
   operator:
     | Link
     | undefined;
   /** that the sample was read from; known of the slowest samples */
   files: string[];
+  /** how long the batch had been finished when this wait began; 0 when it was not, */
+  in_queue_us?: number | undefined;
 }
 
 export interface Link {
@@ -3003,6 +3005,11 @@ export const Chain: MessageFns<Chain> = {
       files: globalThis.Array.isArray(object?.files)
         ? object.files.map((e: any) => globalThis.String(e))
         : [],
+      in_queue_us: isSet(object.inQueueUs)
+        ? globalThis.Number(object.inQueueUs)
+        : isSet(object.in_queue_us)
+        ? globalThis.Number(object.in_queue_us)
+        : undefined,
     };
   },
 };

@@ -3,12 +3,12 @@
 
 import type { Batch, Capture, Gap, Link } from "../contract/report";
 import type { Cause } from "./causes";
-import { formatCount, formatDuration } from "./format";
+import { formatCount, formatDuration, positionIn } from "./format";
 import type { BoxInfo } from "./hover";
 import { hit, type LaneRows, type TimelineModel } from "./lanes";
 import { shareWords } from "./shares";
 import type { TimeRange } from "./time-scale";
-import { stageLabel } from "./words";
+import { noStageMeaning, stageLabel } from "./words";
 
 export const CHAIN_KEYS = ["gap", "launch", "operator", "wait", "batch", "worker", "sample", "stage"] as const;
 export type ChainKey = (typeof CHAIN_KEYS)[number];
@@ -19,7 +19,7 @@ export type Place = TimeRange & { readonly laneId: string; readonly name: string
 export type ChainRow = {
   readonly key: ChainKey;
   readonly label: string;
-  /** What it says where there is a link. */
+  /** What it says; "" where there is nothing to say. It may be known without a link. */
   readonly name: string;
   readonly startUs: number | undefined;
   readonly durationUs: number | undefined;
@@ -46,7 +46,6 @@ const LABELS: Readonly<Record<ChainKey, string>> = {
 export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
   const { chain } = gap;
   const gapPlace = { laneId: gapLaneId, name: "", startUs: gap.start_us, endUs: endOf(gap) };
-  const number = chain?.batch_number === undefined ? "" : String(chain.batch_number);
   const sample = chain?.sample_index === undefined ? (chain?.sample?.name ?? "") : `index ${chain.sample_index}`;
   const begin = [
     row("gap", gap, stepWords(gap), gapPlace, ""),
@@ -60,15 +59,10 @@ export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
   return [
     ...begin,
     linked("wait", chain.wait, "training thread", ""),
-    linked(
-      "batch",
-      chain.batch,
-      number === "" ? "number not known" : `batch ${number}${epochWords(chain.epoch)}`,
-      batchReason(gap),
-    ),
+    linked("batch", chain.batch, batchWords(gap), batchReason(gap)),
     workerRow(gap),
-    linked("sample", chain.sample, sample, "No sample was recorded in this part of the data wait."),
-    linked("stage", chain.stage, chain.stage?.name ?? "", stageReason(gap)),
+    linked("sample", chain.sample, sample, sampleReason(gap)),
+    linked("stage", chain.stage, chain.stage?.name ?? stageLabel(gap.stage), stageReason(gap)),
   ];
 }
 
@@ -109,7 +103,7 @@ function linked(key: ChainKey, link: Link | undefined, name: string, reason: str
     return {
       key,
       label: LABELS[key],
-      name: "",
+      name,
       startUs: undefined,
       durationUs: undefined,
       place: null,
@@ -133,6 +127,33 @@ function workerRow(gap: Gap): ChainRow {
 
 function stepWords({ step }: Gap): string {
   return step === undefined ? "outside any step" : `in step ${step}`;
+}
+
+function batchWords({ chain }: Gap): string {
+  if (chain?.batch_number !== undefined) return `batch ${chain.batch_number}${epochWords(chain.epoch)}`;
+  return chain?.batch === undefined ? "" : "number not known";
+}
+
+/** Since when a batch had been finished that the training thread waited for: then nothing that builds it is the cause. */
+export function queueWords({ chain }: Gap): string {
+  const { in_queue_us: queuedUs, wait, batch_number: number } = chain ?? {};
+  if (!isQueued(queuedUs) || wait === undefined) return "";
+  const which = number === undefined ? "The batch" : `Batch ${number}`;
+  const at = `${positionIn(wait.start_us - queuedUs, "ms", 1)}\u00a0ms`;
+  return `${which} was ready in the queue at ${at}, ${formatDuration(queuedUs)} before this data wait began.`;
+}
+
+function isQueued(queuedUs: number | undefined): queuedUs is number {
+  return queuedUs !== undefined && queuedUs > 0;
+}
+
+function sampleReason({ chain }: Gap): string {
+  const { in_queue_us: queuedUs, stage, wait } = chain ?? {};
+  if (isQueued(queuedUs))
+    return "The batch was finished before this data wait began, so no sample of it was being loaded.";
+  return stage !== undefined && wait !== undefined && endOf(stage) <= wait.start_us
+    ? "This stage of the batch was over before this data wait began, and so was its sample."
+    : "No sample of this batch was recorded in this part of the data wait.";
 }
 
 function epochWords(epoch: number | undefined): string {
@@ -160,10 +181,11 @@ function batchReason(gap: Gap): string {
     : "The training thread built the batch itself, within its data wait.";
 }
 
-function stageReason(gap: Gap): string {
-  return gap.stage === ""
-    ? "No stage was recorded here."
-    : `The data wait went to ${stageLabel(gap.stage)}, which has no span.`;
+function stageReason({ stage, chain }: Gap): string {
+  if (stage === "") return "The capture has no stage data for this data wait.";
+  if (noStageMeaning(stage) !== "") return `The data wait went to ${stageLabel(stage)}, which has no span.`;
+  const owner = chain?.batch_number === undefined ? "this data wait" : "this batch";
+  return `The data wait went to ${stageLabel(stage)}: no span of it belongs to ${owner}.`;
 }
 
 /** The gap selected by a click in the gap lane: the longest in the report that the box merges. */

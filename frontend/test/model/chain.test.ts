@@ -6,6 +6,7 @@ import {
   gapOfBox,
   gapsOfCause,
   noWaitWords,
+  queueWords,
   rowOfPlace,
   stageShareWords,
   whyNotChosen,
@@ -114,6 +115,39 @@ it("says that a loader without workers builds its batches in the wait itself", (
   );
   expect(rows.find((row) => row.key === "batch")?.reason).toContain("built the batch itself");
   expect(rows.find((row) => row.key === "stage")?.place).not.toBeNull();
+});
+
+it("says since when a batch was ready that the wait received, and what the wait went to", () => {
+  const ready = gap({
+    stage: "transfer::serialise",
+    stage_us: 20,
+    chain: {
+      ...chain,
+      sample: undefined,
+      sample_index: undefined,
+      stage: undefined,
+      wait: link("wait", 452_300, 25, "thread:1"),
+      in_queue_us: 4000,
+    },
+  });
+  expect(queueWords(ready)).toBe(
+    "Batch 4 was ready in the queue at 448.3\u00a0ms, 4.00\u00a0ms before this data wait began.",
+  );
+  expect([queueWords(whole), queueWords(gap({}))]).toEqual(["", ""]);
+  const [sample, stage] = chainRows(ready, "gaps:0").slice(-2);
+  expect(sample?.reason).toContain("finished before this data wait began");
+  expect([stage?.name, stage?.place]).toEqual(["transfer::serialise", null]);
+  expect(stage?.reason).toBe("The data wait went to transfer::serialise, which has no span.");
+});
+
+it("does not deny the span of a stage that another batch has, nor a sample that was over", () => {
+  const elsewhere = gap({ stage: "decode::PIL", chain: { ...chain, stage: undefined } });
+  expect(chainRows(elsewhere, "gaps:0").at(-1)?.reason).toContain("no span of it belongs to this batch");
+  const before = gap({
+    stage: "decode::PIL",
+    chain: { ...chain, sample: undefined, stage: link("decode::PIL", 3, 5, "w") },
+  });
+  expect(chainRows(before, "gaps:0").at(-2)?.reason).toContain("was over before this data wait began");
 });
 
 it("says so when the wait went to what is no stage", () => {

@@ -176,6 +176,50 @@ def test_without_workers_the_chain_leads_into_the_waiting_thread() -> None:
     assert "batch_number" not in chain and "worker" not in chain
 
 
+def finished_before() -> TraceBuilder:
+    """A wait from 40 to 60 for batch 0, which was finished at 10, while the worker is in the sample of batch 1."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}])
+    builder.step(0, 100).wait(40, 20, "wait::DataLoader").worker(0, started=0)
+    builder.batch(0, 0, 0, 2, 10, 59, {"sample::Pets": (3, 6)})
+    builder.moments(serialise_us=11, serialised_us=12, deserialise_us=50, arrived_us=58)
+    builder.batch(1, 0, 12, 14, 80, None, {"sample::Pets": (15, 64), "decode::PIL.Image": (16, 60)})
+    return builder.call("cudaLaunchKernel", 70, 5, 7).kernel(80, 20, correlation=7)
+
+
+def test_the_chain_of_a_finished_batch_has_no_sample_of_a_later_one_but_its_time_in_queue() -> None:
+    gap = capture_of(finished_before())["devices"][0]["gaps"][0]
+    chain = gap["chain"]
+    assert (chain["batch_number"], chain["in_queue_us"]) == (0, 30)
+    assert (gap["stage"], gap["stage_us"]) == ("transfer::queue", 10)
+    assert not {"sample", "sample_index", "stage"} & chain.keys()
+
+
+def test_a_batch_that_was_still_being_built_was_in_no_queue() -> None:
+    builder = one_wait().call("cudaLaunchKernel", 70, 5, 7).kernel(80, 20, correlation=7)
+    assert capture_of(builder)["devices"][0]["gaps"][0]["chain"]["in_queue_us"] == 0
+
+
+def test_of_two_batches_in_one_wait_the_chain_has_that_of_the_gaps_stage() -> None:
+    """An iterator that packs two batches: the first is decoded for 30 us of the wait, the second for 6."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 1}])
+    builder.step(0, 100).wait(10, 60, "wait::DataLoader").worker(0, started=0).worker(1, started=0)
+    builder.batch(0, 0, 10, 10, 48, 50, {"sample::Pets": (11, 36), "decode::PIL.Image": (12, 30)})
+    builder.batch(1, 1, 10, 10, 60, 69, {"sample::Pets": (51, 8), "decode::PIL.Image": (52, 6)})
+    builder.call("cudaLaunchKernel", 75, 5, 7).kernel(80, 20, correlation=7)
+    gap = capture_of(builder)["devices"][0]["gaps"][0]
+    chain = gap["chain"]
+    assert (gap["stage"], chain["batch_number"], chain["worker"]) == ("decode::PIL.Image", 0, 0)
+    assert (chain["stage"]["start_us"], chain["sample"]["start_us"]) == (12, 11)
+
+
+def test_a_stage_of_the_training_thread_is_linked_there() -> None:
+    builder = finished_before().stage("sampler::Random", 41, 16)
+    gap = capture_of(builder)["devices"][0]["gaps"][0]
+    chain = gap["chain"]
+    assert (gap["stage"], chain["stage"]["start_us"]) == ("sampler::Random", 41)
+    assert chain["stage"]["lane"] == chain["wait"]["lane"] and "sample" not in chain
+
+
 def test_time_of_a_cause_that_the_trace_cannot_tell_is_unknown_and_not_lost() -> None:
     """Launches without a name: nobody knows whether they waited, so `launch` is not told of."""
     builder = TraceBuilder().call("", 0, 3, 250).kernel(4, 10, correlation=250).call("", 19, 3, 251)

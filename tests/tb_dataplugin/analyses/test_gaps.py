@@ -34,13 +34,15 @@ def test_a_gap_has_the_stage_that_caused_most_of_it() -> None:
     assert {gap.stage for gap in gaps_of(training_run())} == {"decode::PIL.Image"}
 
 
-def test_a_gap_that_hardly_waits_for_data_has_no_stage() -> None:
-    """One that is mostly the host's would read as if the host were in that stage."""
+def test_a_gap_that_hardly_waits_for_data_has_the_stage_of_that_wait() -> None:
+    """Its part of the gap is said beside it; every data wait has a stage."""
     builder = training_run()
     for event in builder.events:
         if event["name"] == "wait::DataLoader":
             event["dur"] = 4
-    assert {gap.stage for gap in gaps_of(builder)} == {""}
+    gaps = gaps_of(builder)
+    assert all(0 < gap.stage_ns <= gap.by_cause_ns["data_wait"] < 0.1 * gap.duration_ns for gap in gaps)
+    assert "" not in {gap.stage for gap in gaps}
 
 
 def test_without_wait_spans_the_data_wait_of_a_gap_is_not_known() -> None:

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Capture, Gap } from "../../contract/report";
 import { source } from "../../data/source";
 import { asCause, causeLabel, causeParts } from "../../model/causes";
-import { batchOfChain, type ChainRow, chainRows, noWaitWords, stageShareWords } from "../../model/chain";
+import { batchOfChain, type ChainRow, chainRows, noWaitWords, queueWords, stageShareWords } from "../../model/chain";
 import { exactPosition, exactUs, formatDuration } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { selectView } from "../../state/actions";
@@ -93,7 +93,13 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
       <Chain rows={chainRows(gap, laneId)} gap={gap} />
       <Absent
         rows={chainRows(gap, laneId)}
-        notes={[stageShareWords(gap), filesWords(gap), noWaitWords(gap), cutWords(capture, gap)].filter(Boolean)}
+        notes={[
+          queueWords(gap),
+          stageShareWords(gap),
+          filesWords(gap),
+          noWaitWords(gap),
+          cutWords(capture, gap),
+        ].filter(Boolean)}
       />
     </section>
   );
@@ -214,12 +220,12 @@ function LinkItem({ row, gap }: { row: ChainRow; gap: Gap }) {
   return (
     <li data-testid="chain-row" data-link={key} data-known={place !== null} aria-current={current ? "true" : undefined}>
       <span class="chain-label">{label}</span>
-      {place === null ? (
+      {place === null && name === "" ? (
         <span class="chain-name">
           <Unknown reason={reason} />
         </span>
-      ) : !leads ? (
-        <span class="chain-name" title={`${name}${when}`}>
+      ) : place === null || !leads ? (
+        <span class="chain-name" title={place === null ? reason : `${name}${when}`}>
           {name}
         </span>
       ) : (

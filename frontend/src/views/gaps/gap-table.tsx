@@ -6,6 +6,7 @@ import {
   exactPosition,
   exactUs,
   formatCount,
+  formatDuration,
   inUnit,
   plural,
   positionDecimals,
@@ -28,8 +29,8 @@ import { showGap } from "./show-gap";
 type Units = { readonly start: TimeUnit; readonly startDecimals: number; readonly duration: TimeUnit };
 
 const MAIN_CAUSE = "The cause with the largest share of this gap, and that share";
-const STAGE = "The stage with the largest share of the gap's data wait";
-const NO_STAGE = "Less than a tenth of this gap is data wait, or the capture has no stage data.";
+const STAGE = "The stage with the largest share of the gap's data wait, and that share of it";
+const NO_STAGE = "None of this gap is data wait, or the capture has no stage data.";
 
 type Props = { readonly device: Device; readonly cause: Cause | null; readonly chosen: Gap | null };
 
@@ -80,7 +81,7 @@ export function GapTable({ device, cause, chosen }: Props) {
               <th scope="col">
                 <span class="offscreen">Causes as a bar</span>
               </th>
-              {withStage && <Head column="stage" label="Waits for" numeric={false} title={STAGE} />}
+              {withStage && <Head column="stage" label="Data wait for" numeric={false} title={STAGE} />}
               <Head column="step" label="Step" />
               <ExportHead label="Main cause alone" />
             </tr>
@@ -133,6 +134,14 @@ type LineProps = {
   readonly withStage: boolean;
 };
 
+/** The data wait may be a small part of the gap: how long it is belongs to a share of it. */
+function stageTitle({ stage, stage_us: partUs, idle_by_cause_us: causes }: Gap): string {
+  const label = stageLabel(stage);
+  return causes?.data_wait === undefined
+    ? label
+    : `${label}: ${formatDuration(partUs)} of ${formatDuration(causes.data_wait)} data wait`;
+}
+
 function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
   const cause = asCause(gap.cause);
   const parts = causeParts(gap.idle_by_cause_us);
@@ -171,7 +180,7 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
           {gap.stage === "" ? (
             <Unknown reason={NO_STAGE} />
           ) : (
-            <span title={stageLabel(gap.stage)}>
+            <span title={stageTitle(gap)}>
               <StageRef name={gap.stage} />
               <span class="muted tabular"> {shareWords(gap.stage_us, gap.idle_by_cause_us?.data_wait)}</span>
             </span>
