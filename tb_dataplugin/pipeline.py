@@ -20,7 +20,7 @@ from tb_dataplugin.errors import (
     Refused,
     UnreadableTrace,
 )
-from tb_dataplugin.findings import judge
+from tb_dataplugin.findings import advised_settings, judge
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions
@@ -188,6 +188,7 @@ def read_loop(path: Path, name: str | None = None, roots: Roots = ()) -> tuple[L
     loop = fit_loop(results)
     if isinstance(loop, Unavailable):
         raise NothingToReport(f"{path}: {loop.message}")
+    loop = replace(loop, advised=advised_settings(judge(results).findings, loop.settings))
     return loop, tuple(doubt.sentence for doubt in results.doubts)
 
 

@@ -23,8 +23,8 @@ class WhatIfCommand:
     """Predict what other settings, or a faster stage, would bring: from one capture, without running anything.
 
     The loop is simulated from the batches and steps of the capture, with the CPUs of its machine. Each prediction has
-    a 90% interval. If no change is given, the usual ones are shown: other numbers of DataLoader workers, and each long
-    stage at half of its time.
+    a 90% interval. If no change is given, the usual ones are shown: other numbers of DataLoader workers, the settings
+    that findings advise, and each long stage at half of its time.
     """
 
     name: ClassVar[str] = "whatif"

@@ -7,6 +7,7 @@ from typing import Literal
 
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.gain import Gain
+from tb_dataplugin.whatif.change import Change
 
 Severity = Literal["high", "medium", "low"]
 Confidence = Literal["measured", "likely", "possible"]
@@ -32,6 +33,8 @@ class Finding:
     code: str = ""
     confidence: Confidence = "measured"
     confidence_reason: str = ""
+    change: Change | None = None
+    """The settings of the DataLoader that it advises, for `whatif` to predict."""
     saves: bool = True
     """False: it says what would not help."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from annotate.trace_format import Stage, StageKind
-from tb_dataplugin.analyses.line_waits import named_wait
+from tb_dataplugin.analyses.line_waits import WaitedFor
 from tb_dataplugin.analyses.occupancy import TOO_SHORT_NS, StageLimit
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.findings import collecting
@@ -21,6 +21,7 @@ from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
 from tb_dataplugin.findings.in_memory import code_for, is_in_memory
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.line_texts import WAITS, line_text
+from tb_dataplugin.findings.own_reads import blocked_advice, is_own, own_read_advice, wait_of_line
 from tb_dataplugin.findings.reader_advice import (
     READ_ADVICE,
     are_packed,
@@ -92,9 +93,6 @@ READING: Final[frozenset[StageKind]] = frozenset(("read", "decode"))
 MOSTLY_BLOCKED: Final = 0.5
 """Share of a reader's or decoder's own time, from which what it is blocked by comes before how it decodes."""
 
-BLOCKED_READER: Final = (
-    " If that is storage, put the files on a faster or local disk, read them ahead, or read fewer and larger ones."
-)
 LOCK_ADVICE: Final = (
     " DataLoader workers wait for one another at {line}, so more of them would only wait longer: do less while the "
     "lock is held (only what has to be alone, such as one seek and read), or need no lock, with a handle that each "
@@ -197,17 +195,25 @@ def _hint(signals: Signals, row: StageCalls) -> str:
         else LIMIT_ADVICE[limit].format(
             part=percent(parts[limit]),
             threads=THREADS_FIRST if has_hidden_threads(signals) else "",
-            by=_blocked_by(signals, row.stage),
+            by=_blocked_by(signals, row),
         )
     )
 
 
-def _blocked_by(signals: Signals, stage: Stage) -> str:
+def _blocked_by(signals: Signals, row: StageCalls) -> str:
     """What the line says that the advice has just named; else what it may be."""
-    line = signals.stage_lines.get(stage.name)
-    named = named_wait(line.source) if line is not None and line.share >= HOT_LINE else None
-    is_named = stage.kind not in READING and named is not None
-    return f", and that line {WAITS[named]}" if is_named and named else f": {', '.join(BLOCKED_BY)}"
+    named = _named_wait(signals, row)
+    return f", and that line {WAITS[named]}" if named else f": {', '.join(BLOCKED_BY)}"
+
+
+def _named_wait(signals: Signals, row: StageCalls) -> WaitedFor | None:
+    """By the line that the advice names: of readers and decoders it is named where they are mostly blocked."""
+    names_line = row.stage.kind not in READING or is_own(row.stage) or _is_blocked(row)
+    return wait_of_line(signals, row.stage) if names_line else None
+
+
+def _is_blocked(row: StageCalls) -> bool:
+    return _parts_of_time(row).get("blocked", 0.0) >= MOSTLY_BLOCKED
 
 
 def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str) -> str:
@@ -215,14 +221,15 @@ def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str
     reads = stage.kind in READING
     if hint and reads and is_locked:
         return hint.strip()  # how it reads matters little
-    is_blocked = row is not None and _parts_of_time(row).get("blocked", 0.0) >= MOSTLY_BLOCKED
-    if not hint or not reads or not is_blocked or are_packed(signals, stage):
-        return _advice(signals, stage) + hint
-    line = signals.stage_lines.get(stage.name)
-    where = (
-        "" if line is None or line.share < HOT_LINE else f" {line.share_of('its time')} is {line.text}: begin there."
-    )
-    return f"{hint.strip()}{where}{BLOCKED_READER}"
+    advice = own_read_advice(signals, stage, row, MARK) if is_own(stage) else _advice(signals, stage)
+    if not hint or not reads or row is None or not _is_blocked(row):
+        return advice + hint
+    named, line = _named_wait(signals, row), signals.stage_lines.get(stage.name)
+    if named is None and are_packed(signals, stage) and not is_own(stage):
+        return advice + hint
+    text = "" if line is None or line.share < HOT_LINE else f"{line.share_of('its time')} is {line.text}: begin there."
+    words = (text, hint.strip()) if named else (hint.strip(), text)
+    return " ".join(filter(None, words)) + blocked_advice(signals, named)
 
 
 def _lock_alone(signals: Signals, stage: Stage, gain_us: float | None) -> Iterator[Evidence]:

@@ -198,6 +198,8 @@ class Loop:
     """Rare calls that each of its DataLoader workers makes."""
     undivided: Undivided | None = None
     """Its dataset, where each of several DataLoader workers may read all of it."""
+    advised: tuple[Settings, ...] = ()
+    """That findings about the capture advise."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Final
 
-from tb_dataplugin.whatif.change import Change
+from tb_dataplugin.whatif.change import MOST_PREFETCH, MOST_WORKERS, Change
 from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.whatif.more_workers import finds_cpus, none_free
 
@@ -16,7 +17,9 @@ MOST_STAGES: Final = 4
 
 
 def usual_changes(loop: Loop) -> list[Change]:
-    """Other numbers of DataLoader workers, and the stages that take most of the time, each in half of it."""
+    """Other numbers of DataLoader workers, what findings advise, and the stages that take most of the time, each in
+    half of it.
+    """
     cpus = 2 if loop.cpus == float("inf") else max(1, round(loop.cpus))
     numbers = _other_workers(loop, {0, 1, cpus, 2 * cpus, loop.settings.workers + 1})
     spent: dict[str, float] = {}
@@ -25,7 +28,8 @@ def usual_changes(loop: Loop) -> list[Change]:
             if part:
                 spent[part[-1].name] = spent.get(part[-1].name, 0.0) + mean
     longest = sorted(spent, key=spent.__getitem__, reverse=True)[:MOST_STAGES]
-    return [*(Change(workers=number) for number in numbers), *(Change(stages=((name, 0.5),)) for name in longest)]
+    stages = (Change(stages=((name, 0.5),)) for name in longest)
+    return [*_with_advised(loop, [Change(workers=number) for number in numbers]), *stages]
 
 
 def telling_changes(loop: Loop) -> list[Change]:
@@ -36,13 +40,29 @@ def telling_changes(loop: Loop) -> list[Change]:
     many = {now.workers - 1, now.workers + 1, *(now.workers * quarter // 4 for quarter in range(TOLD_WORKERS + 1))}
     numbers = _other_workers(loop, many if now.workers > TOLD_WORKERS else few)
     queues = [queue for queue in (1, 2, 4, 8) if now.workers and queue != now.prefetch]
+    settings = [*(Change(workers=number) for number in numbers), *(Change(prefetch=queue) for queue in queues)]
     stages = [change.stages[0][0] for change in usual_changes(loop) if change.stages]
     factors = (0.5, 0.0)
     return [
-        *(Change(workers=number) for number in numbers),
-        *(Change(prefetch=queue) for queue in queues),
+        *_with_advised(loop, settings),
         *(Change(stages=((name, factor),)) for name in stages for factor in factors),
     ]
+
+
+def _with_advised(loop: Loop, changes: list[Change]) -> list[Change]:
+    """The numbers of DataLoader workers in their order, then the others."""
+    now = loop.settings
+    advised = [
+        Change(
+            workers=None if settings.workers == now.workers else settings.workers,
+            prefetch=None if settings.prefetch == now.prefetch else settings.prefetch,
+            in_order=None if settings.in_order == now.in_order else settings.in_order,
+        )
+        for settings in loop.advised
+        if settings.workers <= MOST_WORKERS and settings.prefetch <= MOST_PREFETCH
+    ]
+    each = dict.fromkeys((*changes, *advised))
+    return sorted(each, key=lambda change: inf if change.workers is None else change.workers)
 
 
 def _other_workers(loop: Loop, numbers: set[int]) -> list[int]:

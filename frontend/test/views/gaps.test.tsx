@@ -234,6 +234,21 @@ it("goes to the first data wait by n while the whole window is on screen", () =>
   open({ devices: [device({ gaps })] }, "gaps");
   press("n");
   expect(range.value !== null && range.value.startUs < 10).toBe(true);
+  expect(find("gap-elsewhere").textContent).toContain("not in what the timeline shows");
+});
+
+it("says where the timeline has left the gap that is explained, and leads back to it", () => {
+  withTimeline([{ ...lane([[0, 90]]), id: "idle", kind: "gaps", device: 0 }]);
+  open({ devices: [idle] }, "gaps");
+  expect(all("gap-elsewhere")).toEqual([]);
+  act(() => {
+    range.value = { startUs: 65, endUs: 85 };
+  });
+  expect(find("gap-elsewhere").textContent).toContain("This gap is not in what the timeline shows.");
+  click(find("gap-show"));
+  expect([all("gap-elsewhere"), find("gap-detail").dataset.startUs]).toEqual([[], "10"]);
+  press("g");
+  expect([all("gap-elsewhere"), find("gap-detail").dataset.startUs]).toEqual([[], "60"]);
 });
 
 it("gives up a chosen gap that the filter leaves out: panel, timeline and address are of the same one", () => {

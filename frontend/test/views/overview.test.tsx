@@ -46,8 +46,24 @@ it("relates the three numbers of data wait in the report's own line", () => {
 it("puts the steady state's data wait with its interval beside the measured one", () => {
   const steady_state = { state: "draining", share: 0.75, share_low: 0.7, share_high: 0.8 };
   open({ loader: { wait_us: 8, steady_state } }, "overview");
-  expect(find("steady-share").textContent).toBe("; steady state 75.0% (70.0% to 80.0%)");
+  expect(find("steady-share").textContent).toBe(
+    "; the queue of finished batches empties in the window, steady state 75.0% (70.0% to 80.0%)",
+  );
   expect(find("steady-share").querySelector<HTMLElement>("[data-value]")?.dataset.value).toBe("0.75");
+});
+
+it("says by the data wait that it is not the steady state's, also where that is unknown", () => {
+  const sentence = "The queue of finished batches fills in the window.";
+  open({ loader: { wait_us: 8, steady_state: { state: "filling", sentence } } }, "overview");
+  expect(find("number-data-wait").closest("li, div")?.parentElement?.textContent).toContain(
+    "; the queue of finished batches fills in the window, steady state unknown",
+  );
+  expect(find("steady-share").title).toBe(sentence);
+});
+
+it("says the steady state alone where the window is steady", () => {
+  open({ loader: { wait_us: 8, steady_state: { state: "steady", share: 0.75 } } }, "overview");
+  expect(find("steady-share").textContent).toBe("; steady state 75.0%");
 });
 
 it("has none where an epoch starts in the window", () => {

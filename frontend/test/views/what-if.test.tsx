@@ -73,6 +73,15 @@ it("says that it is of all steps where some are chosen", () => {
   expect(find("what-if-whole").textContent).toContain("Predictions are of all steps of the capture");
 });
 
+it("says right before the numbers that they are of all steps", async () => {
+  served(200, answer);
+  whatIfChanges.value = ["workers=4"];
+  const selection = { first: 2, last: 3, recorded_first: 1, recorded_last: 8 };
+  open({ mode: "train", loader: { wait_us: 1 }, selection }, "overview");
+  await settle();
+  expect(find("what-if-now").previousElementSibling).toBe(find("what-if-whole"));
+});
+
 it("says of a plain capture why nothing is predicted, and what to do", () => {
   open({ mode: "unannotated", loader: { wait_us: 1 } }, "overview");
   expect(find("what-if-unavailable").textContent).toContain("annotate.loader");

@@ -14,11 +14,10 @@ from tb_dataplugin.findings.thresholds import HEAVY_PART
 @rule(title="Further large stages", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> tuple[Finding, ...]:
     leader = leading_own(signals)
-    covers_reads = isinstance(small_reads.check(signals), Finding)
     return tuple(
         stage_finding(signals, wait, leads=False)
         for wait in signals.waits_by_stage or ()
         if wait.share >= HEAVY_PART and wait != leader and has_advice(signals, wait)
-        if wait.stage is not None and not (wait.stage.kind == "read" and covers_reads)
+        if wait.stage is not None and not small_reads.covers(signals, wait.stage)
         if not shrink_first.covers(signals, wait.stage)
     )

@@ -54,6 +54,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         ),
         gain_us_per_step=promise.us_per_step,
         code="DataLoader(..., in_order=False)",
+        change=Change(in_order=False),
         confidence="likely",
         confidence_reason="It helps only where workers are starved because the queue is full.",
     )

@@ -9,6 +9,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WORKERS_BUSY
 from tb_dataplugin.units import percent, plural
+from tb_dataplugin.whatif import Change
 
 
 @rule(title="No CPU free for more DataLoader workers", about="workers", input_bound=True, workers=True)
@@ -35,4 +36,5 @@ def check(signals: Signals) -> Finding | None:
         f"more CPUs.{less}",
         evidence=(share("workers_busy", busy.busy, busy.whole, text), *capacity.evidence),
         code=f"DataLoader(..., num_workers={int(cpus)})" if cpus and fewer and cpus >= 1 else "",
+        change=Change(workers=int(cpus)) if cpus and fewer and cpus >= 1 else None,
     )

@@ -51,6 +51,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         ),
         gain_us_per_step=promise.us_per_step,
         code=f"DataLoader(..., prefetch_factor={2 * factor})",
+        change=change,
         confidence="likely",
         confidence_reason="It helps only where slow batches are followed by fast ones.",
     )

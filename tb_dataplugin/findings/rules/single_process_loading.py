@@ -64,7 +64,8 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     full = FULL if busy.saturated and not _blocked(signals) else ""
     workers, why = _workers(signals, cost_us)
     most = _most(signals, cost_us, workers if signals.cpus else None)
-    promise = signals.promise(Change(workers=workers), most)
+    change = Change(workers=workers)
+    promise = signals.promise(change, most)
     facts = (*facts, *(busy.evidence if full else ()), *promise.why)
     if promise.without_gain:
         return _without_gain(signals, full, promise.without_gain, facts)
@@ -79,6 +80,7 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
         gain_us_per_step=promise.us_per_step,
         evidence=facts,
         code=f"{divide.code}{_code(signals, workers)}",
+        change=change,
         confidence="possible" if full else "likely",
         confidence_reason="No CPU was free for them."
         if full

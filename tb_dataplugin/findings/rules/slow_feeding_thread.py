@@ -8,6 +8,7 @@ from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import filling_stages, waits_for_queue
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import interval
+from tb_dataplugin.findings.own_reads import is_own
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -21,8 +22,9 @@ def check(signals: Signals) -> Finding | None:
     if queue is None or not rows or not waits_for_queue(signals) or signals.lock_limits_host:
         return None
     stage = rows[0].stage
-    advice = ADVICE.get(stage.kind, "This is what takes most of the time to build a batch")
-    advice = advice.format(method="__getitem__") + (MARK if stage.kind in ("sample", "user") else "")
+    kind = "user" if is_own(stage) else stage.kind
+    advice = ADVICE.get(kind, "This is what takes most of the time to build a batch")
+    advice = advice.format(method="__getitem__") + (MARK if kind in ("sample", "user") else "")
     return Finding(
         severity=severity(signals, None, otherwise_us=queue.part.share * signals.window_us),
         title=f"The training thread waits for a queue at {queue.place.short} for {percent(queue.part.share)} of the "

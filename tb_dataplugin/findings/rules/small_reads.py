@@ -1,11 +1,15 @@
-"""Reading caused a large part of the data wait, in many small pieces."""
+"""Opening and reading files caused a large part of the data wait, in many small pieces."""
 
 from __future__ import annotations
 
+from typing import Final
+
+from annotate.trace_format import Stage
 from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.hot import stage_line
+from tb_dataplugin.findings.own_reads import reads_files
 from tb_dataplugin.findings.reader_advice import are_packed
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
@@ -19,6 +23,10 @@ CODE = """# once: pack the samples into a few large files
 with wds.ShardWriter('train-%05d.tar', maxcount=10000) as shards:
     for key, image, label in samples:
         shards.write({'__key__': key, 'jpg': image, 'cls': label})"""
+
+
+PLAIN: Final = ("open", "file", "pathlib.read_bytes", "pathlib.read_text")
+"""Labels of stages that only open and read: in all others a library's code has a part."""
 
 
 @rule(title="Many small reads", about="samples", replay=True, input_bound=True)
@@ -41,8 +49,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=cost),
         title=f"Reading caused {percent(read_share)} of the {signals.own_wait}, in reads of {data_size(size / count)}",
-        advice="Opening and seeking cost more than reading: pack the samples into a few large files that are read in "
-        "order, or keep them on a local disk or in memory.",
+        advice=_advice(signals, rows, sized),
         stage=reads[0].name,
         evidence=(
             time("read_time", each, f"{plural(count, 'read')} of {duration(each)} on average", whole="read"),
@@ -57,17 +64,42 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
+def _advice(signals: Signals, rows: list[StageCalls], sized: list[StageCalls]) -> str:
+    """What was measured: whether opening files takes longer than reading them."""
+    whole = sum(calls.self_us for calls in rows)
+    opening = sum(calls.self_us for calls in rows if calls not in sized and "open" in calls.stage.label)
+    is_opening = whole > 0 and opening > whole / 2
+    begin = f"Opening the files takes {percent(opening / whole)} of that time: pack" if is_opening else "Pack"
+    advice = f"{begin} the samples into a few large files that are read in order"
+    cached = signals.costs.cached if signals.costs else None
+    if cached is not None and cached >= ALL_CACHED:
+        return f"{advice}. What is read is in memory already (page cache)."
+    return f"{advice}, or keep them on a local disk or in memory."
+
+
 def _are_packed(signals: Signals, reads: list[StageWait]) -> bool:
     """The samples are in large files already: what most of the reading is for."""
     return any(wait.stage is not None and are_packed(signals, wait.stage) for wait in reads[:1])
 
 
+def covers(signals: Signals, stage: Stage) -> bool:
+    """Whether the finding is about this stage, too."""
+    wait = next((wait for wait in signals.waits_by_stage or () if wait.stage == stage), None)
+    return wait is not None and _is_of_reads(signals, wait) and isinstance(check(signals), Finding)
+
+
 def _is_of_reads(signals: Signals, wait: StageWait) -> bool:
-    """Whether reads as such caused it, and not a few of them that import or fill a cache, or waiting for a lock."""
+    """Whether opening and reading files caused it (`reads_files`): not a few calls that import or fill a cache, nor
+    waiting for a lock, nor what a library computes when it opens a file.
+    """
     lock = signals.shared_lock
-    if wait.stage is None or wait.stage.kind != "read" or (lock is not None and lock.stage == wait.stage):
+    if wait.stage is None or not reads_files(signals, wait.stage) or (lock is not None and lock.stage == wait.stage):
         return False
-    calls = AllCalls.of(calls for calls in signals.stages if calls.stage == wait.stage)
+    rows = [calls for calls in signals.stages if calls.stage == wait.stage]
+    limits = {calls.cpu_use.limited_by for calls in rows if calls.cpu_use is not None}
+    if limits == {"cpu"} and wait.stage.label not in PLAIN:
+        return False
+    calls = AllCalls.of(rows)
     return calls is None or not calls.are_few(signals)
 
 

@@ -49,7 +49,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
     if signals.kept_loads is not None:
         return _without_promise(signals.kept_loads, num_workers, facts)
-    promise = signals.promise(Change(workers=wanted), _most_with(signals, faster))
+    change = Change(workers=wanted)
+    promise = signals.promise(change, _most_with(signals, faster))
     if promise.without_gain:
         return None
     divide, times = divide_first(signals, wanted), max(faster, _times(signals, promise))
@@ -62,6 +63,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=(*facts, *promise.why),
         gain_us_per_step=promise.us_per_step,
         code=f"{divide.code}DataLoader(..., num_workers={wanted})",
+        change=change,
         confidence="possible" if from_storage or signals.possible_lock else "likely",
         confidence_reason=_reason(signals, from_storage),
     )

@@ -136,6 +136,7 @@ def _slow_worker(signals: Signals, workers: WorkerSignals, pace: PaceSignals | N
         evidence=(*_evidence(workers), *promise.why),
         gain_us_per_step=promise.us_per_step,
         code="DataLoader(..., in_order=False)  # torch 2.6 or later" if unordered else "",
+        change=UNORDERED if unordered else None,
         confidence="likely",
         confidence_reason=reason,
     )

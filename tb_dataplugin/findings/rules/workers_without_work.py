@@ -7,6 +7,7 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.units import plural
+from tb_dataplugin.whatif import Change
 
 
 @rule(title="DataLoader workers without work", about="workers", workers=True)
@@ -27,6 +28,7 @@ def check(signals: Signals) -> Finding | None:
         title=f"{unused.idle} of {plural(unused.workers, 'DataLoader worker')} had nothing to do",
         advice=advice,
         evidence=(share("workers_unused", unused.share, "DataLoader workers", text),),
+        change=Change(workers=busy),
         confidence="likely",
         confidence_reason="The workers without a batch may have been recorded too late.",
     )

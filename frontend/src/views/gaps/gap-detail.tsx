@@ -5,8 +5,9 @@ import { asCause, causeLabel, causeParts } from "../../model/causes";
 import { batchOfChain, type ChainRow, chainRows, noWaitWords, queueWords, stageShareWords } from "../../model/chain";
 import { exactPosition, exactUs, formatDuration } from "../../model/format";
 import { shareWords } from "../../model/shares";
+import type { TimeRange } from "../../model/time-scale";
 import { selectView } from "../../state/actions";
-import { chainLink, selectedGapUs, sought, timeline } from "../../state/atoms";
+import { chainLink, range, selectedGapUs, sought, timeline } from "../../state/atoms";
 import { isElsewhere } from "../../ui/elsewhere";
 import { Unknown } from "../../ui/numbers";
 import { ShareBar } from "../../ui/share-bar";
@@ -22,10 +23,12 @@ type Props = {
   readonly gap: Gap;
   /** Lane of the gaps in the timeline. */
   readonly laneId: string;
+  /** The link of its chain that the timeline has marked. */
+  readonly marked: TimeRange | null;
 };
 
 /** What led to one gap: its causes, and the chain back to the sample or to the operator. */
-export function GapDetail({ capture, gaps, gap, laneId }: Props) {
+export function GapDetail({ capture, gaps, gap, laneId, marked }: Props) {
   const parts = causeParts(gap.idle_by_cause_us);
   const batch = batchOfChain(capture, gap);
   const section = useSought(gap);
@@ -64,6 +67,7 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
           </button>
         )}
       </div>
+      <Elsewhere gap={gap} marked={marked} />
       <ShareBar
         parts={
           parts.length > 0
@@ -102,6 +106,22 @@ export function GapDetail({ capture, gaps, gap, laneId }: Props) {
         ].filter(Boolean)}
       />
     </section>
+  );
+}
+
+/** Keys and hands move the timeline and choose no gap. */
+function Elsewhere({ gap, marked }: Pick<Props, "gap" | "marked">) {
+  const shown = range.value;
+  const isShown = (from: number, to: number): boolean => shown === null || (from <= shown.endUs && to >= shown.startUs);
+  if (isShown(gap.start_us, gap.start_us + gap.duration_us)) return null;
+  if (marked !== null && isShown(marked.startUs, marked.endUs)) return null;
+  return (
+    <p role="status" data-testid="gap-elsewhere">
+      This gap is not in what the timeline shows.{" "}
+      <button type="button" class="link" data-testid="gap-show" onClick={() => showGap(gap)}>
+        Show it there
+      </button>
+    </p>
   );
 }
 

@@ -111,7 +111,7 @@ function DeviceGaps({ capture, id, device }: DeviceProps) {
         }
         below={missed.value?.before === selectedGapUs.value && <MissedLine why={missed.value.why} />}
       />
-      {gap !== null && <GapDetail {...{ capture, gaps, gap, laneId }} />}
+      {gap !== null && <GapDetail {...{ capture, gaps, gap, laneId, marked }} />}
       <GapTable device={device} cause={cause} chosen={gap} />
     </>
   );

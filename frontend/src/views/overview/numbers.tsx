@@ -79,16 +79,28 @@ function WaitNumber({ capture }: { capture: Capture }) {
   );
 }
 
+/** Why the measured data wait is not that of a longer run. */
+const QUEUE: Readonly<Record<string, string>> = {
+  draining: "the queue of finished batches empties in the window, ",
+  filling: "the queue of finished batches fills in the window, ",
+};
+
 /** What the data wait is once the queue is neither draining nor filling: "; steady state 75.1% (70.0% to 80.2%)". */
 function SteadyShare({ steady }: { steady: SteadyState | undefined }) {
-  if (steady?.share === undefined) return null;
-  const { share, share_low: low, share_high: high } = steady;
+  if (steady === undefined) return null;
+  const { share, share_low: low, share_high: high, sentence } = steady;
+  const why = QUEUE[steady.state] ?? "";
+  if (share === undefined && why === "") return null;
   return (
-    <span data-testid="steady-share">
-      ; steady state{" "}
-      <Exact value={share} title={`${exactNumber(100 * share)}%`}>
-        {formatPercent(share)}
-      </Exact>
+    <span data-testid="steady-share" title={sentence || undefined}>
+      ; {why}steady state{" "}
+      {share === undefined ? (
+        "unknown"
+      ) : (
+        <Exact value={share} title={`${exactNumber(100 * share)}%`}>
+          {formatPercent(share)}
+        </Exact>
+      )}
       {low !== undefined && high !== undefined && ` (${formatPercent(low)} to ${formatPercent(high)})`}
     </span>
   );

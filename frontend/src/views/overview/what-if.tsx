@@ -43,11 +43,11 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
         than 19%, most of all with more DataLoader workers (docs/whatif.md). The gain of a finding is an upper bound
         instead, with all that its change may set free.
       </p>
+      {isLive && <ChangeForm key={captureId.value} capture={capture} changes={changes} />}
+      {isLive && <AskedChanges asked={asked} />}
       {capture.selection !== undefined && (
         <p data-testid="what-if-whole">Predictions are of all steps of the capture, not of the chosen ones.</p>
       )}
-      {isLive && <ChangeForm key={captureId.value} capture={capture} changes={changes} />}
-      {isLive && <AskedChanges asked={asked} />}
       <Predictions answers={asked.flatMap(answerOf)} />
       {!isLive && <Command file={capture.file || capture.name} />}
     </section>
