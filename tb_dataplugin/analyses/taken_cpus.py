@@ -161,9 +161,9 @@ def _delayed(results: Results, thread: ThreadCosts, loader: LoaderWait) -> tuple
 
 def delayed_share(results: Results, thread: ThreadCosts) -> float:
     """In which the training thread waited for a CPU, of the time outside the data wait. The kernel's counters are of
-    the whole window, so without samples what falls outside is as much as of its CPU time does, and no more than that CPU time leaves. Where that is not known
-    either, the share is that of all time in which the thread had something to do; a thread that sleeps outside of the
-    data wait did not wait for a CPU for longer than in the window.
+    the whole window, so without samples what falls outside is as much as of its CPU time does, and no more than that
+    CPU time leaves there. Where that is not known either, the share is that of all time in which the thread had
+    something to do; a thread that sleeps outside of the data wait did not wait for a CPU for longer than in the window.
     """
     outside = results.limits.outside if results.limits else None
     if outside is not None and outside.no_cpu_ns is not None and _is_sampled(results):

@@ -5,7 +5,7 @@ Works on reports, so that the tab and the command line compare what they have in
 
 from tb_dataplugin.compare.build import compare
 from tb_dataplugin.compare.programs import are_same_program, marks_of, program_numbers
-from tb_dataplugin.compare.repeated import Listed, RepeatedRuns, place_of, repeated_runs
+from tb_dataplugin.compare.repeated import Listed, RepeatedRuns, place_of, repeated_runs, sides_of_several
 
 __all__ = [
     "Listed",
@@ -16,4 +16,5 @@ __all__ = [
     "place_of",
     "program_numbers",
     "repeated_runs",
+    "sides_of_several",
 ]

@@ -80,11 +80,35 @@ def _is_one_run(captures: Sequence[Listed]) -> bool:
 
 def _is_one_program(inside: Sequence[bytes], outside: Sequence[bytes]) -> bool:
     """All that is inside, and something outside."""
-    if not all(inside):
+    return _are_alike(inside) and any(_are_alike((inside[0], marks)) for marks in outside)
+
+
+def _are_alike(marks: Sequence[bytes]) -> bool:
+    if not all(marks):
         return False
-    first, *others = map(Capture.FromString, inside)
-    found = (Capture.FromString(marks) for marks in outside if marks)
-    return all(are_same_program(first, one) for one in others) and any(are_same_program(first, one) for one in found)
+    first, *others = map(Capture.FromString, marks)
+    return all(are_same_program(first, one) for one in others)
+
+
+MOST_OF_A_SIDE: Final = 32
+"""Captures."""
+
+
+@lru_cache(maxsize=2)
+def sides_of_several(captures: tuple[Listed, ...]) -> dict[str, tuple[int, ...]]:
+    """The captures of each run that has several, and of each folder of numbered runs; all of one program, by place."""
+    runs = defaultdict[str, list[int]](list)
+    for number, capture in enumerate(captures):
+        runs[capture.run].append(number)
+    sides = {run: tuple(numbers) for run, numbers in runs.items() if 1 < len(numbers) <= MOST_OF_A_SIDE}
+    found = {
+        run: numbers for run, numbers in sides.items() if _are_alike([captures[number].marks for number in numbers])
+    }
+    return found | {
+        one.folder: one.numbers
+        for one in repeated_runs(captures)
+        if one.is_numbered and len(one.numbers) <= MOST_OF_A_SIDE
+    }
 
 
 def place_of(run: str, repeated: Sequence[RepeatedRuns]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -32,36 +32,57 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """An older capture, else a newer one; both None where none is known to be of the same program. `waiting`: some that
-    would come first are not analysed yet.
+    """Ids of both sides; empty where none is known to be of the same program. `waiting`: some that would come first are
+    not analysed yet.
     """
 
-    before: str | None
-    after: str | None
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     waiting: bool = False
 
 
-def suggest(candidates: Iterable[Candidate], own: Candidate, capture: Capture) -> Suggestion:
+def suggest(
+    candidates: Iterable[Candidate], own: Candidate, capture: Capture, sides: Mapping[str, tuple[str, ...]]
+) -> Suggestion:
     """A capture of another run in the same parent folder (`before` and `after` of one change), where folders of
     numbered runs stand for these, else any: the newest older one, else the oldest newer one. Of those elsewhere another
     place comes before its own, another run before its own; of several processes the one of the same rank. Other ranks
     of its own run are not before or after it. A run with doubtful captures only where none of the next few is sound.
+    Where both places have several captures, all of them are the sides: repeated runs show more.
 
-    `candidates`: newest first; `own` may be among them. `capture`: its report.
+    Args:
+        candidates: newest first; `own` may be among them.
+        capture: the report of `own`.
+        sides: by place, the candidates of those that have several of one program.
     """
-    others = [other for other in candidates if other.id != own.id]
+    every = list(candidates)
+    taken_ns = {one.id: one.taken_ns for one in every}
+    begun = {place: min(taken_ns[one] for one in ids) for place, ids in sides.items()}
+    others = [other for other in every if other.id != own.id]
     beside = [other for other in others if is_beside(other.place, own.place)]
     elsewhere = [other for other in others if not is_beside(other.place, own.place)]
     for group in (beside, elsewhere):
-        older = [other for other in group if other.taken_ns < own.taken_ns]
-        newer = [other for other in reversed(group) if other.taken_ns >= own.taken_ns]
-        before, waits = _nearest(older, own, capture)
-        if before is not None or waits:
-            return Suggestion(before, None, waits)
-        after, waits = _nearest(newer, own, capture)
-        if after is not None or waits:
-            return Suggestion(None, after, waits)
-    return Suggestion(None, None)
+        is_older = {other.id: _when(other, own, begun) < _when(own, other, begun) for other in group}
+        older = [other for other in group if is_older[other.id]]
+        newer = [other for other in reversed(group) if not is_older[other.id]]
+        for found, waits in (_nearest(older, own, capture), _nearest(newer, own, capture)):
+            if found is not None:
+                before, after = (found, own) if is_older[found.id] else (own, found)
+                return _widened(before, after, sides)
+            if waits:
+                return Suggestion(waiting=True)
+    return Suggestion()
+
+
+def _when(one: Candidate, other: Candidate, begun_ns: Mapping[str, int]) -> int:
+    """Runs of two versions may take turns: each version is as old as its first capture."""
+    return one.taken_ns if one.place == other.place else begun_ns.get(one.place, one.taken_ns)
+
+
+def _widened(before: Candidate, after: Candidate, sides: Mapping[str, tuple[str, ...]]) -> Suggestion:
+    if before.place != after.place and before.place in sides and after.place in sides:
+        return Suggestion(sides[before.place], sides[after.place])
+    return Suggestion((before.id,), (after.id,))
 
 
 def is_beside(place: str, other: str) -> bool:
@@ -69,14 +90,14 @@ def is_beside(place: str, other: str) -> bool:
     return place != other and place.rpartition("/")[0] == other.rpartition("/")[0]
 
 
-def _nearest(candidates: Sequence[Candidate], own: Candidate, capture: Capture) -> tuple[str | None, bool]:
-    """Its id, None where there is none; and whether some are not analysed yet."""
+def _nearest(candidates: Sequence[Candidate], own: Candidate, capture: Capture) -> tuple[Candidate | None, bool]:
+    """None where there is none; and whether some are not analysed yet."""
     ordered = sorted(candidates, key=lambda other: (other.place == own.place, other.run == own.run))  # nearest first
     runs = list(_alike(ordered, own, capture))
     alike = next((run for run in runs if _is_sound(run)), runs[0] if runs else [])
-    same_rank = [other.id for other, report in alike if report.rank == capture.rank]
+    same_rank = [other for other, report in alike if report.rank == capture.rank]
     waiting = any(other.state == "waiting" for other in candidates)
-    return next(iter(same_rank), alike[0][0].id if alike else None), waiting
+    return next(iter(same_rank), alike[0][0] if alike else None), waiting
 
 
 def _alike(

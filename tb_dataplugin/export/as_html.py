@@ -105,7 +105,8 @@ def _compared(
 ) -> str:
     """The comparisons that fit, and which one each capture is shown with."""
     pairs, kept = suggested_pairs(captures, taken_ns), dict[Pair, str]()
-    for pair, comparison in comparisons(captures, pairs, given_pairs(captures, folders, taken_ns)):
+    given = given_pairs(captures, folders, taken_ns)
+    for pair, comparison in comparisons(captures, pairs, given):
         one = _json({**pair.as_ids(), "comparison": comparison})
         size = len(one.encode())
         if size <= room:
@@ -113,7 +114,7 @@ def _compared(
             room -= size
     suggestions = [
         None if pair is None else pair.as_ids() if pair in kept else _left_out(captures, pair)
-        for pair in shown_pairs(pairs, kept)
+        for pair in shown_pairs(pairs, kept, given)
     ]
     repeated = [{"folder": one.folder, "ids": [*map(str, one.numbers)]} for one in repeated_in(captures)]
     found = f'"suggestions": {_json(suggestions)}, "repeated_runs": {_json(repeated)}'

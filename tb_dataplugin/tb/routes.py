@@ -75,11 +75,7 @@ def runs_impl(library: CaptureLibrary) -> dict[str, Any]:
 
 
 def _repeated(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    readable, repeated = repeated_in(entries)
-    return [
-        {"folder": encodable(found.folder), "ids": [readable[number].id for number in found.numbers]}
-        for found in repeated
-    ]
+    return [{"folder": encodable(found.folder), "ids": ids} for found, ids in repeated_in(entries)]
 
 
 def rank_folders(entries: Sequence[Entry]) -> list[list[Entry]]:
@@ -159,7 +155,7 @@ def suggestion_route(request: Request, library: CaptureLibrary) -> Response:
     if isinstance(capture, Entry):
         return not_ready(request, capture)
     found = suggestion_for(library, entry, capture)
-    if found.waiting and found.before is None and found.after is None:
+    if found.waiting:
         return loading(request)
     return _json(request, {"before": found.before, "after": found.after})
 

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from tb_dataplugin.compare import RepeatedRuns, place_of
 from tb_dataplugin.compare.suggesting import Candidate, Suggestion, suggest
 from tb_dataplugin.report.report_pb2 import Capture
-from tb_dataplugin.tb.repeated import repeated_in
+from tb_dataplugin.tb.repeated import repeated_in, several_in
 from tb_dataplugin.tb.runs import CaptureLibrary, Entry
 
 _STATES: Final[dict[str, Literal["ready", "waiting"]]] = {"ready": "ready", "queued": "waiting", "loading": "waiting"}
@@ -18,10 +18,10 @@ def suggestion_for(library: CaptureLibrary, own: Entry, capture: Capture) -> Sug
     """`capture`: the report of `own`."""
     entries = library.listing().entries
     if _are_unknown_beside(own.run, entries):
-        return Suggestion(None, None, waiting=True)
-    _, repeated = repeated_in(entries)
+        return Suggestion(waiting=True)
+    repeated = [found for found, _ in repeated_in(entries)]
     candidates = (_candidate(library, entry, repeated) for entry in entries)
-    return suggest(candidates, _candidate(library, own, repeated), capture)
+    return suggest(candidates, _candidate(library, own, repeated), capture, several_in(entries))
 
 
 def _are_unknown_beside(run: str, entries: Sequence[Entry]) -> bool:

@@ -2,7 +2,7 @@
 
 import type { Capture, CaptureRows, Comparison, RanksList, WholeRuns } from "../contract/report";
 import { readCaptures, readComparison, readRanks, readRows, readWholeRuns } from "./report";
-import { decodeRuns, type Runs, textIn } from "./runs";
+import { decodeRuns, listIn, type Runs, textIn } from "./runs";
 import { decodeSpans, type FoundSpans, type SpanQuery } from "./spans";
 import { decodeTimeline, type TimelineSlice } from "./timeline";
 import { decodeWhatIf, type WhatIf } from "./what-if";
@@ -93,16 +93,16 @@ export function fetchComparison(before: readonly string[], after: readonly strin
   return get(routeUrl("compare", { before, after }), readComparison);
 }
 
-/** Ids of captures of the same program: an older one, else a newer one; null: none is known. */
-export type Suggestion = { readonly before: string | null; readonly after: string | null };
+/** Ids of captures of the same program, those of each side; none where none are known. */
+export type Suggestion = { readonly before: readonly string[]; readonly after: readonly string[] };
 
-export const NO_SUGGESTION: Suggestion = { before: null, after: null };
+export const NO_SUGGESTION: Suggestion = { before: [], after: [] };
 
 /** What the capture `id` suggests itself to be compared with. */
 export function fetchSuggestion(id: string): Promise<Answer<Suggestion>> {
   return get(routeUrl("suggestion", { id }), (value) => ({
-    before: textIn(value, "before") || null,
-    after: textIn(value, "after") || null,
+    before: listIn(value, "before").map(String),
+    after: listIn(value, "after").map(String),
   }));
 }
 

@@ -1,7 +1,7 @@
 // Data that the page itself carries: `tb-dataplugin report --format html` (export/as_html.py) writes them.
 
 import type { Capture, CaptureRows, Comparison, RanksList, WholeRuns } from "../contract/report";
-import type { Answer, TimelineQuery } from "./api";
+import { type Answer, NO_SUGGESTION, type TimelineQuery } from "./api";
 import { readCaptures, readComparison, readRanks, readRows, readWholeRuns } from "./report";
 import { type CaptureEntry, fieldsOf, listIn, modeOf, type RepeatedRuns, repeatedIn, textIn } from "./runs";
 import { areAlike, type Compared, type DataSource } from "./source";
@@ -127,9 +127,8 @@ export function sourceOf({
       return failed(`The TensorBoard tab has it, and the terminal: \`${leftOut?.command || COMMAND}\``);
     },
     suggestion: (id) => {
-      const { before = [], after = [] } = suggestions[indexOf(id)] ?? {};
-      const beside = (ids: readonly string[]): string | null => ids.find((other) => other !== id) ?? null;
-      return ready({ before: beside(before), after: beside(after) });
+      const { before, after } = suggestions[indexOf(id)] ?? NO_SUGGESTION;
+      return ready({ before, after });
     },
     whatIf: (id) => {
       const found = whatIfs[indexOf(id)] ?? null;

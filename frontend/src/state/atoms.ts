@@ -63,9 +63,8 @@ export type WhatIfState =
 export type SuggestionState = {
   readonly id: string;
   readonly version: string;
-  readonly before: string | null;
-  /** A newer one, where no older one is known. */
-  readonly after: string | null;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
   readonly pending: boolean;
 };
 

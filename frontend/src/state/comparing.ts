@@ -4,7 +4,7 @@ import { computed } from "@preact/signals";
 import { NO_SUGGESTION } from "../data/api";
 import { browserTimers, type Timers } from "../data/poll";
 import { areAlike, source } from "../data/source";
-import { absenceOf, runAround, type Side, sideOfCapture, sidesOf } from "../model/sides";
+import { absenceOf, runAround, type Side, sidesOf } from "../model/sides";
 import { comparison, entry, runs, type SuggestionState, sideAfter, sideBefore, suggestion, versionOf } from "./atoms";
 
 const RETRY_MS = 1000;
@@ -12,19 +12,16 @@ const RETRY_MS = 1000;
 export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.captures ?? [], runs.value?.repeatedRuns));
 
 export const before = computed<Side | null>(() => {
-  const own = entry.value?.id ?? "";
-  const suggested = suggestedFor(own);
-  return sideCalled(sideBefore.value, suggested?.before ?? (suggested?.after == null ? null : own));
+  return sideCalled(sideBefore.value, suggestedFor(entry.value?.id ?? "")?.before ?? []);
 });
 
 function suggestedFor(id: string): SuggestionState | null {
   return suggestion.value?.id === id ? suggestion.value : null;
 }
 
-/** What was chosen, else the capture that suggests itself. Nothing stands in for a chosen side that is not there. */
-function sideCalled(chosen: string | null, suggested: string | null): Side | null {
-  const key = chosen ?? sideOfCapture(suggested ?? "");
-  return sides.value.find((side) => side.key === key) ?? null;
+/** What was chosen, else what suggests itself. Nothing stands in for a chosen side that is not there. */
+function sideCalled(chosen: string | null, suggested: readonly string[]): Side | null {
+  return sides.value.find(({ key, ids }) => (chosen === null ? areAlike(ids, suggested) : key === chosen)) ?? null;
 }
 
 /** A chosen side that is not there; `reason`: why, null while the log directory is still looked through. */
@@ -48,14 +45,13 @@ export function watchSuggestion(id: string, version: string, timers: Timers = br
   if (known !== null && known.id === id && known.version === version && !known.pending) return () => undefined;
   let stopped = false;
   let cancel: () => void = () => undefined;
-  suggestion.value = { id, version, before: null, after: null, pending: true };
+  suggestion.value = { id, version, ...NO_SUGGESTION, pending: true };
   const ask = async (): Promise<void> => {
     const answer = await source().suggestion(id);
     if (stopped) return;
     if (answer.kind === "pending") cancel = timers.after(RETRY_MS, () => void ask());
     else {
-      const { before: older, after: newer } = answer.kind === "ready" ? answer.value : NO_SUGGESTION;
-      suggestion.value = { id, version, before: older, after: newer, pending: false };
+      suggestion.value = { id, version, ...(answer.kind === "ready" ? answer.value : NO_SUGGESTION), pending: false };
     }
   };
   void ask();
@@ -68,8 +64,8 @@ export function watchSuggestion(id: string, version: string, timers: Timers = br
 export const after = computed<Side | null>(() => {
   const own = entry.value?.id ?? "";
   // With a chosen capture it is the one on screen that is compared.
-  const newer = sideBefore.value === null ? suggestedFor(own)?.after : null;
-  return sideCalled(sideAfter.value, newer ?? own);
+  const suggested = sideBefore.value === null ? (suggestedFor(own)?.after ?? []) : [];
+  return sideCalled(sideAfter.value, suggested.length > 0 ? suggested : [own]);
 });
 
 /** All captures of both runs, where single ones of them are compared: repeated runs show more. */

@@ -67,8 +67,8 @@ it("answers with the comparisons that it carries, in whichever order the capture
   });
   expect(await source.comparison(["2", "1"], ["0"])).toEqual({ kind: "ready", value });
   expect((await source.comparison(["1"], ["0"])).kind).toBe("failed");
-  expect(await source.suggestion("0")).toEqual({ kind: "ready", value: { before: null, after: null } });
-  expect(await source.suggestion("1")).toEqual({ kind: "ready", value: { before: null, after: "0" } });
+  expect(await source.suggestion("0")).toEqual({ kind: "ready", value: { before: [], after: [] } });
+  expect(await source.suggestion("1")).toEqual({ kind: "ready", value: { before: ["1"], after: ["0"] } });
 });
 
 it("says which command makes a comparison that it had no room for", async () => {

@@ -302,7 +302,7 @@ it("names the compared sides in a link, also those that suggest themselves today
   const stop = keeper.start();
   batch(() => {
     runs.value = runsOf({ captures: [entry({ id: "a" }), entry({ id: "b" })] });
-    suggestion.value = { id: "b", version: "", before: "a", after: null, pending: false };
+    suggestion.value = { id: "b", version: "", before: ["a"], after: ["b"], pending: false };
   });
   expect(fieldsOfOwnHash(keeper.link())).toMatchObject({ before: "capture:a", after: "capture:b" });
   expect(entries.at(-1)?.before, "the address leaves them open").toBeUndefined();

@@ -26,7 +26,7 @@ beforeEach(() => {
     ...httpSource,
     runs: () => Promise.resolve({ kind: "ready", value: listed }),
     report: () => Promise.resolve({ kind: "ready", value: capture({}) }),
-    suggestion: () => Promise.resolve({ kind: "ready", value: { before: "old/a", after: null } }),
+    suggestion: () => Promise.resolve({ kind: "ready", value: { before: ["old/a"], after: ["new/b"] } }),
     comparison: (before, after) => {
       asked.push([...before], [...after]);
       return Promise.resolve({ kind: "ready", value: Comparison.fromJSON({ outcome: "identical", sentence: "Same" }) });

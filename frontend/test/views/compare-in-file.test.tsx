@@ -2,6 +2,7 @@ import { batch as together } from "@preact/signals";
 import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { Comparison } from "../../src/contract/report";
+import { NO_SUGGESTION, type Suggestion } from "../../src/data/api";
 import { type Compared, httpSource, useSource } from "../../src/data/source";
 import { chooseSides, selectCapture } from "../../src/state/actions";
 import { captureId, printing, reports, runs, view } from "../../src/state/atoms";
@@ -14,12 +15,12 @@ const PAIR: Compared = { before: ["old/a"], after: ["new/b"] };
 let asked: string[][];
 
 /** An HTML report that carries these comparisons, and whose capture on screen suggests that one. */
-function file(compared: readonly Compared[], suggested: string | null): void {
+function file(compared: readonly Compared[], suggested: Suggestion = PAIR): void {
   useSource({
     ...httpSource,
     live: false,
     compared,
-    suggestion: () => Promise.resolve({ kind: "ready", value: { before: suggested, after: null } }),
+    suggestion: () => Promise.resolve({ kind: "ready", value: suggested }),
     comparison: (before, after) => {
       asked.push([...before], [...after]);
       return Promise.resolve({ kind: "ready", value: Comparison.fromJSON({ outcome: "faster", sentence: FASTER }) });
@@ -42,7 +43,7 @@ beforeEach(() => {
 afterEach(() => useSource(httpSource));
 
 it("offers the comparisons that it carries, and no others", async () => {
-  file([PAIR], "old/a");
+  file([PAIR]);
   await drawAndWait();
   expect([...find("carried-pair").children].map((option) => option.textContent)).toEqual(["old / a → new / b"]);
   expect(find("compare-sentence").textContent).toBe(FASTER);
@@ -51,7 +52,7 @@ it("offers the comparisons that it carries, and no others", async () => {
 });
 
 it("shows no comparison of others unasked, and says how one is made", async () => {
-  file([PAIR], null);
+  file([PAIR], NO_SUGGESTION);
   await drawAndWait();
   expect(asked).toEqual([]);
   expect(all("compare-sentence")).toEqual([]);
@@ -62,7 +63,7 @@ it("shows no comparison of others unasked, and says how one is made", async () =
 });
 
 it("leaves a pair that was chosen where another capture is", async () => {
-  file([PAIR], null);
+  file([PAIR], NO_SUGGESTION);
   chooseSides("capture:old/a", "capture:new/b");
   await drawAndWait();
   expect(find("compare-sentence").textContent).toBe(FASTER);
@@ -72,7 +73,7 @@ it("leaves a pair that was chosen where another capture is", async () => {
 });
 
 it("names the capture that the other views are of where all are printed", async () => {
-  file([PAIR], "old/a");
+  file([PAIR]);
   await drawAndWait();
   expect(all("capture-head")).toEqual([]);
   act(() => {
@@ -85,7 +86,7 @@ it("names the capture that the other views are of where all are printed", async 
 });
 
 it("has no tab without comparisons", async () => {
-  file([], null);
+  file([], NO_SUGGESTION);
   await drawAndWait();
   expect(all("tab-compare")).toEqual([]);
 });

@@ -108,7 +108,7 @@ function answerWith(answer: Answer<Comparison>): void {
 
 beforeEach(() => {
   asked = [];
-  suggested = { kind: "ready", value: { before: "old/a", after: null } };
+  suggested = { kind: "ready", value: { before: ["old/a"], after: ["new/b"] } };
   const [after, before] = [
     entry({ id: "new/b", run: "new", name: "b", modified: 2 }),
     entry({ id: "old/a", run: "old", name: "a" }),
@@ -151,7 +151,7 @@ it("names the times as the comparison does: they may be without starts of epochs
 });
 
 it("compares with nothing by itself where no other capture is known to be of the same program", async () => {
-  suggested = { kind: "ready", value: { before: null, after: null } };
+  suggested = { kind: "ready", value: { before: [], after: [] } };
   answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
   await drawAndWait();
   expect(asked).toEqual([]);
@@ -177,7 +177,7 @@ it("asks again when the sides are swapped", async () => {
 });
 
 it("compares a chosen side with the capture on screen, and leads back to the suggestion", async () => {
-  suggested = { kind: "ready", value: { before: null, after: "old/a" } };
+  suggested = { kind: "ready", value: { before: ["new/b"], after: ["old/a"] } };
   const other = entry({ id: "odd/c", run: "odd", name: "c" });
   runs.value = runsOf({ captures: [...(runs.value?.captures ?? []), other] });
   answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
@@ -188,6 +188,17 @@ it("compares a chosen side with the capture on screen, and leads back to the sug
   expect((find("side-after") as HTMLSelectElement).value).toBe("capture:new/b");
   click(find("suggested-sides"));
   expect((find("side-after") as HTMLSelectElement).value).toBe("capture:old/a");
+});
+
+it("opens with all captures of both runs where these suggest themselves", async () => {
+  const captures = ["new/b", "new/c", "old/a", "old/d"].map((id) =>
+    entry({ id, run: id.slice(0, 3), name: id.slice(4) }),
+  );
+  runs.value = runsOf({ captures });
+  suggested = { kind: "ready", value: { before: ["old/d", "old/a"], after: ["new/b", "new/c"] } };
+  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
+  await drawAndWait();
+  expect(asked.flat()).toEqual(["old/a", "old/d", "new/b", "new/c"]);
 });
 
 it("forgets a side that is not comparable with the next capture", async () => {
@@ -321,7 +332,7 @@ it("says at the flame graph what it alone has", async () => {
 });
 
 it("leads from a rank that nothing is compared with to Ranks", async () => {
-  suggested = { kind: "ready", value: { before: null, after: null } };
+  suggested = { kind: "ready", value: { before: [], after: [] } };
   answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
   runs.value = runsOf({ captures: [entry({ id: "new/b", rank: 1 }), entry({ id: "new/c", rank: 0 })] });
   await drawAndWait();
@@ -364,7 +375,7 @@ it("puts a newer capture of the same program after the selected one where none i
     captureId.value = "old/a";
     reports.value = new Map([["old/a", { kind: "ready", capture: capture({}), version: "10:1" }]]);
   });
-  suggested = { kind: "ready", value: { before: null, after: "new/b" } };
+  suggested = { kind: "ready", value: { before: ["old/a"], after: ["new/b"] } };
   answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
   await drawAndWait();
   expect(asked).toEqual([["old/a"], ["new/b"]]);

@@ -50,8 +50,8 @@ def test_the_newest_older_capture_of_the_same_program_in_another_run(host: Host)
     written(host, "before/d", MODEL, 30)
     written(host, "long_before/e", MODEL, 40)
     host.work()
-    assert host.get("suggestion?id=now/a") == (200, {"before": "before/d", "after": None})
-    assert host.get("suggestion?id=unlike/b") == (200, {"before": None, "after": None})
+    assert host.get("suggestion?id=now/a") == (200, {"before": ["before/d"], "after": ["now/a"]})
+    assert host.get("suggestion?id=unlike/b") == (200, {"before": [], "after": []})
 
 
 def test_a_run_that_is_not_doubtful_comes_before_a_nearer_one_that_is(host: Host) -> None:
@@ -60,7 +60,7 @@ def test_a_run_that_is_not_doubtful_comes_before_a_nearer_one_that_is(host: Host
     written(host, "doubtful/b", MODEL, 10)
     written(host, "sound/c", MODEL, 20, steps=30)
     host.work()
-    assert host.get("suggestion?id=now/a") == (200, {"before": "sound/c", "after": None})
+    assert host.get("suggestion?id=now/a") == (200, {"before": ["sound/c"], "after": ["now/a"]})
 
 
 def test_an_earlier_capture_of_the_same_run_where_no_other_run_has_one(host: Host) -> None:
@@ -68,7 +68,7 @@ def test_an_earlier_capture_of_the_same_run_where_no_other_run_has_one(host: Hos
     written(host, "now/earlier", MODEL, 10)
     written(host, "unlike/b", OTHER, 20)
     host.work()
-    assert host.get("suggestion?id=now/a") == (200, {"before": "now/earlier", "after": None})
+    assert host.get("suggestion?id=now/a") == (200, {"before": ["now/earlier"], "after": ["now/a"]})
 
 
 def test_the_oldest_newer_capture_where_none_is_older(host: Host) -> None:
@@ -78,7 +78,7 @@ def test_the_oldest_newer_capture_where_none_is_older(host: Host) -> None:
     written(host, "unlike/c", OTHER, 25)
     written(host, "slow/d", MODEL, 30)
     host.work()
-    assert host.get("suggestion?id=slow/d") == (200, {"before": None, "after": "better/b"})
+    assert host.get("suggestion?id=slow/d") == (200, {"before": ["slow/d"], "after": ["better/b"]})
 
 
 def test_the_other_run_of_its_folder_comes_before_the_next_in_time_of_another(host: Host) -> None:
@@ -87,20 +87,20 @@ def test_the_other_run_of_its_folder_comes_before_the_next_in_time_of_another(ho
         written(host, name, MODEL, 100 - 10 * number)
     host.work()
     for before, after in (("one/before/a", "one/after/b"), ("two/before/c", "two/after/d")):
-        assert host.get(f"suggestion?id={before}") == (200, {"before": None, "after": after})
-        assert host.get(f"suggestion?id={after}") == (200, {"before": before, "after": None})
+        assert host.get(f"suggestion?id={before}") == (200, {"before": [before], "after": [after]})
+        assert host.get(f"suggestion?id={after}") == (200, {"before": [before], "after": [after]})
 
 
 def test_another_rank_of_its_own_run_is_neither_before_nor_after_it(host: Host) -> None:
     written(host, "ddp/a", MODEL, 0, rank=0)
     written(host, "ddp/b", MODEL, 10, rank=1)
     host.work()
-    assert host.get("suggestion?id=ddp/a") == (200, {"before": None, "after": None})
+    assert host.get("suggestion?id=ddp/a") == (200, {"before": [], "after": []})
     written(host, "ddp/c", MODEL, 30, rank=0)
     written(host, "ddp/d", MODEL, 40, rank=1)
     host.library.scan()
     host.work()
-    assert host.get("suggestion?id=ddp/a") == (200, {"before": "ddp/c", "after": None})
+    assert host.get("suggestion?id=ddp/a") == (200, {"before": ["ddp/c"], "after": ["ddp/a"]})
 
 
 def test_nothing_is_settled_before_all_older_captures_are_read(host: Host) -> None:
@@ -110,7 +110,7 @@ def test_nothing_is_settled_before_all_older_captures_are_read(host: Host) -> No
     host.library.scan()
     assert host.get("suggestion?id=now/a") == (202, {"state": "loading"})
     host.work()
-    assert host.get("suggestion?id=now/a") == (200, {"before": "before/b", "after": None})
+    assert host.get("suggestion?id=now/a") == (200, {"before": ["before/b"], "after": ["now/a"]})
     assert host.get("suggestion?id=nobody")[0] == 404
 
 
@@ -120,8 +120,8 @@ def test_a_copy_is_as_old_as_its_name_says(host: Host) -> None:
     written(host, first, MODEL, age_s=0)
     written(host, second, MODEL, age_s=50)
     host.work()
-    assert host.get(f"suggestion?id={first}") == (200, {"before": None, "after": second})
-    assert host.get(f"suggestion?id={second}") == (200, {"before": first, "after": None})
+    assert host.get(f"suggestion?id={first}") == (200, {"before": [first], "after": [second]})
+    assert host.get(f"suggestion?id={second}") == (200, {"before": [first], "after": [second]})
 
 
 def test_folders_of_repeated_runs_are_listed_once_all_of_them_are_read(host: Host) -> None:
@@ -147,9 +147,29 @@ def test_a_repeated_run_is_compared_with_the_other_version_and_not_with_a_repeat
         (host.logdir / name).parent.mkdir(parents=True)
         written(host, name, MODEL, 100 - 10 * number)
     host.work()
-    assert host.get("suggestion?id=ft-before/r1/a") == (200, {"before": None, "after": "ft-after/r1/a"})
-    assert host.get("suggestion?id=ft-after/r3/a") == (200, {"before": "ft-before/r3/a", "after": None})
+    before, after = ([f"ft-{side}/r{number}/a" for number in (3, 2, 1)] for side in ("before", "after"))
+    assert host.get("suggestion?id=ft-before/r1/a") == (200, {"before": before, "after": after})
+    assert host.get("suggestion?id=ft-after/r3/a") == (200, {"before": before, "after": after})
     (host.logdir / "ft-after/r4").mkdir()
     written(host, "ft-after/r4/a", MODEL, 0)
     host.library.scan()
     assert host.get("suggestion?id=ft-after/r3/a") == (202, {"state": "loading"})
+
+
+def test_versions_that_take_turns_are_as_old_as_their_first_capture(host: Host) -> None:
+    for number in (1, 2, 3):
+        written(host, f"before/{number}", MODEL, 100 - 20 * number)
+        written(host, f"after/{number}", MODEL, 90 - 20 * number)
+    host.work()
+    before, after = ([f"{side}/{number}" for number in (3, 2, 1)] for side in ("before", "after"))
+    for own in (*before, *after):
+        assert host.get(f"suggestion?id={own}") == (200, {"before": before, "after": after})
+
+
+def test_a_run_of_several_programs_is_no_side(host: Host) -> None:
+    written(host, "before/a", MODEL, 40)
+    written(host, "before/b", OTHER, 30)
+    written(host, "after/a", MODEL, 20)
+    written(host, "after/b", MODEL, 10)
+    host.work()
+    assert host.get("suggestion?id=after/b") == (200, {"before": ["before/a"], "after": ["after/b"]})

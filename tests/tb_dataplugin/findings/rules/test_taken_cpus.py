@@ -199,7 +199,7 @@ def test_rates_that_were_measured_without_free_cpus_say_so() -> None:
 
 
 def test_a_thread_that_runs_outside_the_data_wait_waited_there_for_no_more_than_is_left() -> None:
-    """It is woken for each batch, and waits for a CPU then, in the data wait: the counters know no more than the sum."""
+    """It is woken for each batch, and waits for a CPU then, in the data wait: the counters know the sum."""
     builder = crowded(wait=5000)
     own = STEPS * 5000.0
     for wait in (event for event in builder.events if event["name"] == "wait::DataLoader"):
