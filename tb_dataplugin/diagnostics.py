@@ -46,6 +46,7 @@ DoubtCode = Literal[
     "cut_off",
     "late_workers",
     "data_loss",
+    "no_kernels",
     "dropped_spans",
     "clock_violation",
     "short_window",

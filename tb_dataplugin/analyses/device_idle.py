@@ -7,11 +7,15 @@ records and overhead are no activity.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, Category
 from tb_dataplugin.model.intervals import Intervals, Window
 from tb_dataplugin.model.trace import Trace
+
+NO_KERNELS: Final = "no kernels were recorded: any compute counts as idle"
+"""What is to be said wherever such a device is called idle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +27,11 @@ class DeviceIdle:
     busy: Intervals
     kernel_busy_ns: int | None  # None: no kernel of it was recorded at all
     gaps: Intervals
+
+    @property
+    def reserve(self) -> str:
+        """Why it may not have been idle, for brackets; "" where nothing says so."""
+        return NO_KERNELS if self.kernel_busy_ns is None else ""
 
     @property
     def longest_gap_ns(self) -> int:

@@ -11,7 +11,7 @@ from tb_dataplugin.analyses.profiler_weight import HEAVY, weight_sentence
 from tb_dataplugin.analyses.recorder_load import find_recorder_load, recorder_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Doubt
-from tb_dataplugin.units import count, plural
+from tb_dataplugin.units import count, listed, plural
 
 FEW_STEPS: Final = 8
 """Steps in a window up to which one slow batch may decide what the window shows."""
@@ -23,7 +23,7 @@ _LATE_NOTE: Final = "no data from"
 
 def find_doubts(results: Results) -> tuple[Doubt, ...]:
     """From the diagnostics of `results` among others: these have to be there."""
-    parts = (_cut_off, _late_workers, _lost, _dropped, _clocks, _short, _profiler, _crowd, _recorder, _calm)
+    parts = (_cut_off, _late_workers, _lost, _kernels, _dropped, _clocks, _short, _profiler, _crowd, _recorder, _calm)
     return tuple(doubt for part in parts for doubt in part(results))
 
 
@@ -76,6 +76,19 @@ def _lost(results: Results) -> Iterator[Doubt]:
         if any(words in text for words in _LOST_NOTES):
             yield Doubt("data_loss", _as_sentence(text))
             return
+
+
+def _kernels(results: Results) -> Iterator[Doubt]:
+    """A device that only copies: nobody can tell whether it computed nothing, or kernels were not recorded."""
+    unknown = [str(device.device) for device in results.devices if device.reserve]
+    if not unknown:
+        return
+    of = f"device{'s' if len(unknown) > 1 else ''} {listed(unknown)}"
+    yield Doubt(
+        "no_kernels",
+        f"No kernels of {of} were recorded, only copies: any compute counts as idle there, so idle time, its "
+        "causes and the exposed data wait may be far too large. Where the loop computes on it, capture again.",
+    )
 
 
 def _dropped(results: Results) -> Iterator[Doubt]:

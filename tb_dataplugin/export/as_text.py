@@ -98,7 +98,8 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
     yield line("window", duration(window), each if capture.HasField("steps") else "the whole trace: it has no steps")
     for device in capture.devices:
         gaps = f"{plural(device.gap_count, 'gap')}, longest {duration(device.longest_gap_us)}"
-        share = f"{percent(_share(device.idle_us, window))} of the window"
+        note = f" ({device.idle_note})" if device.idle_note else ""
+        share = f"{percent(_share(device.idle_us, window))} of the window{note}"
         yield line(f"device {device.id} idle", duration(device.idle_us), share, gaps, device.name)
     if capture.HasField("loader"):
         yield from _loader_numbers(capture, line)

@@ -81,7 +81,9 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         ends = f" (steady state {ends} of a step)" if (ends := wide_interval(capture)) else ""
         facts.append(f"data wait {percent(capture.loader.wait_us / capture.window_us)} of the window{ends}")
     if capture.devices and capture.window_us:
-        facts.append(f"device idle {percent(capture.devices[0].idle_us / capture.window_us)}")
+        device = capture.devices[0]
+        note = f" ({device.idle_note})" if device.idle_note else ""
+        facts.append(f"device idle {percent(device.idle_us / capture.window_us)}{note}")
     if capture.HasField("throughput"):
         facts.append(f"{significant(capture.throughput.samples_per_s)} samples/s")
     if facts:

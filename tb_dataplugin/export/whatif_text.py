@@ -16,7 +16,18 @@ from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.shown import shown
-from tb_dataplugin.units import UNKNOWN, TimeUnit, data_size, duration, in_unit, percent, plural, significant, unit_for
+from tb_dataplugin.units import (
+    UNKNOWN,
+    TimeUnit,
+    data_size,
+    duration,
+    in_unit,
+    listed,
+    percent,
+    plural,
+    significant,
+    unit_for,
+)
 from tb_dataplugin.whatif import Change, Prediction, Range
 from tb_dataplugin.whatif.limit import DEVICE, STEP
 from tb_dataplugin.whatif.loop import Loop
@@ -63,7 +74,7 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
         yield f"  {first:<{wide}}{cells(kept, numbers)}"
         yield from (f"    {part}" for part in further)
     yield ""
-    for limit in _limits(predictions, loop):
+    for limit in (*_limits(predictions, loop), *_slowed(predictions, loop)):
         yield from wrap(limit, "  ")
     if any(column.head == "ahead" for column in kept):
         yield from wrap("ahead: memory of the batches that are kept ready", "  ")
@@ -216,6 +227,19 @@ def _limit(prediction: Prediction, loop: Loop) -> str:
     return f"{shown(limit)} would {still}be the next stage to make faster"
 
 
+def _slowed(predictions: Sequence[Prediction], loop: Loop) -> Iterator[str]:
+    """Rows whose step is longer for CPUs that more DataLoader workers have, and by how much."""
+    slowed = [prediction for prediction in predictions if prediction.slowed]
+    if slowed:
+        whose = listed([shown(prediction.change.text) for prediction in slowed])
+        cpus = "1 CPU is" if loop.cpus == 1 else f"{loop.cpus:g} CPUs are"
+        longer = listed([percent(prediction.slowed) for prediction in slowed])
+        yield (
+            f"With {whose}, {cpus} not enough for the DataLoader workers and the "
+            f"training step at once: the rest of the step is predicted to take {longer} longer."
+        )
+
+
 def _device_wait(loop: Loop) -> str:
     """What to look at in the rest of a step."""
     wait, own_ns = loop.device_wait, loop.measured_step_ns - loop.measured_wait_ns
@@ -233,7 +257,7 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
     unit = unit_for(prediction.step_us.value for prediction in predictions)
     words = {
         "sentence": _opening(loop, predictions, unit),
-        "limit_texts": list(_limits(predictions, loop)),
+        "limit_texts": [*_limits(predictions, loop), *_slowed(predictions, loop)],
         "basis_text": _basis(loop),
     }
     head = {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tb_dataplugin.analyses.idle_causes import Cause
+from tb_dataplugin.units import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,17 @@ class IdleSignals:
     longest_launch_us: float = 0.0
     """The most that one gap has of cause `launch`."""
     gap_count: int = 0
+    reserve: str = ""
+    """Why the device may not have been idle; "" where nothing says so."""
+
+    def of_window(self, share: float) -> str:
+        """How long it was idle, as a sentence begins, with that reserve."""
+        return f"The device is idle for {percent(share)} of the window{self.in_brackets}"
+
+    @property
+    def in_brackets(self) -> str:
+        """The reserve behind a word; "" without any."""
+        return f" ({self.reserve})" if self.reserve else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ WHY: Final[dict[str, str]] = {
     "cut_off": "its file ends early",
     "late_workers": "DataLoader workers left no data",
     "data_loss": "data were lost",
+    "no_kernels": "no kernels of the device were recorded",
     "dropped_spans": "spans were dropped",
     "clock_violation": "clocks disagree",
     "short_window": "it has few steps",

@@ -18,7 +18,7 @@ from tb_dataplugin.whatif import (
     fit_loop,
     least_us,
     soonest_us,
-    step_lacks_cpus,
+    step_slowed,
     threads_wait,
     without_profiler,
 )
@@ -102,7 +102,7 @@ class Foresight:
     def _likely(self, change: Change) -> Evidence | None:
         """Where DataLoader workers take their CPUs from the rest of the step."""
         loop, expected = self._loop, self._expected(change)
-        if loop is None or expected is None or not change.workers or not step_lacks_cpus(change.workers, loop):
+        if loop is None or expected is None or not change.workers or not step_slowed(loop, change):
             return None
         us, cpus = duration(expected.us), plural(int(loop.cpus), "CPU")
         # Without workers in the capture, it has nothing of what they would take of caches and memory.

@@ -230,6 +230,7 @@ def _idle(results: Results) -> IdleSignals:
         long_pauses_us=_long_pauses(device),
         longest_launch_us=_longest_launch(device),
         gap_count=len(device.gap_stage),
+        reserve=results.devices[0].reserve,
     )
 
 

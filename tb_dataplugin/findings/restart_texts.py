@@ -27,7 +27,7 @@ except StopIteration:  # the epoch is over
 def restart_sentence(signals: Signals, restarts: RestartSignals) -> str:
     """The verdict's, where that costs enough."""
     idle = signals.share(signals.idle.total_us)
-    opening = "" if idle is None else f"The device is idle for {percent(idle)} of the window. "
+    opening = "" if idle is None else f"{signals.idle.of_window(idle)}. "
     cost = f"{what_it_is(restarts)} take up to {percent(restarts.share)} of the step"
     return f"{opening}{made_anew(restarts)}: {cost}."
 

@@ -337,8 +337,8 @@ def _device(device: DeviceIdle, attributed: DeviceAttribution, window: Window) -
     name = f"Device {device.device} ({device.name})" if device.name else f"Device {device.device}"
     if not len(device.gaps):
         return f"{name} was never idle in the window."
-    idle = device.gaps.total_ns
-    whole = f" of the {_us(window.duration_ns)} window ({percent(idle / window.duration_ns)})"
+    idle, reserve = device.gaps.total_ns, device.reserve and f"; {device.reserve}"
+    whole = f" of the {_us(window.duration_ns)} window ({percent(idle / window.duration_ns)}{reserve})"
     cause, time = max(attributed.by_cause_ns.items(), key=lambda part: part[1])
 
     def share(part_ns: float) -> str:

@@ -105,7 +105,7 @@ def around_sentence(signals: Signals, around: AroundSignal, cost: float) -> str:
     part = f"{percent(around.part.share)} of the window ({interval(around.part)}, by stack samples)"
     if signals.has_device:
         who = f"The device is idle for {part} while the training thread is in {around.words}"
-        return f"{who}; it waits for data for {percent(cost)}."
+        return f"{who}{signals.idle.in_brackets}; it waits for data for {percent(cost)}."
     return f"For {part} the training thread is in {around.words}; it waits for data for {percent(cost)}."
 
 

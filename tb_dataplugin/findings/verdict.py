@@ -128,7 +128,7 @@ def _marked(sentence: str, evidence: Iterable[Evidence]) -> Iterator[Evidence]:
 def _judge_device_run(signals: Signals) -> Verdict:
     idle, cost = signals.share(signals.idle.total_us), signals.loop_share(signals.whole_cost_us)
     assert idle is not None
-    opening = f"The device is idle for {percent(idle)} of the window"
+    opening = signals.idle.of_window(idle)
     evidence = (*_cause_evidence(signals), *_wait_evidence(signals))
     around = around_loader(signals)
     if around is not None and cost is not None and around.part.share >= cost:

@@ -50,6 +50,7 @@ def device_reports(results: Results, sentences: Sentences) -> Iterator[pb.Device
             gaps=(_gap(gap, lanes) for gap in gaps),
             h2d=_copies(copies) if copies else None,
             sentence=sentence,
+            idle_note=device.reserve,
             limited_by_us={cause: limited_by(limits) for cause, limits in limited.items()},
         )
 

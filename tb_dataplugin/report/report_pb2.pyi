@@ -629,9 +629,9 @@ class Doubt(_message.Message):
     CODE_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     code: _builtins.str
-    """cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window |"""
+    """cut_off | late_workers | data_loss | no_kernels | dropped_spans | clock_violation |"""
     sentence: _builtins.str
-    """profiler_weight | busy_machine | recorder_load | calm_window
+    """short_window | profiler_weight | busy_machine | recorder_load | calm_window
     what is wrong, and what to do about it
     """
     def __init__(
@@ -938,6 +938,7 @@ class Device(_message.Message):
     H2D_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     LIMITED_BY_US_FIELD_NUMBER: _builtins.int
+    IDLE_NOTE_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     name: _builtins.str
     """"" when the trace does not say"""
@@ -954,6 +955,10 @@ class Device(_message.Message):
     """part of launch: what ended the gap had been launched before the gap began, so"""
     sentence: _builtins.str
     """how long it was idle, of what, in how many gaps, and the largest cause"""
+    idle_note: _builtins.str
+    """too few samples is missing
+    "no kernels were recorded: any compute counts as idle": to be said beside its idle time; "" where
+    """
     @_builtins.property
     def idle_by_cause_us(self) -> Global___IdleByCause: ...
     @_builtins.property
@@ -991,10 +996,11 @@ class Device(_message.Message):
         h2d: Global___Copies | None = ...,
         sentence: _builtins.str = ...,
         limited_by_us: _abc.Mapping[_builtins.str, Global___LimitedBy] | None = ...,
+        idle_note: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "h2d", b"h2d", "idle_by_cause_us", b"idle_by_cause_us", "idle_queued_us", b"idle_queued_us", "kernel_busy_us", b"kernel_busy_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "busy_us", b"busy_us", "gap_count", b"gap_count", "gaps", b"gaps", "h2d", b"h2d", "id", b"id", "idle_by_cause_us", b"idle_by_cause_us", "idle_by_stage_us", b"idle_by_stage_us", "idle_queued_us", b"idle_queued_us", "idle_us", b"idle_us", "kernel_busy_us", b"kernel_busy_us", "limited_by_us", b"limited_by_us", "longest_gap_us", b"longest_gap_us", "name", b"name", "sentence", b"sentence"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us", "_kernel_busy_us", b"_kernel_busy_us", "busy_us", b"busy_us", "gap_count", b"gap_count", "gaps", b"gaps", "h2d", b"h2d", "id", b"id", "idle_by_cause_us", b"idle_by_cause_us", "idle_by_stage_us", b"idle_by_stage_us", "idle_note", b"idle_note", "idle_queued_us", b"idle_queued_us", "idle_us", b"idle_us", "kernel_busy_us", b"kernel_busy_us", "limited_by_us", b"limited_by_us", "longest_gap_us", b"longest_gap_us", "name", b"name", "sentence", b"sentence"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_queued_us: _TypeAlias = _typing.Literal["idle_queued_us"]  # noqa: Y015
     _WhichOneofArgType__idle_queued_us: _TypeAlias = _typing.Literal["_idle_queued_us", b"_idle_queued_us"]  # noqa: Y015
@@ -4966,6 +4972,7 @@ class CaptureRow(_message.Message):
     GAIN_STEP_SHARE_FIELD_NUMBER: _builtins.int
     GAINS_OF_FIELD_NUMBER: _builtins.int
     LOOP_WAIT_FIELD_NUMBER: _builtins.int
+    IDLE_NOTE_FIELD_NUMBER: _builtins.int
     RANK_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """as the route `runs` has it"""
@@ -5010,10 +5017,12 @@ class CaptureRow(_message.Message):
     """"a step of 14.4 ms, without the epoch's end": what that is a share of; "" where that is the mean step"""
     loop_wait: _builtins.str
     """"43.1% without the other DataLoader": the data wait of the training loop as it goes on, which the"""
-    rank: _builtins.int
+    idle_note: _builtins.str
     """verdict is about; "" where nothing worth a word is told apart
-    as in Capture
+    of a device in `idle_share`: Device.idle_note
     """
+    rank: _builtins.int
+    """as in Capture"""
     def __init__(
         self,
         *,
@@ -5041,11 +5050,12 @@ class CaptureRow(_message.Message):
         gain_step_share: _builtins.float | None = ...,
         gains_of: _builtins.str = ...,
         loop_wait: _builtins.str = ...,
+        idle_note: _builtins.str = ...,
         rank: _builtins.int | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "data_wait_share", b"data_wait_share", "gain_step_share", b"gain_step_share", "gain_us_per_step", b"gain_us_per_step", "idle_share", b"idle_share", "lost_share", b"lost_share", "rank", b"rank", "samples_per_s", b"samples_per_s", "step_us", b"step_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us_per_step", b"gain_us_per_step", "gains_of", b"gains_of", "id", b"id", "idle_share", b"idle_share", "loop_wait", b"loop_wait", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us_per_step", b"gain_us_per_step", "gains_of", b"gains_of", "id", b"id", "idle_note", b"idle_note", "idle_share", b"idle_share", "loop_wait", b"loop_wait", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
     _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015

@@ -15,6 +15,7 @@ DOUBTS: Final = {
     "cut_off": "cut off",
     "late_workers": "no data from DataLoader workers",
     "data_loss": "data lost",
+    "no_kernels": "no kernels recorded",
     "dropped_spans": "spans dropped",
     "clock_violation": "clocks disagree",
     "short_window": "few steps",
@@ -41,6 +42,7 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         state="ready",
         mode=capture.mode,
         idle_share=idle,
+        idle_note=next((device.idle_note for device in capture.devices if device.idle_note), ""),
         data_wait_share=wait,
         lost_share=wait if idle is None else idle,
         step_us=capture.steps.mean_us if capture.HasField("steps") else None,
@@ -147,8 +149,12 @@ def _left_out(rows: list[pb.CaptureRow], names: Mapping[int, str]) -> str:
 
 def _ends(rows: list[pb.CaptureRow], names: dict[int, str]) -> str:
     """``most a, 83.1% of the window, least b, 1.2%``: a rank that others wait for has little, and is not the best"""
-    most, least = (f"{names[id(row)]}, {percent(row.lost_share)}" for row in (rows[0], rows[-1]))
+    most, least = (f"{names[id(row)]}, {percent(row.lost_share)}{_reserve(row)}" for row in (rows[0], rows[-1]))
     return f"{most} of the window" if len(rows) == 1 else f"most {most} of the window, least {least}"
+
+
+def _reserve(row: pb.CaptureRow) -> str:
+    return f" ({row.idle_note})" if row.idle_note else ""
 
 
 def _has_device(row: pb.CaptureRow) -> bool:

@@ -2,7 +2,6 @@
 
 from tb_dataplugin.whatif.change import Change, parse_changes, parse_workers
 from tb_dataplugin.whatif.fitting import fit_loop
-from tb_dataplugin.whatif.more_workers import step_lacks_cpus
 from tb_dataplugin.whatif.prediction import (
     Prediction,
     Range,
@@ -10,6 +9,7 @@ from tb_dataplugin.whatif.prediction import (
     predict,
     predict_all,
     soonest_us,
+    step_slowed,
     threads_wait,
 )
 from tb_dataplugin.whatif.unrecorded import Unrecorded, without_profiler
@@ -27,7 +27,7 @@ __all__ = [
     "predict",
     "predict_all",
     "soonest_us",
-    "step_lacks_cpus",
+    "step_slowed",
     "telling_changes",
     "threads_wait",
     "usual_changes",

@@ -84,14 +84,11 @@ def hindrances(workers: int, loop: Loop) -> Iterator[str]:
         )
 
 
-def step_lacks_cpus(workers: int, loop: Loop) -> str:
-    """Why the step may get longer, though there is less data wait; "" where it does not."""
-    if _more(workers, loop) * loop.build_cpus < LITTLE * loop.cpus or _demand(workers, loop) < loop.cpus:
-        return ""
-    return (
-        f"{loop.cpus:g} CPUs are not enough for more DataLoader workers and the training step: what the workers get, "
-        "the rest of the step lacks, and takes longer."
-    )
+def may_lack_cpus(workers: int, loop: Loop) -> bool:
+    """Whether the step and more DataLoader workers would keep more CPUs busy than there are, were all busy at once:
+    they are not where the queue is full.
+    """
+    return _more(workers, loop) * loop.build_cpus >= LITTLE * loop.cpus and _demand(workers, loop) >= loop.cpus
 
 
 def finds_cpus(workers: int, loop: Loop) -> bool:

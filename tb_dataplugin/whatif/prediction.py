@@ -17,7 +17,7 @@ from tb_dataplugin.whatif.change import TRANSFER, Change, check
 from tb_dataplugin.whatif.dealing import notes_on_parts, otherwise_dealt
 from tb_dataplugin.whatif.limit import DEVICE, limited_by
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
-from tb_dataplugin.whatif.more_workers import hindrances, none_free, step_lacks_cpus, work_ns
+from tb_dataplugin.whatif.more_workers import hindrances, may_lack_cpus, none_free, work_ns
 from tb_dataplugin.whatif.other_workers import with_other_workers
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import HALFWAY, assumptions, check_known, has_two_ends, with_cost
@@ -36,6 +36,9 @@ TRANSFER_ERROR: Final = 0.5
 
 MANY_THREADS: Final = 1.1
 """Threads that compute a step, on average, from which they may wait for each other."""
+
+SLOWED: Final = 0.01
+"""Part of the rest of a step by which it has to take longer to be worth a word: steps differ by more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,10 @@ class Prediction:
     at_least_us: float | None = None
     short_of_cpus: bool = False
     """Whether CPUs limit: more of them would gain more than if building batches never waited for anything else."""
+    slowed: float = 0.0
+    """Part of itself by which the rest of the step takes longer, for CPUs that more DataLoader workers have meanwhile;
+    0 where it does not, or the step as a whole would be no shorter with enough of them.
+    """
 
     @property
     def crowded(self) -> bool:
@@ -95,6 +102,11 @@ def soonest_us(loop: Loop, change: Change) -> Range:
 def least_us(loop: Loop, change: Change) -> float:
     """`predict(loop, change).least_us`, without the rest of a prediction. Raises BadRequest as that does."""
     return _soonest(loop, change, resamples=RESAMPLES).low
+
+
+def step_slowed(loop: Loop, change: Change) -> float:
+    """`predict(loop, change).slowed`, without the rest of a prediction. Raises BadRequest as that does."""
+    return _slowed(_Runs.of(loop, change, resamples=0), loop)
 
 
 def _soonest(loop: Loop, change: Change, resamples: int) -> Range:
@@ -157,6 +169,17 @@ def _own_us(runs: _Runs, loop: Loop) -> float:
     return measured * grown * runs.after[0].slowed / runs.unchanged.slowed / 1e3
 
 
+def _slowed(runs: _Runs, loop: Loop) -> float:
+    """`Prediction.slowed`, whatever the device does."""
+    if not may_lack_cpus(runs.new.settings.workers, loop):
+        return 0.0
+    slowed = runs.after[0].slowed / runs.unchanged.slowed - 1
+    if slowed < SLOWED:
+        return 0.0
+    enough = simulate(replace(runs.new, cpus=float("inf")), runs.orders)
+    return slowed if enough.step_ns.mean() < (1 - SLOWED) * runs.after[0].step_ns.mean() else 0.0
+
+
 def _at_least_us(runs: _Runs, loop: Loop) -> float | None:
     """`Prediction.at_least_us`."""
     crowded = none_free(runs.new.settings.workers, loop)
@@ -169,9 +192,9 @@ def predict(loop: Loop, change: Change) -> Prediction:
     new, step_us = runs.new, _step_us(runs, loop, change)
     wait_share = _wait_share(runs, loop, step_us.value)
     workers = new.settings.workers
-    crowded, lacking = none_free(workers, loop), step_lacks_cpus(workers, loop)
+    crowded = none_free(workers, loop)
     samples = new.samples_per_step
-    limit = limited_by(new, runs.drawn, runs.after, wait_share.value, lacks_cpus=bool(lacking))
+    limit = limited_by(new, runs.drawn, runs.after, wait_share.value, lacks_cpus=may_lack_cpus(workers, loop))
     of_loader = Prediction(
         change=change,
         step_us=step_us,
@@ -185,11 +208,12 @@ def predict(loop: Loop, change: Change) -> Prediction:
             *runs.notes,
             *hindrances(workers, loop),
             *notes_on_parts(new, loop),
-            *filter(None, [crowded or lacking]),
+            *filter(None, [crowded]),
             *assumptions(loop, change, step_us.value),
         ),
         at_least_us=_at_least_us(runs, loop),
         short_of_cpus=limit.of_cpus,
+        slowed=0.0 if crowded else _slowed(runs, loop),
     )
     device_us = _device_us(loop, new, change)
     return of_loader if device_us is None else _with_device(of_loader, device_us)
@@ -305,14 +329,16 @@ def _with_device(of_loader: Prediction, device_us: Range) -> Prediction:
     step = _no_shorter(old, device_us)
     value, low, high = step.value, step.low, step.high
     longer = step.value / max(old.value, 1e-3)
+    device_limits = step.value > old.value
     return replace(
         of_loader,
         step_us=step,
         samples_per_s=rate and _inverse(step, rate.value * old.value),
         data_wait_share=_each(of_loader.data_wait_share, lambda share: share / longer),
         device_idle=_around(1 - device_us.value / value, 1 - device_us.low / low, 1 - device_us.high / high),
-        limited_by=DEVICE if step.value > old.value else of_loader.limited_by,
+        limited_by=DEVICE if device_limits else of_loader.limited_by,
         at_least_us=None if of_loader.at_least_us is None else max(of_loader.at_least_us, device_us.value),
+        slowed=0.0 if device_limits else of_loader.slowed,
     )
 
 

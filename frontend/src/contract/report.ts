@@ -247,9 +247,9 @@ export interface ThreadSamples_LockHoldersUsEntry {
 
 /** What makes a report doubtful. Each lowers the confidence of every finding. */
 export interface Doubt {
-  /** cut_off | late_workers | data_loss | dropped_spans | clock_violation | short_window | */
+  /** cut_off | late_workers | data_loss | no_kernels | dropped_spans | clock_violation | */
   code: string;
-  /** profiler_weight | busy_machine | recorder_load | calm_window */
+  /** short_window | profiler_weight | busy_machine | recorder_load | calm_window */
   sentence: string;
 }
 
@@ -378,6 +378,8 @@ export interface Device {
   sentence: string;
   /** of the causes host, launch and data_wait of idle_by_cause_us; a cause with */
   limited_by_us: { [key: string]: LimitedBy };
+  /** too few samples is missing */
+  idle_note: string;
 }
 
 export interface Device_IdleByStageUsEntry {
@@ -1959,6 +1961,8 @@ export interface CaptureRow {
   /** "43.1% without the other DataLoader": the data wait of the training loop as it goes on, which the */
   loop_wait: string;
   /** verdict is about; "" where nothing worth a word is told apart */
+  idle_note: string;
+  /** as in Capture */
   rank?: number | undefined;
 }
 
@@ -2889,6 +2893,11 @@ export const Device: MessageFns<Device> = {
           {},
         )
         : {},
+      idle_note: isSet(object.idleNote)
+        ? globalThis.String(object.idleNote)
+        : isSet(object.idle_note)
+        ? globalThis.String(object.idle_note)
+        : "",
     };
   },
 };
@@ -5061,6 +5070,11 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         ? globalThis.String(object.loopWait)
         : isSet(object.loop_wait)
         ? globalThis.String(object.loop_wait)
+        : "",
+      idle_note: isSet(object.idleNote)
+        ? globalThis.String(object.idleNote)
+        : isSet(object.idle_note)
+        ? globalThis.String(object.idle_note)
         : "",
       rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
     };

@@ -25,8 +25,8 @@ const ITS_UNIT = /, (h:min:s|µs|ms|s|min|[kMGT]?B|% of .+)$/;
 const NUMBER = "[−+-]?[\\d.,]+";
 /** A share, or times as many. */
 const MARKED = new RegExp(`^${NUMBER}([%x])$`);
-/** The same behind words, which say what the sign of the exact value does: "slower by 57.6%". */
-const MARKED_BEHIND_WORDS = new RegExp(`(?:^|\\s)${NUMBER}([%x])$`);
+/** The same behind words, which say what the sign of the exact value does: "slower by 57.6%"; or of one near zero: "<0.01%". */
+const MARKED_BEHIND_WORDS = new RegExp(`(?:^|\\s|<|>)${NUMBER}([%x])$`);
 
 type Column = { readonly head: string; readonly texts: readonly string[] };
 

@@ -30,6 +30,7 @@ export function CauseBar({ device, windowUs, chosen = null, choose }: Props) {
         <h2>Where the window went: {deviceName(device)}</h2>
         <span class="muted">
           {formatDuration(device.busy_us)} busy, {formatDuration(device.idle_us)} idle, of {formatDuration(wholeUs)}
+          {device.idle_note && `; ${device.idle_note}`}
         </span>
         <PictureMenu name={`Where the window went ${deviceName(device)}`} />
       </figcaption>

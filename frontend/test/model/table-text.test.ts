@@ -23,6 +23,11 @@ it("writes CSV with exact values, microseconds for times, and nothing for what i
   ]);
 });
 
+it("keeps the unit of shares of which one is too small to be written", () => {
+  const rows = [[{ text: "38.9%", exact: 0.389 }], [{ text: "<0.01%", exact: 0.00002 }]];
+  expect(asCsv({ heads: ["of data wait"], rows })).toBe("Of data wait (%)\r\n38.9\r\n0.002\r\n");
+});
+
 it("writes sizes in bytes, and says so in the head", () => {
   const sizes = { heads: ["Stage", "Size, kB"], rows: [[{ text: "a" }, { text: "197", exactBytes: 196_608 }]] };
   expect(asCsv(sizes)).toBe("Stage,Size (B)\r\na,196608\r\n");

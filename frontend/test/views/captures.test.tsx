@@ -91,6 +91,16 @@ it("has the leading finding's gain in one line, and all of it on hover", () => {
   expect(lines[0]?.closest("td")?.title).toContain(gain.gain_text);
 });
 
+it("says beside the idle time of a row why it may be none", () => {
+  const [row] = listing.rows;
+  const note = "no kernels were recorded: any compute counts as idle";
+  captureRows.value = CaptureRows.fromJSON({ rows: [{ ...row, idle_note: note }, { ...row, id: "b" }] });
+  const [first, second] = open({}, "captures").querySelectorAll('td[data-column="idle"]');
+  expect(first?.textContent).toContain("no kernels were recorded");
+  expect(first?.querySelector("button")?.title).toBe(`${note}.`);
+  expect(second?.querySelector("button")).toBeNull();
+});
+
 it("says of which step the gain is, and the data wait of the verdict, where these are without something", () => {
   const [, row] = listing.rows;
   const without = {

@@ -39,7 +39,7 @@ def check(signals: Signals) -> Finding | None:
     line = training_line(signals, "host") or _evidence(slow)
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
-        title=f"The device is idle for {percent(part)} of the window while the training thread is in Python",
+        title=f"{signals.idle.of_window(part)} while the training thread is in Python",
         advice=collecting.ADVICE if collects else _advice(signals, slow, is_known=bool(line)),
         evidence=(
             time("long_pauses", pauses, text),

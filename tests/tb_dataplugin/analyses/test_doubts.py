@@ -8,7 +8,8 @@ from pathlib import Path
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.pipeline import analyse, analyse_file, as_report
 from tb_dataplugin.reader.kineto import trace_from_json
-from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.report.report_pb2 import Capture, Report
+from tb_dataplugin.report.rows import row_of
 from tests.tb_dataplugin.findings.cases import input_bound
 from tests.trace_builder import TraceBuilder
 
@@ -160,3 +161,20 @@ def test_recording_on_a_free_cpu_or_a_little_of_one_is_none() -> None:
 
 def test_other_programs_that_leave_cpus_free_are_none_of_its_business() -> None:
     assert codes(capture_of(crowded(own_cpu_us=100, busy=60.0))) == []
+
+
+def test_a_device_that_only_copied_is_called_idle_with_a_reserve_wherever_that_is_said() -> None:
+    builder, known = TraceBuilder().annotated(), TraceBuilder().annotated()
+    for number in range(8):
+        for each in (builder, known):
+            each.step(100 * number, 100).wait(100 * number, 50).memcpy(100 * number + 60, 5)
+        known.kernel(100 * number + 70, 20)
+    capture, reserve = capture_of(builder), "no kernels were recorded: any compute counts as idle"
+    assert codes(capture) == ["no_kernels"] and "device 0 were recorded, only copies" in capture.doubts[0].sentence
+    assert capture.verdict.sentence.startswith(f"The device is idle for 95.0% of the window ({reserve});")
+    assert f"(95.0%; {reserve})" in capture.devices[0].sentence and capture.devices[0].idle_note == reserve
+    row = row_of(capture)
+    assert (row.idle_note, row.doubt_text) == (reserve, "no kernels recorded")
+    assert f"95.0% of the window ({reserve})," in " ".join(as_text(Report(captures=[capture])).split())
+    sound = capture_of(known)
+    assert codes(sound) == [] and reserve not in as_text(Report(captures=[sound])) and not row_of(sound).idle_note

@@ -106,12 +106,29 @@ def test_workers_beyond_the_cpus_are_no_usual_change_where_building_keeps_cpus_b
 
 def test_a_loop_that_has_all_cpus_to_itself_takes_them_from_nobody() -> None:
     more = predict(loop(other_cpus=0.02), Change(workers=4))
-    assert not more.crowded
-    assert more.notes == (
-        "2 CPUs are not enough for more DataLoader workers and the training step: what the workers get, the rest of "
-        "the step lacks, and takes longer.",
+    assert not more.crowded and not more.notes
+    assert more.slowed == pytest.approx(0.497, abs=0.001)
+    assert not predict(replace(loop(other_cpus=0.02), cpus=8.0), Change(workers=4)).slowed
+
+
+def test_a_lack_of_cpus_is_said_of_the_rows_whose_step_it_makes_longer() -> None:
+    """And of none where the workers, most of the time, have nothing to build: the queue is full."""
+    alone = loop(other_cpus=0.0)
+    made = [predict(alone, Change(workers=number)) for number in (1, 3, 4)]
+    assert json.loads(as_json(alone, made))["limit_texts"][-1] == (
+        "With workers=3 and workers=4, 2 CPUs are not enough for the DataLoader workers and the training step at once: "
+        "the rest of the step is predicted to take 25.0% and 50.0% longer."
     )
-    assert not predict(replace(loop(other_cpus=0.02), cpus=8.0), Change(workers=4)).notes
+    idle = replace(alone, build=Timed(((),), np.full((12, 1), 10 * MS)), own_ns=np.full(12, 50 * MS), cpus=8.0)
+    idle = replace(idle, measured_step_ns=51 * MS, measured_wait_ns=MS)
+    rested = predict(idle, Change(workers=16))
+    assert rested.step_us.value == pytest.approx(51e3, rel=0.02) and not rested.slowed
+    assert "not enough" not in as_json(idle, [rested])
+
+
+def test_a_step_that_the_device_limits_is_not_said_to_be_longer_for_want_of_cpus() -> None:
+    limited = predict(replace(loop(other_cpus=0.0), device_ns=60 * MS), Change(workers=4))
+    assert limited.limited_by == "device" and not limited.slowed
 
 
 def test_a_rank_that_others_keep_waiting_is_said_to_be_one() -> None:

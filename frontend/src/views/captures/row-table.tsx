@@ -134,8 +134,20 @@ function openCapture(id: string): void {
 function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {
   return (
     <>
-      <Share value={row.idle_share} name="idle" why="The capture has no device activity." />
-      <Share value={row.data_wait_share} name="wait" why="The capture has no span of a loader." note={row.loop_wait} />
+      <Share
+        value={row.idle_share}
+        name="idle"
+        why="The capture has no device activity."
+        note={row.idle_note}
+        brief={row.idle_note.replace(/:.*/, "")}
+      />
+      <Share
+        value={row.data_wait_share}
+        name="wait"
+        why="The capture has no span of a loader."
+        note={row.loop_wait}
+        brief={row.loop_wait.replace(/ without .*/, " of the loop")}
+      />
       <td class="num" data-value-us={row.step_us} title={row.step_us === undefined ? "" : exactUs(row.step_us)}>
         {row.step_us === undefined ? <Unknown reason="The capture has no steps." /> : inUnit(row.step_us, unit)}
       </td>
@@ -174,10 +186,12 @@ type ShareProps = {
   readonly value: number | undefined;
   readonly name: string;
   readonly why: string;
-  readonly note?: string;
+  /** To be said beside it, and what of that there is room for; "" where nothing is. */
+  readonly note: string;
+  readonly brief: string;
 };
 
-function Share({ value, name, why, note = "" }: ShareProps) {
+function Share({ value, name, why, note, brief }: ShareProps) {
   if (value === undefined)
     return (
       <td class="num" data-column={name}>
@@ -189,7 +203,7 @@ function Share({ value, name, why, note = "" }: ShareProps) {
       {formatPercent(value).replace("%", "")}
       {note !== "" && (
         <span class="loop-wait">
-          <Explained text={`${note}.`}>{note.replace(/ without .*/, " of the loop")}</Explained>
+          <Explained text={`${note}.`}>{brief}</Explained>
         </span>
       )}
     </td>

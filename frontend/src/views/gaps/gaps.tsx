@@ -204,7 +204,7 @@ function GapNumbers({ device, windowUs }: { device: Device; windowUs: number | u
         label="Idle"
         testId="number-gaps-idle"
         {...asDuration(idle_us)}
-        note={`${shareWords(idle_us, windowUs)} of the window`}
+        note={`${shareWords(idle_us, windowUs)} of the window${device.idle_note && `; ${device.idle_note}`}`}
       />
       <BigNumber
         label="Gaps"

@@ -47,6 +47,7 @@ function IdleNumber({ capture }: { capture: Capture }) {
   const note = (
     <>
       <OfWindow us={device?.idle_us} windowUs={windowUs} />
+      {device?.idle_note && `; ${device.idle_note}`}
       {others > 0 && `; ${others} more in Idle gaps`}
     </>
   );
