@@ -102,7 +102,7 @@ class LoaderMetadata(TypedDict, total=False):
     drop_last: bool
     iterable: bool  # its dataset has no indices
     divided: bool  # of such a one: something in its code may give each DataLoader worker a part of it
-    drawn: bool  # its items are drawn at random, without an end; left out where its code does not show that
+    drawn: bool  # its code seems to draw its items at random, without an end; left out where it does not show that
     sampler: str  # class of the sampler
     sampler_length: int  # indices that one of torch's samplers gives in an epoch
     replacement: bool  # the sampler draws with replacement

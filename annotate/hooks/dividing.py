@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import islice, pairwise
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any, Final, cast
 
@@ -23,9 +23,11 @@ _ASKING: Final = frozenset(("get_worker_info", "_worker_info", "split_by_worker"
 _LIBRARIES: Final = ("datasets.iterable_dataset.", "webdataset.", "torchdata.", "litdata.", "streaming.base.")
 """Modules whose datasets divide themselves."""
 _CHOOSING: Final = ("choice", "choices", "multinomial", "sample")
-_NUMBERS: Final = ("default_rng", "integers", "normal", "rand", "randint", "randn", "random", "randrange", "uniform")
+_NUMBERS: Final = ("integers", "normal", "rand", "randint", "randn", "random", "randrange", "uniform")
 _DRAWING: Final = frozenset((*_CHOOSING, *_NUMBERS))
-"""Names in code that draws at random."""
+"""Functions that draw at random."""
+_RANDOM: Final = frozenset((*_DRAWING, "default_rng"))
+"""Names in code that may draw at random."""
 _SHUFFLING: Final = frozenset(("permutation", "permuted", "randperm", "shuffle"))
 """Names in code that goes through a fixed set of items in another order, where these are drawn too."""
 _INSTALLED: Final = ("site-packages", "dist-packages")
@@ -52,22 +54,42 @@ def is_divided(loader: Any) -> bool | None:
 
 
 def is_drawn(loader: Any) -> bool | None:
-    """Whether the loader's iterable dataset draws its items at random, without an end: each DataLoader worker then
-    draws others. False: nothing in its code draws at random; None: it may do so.
+    """Whether the loader's iterable dataset seems to draw its items at random, without an end: it draws, and goes
+    through nothing, neither in a loop nor by parts for the workers. Each worker then draws others. False: nothing in
+    its code draws at random, or it goes through parts; None: it may do so.
     """
-    names = set[str]()
+    names, draws = set[str](), False
     for count, one in enumerate(_reached(loader.dataset)):
         if count >= _MOST:
             return None
         if type(one) is FunctionType:
-            names.update(name for code in _nested(one.__code__) for name in code.co_names)
-    if names.isdisjoint(_DRAWING | _SHUFFLING):
+            for code in _nested(one.__code__):
+                names.update(code.co_names)
+                draws = draws or _draws(code)
+    if "num_workers" in names and not names.isdisjoint(_ASKING):
+        return False
+    if names.isdisjoint(_RANDOM | _SHUFFLING):
         return None if _is_of_library(loader.dataset) else False
-    return True if names.isdisjoint(_SHUFFLING) and _has_no_end(type(loader.dataset)) else None
+    return True if draws and names.isdisjoint(_SHUFFLING) and _has_no_end(type(loader.dataset)) else None
+
+
+def _draws(code: CodeType) -> bool:
+    """A function that draws is used; not only a module of that name, for something else in it."""
+    each = list(dis.get_instructions(code))
+    return any(
+        (one.opname == "LOAD_GLOBAL" or _is_attribute(one)) and one.argval in _DRAWING and not _is_attribute(after)
+        for one, after in pairwise(each)
+    )
+
+
+def _is_attribute(instruction: dis.Instruction) -> bool:
+    return instruction.opname in ("LOAD_ATTR", "LOAD_METHOD")
 
 
 def _has_no_end(cls: type) -> bool:
-    """Its ``__iter__`` is a generator that nothing ends, or passes on one of its methods that is."""
+    """Its ``__iter__`` is a generator that nothing ends and that loops over nothing, or passes on one of its methods
+    that is.
+    """
     methods = {name: inspect.unwrap(held) for name in dir(cls) if type(held := _attribute(cls, name)) is FunctionType}
     own = methods.get("__iter__")
     if own is None:
@@ -89,10 +111,13 @@ def _is_generator(code: CodeType) -> bool:
 
 def _is_endless(code: CodeType) -> bool:
     """A generator with a ``while True`` that neither ``break`` nor ``return`` leaves: the compiler has dropped the
-    instruction that returns.
+    instruction that returns. One with a ``for`` or a ``next()`` may go through a fixed set of items each time.
     """
-    return _is_generator(code) and not any(
-        each.opname in ("RETURN_VALUE", "RETURN_CONST") for each in dis.get_instructions(code)
+    leaving = ("RETURN_VALUE", "RETURN_CONST", "FOR_ITER")
+    return (
+        _is_generator(code)
+        and "next" not in code.co_names
+        and not any(each.opname in leaving for each in dis.get_instructions(code))
     )
 
 

@@ -21,7 +21,7 @@ COPIES: Final = (
 )
 
 STATE: Final = (
-    "A generator of random numbers that the dataset keeps would draw the same in each worker, so make one in __iter__, "
+    "If the dataset keeps a generator of random numbers, that draws the same in each worker: make one in __iter__, "
     "from get_worker_info().seed. "
 )
 
@@ -39,7 +39,7 @@ def _in_iter(what: str, code: str) -> str:
 
 
 DIVIDE: Final = _in_iter("a part of the data for each DataLoader worker", CODE)
-DRAW: Final = _in_iter("a random state for each DataLoader worker", OWN_STATE)
+DRAW: Final = _in_iter("if the dataset keeps a generator, one for each DataLoader worker instead", OWN_STATE)
 IF_FIXED: Final = _in_iter("if it goes through a fixed set of items, a part for each DataLoader worker", CODE)
 
 
@@ -47,8 +47,9 @@ def divide_first(signals: Signals, workers: int) -> First:
     """Before there are so many DataLoader workers."""
     loader, undivided = signals.loader, find_undivided(signals.loader)
     if loader is not None and loader.iterable and loader.drawn:
-        text = f"{loader.dataset or 'The dataset'} draws its items at random, without an end"
-        return First(f"{text}: {COPIES}. {STATE}", DRAW) if workers > 1 else First(f"{text}: {COPIES}. ")
+        text = f"If {loader.dataset or 'the dataset'} draws its items at random, without an end, {COPIES}. "
+        has_thought = bool(loader.divided)  # its code asks which worker it runs in
+        return First(text) if workers < 2 or has_thought else First(text + STATE, DRAW)
     if workers < 2 or (undivided is None and signals.waste.twins is None):
         return First()
     each = f"each of {workers} DataLoader workers"

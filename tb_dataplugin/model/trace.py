@@ -65,7 +65,7 @@ class LoaderInfo:
     divided: bool | None = None
     """Whether an iterable dataset's code may give each DataLoader worker a part of it."""
     drawn: bool | None = None
-    """Whether its items are drawn at random, without an end."""
+    """Whether its code seems to draw its items at random, without an end."""
     sampler: str = ""
     sampler_length: int | None = None
     replacement: bool | None = None

@@ -24,7 +24,7 @@ from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.whatif.device_use import find_device_use
 from tb_dataplugin.whatif.epochs import counts_starts, find_epochs
 from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, Timed
-from tb_dataplugin.whatif.on_cpu import find_on_cpu
+from tb_dataplugin.whatif.on_cpu import find_on_cpu, find_result_bytes
 from tb_dataplugin.whatif.received import find_received
 from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
 
@@ -33,7 +33,6 @@ LEAST_STEPS: Final = 4
 
 TORCHS_PREFETCH: Final = 2
 """DataLoader's own default per worker."""
-
 
 WORKERS_MEMORY: Final = ("host::processes", "workers_bytes")
 """Counter and series: resident memory of all DataLoader workers together."""
@@ -229,6 +228,7 @@ def _loop(
         own_ns=own,
         build_cpus=building.used,
         on_cpu=find_on_cpu(results),
+        result_bytes=find_result_bytes(results),
         own_cpus=training.used,
         cpus=_cpus(results),
         other_cpus=busy,

@@ -58,7 +58,7 @@ def limited_by(
 
 def without_waiting(loop: Loop) -> Loop:
     """Building does what needs a CPU, and is never blocked."""
-    shares = np.array([_on_cpu(loop, part) for part in loop.build.parts])
+    shares = np.array([cpu_share(loop, part) for part in loop.build.parts])
     build = Timed(loop.build.parts, loop.build.ns * shares)
     before, left = float(loop.build.total_ns.mean()), float(build.total_ns.mean())
     return replace(loop, build=build, build_cpus=loop.build_cpus * before / left) if left else loop
@@ -69,11 +69,12 @@ def _most_work(loop: Loop) -> str:
     work: dict[str, float] = {}
     for part, ns in zip(loop.build.parts, loop.build.ns.mean(axis=0).tolist(), strict=True):
         if part:
-            work[part[-1].name] = work.get(part[-1].name, 0.0) + ns * _on_cpu(loop, part)
+            work[part[-1].name] = work.get(part[-1].name, 0.0) + ns * cpu_share(loop, part)
     return max(work, key=work.__getitem__, default=STEP)
 
 
-def _on_cpu(loop: Loop, part: Path) -> float:
+def cpu_share(loop: Loop, part: Path) -> float:
+    """Of the own time of a part of building, that is work for a CPU."""
     return loop.on_cpu.get(part, min(1.0, loop.build_cpus))
 
 

@@ -143,6 +143,8 @@ class Loop:
     """Of ``next()``, once the next index is drawn: code around the loader that is no stage. Not in `receive`."""
     on_cpu: Mapping[Path, float] = field(default_factory=dict)
     """Of the own time of these parts of `build`, the share that is work for a CPU; others: as `build_cpus`."""
+    result_bytes: Mapping[Path, float] = field(default_factory=dict)
+    """Mean size of the results of these parts of `build`; of others it was not measured."""
     receive_cpus: float = 1.0
     """CPUs that receiving keeps busy, and code around the loader."""
     own_threads: float = 1.0

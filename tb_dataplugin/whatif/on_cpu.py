@@ -1,4 +1,4 @@
-"""How much of each stage's own time is work for a CPU."""
+"""Of each stage: how much of its own time is work for a CPU, and how large its results are."""
 
 from __future__ import annotations
 
@@ -16,3 +16,8 @@ def find_on_cpu(results: Results) -> Mapping[Path, float]:
         if spent is not None and row.self_ns:
             shares[row.path] = min(1.0, spent.cpu_ns / max(1, row.self_ns - (spent.run_delay_ns or 0)))
     return shares
+
+
+def find_result_bytes(results: Results) -> Mapping[Path, float]:
+    """Of each chain of stages, the mean of one call; without those whose results were not measured."""
+    return {row.path: row.bytes / row.count for row in results.loop.stages if row.bytes is not None and row.count}

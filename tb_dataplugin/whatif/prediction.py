@@ -18,6 +18,7 @@ from tb_dataplugin.whatif.dealing import notes_on_parts, otherwise_dealt
 from tb_dataplugin.whatif.limit import DEVICE, limited_by
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.more_workers import hindrances, may_lack_cpus, none_free, work_ns
+from tb_dataplugin.whatif.moved_work import longer_in_workers, notes_on_moved
 from tb_dataplugin.whatif.other_workers import with_other_workers
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import HALFWAY, assumptions, check_known, has_two_ends, with_cost
@@ -121,13 +122,16 @@ def _soonest(loop: Loop, change: Change, resamples: int) -> Range:
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """The loop with a change, simulated: first as recorded, then resampled. `unchanged`: without it, as recorded."""
+    """The loop with a change, simulated: first as recorded, then resampled. `unchanged`: without it, as recorded.
+    `longer`: with it, where the same code takes longer in DataLoader workers.
+    """
 
     new: Loop
     notes: tuple[str, ...]
     drawn: list[Orders]
     after: list[Simulated]
     unchanged: Simulated
+    longer: tuple[Simulated, ...]
 
     @classmethod
     def of(cls, loop: Loop, change: Change, resamples: int) -> _Runs:
@@ -137,7 +141,8 @@ class _Runs:
         random = np.random.default_rng(0)
         orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + resamples)]
         after = [simulate(new, order) for order in orders]
-        return cls(new, tuple(notes), orders, after, simulate(loop, orders[0]))
+        longer = tuple(simulate(other, orders[0]) for other in longer_in_workers(new, loop))
+        return cls(new, tuple(notes), orders, after, simulate(loop, orders[0]), longer)
 
     @property
     def orders(self) -> Orders:
@@ -152,8 +157,9 @@ def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
     step_us = replace(step_us, value=max(step_us.value, own_us), high=max(step_us.high, own_us))
     if error:
         step_us = _with_ends(step_us, loop, change, runs.orders)
-    for other in otherwise_dealt(runs.new, loop):
-        us = float(simulate(other, runs.orders).step_ns.mean()) * scale / 1e3
+    others = (simulate(other, runs.orders) for other in otherwise_dealt(runs.new, loop))
+    for run in (*others, *runs.longer):
+        us = float(run.step_ns.mean()) * scale / 1e3
         step_us = replace(step_us, low=min(step_us.low, us * (1 - error)), high=max(step_us.high, us * (1 + error)))
     if has_two_ends(change):
         step_us = _between_costs(step_us, loop, change, runs.orders, scale)
@@ -208,6 +214,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
             *runs.notes,
             *hindrances(workers, loop),
             *notes_on_parts(new, loop),
+            *notes_on_moved(new, loop),
             *filter(None, [crowded]),
             *assumptions(loop, change, step_us.value),
         ),
@@ -225,9 +232,11 @@ def _wait_share(runs: _Runs, loop: Loop, step_us: float) -> Range:
     """
     before = runs.unchanged
     missed = loop.measured_wait_ns / loop.measured_step_ns - float(before.wait_ns.sum() / before.step_ns.sum())
-    shares = np.array([float(run.wait_ns.sum() / run.step_ns.sum()) for run in runs.after])
-    ends = _range(np.clip(shares + missed, 0.0, 1.0), 0.0)
-    return _around(max(0.0, 1 - _own_us(runs, loop) / step_us) if step_us else 0.0, ends.low, ends.high)
+    shares = [float(run.wait_ns.sum() / run.step_ns.sum()) for run in (*runs.after, *runs.longer)]
+    known = np.clip(np.array(shares) + missed, 0.0, 1.0)
+    ends = _range(known[: len(runs.after)], 0.0)
+    longer = known[len(runs.after) :].tolist()
+    return _around(max(0.0, 1 - _own_us(runs, loop) / step_us) if step_us else 0.0, ends.low, ends.high, *longer)
 
 
 def _device_us(loop: Loop, new: Loop, change: Change) -> Range | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.utils.data
@@ -177,6 +178,45 @@ class Shuffling(Plain):
             yield from rows
 
 
+class Unused(Plain):
+    """Makes a generator, and draws nothing from it."""
+
+    def __iter__(self) -> Iterator[int]:
+        state, other = random.Random(5), np.random.default_rng(5)
+        while True:
+            sample = "sample"
+            yield len((state, other, sample))
+
+
+class Augmenting(Plain):
+    """Draws how an item is changed, and goes through its items in their order."""
+
+    def __iter__(self) -> Iterator[int]:
+        while True:
+            for row in (1, 2):
+                yield row if random.random() < 0.5 else -row
+
+
+class Parts(Plain):
+    """Each worker goes through its own part."""
+
+    def __iter__(self) -> Iterator[int]:
+        info = get_worker_info()
+        rows = [1, 2, 3] if info is None else [1, 2, 3][info.id :: info.num_workers]
+        while True:
+            yield random.choice(rows)
+
+
+class Seeded(Plain):
+    """Each worker draws from all of it, with a seed of its own."""
+
+    def __iter__(self) -> Iterator[int]:
+        info = get_worker_info()
+        state = random.Random(info.seed if info else 0)
+        while True:
+            yield state.choice([1, 2])
+
+
 class Again(Plain):
     def __iter__(self) -> Iterator[int]:
         while True:
@@ -190,10 +230,17 @@ def test_what_draws_at_random_without_an_end_is_drawn(dataset: Any) -> None:
     assert describe(loader)["divided"] is False and undivided(loader) == ""
 
 
-@pytest.mark.parametrize("dataset", [Ending(), Left(), Shuffling()], ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "dataset", [Ending(), Left(), Shuffling(), Unused(), Augmenting()], ids=lambda each: type(each).__name__
+)
 def test_what_draws_may_still_go_through_a_fixed_set_of_items(dataset: Any) -> None:
     assert is_drawn(DataLoader(dataset)) is None and "drawn" not in describe(DataLoader(dataset))
     assert undivided(DataLoader(dataset)) == type(dataset).__name__
+
+
+def test_what_asks_for_a_seed_alone_draws_and_what_goes_through_a_part_does_not() -> None:
+    assert is_drawn(DataLoader(Seeded())) is True
+    assert is_drawn(DataLoader(Parts())) is False and is_divided(DataLoader(Parts())) is True
 
 
 def test_what_does_not_draw_has_a_fixed_set_of_items() -> None:

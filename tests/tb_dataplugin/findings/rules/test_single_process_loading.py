@@ -89,10 +89,12 @@ def test_an_iterable_dataset_is_divided_before_it_gets_workers() -> None:
 
 def test_workers_of_a_dataset_that_draws_without_an_end_work_on_copies() -> None:
     drawn = finding_in(streamed(divided=False, drawn=True), "single_process_loading")
-    assert drawn.advice.startswith("Clicks draws its items at random, without an end: there is nothing to divide.")
+    assert drawn.advice.startswith("If Clicks draws its items at random, without an end, there is nothing")
     assert "each DataLoader worker works on a copy" in drawn.advice and "every item" not in drawn.advice
     assert "info.seed" in drawn.code and "num_workers=2, persistent_workers=True" in drawn.code
     single = TraceBuilder().annotated(loaders=[{"num_workers": 0, "iterable": True, "drawn": True}], host={"cores": 1})
+    asking = finding_in(streamed(divided=True, drawn=True), "single_process_loading")
+    assert asking.advice.startswith("If Clicks draws") and "seed" not in asking.advice + asking.code
     only = finding_in(single.step(0, 100).wait(0, 60), "single_process_loading")
     assert "works on a copy" in only.advice and "first" not in only.code
 
