@@ -20,12 +20,10 @@ SEPARATOR: Final = "::"
 StageKind = Literal[
     "wait", "sampler", "wrapper", "sample", "read", "decode", "transform", "collate", "transfer", "h2d", "user"
 ]
-
 STAGE_KINDS: Final[tuple[StageKind, ...]] = get_args(StageKind)
 """A new kind also needs a line in ``STAGE_KINDS`` of ``tb_dataplugin/words.py``; ARCHITECTURE.md says what follows."""
 
-FIRST_BATCH: Final = " (first batch)"
-"""Ends the label of a `wait` span that includes `iter(loader)`: worker start-up and the first batch."""
+FIRST_BATCH: Final = " (first batch)"  # ends the label of a `wait` span that includes `iter(loader)`: workers' start
 ITER: Final = " (iter)"  # ends that of a DataLoader's `iter()` alone, which is as long as starting its workers takes
 
 TRANSFER_PARTS: Final = ("index", "serialise", "queue", "deserialise", "pin")

@@ -221,20 +221,11 @@ COSTS: Final = (
     Term("read_chars", "Read", "Bytes that reads returned, from storage or the page cache."),
     Term("read_bytes", "Read from storage", "Bytes that came from storage."),
     Term("cached_share", "From the page cache", "Share of the bytes read that did not come from storage."),
-    Term(
-        "voluntary_switches",
-        "Voluntary context switches",
-        "The main thread gave up its CPU: it waited for something.",
-    ),
+    Term("voluntary_switches", "Voluntary context switches", "The main thread gave up its CPU to wait for something."),
     Term("involuntary_switches", "Involuntary context switches", "Another thread got the CPU."),
     Term("major_faults", "Major page faults", "Page faults that went to storage."),
     Term("system_share", "In the kernel", "Share of the build time that the main thread ran in the kernel."),
-    Term(
-        "minor_faults",
-        "Minor page faults",
-        "The main thread touched memory that the kernel had to give it first: memory that was given back and taken "
-        "anew, shared memory, or a file in a memory map.",
-    ),
+    Term("minor_faults", "Minor page faults", "Memory that was touched first: taken anew, shared, or a mapped file."),
 )
 """Facts of `WorkerCosts`."""
 

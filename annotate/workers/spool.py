@@ -56,16 +56,13 @@ WORKER, NAMES, SPANS, FILES, THREADS = 1, 2, 3, 4, 5
 
 
 class BatchHead(NamedTuple):
-    """Before the rows of a chunk: the batch that they belong to, and of a finished one its costs (`meter.COLUMNS`)."""
+    """Before the rows of a chunk: their batch, and of a finished one its costs (`meter.COLUMNS`); -1: not known."""
 
     iteration: int
-    """-1: not known; so is `batch`."""
     batch: int
     started: int
     finished: int
-    """-1: not finished."""
     process_cpu: int
-    """-1 in this and all further fields: unknown."""
     run_delay: int
     voluntary: int
     involuntary: int

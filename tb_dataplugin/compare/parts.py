@@ -18,6 +18,7 @@ from tb_dataplugin.compare.quantity import (
     NONE_BEFORE,
     NOT_IN_ALL,
     NOT_RECORDED,
+    TOO_FEW,
     Judged,
     Kind,
     Quantity,
@@ -62,12 +63,20 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Measured:
-    """Means per unit (us), None where a side has none; `ratio` where all runs of both sides have it."""
+    """Means per unit (us), None where a side has none; `ratio` where all runs of both sides have it. `has_few_samples`:
+    it is a share of samples, and every run that has none of it was sampled.
+    """
 
     part: _Part
     before_us: float | None
     after_us: float | None
     ratio: Ratio | None
+    has_few_samples: bool = False
+
+    @property
+    def both_us(self) -> float:
+        """Says nothing about the change."""
+        return (self.before_us or 0.0) + (self.after_us or 0.0)
 
     @property
     def size_us(self) -> float:
@@ -87,10 +96,10 @@ def compare_parts(before: Sequence[Run], after: Sequence[Run], unit: Unit, share
 
 
 def _judge_kind(measured: Sequence[_Measured]) -> list[Quantity]:
-    """Each part on its own, with an error rate for all of them together."""
+    """Each part on its own, with an error rate for all of them together, of which large parts have more."""
     known = [one for one in measured if one.size_us > 0]
     tested = [one for one in known if one.ratio is not None]
-    real = holm([one.ratio.probability for one in tested if one.ratio], [1.0] * len(tested), ALARM)
+    real = holm([one.ratio.probability for one in tested if one.ratio], [one.both_us for one in tested], ALARM)
     significant = {one.part.name for one, is_real in zip(tested, real, strict=True) if is_real}
     known.sort(key=lambda one: -one.size_us)
     largest = max((one.size_us for one in known), default=0.0)
@@ -117,8 +126,7 @@ def _quantity(one: _Measured, significant: bool) -> Quantity:
 
 def _judged(one: _Measured, significant: bool) -> Judged:
     if one.ratio is None:
-        in_some = one.before_us is not None and one.after_us is not None
-        return Judged(None, NOT_IN_ALL if in_some else NOT_RECORDED, "unknown")
+        return Judged(None, _why_unknown(one), "unknown")
     if one.part.is_gone and one.ratio.before.value and not one.ratio.after.value:
         return Judged(None, NONE_AFTER, "gone")
     difference = one.ratio.after.value - one.ratio.before.value
@@ -129,6 +137,12 @@ def _judged(one: _Measured, significant: bool) -> Judged:
         if significant and not one.ratio.before.value:
             return Judged(None, NONE_BEFORE, judged.outcome)
     return judged
+
+
+def _why_unknown(one: _Measured) -> str:
+    if one.has_few_samples:
+        return TOO_FEW
+    return NOT_RECORDED if one.before_us is None or one.after_us is None else NOT_IN_ALL
 
 
 def _parts(captures: Sequence[pb.Capture], left: Set[str]) -> list[_Part]:
@@ -227,7 +241,18 @@ def _measure(part: _Part, before: Sequence[Run], after: Sequence[Run], unit: Uni
     means = [sum(figure.value for figure in side) / len(side) if side else None for side in known]
     complete = all(len(figures) == len(side) for figures, side in zip(known, sides, strict=True))
     ratio = Ratio(part_mean(known[0], shared), part_mean(known[1], shared)) if complete else None
-    return _Measured(part, means[0], means[1], ratio)
+    lacking = [
+        run
+        for runs, side in zip((before, after), sides, strict=True)
+        for run, figure in zip(runs, side, strict=True)
+        if figure is None
+    ]
+    few = part.of_samples is not None and all(map(_was_sampled, lacking))
+    return _Measured(part, means[0], means[1], ratio, has_few_samples=few)
+
+
+def _was_sampled(run: Run) -> bool:
+    return all(capture.thread_samples.samples for capture in run.captures)
 
 
 def _figure(part: _Part, run: Run, unit: Unit) -> PartFigure | None:

@@ -23,6 +23,8 @@ NONE_BEFORE: Final = "none before"
 NONE_AFTER: Final = "none after"
 NOT_RECORDED: Final = "not recorded"
 NOT_IN_ALL: Final = "not recorded in every run"
+TOO_FEW: Final = "too few samples"
+"""In some run at least."""
 NEEDS_RUNS: Final = "needs repeated runs"
 """Of what a capture has as a sum only: nothing in it shows how much the sum varies."""
 

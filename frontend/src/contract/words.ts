@@ -153,11 +153,11 @@ export const COSTS = [
   {"id": "read_chars", "label": "Read", "meaning": "Bytes that reads returned, from storage or the page cache."},
   {"id": "read_bytes", "label": "Read from storage", "meaning": "Bytes that came from storage."},
   {"id": "cached_share", "label": "From the page cache", "meaning": "Share of the bytes read that did not come from storage."},
-  {"id": "voluntary_switches", "label": "Voluntary context switches", "meaning": "The main thread gave up its CPU: it waited for something."},
+  {"id": "voluntary_switches", "label": "Voluntary context switches", "meaning": "The main thread gave up its CPU to wait for something."},
   {"id": "involuntary_switches", "label": "Involuntary context switches", "meaning": "Another thread got the CPU."},
   {"id": "major_faults", "label": "Major page faults", "meaning": "Page faults that went to storage."},
   {"id": "system_share", "label": "In the kernel", "meaning": "Share of the build time that the main thread ran in the kernel."},
-  {"id": "minor_faults", "label": "Minor page faults", "meaning": "The main thread touched memory that the kernel had to give it first: memory that was given back and taken anew, shared memory, or a file in a memory map."},
+  {"id": "minor_faults", "label": "Minor page faults", "meaning": "Memory that was touched first: taken anew, shared, or a mapped file."},
 ] as const;
 
 export const COUNTERS = [

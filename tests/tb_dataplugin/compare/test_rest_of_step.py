@@ -126,10 +126,18 @@ def test_a_part_that_one_of_several_runs_lacks_is_not_called_unrecorded() -> Non
     before, after = [images_are_logged(), images_are_logged()], [nothing_is_logged(), nothing_is_logged()]
     for number, one in enumerate((*before, *after)):
         one.name = one.file = f"run_{number}.1"
-    after[1].thread_samples.host_limited_by_us.ClearField("gil")
+    after[1].ClearField("thread_samples")
     (part,) = (one for one in compare(before, after).parts if one.name == "rest:gil")
     assert part.HasField("before_us") and part.HasField("after_us")
     assert part.interval_text == "not recorded in every run"
-    after[0].thread_samples.host_limited_by_us.ClearField("gil")
+    after[0].ClearField("thread_samples")
     (part,) = (one for one in compare(before, after).parts if one.name == "rest:gil")
     assert part.interval_text == "not recorded"
+
+
+def test_a_part_of_which_a_side_has_too_few_samples_is_not_called_unrecorded() -> None:
+    before, after = images_are_logged(), nothing_is_logged()
+    after.thread_samples.ClearField("host_limited_by_us")
+    (part,) = (one for one in compare([before], [after]).parts if one.name == "rest:gil")
+    assert not part.HasField("after_us")
+    assert part.interval_text == "too few samples"
