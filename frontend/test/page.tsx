@@ -22,6 +22,7 @@ function reset(): void {
   atoms.goneId.value = null;
   atoms.keptEntry.value = null;
   atoms.unknownView.value = null;
+  atoms.unknownSteps.value = null;
   atoms.isLedToWhatIf.value = false;
   atoms.chosenSteps.value = null;
   atoms.chosenRun.value = null;
