@@ -22,6 +22,7 @@ function reset(): void {
   atoms.goneId.value = null;
   atoms.keptEntry.value = null;
   atoms.unknownView.value = null;
+  atoms.unknownSteps.value = null;
   atoms.isLedToWhatIf.value = false;
   atoms.chosenSteps.value = null;
   atoms.chosenRun.value = null;
@@ -154,6 +155,15 @@ export function plain(text: string | null | undefined): string {
 
 /** What the menu of the table of that name copies as CSV, line by line. Whoever asks takes the stubs away again. */
 export async function csvOf(name: string): Promise<string[]> {
+  return (await copied(name, "Copy as CSV")).trimEnd().split("\r\n");
+}
+
+/** The same as Markdown. */
+export async function markdownOf(name: string): Promise<string[]> {
+  return (await copied(name, "Copy as Markdown")).trimEnd().split("\n");
+}
+
+async function copied(name: string, item: string): Promise<string> {
   const writeText = vi.fn((_: string) => Promise.resolve());
   vi.stubGlobal("navigator", { clipboard: { writeText } });
   const menu = all("table-menu").find((one) =>
@@ -163,10 +173,10 @@ export async function csvOf(name: string): Promise<string[]> {
     menu?.setAttribute("open", "");
     menu?.dispatchEvent(new Event("toggle"));
   });
-  const copy = [...(menu?.querySelectorAll("button") ?? [])].find((button) => button.textContent === "Copy as CSV");
+  const copy = [...(menu?.querySelectorAll("button") ?? [])].find((button) => button.textContent === item);
   await act(async () => {
     copy?.click();
     await Promise.resolve();
   });
-  return (writeText.mock.calls[0]?.[0] ?? "").trimEnd().split("\r\n");
+  return writeText.mock.calls[0]?.[0] ?? "";
 }

@@ -55,7 +55,7 @@ from tb_dataplugin.analyses.thread_limits import find_thread_limits
 from tb_dataplugin.analyses.throughput import Throughput, find_throughput, main_loader, with_code_around
 from tb_dataplugin.analyses.uneven_batches import find_uneven_batches
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
-from tb_dataplugin.analyses.whole_capture import WholeCapture, find_whole_capture
+from tb_dataplugin.analyses.whole_capture import WholeCapture, find_recorded_wait, find_whole_capture
 from tb_dataplugin.analyses.worker_costs import find_worker_costs
 from tb_dataplugin.analyses.worker_summary import summarise_workers
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, find_workers
@@ -110,9 +110,10 @@ def _find_whole(
     tree, steps = build_stage_tree(trace), reasons.known("steps", _steps(trace, options))
     devices = reasons.known("devices", find_device_idle(trace, window)) or ()
     loader = reasons.known("loader", find_loader_wait(trace, window, devices))
-    workers = reasons.known("workers", find_workers(trace, window, loader))
+    recorded = find_recorded_wait(trace, selection) if selection else loader
+    workers = reasons.known("workers", find_workers(trace, window, loader, recorded))
     batches = workers.batches if workers else None
-    capture = find_whole_capture(trace, window, steps, loader, batches, selection)
+    capture = find_whole_capture(trace, window, steps, recorded, batches, selection)
     use = find_loader_use(trace, steps, loader, batches, capture.use) if selection else capture.use
     attribution = attribute(trace, tree, loader, devices, workers)
     attribution = name_other_loaders(attribution, trace, tree, devices, use.certain)

@@ -50,6 +50,11 @@ class WholeCapture:
         return Intervals(self.loader.waits.start[mine], self.loader.waits.end[mine])
 
 
+def find_recorded_wait(trace: Trace, selection: StepSelection) -> LoaderWait | None:
+    """Of all recorded steps, of which `selection` has some."""
+    return _known(find_loader_wait(trace, selection.whole, ()))
+
+
 def find_whole_capture(
     trace: Trace,
     window: Window,
@@ -58,10 +63,10 @@ def find_whole_capture(
     batches: BatchTimes | None,
     selection: StepSelection | None,
 ) -> WholeCapture:
-    """`window`, `steps`, `loader`, `batches`: of what is looked at, which is all of it without a selection."""
+    """`window`, `steps`, `batches`: of what is looked at, which is all of it without a selection; `loader`: of all."""
     if selection is not None:
         window = selection.whole
-        steps, loader = _known(find_steps(trace)), _known(find_loader_wait(trace, window, ()))
+        steps = _known(find_steps(trace))
         batches = match_waits(batches.table, loader) if batches is not None else None
     use = find_loader_use(trace, steps, loader, batches)
     starts = find_epoch_starts(trace, loader, window, batches)

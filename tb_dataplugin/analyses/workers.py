@@ -118,7 +118,8 @@ class WorkerRow:
 class BatchTimes:
     """Per row of the batch table (ns, or `UNKNOWN_NS`): its wait on the training thread, and what it cost.
 
-    `wait_start_ns`, `wait_end_ns` bound the wait that received the batch.
+    `wait_start_ns`, `wait_end_ns` bound the wait that received the batch. `in_queue_ns`, `head_of_line_ns` are of the
+    batch, also where it was finished before the window: neither is cut where the window begins.
     """
 
     table: BatchTable
@@ -177,11 +178,14 @@ class Workers:
         return loader not in self.unordered
 
 
-def find_workers(trace: Trace, window: Window, loader: LoaderWait | None) -> Workers | Unavailable:
+def find_workers(
+    trace: Trace, window: Window, loader: LoaderWait | None, recorded: LoaderWait | None = None
+) -> Workers | Unavailable:
+    """`recorded`: the waits of all recorded steps, where `window` has some of them only."""
     pipeline = trace.info.pipeline
     if pipeline is None or pipeline.batches is None or not pipeline.workers or not len(pipeline.batches):
         return _no_records(trace)
-    batches = match_waits(pipeline.batches, loader)
+    batches = match_waits(pipeline.batches, loader, recorded)
     numbers = sorted({worker.loader for worker in pipeline.workers})
     lives = lifetimes(pipeline.workers, pipeline.batches, window)
     times = tuple(
@@ -269,22 +273,29 @@ def _from_before(table: BatchTable, loader: int, window: Window) -> int:
     return int(taken.sum()) if (before | ~taken).all() else 0
 
 
-def match_waits(table: BatchTable, loader: LoaderWait | None) -> BatchTimes:
-    """The wait that received a batch is the one in which it was consumed."""
+def match_waits(table: BatchTable, loader: LoaderWait | None, recorded: LoaderWait | None = None) -> BatchTimes:
+    """The wait that received a batch is the one in which it was consumed; `recorded` may have earlier ones, too."""
+    start, end = _receiving(table, loader)
+    whole = (start, end) if recorded is None else _receiving(table, recorded)
+    in_queue, head_of_line = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
+    ready = known(start) & known(whole[0]) & known(table.finished_ns)
+    in_queue[ready] = np.maximum(whole[0][ready] - table.finished_ns[ready], 0)
+    asked = np.maximum(whole[0][ready], table.finished_ns[ready])
+    late = waits_for_unfinished(table, *whole)
+    head_of_line[ready] = late.overlap(table.finished_ns[ready], asked)
+    return BatchTimes(table, start, end, in_queue, head_of_line)
+
+
+def _receiving(table: BatchTable, loader: LoaderWait | None) -> tuple[Int64Array, Int64Array]:
+    """Start and end of the wait that received each batch; unknown where none did."""
     start, end = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
-    in_queue, head_of_line = start.copy(), start.copy()
     waits = EMPTY if loader is None else loader.waits
     consumed = known(table.consumed_ns)
     if len(waits) and consumed.any():
         row = np.searchsorted(waits.start, table.consumed_ns, side="right") - 1
         inside = consumed & (row >= 0) & (table.consumed_ns <= waits.end[np.maximum(row, 0)])
         start[inside], end[inside] = waits.start[row[inside]], waits.end[row[inside]]
-        ready = inside & known(table.finished_ns)
-        in_queue[ready] = np.maximum(start[ready] - table.finished_ns[ready], 0)
-        asked = np.maximum(start[ready], table.finished_ns[ready])
-        late = waits_for_unfinished(table, start, end)
-        head_of_line[ready] = late.overlap(table.finished_ns[ready], asked)
-    return BatchTimes(table, start, end, in_queue, head_of_line)
+    return start, end
 
 
 def waits_for_unfinished(table: BatchTable, wait_start_ns: Int64Array, wait_end_ns: Int64Array) -> Intervals:

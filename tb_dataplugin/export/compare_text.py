@@ -40,9 +40,8 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN, anyway: bool =
 
 
 def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
-    brief = {run.name: _place(run) for run in (*comparison.before, *comparison.after)}
     for side, runs in (("before", comparison.before), ("after", comparison.after)):
-        names = ", ".join(brief[run.name] for run in runs)
+        names = ", ".join(map(_place, runs))
         yield style.bold(fit(f"{side:<7}{plural(len(runs), 'run')}: {names}", columns()))
     yield style.rule * columns()
     yield from map(style.bold, wrap(comparison.sentence, ""))
@@ -53,9 +52,13 @@ def _head(comparison: pb.Comparison, style: Style) -> Iterator[str]:
 
 
 def _place(run: pb.ComparedRun) -> str:
-    """The folder that it lies in, and its name."""
-    folder = PurePath(run.files[0]).parent.name if run.files else ""
-    return f"{folder}/{brief_names([run.name])[run.name]}" if folder else run.name
+    """Its name, below the folder that sets the sides apart: the one above those that its name has already."""
+    name, of_name = brief_names([run.name])[run.name], PurePath(run.name).parent.parts
+    folders = PurePath(run.files[0]).parent.parts if run.files else ()
+    if of_name and folders[-len(of_name) :] != of_name:
+        return name
+    above = PurePath(*folders[: len(folders) - len(of_name)]).name
+    return f"{above}/{name}" if above else name
 
 
 def _anyway(_: pb.Comparison, __: Style) -> Iterator[str]:

@@ -4918,9 +4918,30 @@ class CaptureRows(_message.Message):
 
     DESCRIPTOR: _descriptor.Descriptor
 
+    @_typing.final
+    class RunSentencesEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     ROWS_FIELD_NUMBER: _builtins.int
     WAITING_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
+    RUN_SENTENCES_FIELD_NUMBER: _builtins.int
     waiting: _builtins.int
     """captures that are not analysed yet"""
     sentence: _builtins.str
@@ -4929,16 +4950,21 @@ class CaptureRows(_message.Message):
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___CaptureRow]:
         """the worst first (largest `lost_share`), then those that are not analysed, newest first"""
 
+    @_builtins.property
+    def run_sentences(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """the same of one run alone, by CaptureRow.run, also of a single capture"""
+
     def __init__(
         self,
         *,
         rows: _abc.Iterable[Global___CaptureRow] | None = ...,
         waiting: _builtins.int = ...,
         sentence: _builtins.str = ...,
+        run_sentences: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows", "sentence", b"sentence", "waiting", b"waiting"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["rows", b"rows", "run_sentences", b"run_sentences", "sentence", b"sentence", "waiting", b"waiting"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

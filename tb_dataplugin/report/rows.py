@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from tb_dataplugin.findings.gain import UNKNOWN, UNKNOWN_IN_REPLAY
@@ -109,17 +109,29 @@ def as_rows(rows: Iterable[pb.CaptureRow]) -> pb.CaptureRows:
     """The worst first; those without a number as they come. Replays train nothing, and come after what does."""
     ordered = sorted(rows, key=_rank)
     waiting = sum(row.state in WAITING for row in ordered)
-    return pb.CaptureRows(rows=ordered, waiting=waiting, sentence=_sentence(ordered))
+    return pb.CaptureRows(
+        rows=ordered, waiting=waiting, sentence=_sentence(ordered), run_sentences=dict(_run_sentences(ordered))
+    )
 
 
 def _rank(row: pb.CaptureRow) -> tuple[bool, bool, float]:
     return row.state != "ready" or not row.HasField("lost_share"), row.mode == "replay", -row.lost_share
 
 
-def _sentence(rows: list[pb.CaptureRow]) -> str:
-    """Of the rows that train, in the order of the table; each number beside others of its kind."""
+def _run_sentences(rows: list[pb.CaptureRow]) -> Iterator[tuple[str, str]]:
+    """Of each run that has a number."""
+    of_run: dict[str, list[pb.CaptureRow]] = {}
+    for row in rows:
+        of_run.setdefault(row.run, []).append(row)
+    for run, own in of_run.items():
+        if sentence := _sentence(own, least=1):
+            yield run, sentence
+
+
+def _sentence(rows: list[pb.CaptureRow], least: int = 2) -> str:
+    """Of the rows that train, `least` or more, in the order of the table; each number beside others of its kind."""
     known = [row for row in rows if row.state == "ready" and row.HasField("lost_share") and row.mode != "replay"]
-    if len(known) < 2:
+    if len(known) < least:
         return ""
     left = [row for row in rows if not any(row is other for other in known)]
     with_device = [row for row in known if _has_device(row)]

@@ -273,3 +273,24 @@ def test_a_label_of_a_bar_that_has_no_room_on_paper_is_left_out_as_a_whole(tab: 
         assert label.evaluate(seen, "30px")[::2] == [False, 24]
     finally:
         tab.page.emulate_media(media="screen")
+
+
+def test_the_timelines_focus_frame_is_whole_beside_what_stands_below_it(browser: Any, host: Host) -> None:
+    """The menu of the queue's chart has the page's colour, and begins where the timeline ends."""
+    tab = Tab(browser.new_page(viewport={"width": 1440, "height": 900}), host.url)
+    tab.open(with_workers(host), "workers")
+    canvas = tab.find("timeline-canvas")
+    canvas.wait_for(timeout=TIMEOUT_MS)
+    canvas.focus()
+    tab.page.keyboard.press("Shift+Tab")
+    tab.page.keyboard.press("Tab")
+    outside_px = canvas.evaluate(
+        "it => { const s = getComputedStyle(it); return parseFloat(s.outlineWidth) + parseFloat(s.outlineOffset); }"
+    )
+    style = canvas.evaluate("it => getComputedStyle(it).outlineStyle")
+    room_px = tab.frame.locator(".queue .menu").evaluate(
+        "menu => menu.getBoundingClientRect().top - "
+        "document.querySelector('[data-testid=timeline-canvas]').getBoundingClientRect().bottom"
+    )
+    assert style == "solid" and outside_px <= room_px
+    tab.leave()

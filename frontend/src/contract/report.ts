@@ -1904,6 +1904,13 @@ export interface CaptureRows {
   waiting: number;
   /** "Device idle in 12 captures: most runs/a, 83.1% of the window, least ..."; "" below two */
   sentence: string;
+  /** the same of one run alone, by CaptureRow.run, also of a single capture */
+  run_sentences: { [key: string]: string };
+}
+
+export interface CaptureRows_RunSentencesEntry {
+  key: string;
+  value: string;
 }
 
 export interface CaptureRow {
@@ -4996,6 +5003,42 @@ export const CaptureRows: MessageFns<CaptureRows> = {
       rows: globalThis.Array.isArray(object?.rows) ? object.rows.map((e: any) => CaptureRow.fromJSON(e)) : [],
       waiting: isSet(object.waiting) ? globalThis.Number(object.waiting) : 0,
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
+      run_sentences: isObject(object.runSentences)
+        ? (globalThis.Object.entries(object.runSentences) as [string, any][]).reduce(
+          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.String(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : isObject(object.run_sentences)
+        ? (globalThis.Object.entries(object.run_sentences) as [string, any][]).reduce(
+          (acc: { [key: string]: string }, [key, value]: [string, any]) => {
+            globalThis.Object.defineProperty(acc, key, {
+              value: globalThis.String(value),
+              enumerable: true,
+              configurable: true,
+              writable: true,
+            });
+            return acc;
+          },
+          {},
+        )
+        : {},
+    };
+  },
+};
+
+export const CaptureRows_RunSentencesEntry: MessageFns<CaptureRows_RunSentencesEntry> = {
+  fromJSON(object: any): CaptureRows_RunSentencesEntry {
+    return {
+      key: isSet(object.key) ? globalThis.String(object.key) : "",
+      value: isSet(object.value) ? globalThis.String(object.value) : "",
     };
   },
 };

@@ -54,6 +54,7 @@ import {
   stagesFlat,
   stagesFolded,
   timeline,
+  unknownSteps,
   unknownView,
   type View,
   versionOf,
@@ -76,6 +77,7 @@ export function selectView(next: View): void {
 function leaveLink(): void {
   servedView.value = null;
   unknownView.value = null;
+  unknownSteps.value = null;
   goneId.value = null;
 }
 
@@ -118,6 +120,7 @@ export function selectCapture(id: string): void {
   batch(() => {
     capturesOpen.value = false;
     goneId.value = null;
+    unknownSteps.value = null;
     if (captureId.value !== id) forgetCaptureState();
     if (source().compared !== null && captureId.value !== id) forgetSides(); // a file's pairs are chosen as a whole
     if (sideBefore.value === sideOfCapture(id)) sideBefore.value = null; // nobody compares a capture with itself
@@ -132,6 +135,7 @@ export function selectSteps(steps: string | null): void {
   batch(() => {
     forgetTimes();
     chosenSteps.value = steps;
+    unknownSteps.value = null;
   });
   void loadReport();
 }

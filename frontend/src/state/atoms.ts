@@ -114,6 +114,8 @@ export const keptEntry = signal<CaptureEntry | null>(null);
 export const servedView = signal<View | null>(null);
 /** The view of a link that is none, until another one is chosen; null = none. */
 export const unknownView = signal<string | null>(null);
+/** The steps of a link that are no range, until one goes on; null = none. */
+export const unknownSteps = signal<string | null>(null);
 /** Whether Back or Forward led to what is shown. */
 export const isReturn = signal(false);
 /** Whether the page was opened for a prediction that is still to be scrolled to. */

@@ -3,11 +3,21 @@
 
 import { effect } from "@preact/signals";
 import { browserTimers, type Timers } from "../data/poll";
+import { source } from "../data/source";
 import { currentPlace, showPlace } from "./actions";
 import { type Address, fieldsOfOwnHash, findAddress, ownHash } from "./address";
-import { goneId, isLedToWhatIf, isReturn, sideAfter, sideBefore, unknownView } from "./atoms";
+import { goneId, isLedToWhatIf, isReturn, sideAfter, sideBefore, unknownSteps, unknownView } from "./atoms";
 import { after, before } from "./comparing";
-import { type Fields, fieldsOfPlace, type Place, placeOfFields, placeOfView, START, viewThatIsNone } from "./place";
+import {
+  type Fields,
+  fieldsOfPlace,
+  type Place,
+  placeOfFields,
+  placeOfView,
+  START,
+  stepsThatAreNone,
+  viewThatIsNone,
+} from "./place";
 
 /** By page: HTML reports that one browser tab opens one after the other share their storage. */
 const storageKey = (): string => `data-pipeline-place ${window.location.pathname}`;
@@ -56,7 +66,7 @@ export class PlaceKeeper {
   start(): () => void {
     const place = placeOfFields(this.address.read()) ?? placeOfFields(stored()) ?? START;
     showPlace(place);
-    unknownView.value = viewThatIsNone(this.address.read());
+    this.sayUnknown();
     isLedToWhatIf.value = place.whatIf !== null;
     this.written = currentPlace();
     this.write(false);
@@ -78,7 +88,7 @@ export class PlaceKeeper {
     this.written = place;
     isReturn.value = true;
     showPlace(place);
-    unknownView.value = viewThatIsNone(this.address.read());
+    this.sayUnknown();
   };
 
   link(): string {
@@ -88,6 +98,13 @@ export class PlaceKeeper {
       after: after.value?.key ?? sideAfter.value,
     };
     return this.address.link(fieldsOfPlace(placeOfView({ ...currentPlace(), ...sides })));
+  }
+
+  /** What of the address is not understood. A file has no other steps than its own. */
+  private sayUnknown(): void {
+    const fields = this.address.read();
+    unknownView.value = viewThatIsNone(fields);
+    unknownSteps.value = source().live ? stepsThatAreNone(fields) : null;
   }
 
   private follow(place: Place): void {

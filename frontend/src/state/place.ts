@@ -195,6 +195,11 @@ export function viewThatIsNone({ view }: Fields): string | null {
   return view === undefined || VIEWS.some((name) => name === view) ? null : view;
 }
 
+/** The same of steps: what is not written as a range. */
+export function stepsThatAreNone({ steps }: Fields): string | null {
+  return steps === undefined || steps === "" || stepsIn(steps) !== null ? null : steps;
+}
+
 function onIn(text: string | undefined): string | null {
   return text === "on" ? text : null;
 }

@@ -70,7 +70,7 @@ function FilePath({ path }: { readonly path: string }) {
   );
 }
 
-/** A column that copies of the table have, and the screen has no room for. */
+/** A column that CSV has, and neither the screen, which has no room for it, nor Markdown, which is as the screen. */
 export function ExportHead({ label }: { readonly label: string }) {
   return (
     <th scope="col" hidden>
@@ -79,10 +79,13 @@ export function ExportHead({ label }: { readonly label: string }) {
   );
 }
 
-export function ExportCell({ us, text = "" }: { readonly us?: number | undefined; readonly text?: string }) {
+type ExportProps = { readonly us?: number | undefined; readonly share?: number | undefined; readonly text?: string };
+
+/** A time, a share of 1, or words. */
+export function ExportCell({ us, share, text = "" }: ExportProps) {
   return (
-    <td hidden data-value-us={us}>
-      {us === undefined ? text : exactUs(us)}
+    <td hidden data-value-us={us} data-value={share}>
+      {us !== undefined ? exactUs(us) : share !== undefined ? formatPercent(share) : text}
     </td>
   );
 }

@@ -63,22 +63,24 @@ type MenuProps = Pick<Props, "name" | "allRows"> & Pick<Shared, "table">;
 
 function TableMenu({ name, table, allRows }: MenuProps) {
   const of = useContext(PictureOf);
-  const read = (): TableText => {
+  const read = (unshown: boolean): TableText => {
     const drawn = table.current ?? document.createElement("table");
-    return allRows === undefined ? readTable(drawn) : withRows(allRows(), (whole) => readTable(drawn, whole));
+    const from = (whole: HTMLTableElement): TableText => readTable(drawn, whole, unshown);
+    return allRows === undefined ? from(drawn) : withRows(allRows(), from);
   };
+  const csv = (): string => asCsv(read(true));
   return (
     <Menu
       label="Copy or save"
       of={name}
       testId="table-menu"
       items={[
-        { label: "Copy as Markdown", run: () => copyInWords(asMarkdown(read())) },
-        { label: "Copy as CSV", run: () => copyInWords(asCsv(read())) },
+        { label: "Copy as Markdown", run: () => copyInWords(asMarkdown(read(false))) },
+        { label: "Copy as CSV", run: () => copyInWords(csv()) },
         {
           label: "Save as CSV",
           run: () => {
-            saveFile(fileName(name, "csv", of), asCsv(read()), "text/csv");
+            saveFile(fileName(name, "csv", of), csv(), "text/csv");
             return savedWords("copy as CSV");
           },
         },

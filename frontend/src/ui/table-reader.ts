@@ -2,11 +2,16 @@
 
 import type { Cell, Ends, TableText } from "../model/table-text";
 
-/** Columns without words (bars) are left out. `whole` has all rows, where `table` shows the first of them. */
-export function readTable(table: HTMLTableElement, whole: HTMLTableElement = table): TableText {
+/**
+ * Columns without words (bars) are left out. `whole` has all rows, where `table` shows the first of them. `unshown`: with
+ * the columns that are on no screen.
+ */
+export function readTable(table: HTMLTableElement, whole: HTMLTableElement = table, unshown = true): TableText {
   const body = [...whole.querySelectorAll<HTMLTableRowElement>("tbody tr")].map(columnsOf);
   const heads = headsOf(table, body);
-  const kept = [...heads.keys()].filter((at) => body.some((row) => wordsOf(row[at]) !== ""));
+  const hasWords = (at: number): boolean => body.some((row) => wordsOf(row[at]) !== "");
+  const hidden = headCells(table).map((cell) => cell.hidden);
+  const kept = [...heads.keys()].filter((at) => hasWords(at) && (unshown || hidden[at] !== true));
   return {
     heads: kept.map((at) => heads[at] ?? ""),
     rows: body.map((row) => kept.map((at) => cellOf(row[at]))),
@@ -20,8 +25,12 @@ function columnsOf(row: HTMLTableRowElement): Row {
   return [...row.cells].flatMap((cell) => [cell, ...Array.from({ length: cell.colSpan - 1 }, () => undefined)]);
 }
 
+function headCells(table: HTMLTableElement): HTMLTableCellElement[] {
+  return [...table.querySelectorAll<HTMLTableCellElement>("thead tr:last-child th")];
+}
+
 function headsOf(table: HTMLTableElement, body: readonly Row[]): string[] {
-  const cells = [...table.querySelectorAll<HTMLTableCellElement>("thead tr:last-child th")];
+  const cells = headCells(table);
   if (cells.length > 0) return cells.map((cell) => wordsOf(cell));
   return (body[0] ?? []).map((_, at) => (at === 0 ? "Name" : "Value"));
 }

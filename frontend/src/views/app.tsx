@@ -15,8 +15,6 @@ import {
   capturesOpen,
   chosenSteps,
   entry,
-  goneId,
-  isGone,
   isReturn,
   listSearch,
   printing,
@@ -24,9 +22,7 @@ import {
   report,
   runs,
   runsError,
-  servedView,
   shownStage,
-  unknownView,
   type View,
   view,
   viewsFor,
@@ -55,10 +51,12 @@ import { useComparison } from "./compare/use-comparison";
 import { Findings } from "./findings/findings";
 import { FlameGraph } from "./flame/flame-graph";
 import { Gaps } from "./gaps/gaps";
+import { Notices } from "./notices";
 import { Overview } from "./overview/overview";
 import { RanksView } from "./ranks/ranks";
 import { WholeRunView } from "./run/run";
 import { catchFocus } from "./shared/first-focus";
+import { NotListed } from "./shared/not-listed";
 import { isFramed, printPage } from "./shared/printing";
 import { AllSteps, Selection } from "./shared/selection";
 import { Stages } from "./stages/stages";
@@ -139,32 +137,7 @@ export function App() {
             )}
           </div>
         </header>
-        {known !== null && runsError.value !== null && (
-          <p class="error-line" role="status" data-testid="connection-lost">
-            {runsError.value} What was loaded stays on screen.
-          </p>
-        )}
-        {goneId.value !== null && entry.value !== null && (
-          <p class="gone muted" role="status" data-testid="capture-gone">
-            {goneId.value} is not in the log directory; showing {fullName(entry.value)}.
-          </p>
-        )}
-        {isGone.value && entry.value !== null && (
-          <p class="gone muted" role="status" data-testid="capture-kept">
-            {fullName(entry.value)} is no longer in the log directory; what was read of it stays until another capture
-            is chosen.
-          </p>
-        )}
-        {servedView.value !== null && (
-          <p class="gone muted" role="status" data-testid="view-needs-server">
-            {LABELS[servedView.value]} needs TensorBoard: it is in the tab, not in this file.
-          </p>
-        )}
-        {unknownView.value !== null && (
-          <p class="gone muted" role="status" data-testid="view-unknown">
-            There is no view {unknownView.value}; showing {LABELS[view.value]}.
-          </p>
-        )}
+        <Notices labels={LABELS} />
         {isFramed() && !printing.value && (
           <p class="print-note">Printed around this frame, the view is cut off: Help prints all of the page.</p>
         )}
@@ -256,6 +229,7 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
       {/* Compare is of other captures as well; on paper all views are there. */}
       {(view.value !== "compare" || printing.value) && <CaptureHead capture={state.capture} name={fullName(item)} />}
       <Selection capture={state.capture} view={view.value} live={source().live} />
+      {!printing.value && <NotListed capture={state.capture} view={view.value} />}
       <StageWays.Provider value={waysIn(state.capture)}>
         {printing.value ? (
           <Printed capture={state.capture} item={item} />

@@ -1,10 +1,11 @@
 import { batch } from "@preact/signals";
 import { beforeEach, expect, it, vi } from "vitest";
-import { chooseSides, refreshRuns, selectCapture, selectView, showStage } from "../../src/state/actions";
+import { chooseSides, refreshRuns, selectCapture, selectSteps, selectView, showStage } from "../../src/state/actions";
 import { type Address, fieldsOfHostHash, fieldsOfOwnHash, hostHash, isOurTab, ownHash } from "../../src/state/address";
 import {
   captureId,
   captureSearch,
+  chosenSteps,
   entry as current,
   goneId,
   isGone,
@@ -21,6 +22,7 @@ import {
   sideBefore,
   spanSearch,
   suggestion,
+  unknownSteps,
   unknownView,
   view,
   whatIfChanges,
@@ -76,6 +78,7 @@ beforeEach(() => {
     reports.value = new Map();
     captureSearch.value = "";
     unknownView.value = null;
+    unknownSteps.value = null;
     whatIfChanges.value = [];
     shownStage.value = null;
     listSearch.value = "";
@@ -379,5 +382,14 @@ it("says which view of an address there is none of, until one is chosen", () => 
   expect([view.value, unknownView.value]).toEqual(["overview", "wether"]);
   selectView("gaps");
   expect(unknownView.value).toBeNull();
+  stop();
+});
+
+it("says which steps of an address are no range, until one goes on", () => {
+  const { keeper } = browser({ view: "gaps", capture: "b", steps: "foo" });
+  const stop = keeper.start();
+  expect([chosenSteps.value, unknownSteps.value]).toEqual([null, "foo"]);
+  selectSteps("3..7");
+  expect([chosenSteps.value, unknownSteps.value]).toEqual(["3..7", null]);
   stop();
 });

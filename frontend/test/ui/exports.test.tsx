@@ -6,7 +6,7 @@ import { CaptureRows } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
 import { captureRows, whatIfChanges, whatIfs } from "../../src/state/atoms";
 import { device, gap, stage } from "../build";
-import { all, csvOf, find, open } from "../page";
+import { all, csvOf, find, markdownOf, open, plain } from "../page";
 
 afterEach(() => {
   vi.unstubAllGlobals();
@@ -23,6 +23,42 @@ it("copies all gaps that the report lists, each with its exact start and its cau
   expect(lines[0]).toBe("Start (µs),Duration (µs),Main cause,Of idle (%),Step,Main cause alone (µs)");
   expect(lines.length).toBe(121);
   expect(lines).toContain("1000.125,30,data wait,0.428571428571,3,20");
+});
+
+const STAGED = gap({
+  start_us: 60,
+  duration_us: 40,
+  cause: "data_wait",
+  idle_by_cause_us: { data_wait: 30 },
+  stage: "decode::PIL.Image",
+  stage_us: 12,
+  step: 3,
+});
+
+it("copies gaps as Markdown as they stand on screen, without the columns of CSV alone", async () => {
+  open({ devices: [device({ gaps: [STAGED] })] }, "gaps");
+  const lines = (await markdownOf("Idle gaps")).map(plain);
+  expect(lines[0]).toBe("| Start, µs | Duration, µs | Main cause | of idle | Data wait for | Step |");
+  expect(lines[2]).toMatch(/^\| 60\S* \| 40\S* \| data wait 75\.0% \| 100% \| decode::PIL\.Image 40\.0% \| 3 \|$/);
+});
+
+it("copies the stage of a gap and that stage's share in columns of their own", async () => {
+  open({ devices: [device({ gaps: [STAGED, gap({ start_us: 10, duration_us: 3, cause: "launch" })] })] }, "gaps");
+  const lines = await csvOf("Idle gaps");
+  expect(lines[0]).toMatch(/,Data wait for,Step,Main cause alone \(µs\),That stage's share of data wait \(%\)$/);
+  expect(lines[1]).toBe("60,40,data wait,100,decode::PIL.Image,3,30,40");
+  expect(lines[2]).toBe("10,3,launch,7.5,,,,");
+});
+
+it("names doubts beside the capture in Markdown, which has no column for them", async () => {
+  const row = { id: "a/x", run: "a", name: "x", state: "ready", doubtful: true, doubt_text: "few steps" };
+  const listing = CaptureRows.fromJSON({ rows: [row] });
+  useSource({ ...httpSource, captures: () => Promise.resolve({ kind: "ready", value: listing }) });
+  captureRows.value = listing;
+  open({}, "captures");
+  const [head = "", , line = ""] = await markdownOf("All captures");
+  expect(head).not.toContain("Doubtful");
+  expect(line).toContain("| a / x doubtful: few steps |");
 });
 
 it("says the unit of each setting", async () => {

@@ -8,6 +8,7 @@ import { all, choose, click, find, open, plain } from "../page";
 
 const listing = CaptureRows.fromJSON({
   sentence: "Device idle in 3 captures: most a/x, 80.0% of the window, least b/z, 10.0%.",
+  run_sentences: { a: "Device idle in 1 capture: x, 80.0% of the window." },
   waiting: 1,
   rows: [
     {
@@ -165,6 +166,15 @@ it("narrows to a run and to words", () => {
   });
   expect(ids()).toEqual(["a/y"]);
   expect(find("search-count").textContent).toBe("1 of 5");
+});
+
+it("has the sentence of the run that is chosen", () => {
+  open({}, "captures");
+  expect(find("captures-sentence").textContent).toContain("in 3 captures: most a/x");
+  choose(find("run-choice"), "a");
+  expect(find("captures-sentence").textContent).toBe("Device idle in 1 capture: x, 80.0% of the window.");
+  choose(find("run-choice"), "b");
+  expect(all("captures-sentence"), "there is none of it, and that of all is of others").toEqual([]);
 });
 
 it("draws the trend of a run with two captures or more", () => {

@@ -114,3 +114,16 @@ def test_too_few_chosen_steps_are_a_reason_to_choose_more(tmp_path: Path) -> Non
     path = training_run(12).write(tmp_path / "run.json")
     [doubt] = capture_of(path, StepRange(2, 4)).doubts
     assert doubt.code == "short_window" and doubt.sentence.endswith("Choose 8 or more.")
+
+
+def test_a_batch_was_held_back_for_as_long_as_it_was_in_the_queue_whichever_steps_are_chosen(tmp_path: Path) -> None:
+    """Batch 1 is finished at 20, while the step before waits for batch 0 until 58."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}])
+    builder.step(0, 65).step(65, 35).wait(10, 50, "wait::DataLoader").wait(70, 1, "wait::DataLoader")
+    builder.worker(0).worker(1).batch(0, 0, 0, 0, 58, 59).batch(1, 1, 0, 0, 20, 70.5)
+    path = builder.write(tmp_path / "run.json")
+    times = [
+        [(one.in_queue_us, one.head_of_line_us) for one in capture_of(path, steps).batches if one.number == 1]
+        for steps in (None, StepRange(2, 2))
+    ]
+    assert times == [[(50, 38)], [(50, 38)]]

@@ -213,6 +213,12 @@ def test_the_sides_are_named_by_the_folders_that_were_typed() -> None:
     assert head == ["before 1 run: a/vm_7.1", "after  1 run: b/vm_8.1"]
 
 
+def test_folders_of_folders_are_named_by_what_sets_the_sides_apart() -> None:
+    runs = [pb.ComparedRun(name="r1/vm_7.1", files=[f"/logs/{side}/r1/vm_7.1.json"]) for side in ("before", "after")]
+    head = compare_text(pb.Comparison(before=runs[:1], after=runs[1:])).splitlines()[:2]
+    assert head == ["before 1 run: before/r1/vm_7.1", "after  1 run: after/r1/vm_7.1"]
+
+
 def test_who_held_the_cpus_is_said_only_where_it_is_known() -> None:
     total = quantity("time", "too_short", "time")
     said = [judge(of_step((0.5, 0.5), total, crowded=crowded)).sentence for crowded in ("", "other programs (after)")]

@@ -79,6 +79,16 @@ def test_a_run_of_one_capture_is_its_name() -> None:
     assert "least exp/small, 20.0%" in as_rows(rows).sentence
 
 
+def test_each_run_has_a_sentence_of_its_own() -> None:
+    rows = [row("x.1", 0.9), row("x.2", 0.2), row("y.1", 0.5), row("bad", None, "error")]
+    for one, run in zip(rows, ("a", "a", "b", "c"), strict=True):
+        one.run = run
+    said = as_rows(rows).run_sentences
+    assert set(said) == {"a", "b"}
+    assert said["a"].startswith("Device idle in 2 captures: most a/x.1, 90.0% of the window, least")
+    assert said["b"] == "Device idle in 1 capture: b, 50.0% of the window."
+
+
 def test_the_sentence_compares_what_is_of_one_kind() -> None:
     waits = pb.CaptureRow(id="w", name="w", state="ready", mode="train", lost_share=0.957)
     listed = as_rows([row("gpu", 0.44), waits, row("other", 0.276)])

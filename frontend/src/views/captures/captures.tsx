@@ -20,13 +20,13 @@ export function Captures() {
     if (rowsError.value !== null) return <ErrorState title="No list of captures." message={rowsError.value} />;
     return <LoadingState title="Listing captures" />;
   }
-  // The sentence is of all runs.
   const isOneRun = listing.rows.some(({ run }) => run === chosenRun.value);
+  const sentence = isOneRun ? (listing.run_sentences[chosenRun.value ?? ""] ?? "") : listing.sentence;
   return (
     <div data-testid="all-captures" class="all-captures">
-      {listing.sentence !== "" && !isOneRun && (
-        <p class="sentence">
-          <Prose text={listing.sentence} />
+      {sentence !== "" && (
+        <p class="sentence" data-testid="captures-sentence">
+          <Prose text={sentence} />
         </p>
       )}
       {listing.waiting > 0 && (

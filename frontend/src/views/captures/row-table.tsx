@@ -96,7 +96,7 @@ function Row({ row, unit, hasRanks, current }: RowProps) {
   const { start, end, unixMs, isStamped } = shortName(row);
   return (
     <tr data-testid="capture-row" data-id={row.id} data-state={row.state} aria-current={current ? "true" : undefined}>
-      <th scope="row" data-text={row.id}>
+      <th scope="row" data-values={row.id}>
         {row.run !== "." && (
           <span class="muted">
             <Breakable name={row.run} /> /{" "}
@@ -106,9 +106,12 @@ function Row({ row, unit, hasRanks, current }: RowProps) {
           <Breakable name={`${start}${end}`} />
         </button>
         {row.doubtful && (
-          <span class="row-doubt" data-testid="row-doubt">
-            doubtful{row.doubt_text === "" ? "" : `: ${row.doubt_text}`}
-          </span>
+          <>
+            {" "}
+            <span class="row-doubt" data-testid="row-doubt">
+              doubtful{row.doubt_text === "" ? "" : `: ${row.doubt_text}`}
+            </span>
+          </>
         )}
         {unixMs !== null && (
           <span class="capture-note" aria-hidden="true">

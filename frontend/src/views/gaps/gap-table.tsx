@@ -84,6 +84,7 @@ export function GapTable({ device, cause, chosen }: Props) {
               {withStage && <Head column="stage" label="Data wait for" numeric={false} title={STAGE} />}
               <Head column="step" label="Step" />
               <ExportHead label="Main cause alone" />
+              {withStage && <ExportHead label="That stage's share of data wait" />}
             </tr>
           </thead>
           <tbody>{rows.map(line)}</tbody>
@@ -146,6 +147,7 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
   const cause = asCause(gap.cause);
   const parts = causeParts(gap.idle_by_cause_us);
   const mainUs = gap.idle_by_cause_us?.[cause];
+  const stageShare = gap.stage === "" ? undefined : share(gap.stage_us, gap.idle_by_cause_us?.data_wait);
   return (
     <tr
       class="choice"
@@ -166,7 +168,7 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
       <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>
         {inUnit(gap.duration_us, units.duration)}
       </td>
-      <td data-text={causeLabel(cause)} title={parts.map((part) => `${part.name} ${exactUs(part.us)}`).join("\n")}>
+      <td data-values={causeLabel(cause)} title={parts.map((part) => `${part.name} ${exactUs(part.us)}`).join("\n")}>
         <Swatch token={`idle:${cause}`} />
         {causeLabel(cause)}
         {mainUs !== undefined && <span class="muted tabular"> {shareWords(mainUs, gap.duration_us)}</span>}
@@ -176,7 +178,7 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
         <GapCauses cause={cause} parts={parts} wholeUs={gap.duration_us} />
       </td>
       {withStage && (
-        <td class="mono gap-stage">
+        <td class="mono gap-stage" data-values={gap.stage === "" ? undefined : gap.stage}>
           {gap.stage === "" ? (
             <Unknown reason={NO_STAGE} />
           ) : (
@@ -189,6 +191,7 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
       )}
       <td class="num">{gap.step ?? <Unknown reason="The gap lies outside any step." />}</td>
       <ExportCell us={mainUs} />
+      {withStage && <ExportCell share={stageShare} />}
     </tr>
   );
 }
