@@ -95,7 +95,12 @@ it("has the leading finding's gain in one line, and all of it on hover", () => {
 it("says beside the idle time of a row why it may be none", () => {
   const [row] = listing.rows;
   const note = "no kernels were recorded: any compute counts as idle";
-  captureRows.value = CaptureRows.fromJSON({ rows: [{ ...row, idle_note: note }, { ...row, id: "b" }] });
+  captureRows.value = CaptureRows.fromJSON({
+    rows: [
+      { ...row, idle_note: note },
+      { ...row, id: "b" },
+    ],
+  });
   const [first, second] = open({}, "captures").querySelectorAll('td[data-column="idle"]');
   expect(first?.textContent).toContain("no kernels were recorded");
   expect(first?.querySelector("button")?.title).toBe(`${note}.`);
