@@ -42,7 +42,8 @@ the means tell is mostly of that step."""
 @dataclass(frozen=True, slots=True)
 class Sawtooth:
     """`period` is the number of workers where `of_workers`, `data_wait_ns` that of every `period`-th step, `share` its
-    share of the data wait that is not told apart; `steps` are the numbers of the steps that stand out, of `count`.
+    share of the data wait that is not told apart; `steps` are the numbers of these steps, of `count`. Without
+    `of_workers` it is all of the steps that stand out.
     """
 
     period: int
@@ -90,12 +91,12 @@ def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
         return None
     mean = whole / len(rows)
     places = range(phases.index(most), len(rows), period)
-    teeth = tuple(rows[place].number for place in places if waits[place] > mean)
-    if 2 * len(teeth) < len(places):
+    standing_out = sum(waits[place] > mean for place in places)
+    if 2 * standing_out < len(places) or standing_out < LEAST_TEETH:
         return None
+    steps = tuple(rows[place].number for place in places)
     is_partial = any(row.apart_ns for row in rows)
-    found = Sawtooth(period, most, most / whole, teeth, len(rows), is_partial)
-    return found if len(teeth) >= LEAST_TEETH else None
+    return Sawtooth(period, most, most / whole, steps, len(rows), is_partial)
 
 
 def find_rhythm(table: StepTable) -> Sawtooth | None:

@@ -11,7 +11,7 @@ from tb_dataplugin.compare.build_flames import flame_report
 from tb_dataplugin.compare.crowded import CODE, crowded_sides
 from tb_dataplugin.compare.cut_off import CODE as CUT_OFF
 from tb_dataplugin.compare.cut_off import cut_off_sides
-from tb_dataplugin.compare.epochs import has_iter_on_one_side, is_within_epoch, with_regular_starts
+from tb_dataplugin.compare.epochs import has_iter_on_one_side, is_within_epoch, with_like_starts
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
 from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
@@ -54,7 +54,7 @@ RECORDED: Final = 0.01
 def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Comparison:
     """Compare two sides of one or more captures each; several on a side are repeated runs."""
     (first, left), (second, right) = group_runs(before), group_runs(after)
-    first, second = with_regular_starts(first, second)
+    first, second = with_like_starts(first, second)
     within = is_within_epoch(first, second)
     unit = common_unit((*first, *second))
     each = [max(sharing(stages_of(run)) for run in side) for side in (first, second)]

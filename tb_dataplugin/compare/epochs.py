@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 from typing import Final
 
 from tb_dataplugin.compare.sides import Run
@@ -14,14 +15,34 @@ MUCH: Final = 0.02
 """Share of a side's windows that starts of epochs have, from which the first sentence says that it is without them."""
 
 
-def with_regular_starts(before: Sequence[Run], after: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
-    """The same runs; where epochs start again and again in every window of both sides, nothing is told apart in them:
-    steps vary by that, which the interval has, and a side without DataLoader workers has its starts in the time of the
-    loop in any case.
+def with_like_starts(before: Sequence[Run], after: Sequence[Run]) -> tuple[tuple[Run, ...], tuple[Run, ...]]:
+    """The same runs; nothing is told apart in them where epochs start again and again in every window of both sides
+    (steps vary by that, which the interval has, and a side without DataLoader workers has its starts in the time of the
+    loop in any case), or where starts that were too short to be told apart have much of the loop's time in some
+    captures: those of the others count likewise.
     """
-    if not all(capture.loader.epochs >= SEVERAL_EPOCHS for run in (*before, *after) for capture in run.captures):
-        return tuple(before), tuple(after)
-    return tuple(map(_whole, before)), tuple(map(_whole, after))
+    captures = [capture for run in (*before, *after) for capture in run.captures]
+    if all(capture.loader.epochs >= SEVERAL_EPOCHS for capture in captures) or _have_unlike_starts(captures):
+        return tuple(map(_whole, before)), tuple(map(_whole, after))
+    return tuple(before), tuple(after)
+
+
+def _have_unlike_starts(captures: Sequence[pb.Capture]) -> bool:
+    """Told apart in some, and in the time of the loop in others. Other DataLoaders that are told apart as well stay
+    out: that is of more weight.
+    """
+    are_apart = any(capture.loader.apart.epochs for capture in captures)
+    inside = [capture for capture in captures if capture.loader.epochs and not capture.loader.apart.epochs]
+    longer = sum(map(_longer_than_others_us, inside))
+    counts = longer > MUCH * sum(capture.window_us for capture in inside)
+    return are_apart and counts and not any(capture.loader.apart.others for capture in captures)
+
+
+def _longer_than_others_us(capture: pb.Capture) -> float:
+    """By how much the first batches were waited for longer than others are."""
+    loader, waits = capture.loader, [step.data_wait_us for step in capture.steps.items]
+    usual = median(waits) if waits else 0.0
+    return max(0.0, loader.first_batch_wait_us - max(1, loader.first_batch_count) * usual)
 
 
 def _whole(run: Run) -> Run:

@@ -55,6 +55,8 @@ class _Step:
     loop: Loop
     left_out: str
     """Names what of epochs the loop's step does not have, where that of the window has its part of it; else ""."""
+    of_chosen: bool = False
+    """The loop is that of steps that somebody chose."""
 
     @property
     def now_us(self) -> float:
@@ -65,13 +67,18 @@ class _Step:
         return self.now_us - self.us
 
     def text(self, how: str, change: Change) -> str:
-        steps = f"{how} {duration(self.us)} per step {_words(change)}"
+        steps = f"{self._who(change)} predicts {how} {duration(self.us)} per step {_words(change)}"
         both = f", both without {self.left_out}" if self.left_out else ""
         return f"{steps}, and it takes {duration(self.now_us)} now{both}"
 
     def evidence(self, how: str, change: Change) -> Evidence:
-        who = f"{'the model of ' if change.single or change.even else ''}`tb-dataplugin whatif`"
-        return time(GAIN_BOUND, self.us, f"{who} predicts {self.text(how, change)}")
+        return time(GAIN_BOUND, self.us, self.text(how, change))
+
+    def _who(self, change: Change) -> str:
+        """The command is named where it prints that number: it knows all steps of a capture, and no chosen ones."""
+        if self.of_chosen:
+            return "the model of these steps alone"
+        return f"{'the model of ' if change.single or change.even else ''}`tb-dataplugin whatif`"
 
 
 class Foresight:
@@ -169,7 +176,7 @@ class Foresight:
         return None
 
     def _step(self, us: float, loop: Loop) -> _Step:
-        return _Step(us, loop, self._left_out)
+        return _Step(us, loop, self._left_out, of_chosen=self._results.selection is not None)
 
     def _known(self, change: Change) -> Change:
         """Without stages that no batch of the loop spent time in, and batches that are not among them."""

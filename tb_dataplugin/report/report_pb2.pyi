@@ -713,7 +713,7 @@ class Sawtooth(_message.Message):
     """"1 step in 4 has 92.1% of the data wait: ..." """
     @_builtins.property
     def steps(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
-        """numbers of the steps that stand out"""
+        """numbers of the steps that the share is of"""
 
     def __init__(
         self,

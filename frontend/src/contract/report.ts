@@ -278,7 +278,7 @@ export interface Sawtooth {
   data_wait_us: number;
   /** data_wait_us over that of all steps */
   share: number;
-  /** numbers of the steps that stand out */
+  /** numbers of the steps that the share is of */
   steps: number[];
   /** "1 step in 4 has 92.1% of the data wait: ..." */
   sentence: string;

@@ -148,7 +148,8 @@ function isQueued(queuedUs: number | undefined): queuedUs is number {
 }
 
 function sampleReason({ chain }: Gap): string {
-  const { in_queue_us: queuedUs, stage, wait } = chain ?? {};
+  const { in_queue_us: queuedUs, stage, wait, batch_number: number } = chain ?? {};
+  if (number === undefined) return "Which batch this data wait received is not known, so neither is a sample.";
   if (isQueued(queuedUs))
     return "The batch was finished before this data wait began, so no sample of it was being loaded.";
   return stage !== undefined && wait !== undefined && endOf(stage) <= wait.start_us

@@ -100,7 +100,7 @@ def _without_gain(signals: Signals, full: str, steps: str, facts: tuple[Evidence
         severity="low",
         saves=False,
         title=_title(signals),
-        advice=f"{full}`tb-dataplugin whatif` predicts {steps}: make what they would do faster first.",
+        advice=f"{full}{steps[0].upper()}{steps[1:]}: make what they would do faster first.",
         evidence=facts,
         confidence="possible" if full else "likely",
         confidence_reason="No CPU was free for them." if full else "The data wait is measured; the rest is predicted.",

@@ -33,6 +33,13 @@ def test_every_fourth_step_of_four_workers_stands_out() -> None:
     assert found.sawtooth.sentence.startswith("1 step in 4 has 95.2% of the data wait: the 4 DataLoader workers finish")
 
 
+def test_the_steps_are_those_that_the_share_is_of() -> None:
+    """Also one of them that waits for less than the mean: the picture marks what the sentence counts."""
+    found = steps([*[60.0, 1.0, 1.0, 1.0] * 4, 5.0, 1.0, 1.0, 1.0], 4).sawtooth
+    assert list(found.steps) == [1, 5, 9, 13, 17]
+    assert found.share == 245 / 260
+
+
 def test_even_waits_few_steps_small_waits_and_unknown_workers_are_no_sawtooth() -> None:
     assert steps([20] * 16, 4).sawtooth == Sawtooth()
     assert steps([60, 1] * 2, 2).sawtooth == Sawtooth()

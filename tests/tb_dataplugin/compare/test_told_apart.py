@@ -43,6 +43,18 @@ def test_starts_of_epochs_that_come_again_and_again_are_part_of_the_time() -> No
     assert long.loader.apart.epochs == 2  # and the report is what it was
 
 
+def test_starts_that_were_too_short_to_be_told_apart_count_on_both_sides() -> None:
+    """One is 17 ms where other waits are 1 ms: below what is told apart here, and a tenth of the window."""
+    short, long = (capture_of(epochs(first=first), FIRST_EPOCH) for first in (1_000, 400_000))
+    short.loader.first_batch_wait_us += 16_000
+    short.window_us += 16_000
+    short.steps.items[0].duration_us += 16_000
+    short.steps.items[0].data_wait_us += 16_000
+    found = compare([short], [long])
+    assert found.time.after_us == long.window_us / long.throughput.samples
+    assert "within an epoch" not in found.sentence
+
+
 def test_a_side_without_workers_counts_how_often_it_was_iterated() -> None:
     loader = {"dataset": "Photos", "num_workers": 0, "iterated": 3, "iterated_in_window": 2}
     builder = TraceBuilder().annotated(loaders=[loader])

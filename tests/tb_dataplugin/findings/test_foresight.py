@@ -11,8 +11,11 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.findings.foresight import Foresight
+from tb_dataplugin.options import AnalysisOptions, StepRange
+from tb_dataplugin.pipeline import analyse_file
 from tb_dataplugin.whatif import Change, fit_loop, predict, soonest_us
 from tb_dataplugin.whatif.loop import Loop
+from tests.conftest import GOLDEN
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, results_of
 from tests.trace_builder import TraceBuilder
 
@@ -203,3 +206,12 @@ def test_a_stage_that_no_batch_of_the_loop_spent_time_in_keeps_its_own_bound() -
     assert Foresight(results).held(Change(own=((elsewhere, 0.0),)), 1234.0).us_per_step == 1234.0
     with pytest.raises(BadRequest, match="cannot predict user::validate itself=0x"):
         predict(loop_of(crowded(10_000, 6000)), Change(own=((elsewhere, 0.0),)))
+
+
+def test_the_command_is_not_named_for_what_it_does_not_print() -> None:
+    """It predicts from all steps of a capture, never from chosen ones."""
+    options = AnalysisOptions(steps=StepRange(17, 21))
+    chosen = analyse_file(GOLDEN / "h100_resnet50_workers4.pt.trace.json.gz", options=options).capture
+    texts = [text for found in chosen.findings for text in evidence_of(found)]
+    assert not any("`tb-dataplugin whatif` predicts" in text for text in texts)
+    assert any(text.startswith("the model of these steps alone predicts about") for text in texts)
