@@ -44,12 +44,17 @@ function same(a: Place, b: Place): boolean {
   return ownHash(fieldsOfPlace(a)) === ownHash(fieldsOfPlace(b));
 }
 
-/** Another view, capture, stage, comparison, prediction or other steps are somewhere else, where Back leads back from. */
+/**
+ * Another view, capture, stage, flame graph, comparison, prediction or other steps are somewhere else, where Back leads
+ * back from.
+ */
 function isElsewhere(from: Place, to: Place): boolean {
   if (from.capture === null || from.capture === goneId.peek()) return false;
   if (from.view !== to.view || from.capture !== to.capture) return true;
   const isOtherComparison = to.view === "compare" && (from.before !== to.before || from.after !== to.after);
-  return isOtherComparison || from.stage !== to.stage || from.steps !== to.steps || from.whatIf !== to.whatIf;
+  const isOtherFlame = to.view === "flame" && from.flame !== to.flame;
+  if (isOtherComparison || isOtherFlame) return true;
+  return from.stage !== to.stage || from.steps !== to.steps || from.whatIf !== to.whatIf;
 }
 
 export class PlaceKeeper {

@@ -7,6 +7,7 @@ import {
   captureSearch,
   chosenSteps,
   entry as current,
+  flameScope,
   goneId,
   isGone,
   keptEntry,
@@ -350,7 +351,7 @@ it("carries the words that captures and spans are searched for, and the lanes th
   stop();
 });
 
-it("makes an entry for a prediction, so that Back leads to the capture without it", () => {
+it("makes an entry for a prediction, and for another flame graph, so that Back leads to the capture without it", () => {
   const { entries, keeper } = browser({ view: "overview", capture: "b" });
   const stop = keeper.start();
   askWhatIf("workers=4");
@@ -359,6 +360,9 @@ it("makes an entry for a prediction, so that Back leads to the capture without i
   expect(entries).toEqual([at, { ...at, what_if: "workers=4" }, { ...at, what_if: "usual;workers=4" }]);
   removeWhatIf("workers=4");
   expect(entries.at(-1)).toEqual({ ...at, what_if: "usual" });
+  selectView("flame");
+  flameScope.value = "training thread";
+  expect(entries.slice(-2).map((one) => one.flame)).toEqual([undefined, "training thread"]);
   stop();
 });
 

@@ -23,7 +23,10 @@ export function Compare() {
         title="There is nothing to compare with yet."
         reason={`This log directory holds ${aloneText(runs.value?.captures ?? [])}. Capture the run again after a change:`}>
         {absences.value.length > 0 && <p class="muted">{absenceText()}</p>}
-        <Code text={"python train.py    # with annotate.profile around the loop"} testId="compare-command" />
+        <Code
+          text={"tb-dataplugin run -- python train.py    # or as you captured it before"}
+          testId="compare-command"
+        />
       </UnavailableState>
     );
   }
