@@ -61,7 +61,10 @@ _COLOUR: Final = (
 """OpenCV decodes other formats whole, and scales them down then."""
 
 _CROPS: Final = re.compile("crop", re.IGNORECASE)
-_SCALES: Final = re.compile(r"resi[zs]e|(?<!gr[ae]y)scale|shrink|thumbnail|zoom|downsampl", re.IGNORECASE)
+_SCALES: Final = re.compile(
+    r"resi[zs]e|(?<!gr[ae]y)(?<!mel)(?<!mel_)scale|shrink|thumbnail|zoom|downsampl", re.IGNORECASE
+)
+_SHORTENS: Final = re.compile(r"max_?size|trim|truncat|excerpt|subsampl", re.IGNORECASE)
 _CALLS_SCALING: Final = re.compile(r"\b(?:resize|rescale|thumbnail|zoom|interpolate)\b", re.IGNORECASE)
 
 
@@ -85,6 +88,14 @@ def decoder_code(label: str, files: Iterable[str], source: str = "") -> str:
 def is_crop(label: str) -> bool:
     """By its name."""
     return bool(_CROPS.search(label))
+
+
+def keeps_a_part(label: str, called: str) -> bool:
+    """By its name, or by what its hottest line calls: what it returns is its input, smaller, and nothing else that is
+    made of it (a spectrogram, labels, an encoding). `called`: its hottest line.
+    """
+    by_name = any(pattern.search(label) for pattern in (_CROPS, _SCALES, _SHORTENS))
+    return by_name or bool(_CALLS_SCALING.search(called))
 
 
 def decode_less(label: str, called: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_high
 
-from annotate.trace_format import Stage
 from tb_dataplugin.analyses.stages import OF_VALUE, Path
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import COPY_US_PER_BYTE, HANDING_ON_US, SHRINKS
@@ -60,17 +59,6 @@ def sequences(stages: Sequence[StageCalls]) -> list[tuple[Step, ...]]:
     held = containers(stages)
     inner = held & {calls.path for rows in children.values() for calls in rows}
     return [_steps(tuple(_flat(parent, children, held))) for parent in children if parent not in inner]
-
-
-def shrunk_after(stages: Sequence[StageCalls], stage: Stage) -> Step | None:
-    """The step that throws away most of what this transform works on, which could therefore come after it: with less
-    to work on. None of one that mostly waits, which it would do as long with less.
-    """
-    if stage.kind != "transform" or any(path[-1] == stage for path in containers(stages)):
-        return None
-    steps = [step for sequence in sequences(stages) for step in sequence]
-    later = (step for step in steps if step.shrinks and any(row.stage == stage for row in step.working_before))
-    return next(later, None)
 
 
 def containers(stages: Sequence[StageCalls]) -> frozenset[Path]:

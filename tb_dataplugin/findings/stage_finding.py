@@ -31,7 +31,7 @@ from tb_dataplugin.findings.reader_advice import (
     samples_built,
 )
 from tb_dataplugin.findings.saving import Saving, saved_without
-from tb_dataplugin.findings.sequence import Step, containers, sequences, shrunk_after
+from tb_dataplugin.findings.sequence import Step, containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
@@ -118,15 +118,16 @@ def has_advice(signals: Signals, place: StageWait | None) -> bool:
     return place.stage.kind != "wrapper" or not signals.lock_limits_wait  # a separate thread would wait as well
 
 
-def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding:
-    """About a stage for which `has_advice` is true. `leads`: it is the one that the verdict names."""
+def stage_finding(signals: Signals, place: StageWait, later: Step | None = None, *, leads: bool) -> Finding:
+    """About a stage for which `has_advice` is true. `leads`: it is the one that the verdict names. `later`: the step
+    that it should come after.
+    """
     stage = place.stage
     assert stage is not None
     rows = [calls for calls in signals.stages if calls.stage == stage]
     calls, most = AllCalls.of(rows), _most_known(rows)
     hint = "" if signals.lock_limits_wait or most is None else _hint(signals, most)
     outlier = calls is not None and calls.are_few(signals)
-    later = shrunk_after(signals.stages, stage)
     saving = saved_without(signals, rows, place.cost_us)
     if later is not None and later.ratio is not None:
         saving = saved_without(signals, by_size(signals, rows), part=1 - later.ratio)
@@ -136,7 +137,7 @@ def stage_finding(signals: Signals, place: StageWait, *, leads: bool) -> Finding
         if leads
         else severity(signals, _per_step(signals, gain, saving), otherwise_us=0.0),
         title=_title(signals, place, calls if outlier else None),
-        advice=OUTLIER_ADVICE if outlier else _with_hint(signals, stage, most, hint),
+        advice=OUTLIER_ADVICE if outlier else _with_hint(signals, stage, most, hint, later),
         stage=place.name,
         gain_us_per_step=gain,
         evidence=(
@@ -216,12 +217,12 @@ def _is_blocked(row: StageCalls) -> bool:
     return _parts_of_time(row).get("blocked", 0.0) >= MOSTLY_BLOCKED
 
 
-def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str) -> str:
+def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str, later: Step | None) -> str:
     is_locked = signals.shared_lock is not None and signals.shared_lock.stage == stage
     reads = stage.kind in READING
     if hint and reads and is_locked:
         return hint.strip()  # how it reads matters little
-    advice = own_read_advice(signals, stage, row, MARK) if is_own(stage) else _advice(signals, stage)
+    advice = own_read_advice(signals, stage, row, MARK) if is_own(stage) else _advice(signals, stage, later)
     if not hint or not reads or row is None or not _is_blocked(row):
         return advice + hint
     named, line = _named_wait(signals, row), signals.stage_lines.get(stage.name)
@@ -250,7 +251,7 @@ def _name_of(signals: Signals, lock: SharedLock) -> str:
     return f"{text} ({percent(lock.part)} of its time)"
 
 
-def _advice(signals: Signals, stage: Stage) -> str:
+def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
     """What the order and the sizes of the transforms, as recorded, allow to say."""
     advice, line = ADVICE[stage.kind], signals.stage_lines.get(stage.name)
     if line is not None and collecting.is_collecting(line):
@@ -276,7 +277,6 @@ def _advice(signals: Signals, stage: Stage) -> str:
         less = decode_less(stage.label, called)
         keeps = "keeps" if is_crop(stage.label) else "returns"
         return f"It {keeps} {percent(own.ratio)} of its input: {less}, or use a faster implementation."
-    later = shrunk_after(signals.stages, stage)
     if later is None:
         return line_advice(signals, stage) or advice
     return f"Apply it after {later.calls.stage.label}, which keeps {percent(later.ratio)} of its input."

@@ -15,9 +15,8 @@ from tb_dataplugin.findings.thresholds import HEAVY_PART
 def check(signals: Signals) -> tuple[Finding, ...]:
     leader = leading_own(signals)
     return tuple(
-        stage_finding(signals, wait, leads=False)
+        stage_finding(signals, wait, shrink_first.order_left(signals, wait.stage), leads=False)
         for wait in signals.waits_by_stage or ()
         if wait.share >= HEAVY_PART and wait != leader and has_advice(signals, wait)
         if wait.stage is not None and not small_reads.covers(signals, wait.stage)
-        if not shrink_first.covers(signals, wait.stage)
     )

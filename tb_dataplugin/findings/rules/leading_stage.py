@@ -15,6 +15,7 @@ def check(signals: Signals) -> Finding | None:
     leader = leading_own(signals)
     if leader is None or leader.stage is None or not has_advice(signals, leader):
         return None
-    if small_reads.covers(signals, leader.stage) or shrink_first.covers(signals, leader.stage):
+    if small_reads.covers(signals, leader.stage):
         return None
-    return stage_finding(signals, leader, leads=leader == leading_place(signals))
+    later = shrink_first.order_left(signals, leader.stage)
+    return stage_finding(signals, leader, later, leads=leader == leading_place(signals))

@@ -11,11 +11,12 @@ from tb_dataplugin.findings.decoder_advice import decode_less, is_crop
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.hot import definition, stage_line
+from tb_dataplugin.findings.kept_parts import called_in, keeps, shrunk_after
 from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.of_decoded import decoded_for_little, times_before
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import Saving, saved_without
-from tb_dataplugin.findings.sequence import Step, sequences, shrunk_after
+from tb_dataplugin.findings.sequence import Step, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
@@ -35,18 +36,18 @@ def check(signals: Signals) -> Finding | Abstention | None:
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
     if len(steps) > 1 and all(step.ratio is None and step.decoded is None for step in steps):
         return Abstention("The sizes of what transforms return were not recorded.")
-    largest = _largest(signals, steps)
+    largest = _largest(signals, [step for step in steps if keeps(signals, step)])
     if largest is None:
-        return decoded_for_little(signals, steps)
+        return decoded_for_little(signals, steps) or _question(signals, steps)
     saving, step = largest
     label, kept = step.calls.stage.label, percent(step.ratio)
-    before = ", ".join(calls.stage.label for calls in step.working_before if calls.stage.kind == "transform")
+    before = _transforms(step)
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     after = f"typical sample, after {before} worked on all of it" if before else "typical decoded sample"
     return Finding(
         severity=severity(signals, signals.per_step(saving.of_wait_us) if gain else None, otherwise_us=saving.us),
         title=f"{label} keeps {kept} of a {after}",
-        advice=_advice(label, before, kept, _less(signals, step), bounded=gain is not None),
+        advice=_advice(signals, step, before, bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.working_before)) or step.calls.stage.name,
         title_stage=step.calls.stage.name,
         evidence=(
@@ -63,13 +64,42 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
-def covers(signals: Signals, stage: Stage) -> bool:
-    """This finding says of the stage what its own would say: to come after the same one."""
-    later = shrunk_after(signals.stages, stage)
+def order_left(signals: Signals, stage: Stage) -> Step | None:
+    """The step that this stage should come after, where no finding of this rule says so."""
+    later = shrunk_after(signals, stage)
     if later is None or not signals.waits_by_stage:
-        return False
-    largest = _largest(signals, [step for sequence in sequences(signals.stages) for step in sequence])
-    return largest is not None and largest[1].calls.path == later.calls.path
+        return later
+    steps = [step for sequence in sequences(signals.stages) for step in sequence if keeps(signals, step)]
+    largest = _largest(signals, steps)
+    return None if largest is not None and largest[1].calls.path == later.calls.path else later
+
+
+def _question(signals: Signals, steps: list[Step]) -> Finding | None:
+    """Of a transform that returns less than it gets, where nothing shows that this is a part of it: no bound."""
+    largest = _largest(signals, steps)
+    if largest is None:
+        return None
+    step = largest[1]
+    label, kept = step.calls.stage.label, percent(step.ratio)
+    before = _transforms(step)
+    order = f"do it before {before}: what follows then works on less" if before else "decode no more than that"
+    return Finding(
+        severity="low",
+        title=f"{label} returns {kept} of the bytes it gets",
+        advice=f"If {label} only keeps a part of its input, {order}. "
+        f"If it makes something else of it, {'the order has to stay' if before else 'all of it is needed'}.",
+        stage=step.calls.stage.name,
+        evidence=(
+            *_evidence(signals, step, _counted(signals, step)),
+            *(definition(signals, step.calls.stage.name) if before else stage_line(signals, step.calls.stage.name)),
+        ),
+        confidence="possible",
+        confidence_reason="Only sizes were recorded, not what is in the data.",
+    )
+
+
+def _transforms(step: Step) -> str:
+    return ", ".join(calls.stage.label for calls in step.working_before if calls.stage.kind == "transform")
 
 
 def _largest(signals: Signals, steps: Iterable[Step]) -> tuple[Saving, Step] | None:
@@ -93,12 +123,8 @@ def _evidence(signals: Signals, step: Step, counted: list[StageCalls]) -> tuple[
     return share("bytes_kept", kept, "bytes", text, step.calls.stage.name), *times_before(signals, counted)
 
 
-def _less(signals: Signals, step: Step) -> str:
-    line = signals.stage_lines.get(step.calls.stage.name)
-    return decode_less(step.calls.stage.label, "" if line is None else f"{line.source} {line.calls} {line.text}")
-
-
-def _advice(label: str, before: str, kept: str, less: str, *, bounded: bool) -> str:
+def _advice(signals: Signals, step: Step, before: str, *, bounded: bool) -> str:
+    label, kept = step.calls.stage.label, percent(step.ratio)
     if not before:
         how_much = "how much of the decoding that saves depends on the format."
         if is_crop(label):
@@ -106,12 +132,13 @@ def _advice(label: str, before: str, kept: str, less: str, *, bounded: bool) -> 
                 f"Decode only what {label} keeps, {kept} of the data: use a decoder that crops or scales while it "
                 f"decodes; {how_much}"
             )
+        less = decode_less(label, called_in(signals, step.calls.stage))
         return f"{less[0].upper()}{less[1:]}: {label} returns {kept} of the data; {how_much}"
-    return (
-        f"Do {label} before {before}: what follows then works on {kept} of the bytes. "
-        "A decoder that crops or scales while it decodes saves part of decoding too"
-        f"{'; the bound includes that' if bounded else ''}."
-    )
+    advice = f"Do {label} before {before}: what follows then works on {kept} of the bytes."
+    if all(calls.stage.kind != "decode" for calls in _counted(signals, step)):
+        return advice
+    decoder = "A decoder that crops or scales while it decodes saves part of decoding too"
+    return f"{advice} {decoder}{'; the bound includes that' if bounded else ''}."
 
 
 def _saved(signals: Signals, step: Step) -> Saving | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tb_dataplugin.findings.decoder_advice import decode_less, decoder_code, have_no_jpeg
+from tb_dataplugin.findings.decoder_advice import decode_less, decoder_code, have_no_jpeg, keeps_a_part
 
 
 @pytest.mark.parametrize(
@@ -41,3 +41,10 @@ def test_opencv_decodes_at_a_smaller_scale_by_the_function_that_is_called() -> N
 )
 def test_only_a_crop_needs_a_part(label: str, called: str, less: str) -> None:
     assert decode_less(label, called).startswith(f"decode {less}")
+
+
+def test_what_keeps_a_part_is_known_by_its_name_or_by_what_its_hottest_line_calls() -> None:
+    parts = ("RandomCrop", "Resize", "SmallestMaxSize", "PadOrTrim", "Rescale", "Downsample")
+    assert all(keeps_a_part(label, "") for label in parts)
+    assert not any(keeps_a_part(label, "") for label in ("LogMel", "MelScale", "Tokenize", "ToTensor"))
+    assert keeps_a_part("Smaller", "image.resize((64, 64))") and not keeps_a_part("Smaller", "np.log(s @ self.fb)")

@@ -103,7 +103,8 @@ def test_the_largest_gain_stays_first_where_it_is_about_the_leading_stage() -> N
     gains = [one.gain_us_per_step for one in findings if one.HasField("gain_us_per_step")]
     assert gains == sorted(gains, reverse=True)
     assert {one.rule: one.stage for one in findings if one.rule in ("leading_stage", "shrink_first")} == {
-        "shrink_first": "transform::Blur"
+        "shrink_first": "transform::Blur",
+        "leading_stage": "transform::Blur",
     }
 
 

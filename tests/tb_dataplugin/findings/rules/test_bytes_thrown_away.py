@@ -27,3 +27,10 @@ def test_where_the_data_wait_is_unknown_it_is_not_said_that_the_loop_does_not_wa
 
 def test_in_a_loop_that_waits_it_is_left_to_the_finding_with_a_gain() -> None:
     assert said(waits=True) is None
+
+
+def test_of_what_may_be_no_part_of_its_input_the_size_alone_is_said() -> None:
+    stages = {"transform::LogMel" if "Crop" in name else name: times for name, times in CHAIN.items()}
+    found = check(replace(signals_of(input_bound(stages=stages)), wait_cost_us=0.0))
+    assert isinstance(found, Finding) and found.title == "LogMel returns 16.7% of the bytes it gets"
+    assert found.confidence == "possible" and "If LogMel only keeps a part" in found.advice

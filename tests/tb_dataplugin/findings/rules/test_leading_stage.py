@@ -6,6 +6,7 @@ import pytest
 
 import annotate.trace_format as trace_format
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.kept_parts import shrunk_after
 from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.reader_advice import read_advice
@@ -262,7 +263,8 @@ def test_a_transform_before_the_crop_is_told_which_crop_and_what_it_keeps() -> N
     signals = signals_of(input_bound(stages=CHAIN))
     leader = leading_place(signals)
     assert leader is not None and leader.name == "transform::Blur"
-    said = stage_finding(signals, leader, leads=True)
+    assert leader.stage is not None
+    said = stage_finding(signals, leader, shrunk_after(signals, leader.stage), leads=True)
     assert said.advice.startswith("Apply it after RandomCrop, which keeps 16.7% of its input.")
     # A batch takes one of two workers 20 ms, the blur half of that; a sixth of it is left after the crop.
     assert said.gain_us_per_step == pytest.approx(5000 * 5 / 6, rel=0.1)
@@ -270,9 +272,13 @@ def test_a_transform_before_the_crop_is_told_which_crop_and_what_it_keeps() -> N
     assert kept == "after RandomCrop 16.7% of its work is left: the bound is without the other part alone"
 
 
-def test_an_order_that_has_a_finding_has_no_second_one() -> None:
-    rules = {finding.rule for finding in capture_of(input_bound(stages=CHAIN)).findings if "Blur" in finding.stage}
-    assert rules == {"shrink_first"}
+def test_an_order_that_has_a_finding_is_not_said_twice_and_leaves_the_stage_its_own() -> None:
+    said = [finding for finding in capture_of(input_bound(stages=CHAIN)).findings if "Blur" in finding.stage]
+    assert {finding.rule for finding in said} == {"shrink_first", "leading_stage"}
+    own = next(finding for finding in said if finding.rule == "leading_stage")
+    assert own.title == "transform::Blur caused 50.0% of the data wait" and "RandomCrop" not in own.advice
+    assert not [fact for fact in own.evidence if fact.kind == "bytes_kept"]
+    assert own.gain_us_per_step == pytest.approx(5000, rel=0.1)
 
 
 def test_a_leading_crop_has_its_own_advice() -> None:

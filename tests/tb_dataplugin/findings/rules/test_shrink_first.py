@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from annotate.trace_format import METADATA_KEY
-from tests.tb_dataplugin.findings.cases import CHAIN, abstentions, finding_in, finding_of, input_bound
+from tests.tb_dataplugin.findings.cases import CHAIN, abstentions, capture_of, finding_in, finding_of, input_bound
 
 
 def test_a_crop_after_slow_transforms_should_come_first() -> None:
@@ -189,3 +189,40 @@ def test_of_a_transform_that_waits_for_a_part_of_its_time_the_rest_counts() -> N
     assert said.gain_us_per_step == pytest.approx((6_000 + 5_000) * 5 / 6 / 2, rel=0.1)
     texts = [fact.text for fact in said.evidence if fact.kind == "self_time" and "Blur" in fact.text]
     assert len(texts) == 1 and texts[0].endswith("blocked for 50.0% of it, which smaller data would not shorten")
+
+
+SOUND = {
+    "sample::Clips": (0.0, 1.0, 1.0),
+    "read::file": (0.0, 0.05, 0.05, 32_000),
+    "transform::SpeedPerturb": (0.05, 0.65, 0.65, 64_000),
+    "transform::LogMel": (0.7, 0.3, 0.3, 16_000),
+}
+
+
+def test_a_spectrogram_with_fewer_bytes_than_its_sound_is_no_part_of_it() -> None:
+    builder = input_bound(stages=SOUND)
+    said = finding_in(builder, "shrink_first")
+    assert said.title == "LogMel returns 25.0% of the bytes it gets"
+    assert (said.severity, said.confidence) == ("low", "possible") and not said.HasField("gain_us_per_step")
+    assert said.advice.startswith("If LogMel only keeps a part of its input, do it before SpeedPerturb")
+    assert "decode" not in said.advice
+    first = next(finding for finding in capture_of(builder).findings if finding.stage)
+    assert (first.rule, first.stage) == ("leading_stage", "transform::SpeedPerturb")
+    assert "LogMel" not in first.advice
+
+
+def test_a_crop_with_no_decoder_before_it_says_nothing_of_decoders() -> None:
+    chain = {"transform::RandomCrop" if name == "transform::LogMel" else name: times for name, times in SOUND.items()}
+    said = finding_in(input_bound(stages=chain), "shrink_first")
+    assert said.advice == "Do RandomCrop before SpeedPerturb: what follows then works on 25.0% of the bytes."
+
+
+def test_a_stage_that_a_crop_is_before_goes_before_one_of_an_unknown_kind() -> None:
+    chain = {
+        "sample::Clips": (0.0, 1.0, 1.0),
+        "transform::Load": (0.0, 0.2, 0.2, 640_000),
+        "transform::RandomCrop": (0.2, 0.05, 0.05, 64_000),
+        "transform::SpeedPerturb": (0.25, 0.6, 0.6, 64_000),
+        "transform::LogMel": (0.85, 0.15, 0.15, 16_000),
+    }
+    assert finding_in(input_bound(stages=chain), "shrink_first").title.startswith("RandomCrop keeps 10.0%")

@@ -1,0 +1,32 @@
+"""Transforms of which a capture gives a reason to believe that they keep a part of their input.
+
+Fewer bytes alone give none: a spectrogram has fewer than its sound, and what works on sound cannot come after it.
+"""
+
+from __future__ import annotations
+
+from annotate.trace_format import Stage
+from tb_dataplugin.findings.decoder_advice import keeps_a_part
+from tb_dataplugin.findings.sequence import Step, containers, sequences
+from tb_dataplugin.findings.signals import Signals
+
+
+def keeps(signals: Signals, step: Step) -> bool:
+    return keeps_a_part(step.calls.stage.label, called_in(signals, step.calls.stage))
+
+
+def called_in(signals: Signals, stage: Stage) -> str:
+    """The hottest line of the stage and what it calls; "" where none is known."""
+    line = signals.stage_lines.get(stage.name)
+    return "" if line is None else f"{line.source} {line.calls} {line.text}"
+
+
+def shrunk_after(signals: Signals, stage: Stage) -> Step | None:
+    """The step that throws away most of what this transform works on, which could therefore come after it: with less
+    to work on. None of one that mostly waits, which it would do as long with less.
+    """
+    if stage.kind != "transform" or any(path[-1] == stage for path in containers(signals.stages)):
+        return None
+    steps = [step for sequence in sequences(signals.stages) for step in sequence if step.shrinks]
+    later = (step for step in steps if any(row.stage == stage for row in step.working_before))
+    return next((step for step in later if keeps(signals, step)), None)
