@@ -176,7 +176,8 @@ class Foresight:
         return None
 
     def _step(self, us: float, loop: Loop) -> _Step:
-        return _Step(us, loop, self._left_out, of_chosen=self._results.selection is not None)
+        chosen = self._results.selection
+        return _Step(us, loop, self._left_out, of_chosen=chosen is not None and chosen.whole != self._results.window)
 
     def _known(self, change: Change) -> Change:
         """Without stages that no batch of the loop spent time in, and batches that are not among them."""
