@@ -10,6 +10,7 @@ from typing import Final
 
 from tb_dataplugin.findings import rules
 from tb_dataplugin.findings.at_starts import at_starts_us
+from tb_dataplugin.findings.beside_bound import beside_bound
 from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
 from tb_dataplugin.findings.gain import NO_GAIN, gain_of
 from tb_dataplugin.findings.leading import in_order
@@ -74,7 +75,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
             )
             if gain.of_wait and gain.us_per_step:
                 more = more_to_gain(signals, gain.us_per_step - at_starts)
-                known = replace(known, evidence=(*known.evidence, *more))
+                known = replace(known, evidence=(*known.evidence, *more, *beside_bound(signals, known)))
             findings.append(NamedFinding(rule.name, known, gain))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
 

@@ -17,6 +17,7 @@ from tb_dataplugin.whatif import (
     Unrecorded,
     fit_loop,
     least_us,
+    longer_in_workers_us,
     soonest_us,
     step_slowed,
     threads_wait,
@@ -36,15 +37,21 @@ SHORT_OF_CPUS: Final = "short_of_cpus"
 """Evidence of what a step is likely to take, where a bound takes more CPUs for granted than there are."""
 
 
+LONGER_IN_WORKERS: Final = "longer_in_workers"
+"""Evidence of how long a step may get where DataLoader workers take over code that may take longer there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Promise:
     """`us_per_step`: saved, at most; None: not known, or nothing. `why`: evidence, where the model allows less than the
     capture by itself would. `without_gain`: where it allows nothing, how long a step would be, and is.
+    `may_worsen`: a step may as well take longer than now.
     """
 
     us_per_step: float | None
     why: tuple[Evidence, ...] = ()
     without_gain: str = ""
+    may_worsen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +108,25 @@ class Foresight:
         """Of a setting, per step. `most_us`: what the capture by itself would allow. It stands where it lies between
         what the model expects, of all data wait (`wait_us`), and the end of its interval.
         """
-        promise, likely = self._promise(change, most_us, wait_us), self._likely(change)
-        if promise.us_per_step is None or likely is None:
+        promise = self._promise(change, most_us, wait_us)
+        if promise.us_per_step is None:
             return promise
-        return replace(promise, why=(*promise.why, likely))
+        likely = self._likely(change)
+        return self._with_longer(promise if likely is None else replace(promise, why=(*promise.why, likely)), change)
+
+    def _with_longer(self, promise: Promise, change: Change) -> Promise:
+        """Where workers take over code that may take longer there."""
+        longer = None
+        if self._loop is not None:
+            with suppress(BadRequest):
+                longer = longer_in_workers_us(self._loop, change)
+        if self._loop is None or longer is None:
+            return promise
+        now_us = self._loop.measured_step_ns / 1e3
+        worse = longer.up_to_us >= now_us
+        even = f", so a step may even get longer than the {duration(now_us)} of now" if worse else ""
+        text = f"{longer.why}; `tb-dataplugin whatif` predicts up to {duration(longer.up_to_us)} per step{even}"
+        return replace(promise, why=(*promise.why, time(LONGER_IN_WORKERS, longer.up_to_us, text)), may_worsen=worse)
 
     def _likely(self, change: Change) -> Evidence | None:
         """Where DataLoader workers take their CPUs from the rest of the step."""

@@ -2,6 +2,7 @@
 
 from tb_dataplugin.whatif.change import Change, parse_changes, parse_workers
 from tb_dataplugin.whatif.fitting import fit_loop
+from tb_dataplugin.whatif.longer import Longer, longer_in_workers_us
 from tb_dataplugin.whatif.prediction import (
     Prediction,
     Range,
@@ -17,11 +18,13 @@ from tb_dataplugin.whatif.usual import telling_changes, usual_changes
 
 __all__ = [
     "Change",
+    "Longer",
     "Prediction",
     "Range",
     "Unrecorded",
     "fit_loop",
     "least_us",
+    "longer_in_workers_us",
     "parse_changes",
     "parse_workers",
     "predict",

@@ -45,15 +45,23 @@ def longer_in_workers(new: Loop, loop: Loop) -> Iterator[Loop]:
 
 
 def notes_on_moved(new: Loop, loop: Loop) -> Iterator[str]:
+    why = why_longer(new, loop)
+    if why:
+        more = f"The interval reaches up to {LONGER:g} times the CPU time of such stages."
+        yield f"{why[0].upper()}{why[1:]}. {more}"
+
+
+def why_longer(new: Loop, loop: Loop) -> str:
+    """As a sentence goes on; "" where nothing large is known to move."""
     of = _may_take_longer(new, loop)
     means = np.where(of, new.build.ns.mean(axis=0), 0.0)
     if means.sum() <= WORTH_SAYING * float(new.build.total_ns.mean()):
-        return
+        return ""
     part = new.build.parts[int(means.argmax())]
-    yield (
-        f"In a DataLoader worker the same code may take longer: {part[-1].name} has results of "
+    return (
+        f"in a DataLoader worker the same code may take longer: {part[-1].name} has results of "
         f"{data_size(_result_bytes(new, part))}, and memory of that size may go back to the system when it is freed, "
-        f"and be taken anew. The interval reaches up to {LONGER:g} times the CPU time of such stages."
+        "and be taken anew"
     )
 
 

@@ -28,6 +28,18 @@ ADVICE: Final = (
 )
 CODE: Final = "batch = torch.zeros(len(samples), longest, ...)  # once; then batch[i, : len(sample)] = sample"
 
+COPIES: Final = (
+    "copies each sample into the batch{new}. Return fewer bytes per sample: uint8 rather than float, converted on the "
+    "device; crop or shrink before collate. Where all samples lie in one array, index it once per batch instead."
+)
+STACKS: Final = f"Here torch {COPIES}"
+MAY_STACK: Final = (
+    f"Where samples are tensors or arrays of one shape, torch's collate only {COPIES} Where samples hold Python "
+    "numbers or lists, return one tensor per field from the dataset."
+)
+"""Where no line says which of both it is."""
+NEW_MEMORY: Final = ", with DataLoader workers into new shared memory"
+
 OF_LINE: Final = (
     "Do that less often, keep what does not change between calls, use array operations over the whole batch, or do it "
     "on the device."
@@ -63,6 +75,11 @@ _NUMBERS: Final = re.compile(
 )
 """In a line that works on arrays or random numbers; an index of two dimensions is an array's."""
 _LOOPS: Final = re.compile(r"\bfor\b.*\bin\b|\.append\(")
+
+_COPIES: Final = re.compile(r"\btorch\.stack\(|\b_new_(?:shared|using_\w+)\(")
+"""In a line of torch's own that makes a batch of tensors, or the memory for it."""
+TORCHS_FILES: Final = "torch/"
+"""Begins the places of torch's own lines."""
 
 TORCHS: Final = "default_"
 """Begins the names of torch's own functions, which only put samples together."""
@@ -102,8 +119,11 @@ def _advice(signals: Signals, stage: Stage | None) -> tuple[str, str]:
     """What to do, and code: by its hottest line. Only a line that puts samples together is advised to do so better."""
     line = None if stage is None else signals.stage_lines.get(stage.name)
     if line is None or line.share < HOT_LINE:
-        return (ADVICE, CODE) if stage is None or stage.label.startswith(TORCHS) else (UNKNOWN, "")
+        is_torchs = stage is None or stage.label.startswith(TORCHS)
+        return _copying(signals, MAY_STACK) if is_torchs else (UNKNOWN, "")
     source = line.source or line.text
+    if line.place.startswith(TORCHS_FILES) and _COPIES.search(source):
+        return _copying(signals, STACKS)
     if _GATHERS.search(source) or (_LOOPS.search(source) and not _JOINS.search(source)):
         gathers = bool(_GATHERS.search(source))
         return f"{_begin(line)} {OF_LOOP if gathers or _NUMBERS.search(source) else OF_OTHER_LOOP}", (
@@ -114,6 +134,10 @@ def _advice(signals: Signals, stage: Stage | None) -> tuple[str, str]:
     then = f" Then see {line.second} of it." if line.second else ""
     of_line = OF_LINE if _NUMBERS.search(source) else OF_OTHER_LINE
     return f"{_begin(line)} {callee_advice(line.calls) or of_line}{then}", ""
+
+
+def _copying(signals: Signals, words: str) -> tuple[str, str]:
+    return words.format(new=NEW_MEMORY if signals.num_workers else ""), ""
 
 
 def _begin(line: HotLine) -> str:

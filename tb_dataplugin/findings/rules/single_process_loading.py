@@ -34,6 +34,8 @@ RESTARTED: Final = (
 
 REMADE: Final = "First make the DataLoader once: each new one would start workers, whatever persistent_workers says. "
 
+MAY_WORSEN: Final = "A step may even get longer, since code with such large results may take longer in a worker."
+
 UNKNOWN_CPUS: Final = 4
 """Workers to start with where the capture does not say how many CPUs there are."""
 
@@ -81,11 +83,16 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
         evidence=facts,
         code=f"{divide.code}{_code(signals, workers)}",
         change=change,
-        confidence="possible" if full else "likely",
-        confidence_reason="No CPU was free for them."
-        if full
-        else "The data wait is measured; how much of it workers take over is estimated.",
+        confidence="possible" if full or promise.may_worsen else "likely",
+        confidence_reason=_reason(full, may_worsen=promise.may_worsen),
     )
+
+
+def _reason(full: str, *, may_worsen: bool) -> str:
+    if full:
+        return "No CPU was free for them."
+    estimated = "The data wait is measured; how much of it workers take over is estimated"
+    return f"{estimated}. {MAY_WORSEN}" if may_worsen else f"{estimated}."
 
 
 def _code(signals: Signals, workers: int) -> str:

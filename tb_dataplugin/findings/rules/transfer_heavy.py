@@ -42,7 +42,8 @@ MOST: Final = 0.5
 LOCKED: Final = (
     "The size of a batch does not explain this. The thread that sends a batch needs the interpreter's lock, which pure "
     "Python code holds for 5 ms at a time while the next batch is built: do such work in numpy, PIL or torch, which "
-    "release it. Or the batch holds many small objects, which are pickled one by one: make them tensors."
+    "release it. If a batch holds other objects than tensors, such as lists of numbers, which are pickled one by one, "
+    "make them one tensor per field."
 )
 
 BUILDING: Final = 0.5
@@ -58,10 +59,7 @@ RECORDED: Final = (
     "and receive a batch may only have waited for that. Record more steps, and look again."
 )
 
-OBJECTS: Final = (
-    "The size of a batch does not explain this, and its DataLoader worker has time: perhaps it holds many small "
-    "objects, which are pickled one by one. Make them tensors."
-)
+OBJECTS: Final = HANDED.format("Its DataLoader worker has time, and the size of a batch does not explain this.")
 
 
 @rule(title="Slow transfer of batches", about="samples", input_bound=True, workers=True)

@@ -10,7 +10,7 @@ from annotate.trace_format import Stage
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest
-from tb_dataplugin.findings.foresight import Foresight
+from tb_dataplugin.findings.foresight import LONGER_IN_WORKERS, Foresight
 from tb_dataplugin.options import AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import analyse_file
 from tb_dataplugin.whatif import Change, fit_loop, predict, soonest_us
@@ -64,6 +64,37 @@ def test_workers_for_which_cpus_are_short_are_placed_by_what_is_likely() -> None
     assert likely.value == pytest.approx(made.step_us.value)
     assert " or more: " in likely.text  # what workers take of caches and memory, the capture has nothing of
     assert "2 CPUs are not enough for these DataLoader workers and the training step" in likely.text
+
+
+def of_large_samples(size: int, wait_us: float, cores: int) -> TraceBuilder:
+    """A loop without workers that computes one sample per step of 10 ms, with a result of so many bytes."""
+    loaders = [{"name": "DataLoader", "num_workers": 0, "batch_size": 1}]
+    builder = TraceBuilder().annotated(loaders=loaders, host={"cores": cores})
+    for number in range(STEPS):
+        start, cpu_us = number * 10_000.0, round(wait_us - 2)
+        builder.step(start, 10_000).add("user_annotation", "wait::DataLoader", start, wait_us, cpu_us=wait_us)
+        builder.add("user_annotation", "sample::Tiles", start + 1, cpu_us, index=number, cpu_us=cpu_us, bytes=size)
+    return builder
+
+
+@pytest.mark.parametrize(
+    ("size", "wait_us", "cores", "may_worsen"),
+    [(3_200_000, 9000, 8, False), (3_200_000, 9000, 2, True), (1000, 9000, 2, None)],
+)
+def test_workers_in_which_the_same_code_may_take_longer_are_advised_with_that(
+    size: int, wait_us: float, cores: int, may_worsen: bool | None
+) -> None:
+    builder = of_large_samples(size, wait_us, cores)
+    said = finding_in(builder, "single_process_loading")
+    change = Change(workers=int(said.code.split("num_workers=")[1].split(",")[0]))
+    facts = [fact for fact in said.evidence if fact.kind == LONGER_IN_WORKERS]
+    assert bool(facts) is (may_worsen is not None)
+    for fact in facts:
+        assert fact.value == pytest.approx(predict(loop_of(builder), change).step_us.high)
+        assert "sample::Tiles has results of 3.20 MB" in fact.text
+        assert ("a step may even get longer than the 10.0 ms of now" in fact.text) is may_worsen
+    assert (said.confidence == "possible") is bool(may_worsen)
+    assert ("may even get longer" in said.confidence_reason) is bool(may_worsen)
 
 
 def test_workers_that_would_bring_nothing_stand_last_and_say_why() -> None:

@@ -84,4 +84,30 @@ def test_a_collate_function_of_the_users_without_a_line_is_not_told_to_pad() -> 
     found = finding_in(builder, "collate_heavy")
     assert found.title.startswith("collate::Neighbors") and not found.code
     assert "mark its parts" in found.advice and "Return tensors of one shape" not in found.advice
-    assert "Return tensors of one shape" in finding_in(handed_over(100, collate=3000), "collate_heavy").advice
+
+
+def test_torchs_own_collate_without_a_line_is_advised_for_either_kind_of_samples() -> None:
+    found = finding_in(handed_over(100, collate=3000), "collate_heavy")
+    assert found.advice.startswith("Where samples are tensors or arrays of one shape") and not found.code
+    assert "hold Python numbers or lists" in found.advice and "padded" not in found.advice
+
+
+@pytest.mark.parametrize(
+    ("source", "place"),
+    [
+        ("return torch.stack(batch, 0, out=out)", "torch/utils/data/_utils/collate.py:275"),
+        ("return cls._new_using_fd_cpu(size)", "torch/storage.py:414"),
+    ],
+)
+@pytest.mark.parametrize("workers", [0, 1])
+def test_torchs_own_stack_is_advised_to_copy_less_and_not_to_stack(source: str, place: str, workers: int) -> None:
+    builder = handed_over(100, collate=3000)
+    signals = signals_of(builder)
+    assert signals.loader is not None
+    line = HotLine(f"`{source}` in collate_tensor_fn at {place}", place, 0.5, source)
+    loader = replace(signals.loader, num_workers=workers)
+    found = check(replace(signals, loader=loader, stage_lines={"collate::default_collate": line}))
+    assert isinstance(found, Finding) and not found.code
+    assert found.advice.startswith("Here torch copies each sample into the batch") and "uint8" in found.advice
+    assert ("new shared memory" in found.advice) is bool(workers)
+    assert "of one shape" not in found.advice and "begin there" not in found.advice

@@ -30,7 +30,8 @@ def test_a_small_batch_on_a_slow_way_waits_for_something_else_than_its_bytes() -
     assert "uint8" in finding_in(handed_over(4000), "transfer_heavy").advice
     builds = {"sample::Pets": (5100.0, 14_000.0, 100.0)}
     at_work = handed_over(9000, size=256).batch(1, 0, 0, 5100, 19_500, None, builds)
-    assert "interpreter's lock" in finding_in(at_work, "transfer_heavy").advice
+    advice = finding_in(at_work, "transfer_heavy").advice
+    assert "interpreter's lock" in advice and "If a batch holds other objects than tensors" in advice
 
 
 def test_a_batch_that_may_be_all_tensors_is_not_told_to_become_so() -> None:
@@ -38,6 +39,8 @@ def test_a_batch_that_may_be_all_tensors_is_not_told_to_become_so() -> None:
     assert unknown.startswith("What a batch holds was not recorded. If it holds other objects than tensors")
     small = finding_in(handed_over(4000, size=350_000), "transfer_heavy").advice
     assert small.startswith("A batch is small. If it holds") and "uint8" not in small
+    slow = finding_in(handed_over(9000, size=256), "transfer_heavy").advice
+    assert "explain this. If it holds other objects than tensors" in slow and "the price of handing over" in slow
 
 
 def test_samples_that_are_tensors_in_memory_need_no_way() -> None:
