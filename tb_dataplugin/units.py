@@ -87,7 +87,7 @@ def count(number: int) -> str:
 
 def plural(number: int, noun: str) -> str:
     """``(1, "step") -> "1 step"``, ``(2, "batch") -> "2 batches"``."""
-    ending = "" if number == 1 else "es" if noun.endswith(("s", "ch", "x")) else "s"
+    ending = "" if number == 1 else "es" if noun.endswith(("s", "tch", "x")) else "s"
     return f"{count(number)} {noun}{ending}"
 
 

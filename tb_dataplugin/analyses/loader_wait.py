@@ -12,7 +12,7 @@ from annotate.trace_format import FIRST_BATCH, ITER
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import Trace
 
 WaitSource = Literal["prof.steps", "DataLoader", "annotate.stage"]
@@ -96,13 +96,33 @@ def find_loader_wait(trace: Trace, window: Window, devices: tuple[DeviceIdle, ..
     source = _source(trace, name, end - start)
     return LoaderWait(
         waits=waits,
-        duration_ns=(end - start)[~alone if not alone.all() else alone],
+        duration_ns=(end - start)[_for_batches(trace, start, end, alone)],
         exposed=waits.intersect(devices[0].gaps) if devices else None,
         first_batches=_first_batches(trace, stage, start, end),
         source=source,
         made=Intervals.union(start[alone], end[alone]),
         has_iter=source == "prof.steps" or bool(alone.any()),
     )
+
+
+def _for_batches(
+    trace: Trace, start: Int64Array, end: Int64Array, alone: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Which of these waits are for a batch: not those in ``iter()``, nor those in which DataLoader workers ended and no
+    batch came: there an epoch was over. All where that leaves none.
+    """
+    pipeline = trace.info.pipeline
+    table, workers = (pipeline.batches, pipeline.workers) if pipeline else (None, ())
+    if alone.all() or table is None:
+        return ~alone if not alone.all() else alone
+    ended = int64([worker.ended_ns for worker in workers if worker.ended_ns is not None])
+    over = _has_any(ended, start, end) & ~_has_any(table.consumed_ns, start, end)
+    return ~alone & ~over if (~alone & ~over).any() else ~alone
+
+
+def _has_any(times: Int64Array, start: Int64Array, end: Int64Array) -> npt.NDArray[np.bool_]:
+    ordered = np.sort(times)
+    return np.searchsorted(ordered, end, side="right") > np.searchsorted(ordered, start)
 
 
 def named_by_loader(names: tuple[str, ...]) -> npt.NDArray[np.bool_]:

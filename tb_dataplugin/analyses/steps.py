@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from annotate.trace_format import OWN_THREAD
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.model.intervals import Int64Array, Window
+from tb_dataplugin.model.events import Category
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import StepRange
+
+LEAST_STEPS: Final = 3
+"""Of fewer it is not told which are alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +46,10 @@ def find_window(trace: Trace) -> Window | Unavailable:
     """First step start to last step end, by the recorder or by the profiler's spans; without steps, first to last timed
     event (the profiler's own span aside).
     """
-    steps = trace.steps.row
-    boundaries = _boundaries(trace)
-    if boundaries is not None:
-        return Window(int(boundaries[0]), int(boundaries[-1]))
-    if len(steps):
-        window = Window(int(trace.events.start_ns[steps].min()), int(trace.events.end_ns[steps].max()))
-        if window.duration_ns:  # their durations may be damaged
+    steps = find_steps(trace)
+    if isinstance(steps, Steps):
+        window = Window(int(steps.start_ns.min()), int(steps.end_ns.max()))
+        if window.duration_ns or _boundaries(trace) is not None:  # their durations may be damaged
             return window
     if trace.extent is None or not trace.extent.duration_ns:
         message = "The trace has no timed events, so there is no window to measure: was a step run while it recorded?"
@@ -60,6 +63,37 @@ def has_numbers(trace: Trace) -> bool:
 
 
 def find_steps(trace: Trace) -> Steps | Unavailable:
+    """Without a last one that found the loop over: it got no batch and ran no operator, and those before it did."""
+    steps = _recorded_steps(trace)
+    if isinstance(steps, Unavailable) or not _ends_loop(trace, steps):
+        return steps
+    return Steps(steps.number[:-1], steps.start_ns[:-1], steps.end_ns[:-1])
+
+
+def _ends_loop(trace: Trace, steps: Steps) -> bool:
+    """Whether the last step only asked for a batch when there was none left."""
+    pipeline, events, track = trace.info.pipeline, trace.events, trace.training_track
+    if pipeline is None or track is None or len(steps) < LEAST_STEPS or (np.diff(steps.start_ns) <= 0).any():
+        return False
+    table = pipeline.batches
+    if table is None or not len(table):
+        return False
+    got = np.histogram(table.consumed_ns, np.append(steps.start_ns, steps.end_ns[-1]))[0]
+    if got[-1] or not got[:-1].all():
+        return False
+    spans = trace.stage_spans
+    waits = spans.row[spans.is_kind("wait") & (events.track[spans.row] == track)]
+    asked = (events.start_ns[waits] >= steps.start_ns[-1]) & (events.end_ns[waits] <= steps.end_ns[-1])
+    if not asked.any():
+        return False
+    ours = np.array([name.startswith(OWN_THREAD) for name in trace.names], dtype=np.bool_)
+    ran = events.start_ns[events.is_category(Category.CPU_OP) & (events.track == track) & ~ours[events.name]]
+    waiting = Intervals.union(events.start_ns[waits], events.end_ns[waits])
+    own = ran[~waiting.contains(ran)]
+    return bool((own < steps.start_ns[-1]).any()) and not (own >= steps.start_ns[-1]).any()
+
+
+def _recorded_steps(trace: Trace) -> Steps | Unavailable:
     rows = trace.steps.row
     boundaries = _boundaries(trace)
     if boundaries is not None:
