@@ -63,11 +63,29 @@ def has_numbers(trace: Trace) -> bool:
 
 
 def find_steps(trace: Trace) -> Steps | Unavailable:
-    """Without a last one that found the loop over: it got no batch and ran no operator, and those before it did."""
+    """Without a last one that found the loop over: it got no batch and ran no operator, and those before it did. Of a
+    file that is cut off those before its last wait: behind it each step would have none.
+    """
     steps = _recorded_steps(trace)
-    if isinstance(steps, Unavailable) or not _ends_loop(trace, steps):
+    if isinstance(steps, Unavailable):
+        return steps
+    if trace.is_cut:
+        return _covered(trace, steps)
+    if not _ends_loop(trace, steps):
         return steps
     return Steps(steps.number[:-1], steps.start_ns[:-1], steps.end_ns[:-1])
+
+
+def _covered(trace: Trace, steps: Steps) -> Steps:
+    spans, events = trace.stage_spans, trace.events
+    waits = spans.row[spans.is_kind("wait") & (events.track[spans.row] == trace.training_track)]
+    if not len(waits) or trace.info.pipeline is None:
+        return steps
+    last = events.start_ns[waits].max()
+    rows = steps.end_ns <= last
+    if not rows.any() or steps.start_ns.max() <= last:
+        return steps
+    return Steps(steps.number[rows], steps.start_ns[rows], steps.end_ns[rows])
 
 
 def _ends_loop(trace: Trace, steps: Steps) -> bool:

@@ -191,7 +191,8 @@ def stages_of(run: Run) -> dict[str, StageFigures]:
 
 def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
     calls = sum(row.count for row in rows)
-    largest = max(rows, key=lambda row: row.self_us)
+    # Those of another DataLoader have no blocks, however long one of its calls took.
+    largest = max(rows, key=lambda row: (bool(row.block_count), row.self_us))
     windows = [row for row in rows if list(row.path) == list(largest.path)]
     typical: dict[Measure, Figure] = {}
     worker = np.concatenate([np.array(row.block_worker, dtype=np.float64) for row in windows])

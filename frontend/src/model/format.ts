@@ -44,7 +44,7 @@ export function formatRatio(ratio: number): string {
 
 /** "7,739 gaps", "2 batches". */
 export function plural(count: number, noun: string): string {
-  const ending = count === 1 ? "" : /(s|ch|x)$/.test(noun) ? "es" : "s";
+  const ending = count === 1 ? "" : /(s|tch|x)$/.test(noun) ? "es" : "s";
   return `${formatCount(count)}${NBSP}${noun}${ending}`;
 }
 

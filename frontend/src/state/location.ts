@@ -52,7 +52,7 @@ function isElsewhere(from: Place, to: Place): boolean {
   if (from.capture === null || from.capture === goneId.peek()) return false;
   if (from.view !== to.view || from.capture !== to.capture) return true;
   const isOtherComparison = to.view === "compare" && (from.before !== to.before || from.after !== to.after);
-  const isOtherFlame = to.view === "flame" && from.flame !== to.flame;
+  const isOtherFlame = (to.view === "flame" || to.view === "compare") && from.flame !== to.flame;
   if (isOtherComparison || isOtherFlame) return true;
   return from.stage !== to.stage || from.steps !== to.steps || from.whatIf !== to.whatIf;
 }

@@ -110,7 +110,7 @@ const SEEN_IN: Readonly<Partial<Record<keyof Place, readonly View[]>>> = {
   before: ["compare"],
   after: ["compare"],
   anyway: ["compare"],
-  flame: ["flame"],
+  flame: ["flame", "compare"],
   measure: FLAMES,
   order: FLAMES,
   frame: [...FLAMES, "compare"],

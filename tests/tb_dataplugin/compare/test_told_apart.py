@@ -85,6 +85,20 @@ def test_nor_does_an_evaluation_and_its_waits_are_no_stages() -> None:
     assert not any(note.code == "told_apart" for note in compare([never], [never]).diagnostics)
 
 
+def test_a_slow_call_for_another_loader_does_not_stand_for_the_stage() -> None:
+    """Of those calls there are no blocks to compare, and one of them took longer than all calls of the loop."""
+    sides = [capture_of(epochs(), FIRST_EPOCH), capture_of(epochs(), FIRST_EPOCH)]
+    (after,) = (stage for stage in sides[1].stages if stage.label == "Flip")
+    other = sides[1].stages.add()
+    other.CopyFrom(after)
+    other.path.insert(0, "wait::DataLoader")
+    other.self_us = 100 * after.self_us
+    for column in ("block_count", "block_self_us", "block_cpu_us", "block_worker"):
+        other.ClearField(column)
+    (row,) = (stage for stage in compare([sides[0]], [sides[1]]).stages if stage.name == "transform::Flip")
+    assert row.interval_text != "not recorded" and row.after_us == pytest.approx(row.before_us)
+
+
 def test_nor_does_a_pause_for_the_garbage_collector() -> None:
     paused, after_it = capture_of(two_loaders()), capture_of(two_loaders(collected=1_000_000))
     found = compare([paused], [after_it])

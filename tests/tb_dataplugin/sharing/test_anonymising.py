@@ -94,7 +94,8 @@ def test_the_numbers_of_the_report_are_the_same() -> None:
     trace = trace_from_json(b"".join(anonymise(parts, Hasher())), PATH)
     before, after = analyse(parts.trace).capture, analyse(trace).capture
     assert numbers(after) == numbers(before)
-    assert [finding.rule for finding in after.findings] == [finding.rule for finding in before.findings]
+    # Their order may be another one: without its name a crop is not known as one, and promises nothing.
+    assert sorted(finding.rule for finding in after.findings) == sorted(finding.rule for finding in before.findings)
     assert after.devices == before.devices
 
 
