@@ -332,7 +332,7 @@ def test_a_cut_off_file_is_read_up_to_the_cut(tmp_path: Path) -> None:
     file = spool.SpoolFile(str(tmp_path), 1, 1 << 20, {"loader": 0, "worker": 1, "pid": 2, "started": 3})
     file.write_names(["a", "b"], {"b": "user::b"})
     for batch in range(3):
-        file.write_spans(spool.BatchHead(0, batch, 1, 2, *[-1] * 8), bytes(48))
+        file.write_spans(spool.BatchHead(0, batch, 1, 2, *[-1] * 10), bytes(48))
     file.close()
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()

@@ -1,0 +1,58 @@
+"""Steps wait for another DataLoader than the loop's own, as an evaluation does, for a good part of the window.
+
+How often that comes in the long run a window does not show, so no gain is said of it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tb_dataplugin.analyses.remade import settings_of
+from tb_dataplugin.findings.apart_sentence import iterated_in
+from tb_dataplugin.findings.apart_signals import OtherLoaderSignals
+from tb_dataplugin.findings.evidence import share
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.severity import severity
+from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.worker_sentences import name_of
+from tb_dataplugin.model.trace import LoaderInfo
+from tb_dataplugin.units import duration, percent
+
+LESS: Final = "Iterate it less often, or over fewer batches. Stages has what its batches were made of."
+NO_WORKERS: Final = (
+    "The training thread builds its batches itself. With DataLoader workers that live on (persistent_workers=True) the "
+    "next batch is built while one is evaluated. "
+)
+CODE: Final = "DataLoader(..., num_workers=2, persistent_workers=True)  # the other DataLoader"
+
+
+@rule(title="Waiting for another DataLoader", about="others")
+def check(signals: Signals) -> tuple[Finding, ...]:
+    """Loaders of the same settings are one: a program may make its DataLoader anew each time."""
+    groups: dict[LoaderInfo, list[OtherLoaderSignals]] = {}
+    for other in signals.apart.others if signals.apart else ():
+        if other.loader is not None and not other.is_look:
+            groups.setdefault(settings_of(other.loader), []).append(other)
+    found = (_finding(signals, others) for others in groups.values())
+    return tuple(each for each in found if each is not None)
+
+
+def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | None:
+    wait_us, loader = sum(other.wait_us for other in others), others[0].loader
+    part = signals.share(wait_us)
+    if loader is None or part is None or part < INPUT_BOUND:
+        return None
+    steps = tuple(sorted({step for other in others for step in other.steps}))
+    who = f"another DataLoader{name_of(loader).removeprefix('the DataLoader')}, iterated in {iterated_in(steps)}"
+    is_alone = loader.num_workers == 0
+    return Finding(
+        severity=severity(signals, None, otherwise_us=wait_us),
+        title=f"{percent(part)} of the window is data wait for {who}",
+        advice=f"{NO_WORKERS if is_alone else ''}{LESS}",
+        evidence=(share("other_wait", part, "window", f"waits for its batches: {duration(wait_us)}"),),
+        code=CODE if is_alone else "",
+        confidence="likely",
+        confidence_reason="How often it is iterated in the long run the window does not show.",
+    )
