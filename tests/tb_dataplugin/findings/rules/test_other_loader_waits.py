@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tb_dataplugin.findings.rules.other_loader_waits import check
 from tests.tb_dataplugin.analyses.test_apart import with_evaluation
 from tests.tb_dataplugin.analyses.test_waits_of_others import trained
-from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of
+from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of, signals_of
 
 RULE = "other_loader_waits"
 
@@ -21,10 +24,16 @@ def test_an_evaluation_that_has_a_third_of_the_window_and_no_workers() -> None:
 
 
 def test_of_one_with_workers_these_are_not_advised() -> None:
-    builder = with_evaluation()
-    builder.top_level["dataPipeline"]["loaders"][0]["num_workers"] = 2
-    found = finding_of(builder, RULE)
-    assert found is None or not found.code
+    signals = signals_of(with_evaluation())
+    assert signals.apart is not None
+    others = tuple(
+        replace(other, loader=replace(other.loader, num_workers=2)) for other in signals.apart.others if other.loader
+    )
+    made = check(replace(signals, apart=replace(signals.apart, others=others)))
+    assert isinstance(made, tuple)
+    (found,) = made
+    assert "num_workers=2), iterated in" in found.title and not found.code
+    assert found.advice.startswith("Iterate it less often")
 
 
 def test_a_short_one_and_one_that_is_not_annotated_have_none() -> None:
