@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -69,6 +69,27 @@ class Speed:
         error = math.sqrt(float(within @ within) / repeated * (1 / len(self.before) + 1 / len(self.after)))
         return abs(self.moved) > student.critical(OTHER_MACHINE, repeated) * error
 
+    def moved_with(self, before: Sequence[Figure], after: Sequence[Figure]) -> float:
+        """How far it may have moved the times of a stage that runs of one side show to follow it in part or not at all,
+        as one that sleeps: a standard deviation. Infinite where runs do not show that.
+        """
+        if not self.is_repeated:
+            return math.inf
+        slope = _slope(before, after, self)
+        return abs(self.moved) * math.hypot(slope.follows, math.sqrt(slope.scatter / slope.spread))
+
+
+class _Slope(NamedTuple):
+    """How much of the machine's speed a stage's time follows, by runs of one side. `scatter`: variance of the rest."""
+
+    value: float
+    scatter: float
+    spread: float
+
+    @property
+    def follows(self) -> float:
+        return min(MOST_FOLLOWED, max(0.0, self.value))
+
 
 def speed_by(others: Floats, runs_before: int) -> Speed:
     """Args: others: logarithms of times, a row per run, those before first, a column per stage."""
@@ -92,22 +113,27 @@ def change_beside(
     if not speed.is_repeated or speed.differs:
         return None
     repeated, per_run = len(before) + len(after) - 2, 1 / len(before) + 1 / len(after)
-    values = [np.array([figure.value for figure in side]) for side in (before, after)]
-    y, x = np.concatenate([column - column.mean() for column in values]), speed.within
-    spread, moved = float(x @ x) + STEADY**2 * repeated, speed.moved
-    seems = float(x @ y) / spread
-    follows = min(MOST_FOLLOWED, max(0.0, seems))
-    rest = y - follows * x
-    scatter = float(rest @ rest) / (repeated - 1)
+    slope, moved = _slope(before, after, speed), speed.moved
+    scatter = slope.scatter
     assumed = SPEEDLESS_LUCK**2 + speed.noise**2
     share = 1.0 if scatter > CONTRADICTED * assumed else repeated / (BELIEF + repeated)
     parts = [
-        (share * scatter * (per_run + moved**2 / spread), repeated - 1),
+        (share * scatter * (per_run + moved**2 / slope.spread), repeated - 1),
         ((1 - share) * assumed * per_run, BELIEF),
-        (((seems - follows) * moved) ** 2, 1),
+        (((slope.value - slope.follows) * moved) ** 2, 1),
         (2 * layout**2, BELIEF),
         (estimated(before, after), BELIEF),
     ]
     whole = sum(part for part, _ in parts)
     freedom = whole**2 / sum(part**2 / known for part, known in parts if part)
-    return Change(mean_of(after) - mean_of(before) - follows * moved, math.sqrt(whole), freedom)
+    return Change(mean_of(after) - mean_of(before) - slope.follows * moved, math.sqrt(whole), freedom)
+
+
+def _slope(before: Sequence[Figure], after: Sequence[Figure], speed: Speed) -> _Slope:
+    values = [np.array([figure.value for figure in side]) for side in (before, after)]
+    y, x = np.concatenate([column - column.mean() for column in values]), speed.within
+    repeated = len(y) - 2
+    spread = float(x @ x) + STEADY**2 * repeated
+    slope = _Slope(float(x @ y) / spread, 0.0, spread)
+    rest = y - slope.follows * x
+    return slope._replace(scatter=float(rest @ rest) / (repeated - 1))

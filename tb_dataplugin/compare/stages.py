@@ -26,7 +26,7 @@ from tb_dataplugin.compare.quantity import (
     surest_first,
 )
 from tb_dataplugin.compare.recorded import without_recording
-from tb_dataplugin.compare.sides import BUSY, MEASURES, Measure, Run, StageFigures, Unit, computes
+from tb_dataplugin.compare.sides import BUSY, MEASURES, Measure, Run, StageFigures, Unit, computes, waiting
 from tb_dataplugin.compare.speed import Speed, change_beside, speed_by
 from tb_dataplugin.units import duration, magnitude
 
@@ -255,21 +255,35 @@ def _most_telling(
     computing = len(measures) == 2 and all(computes(figures, shared) for figures in everywhere)
     suits: Measure = "cpu" if computing else "wall"
     candidates = []
-    speed, drift = _speed(sides, name), _drift(sides, name, shared)
+    speed, drift, waits = _speed(sides, name), _drift(sides, name, shared), _waits(sides, name, shared)
     is_alone = shared > BUSY and not _witnesses(sides, name)  # nothing shows what sharing did to a CPU time
     for measure in measures:
         before, after = ([figures.typical[measure] for figures in side] for side in known)
         part = 1.0 if len(measures) == 1 else LIKELY if measure == suits else 1 - LIKELY
         times = _typical_us(before), _typical_us(after)
         call_us = _typical_us(before + after) * math.sqrt(known[0][0].samples * known[1][0].samples)
-        noise = shared if measure == "wall" or is_alone else shared * min(1.0, COLD_US / call_us)
+        noise = waits if measure == "wall" else shared if is_alone else shared * min(1.0, COLD_US / call_us)
         layout = min(MOST_LAYOUT, LAYOUT_US / call_us)
-        moved = change(before, after, STAGE_LUCK, noise, layout, drift)
+        follows = min(abs(drift), _followed(sides, name, before, after)) if measure == "wall" else drift
+        moved = change(before, after, STAGE_LUCK, noise, layout, follows)
         is_per_sample = known[0][0].samples > 1 or known[1][0].samples > 1
         less_us = known[0][0].less_us, known[1][0].less_us
         plain = Typical(moved, measure, part, *times, per_sample=is_per_sample, recorded_us=less_us)
         candidates += _both(plain, before, after, speed, layout) if measure == "cpu" else [plain]
     return _choose(candidates, suits, own_alarm)
+
+
+def _waits(sides: list[list[dict[str, StageFigures]]], name: str, shared: float) -> float:
+    """How much longer a stage's wall time may be for waiting for a CPU, as a logarithm: in the run where that is most.
+
+    Its own wait is estimated by its CPU time. What it is blocked for may have waited, too, if a thread or a child
+    process of its own works meanwhile: that is taken to be as much as of all stages' time. `shared` where waits were
+    not recorded.
+    """
+    runs = [run for side in sides for run in side]
+    own = [run[name].stretched if run[name].waited_us is not None else None for run in runs]
+    known = [max(stretched, waiting(run)) for stretched, run in zip(own, runs, strict=True) if stretched is not None]
+    return min(shared, max(known)) if len(known) == len(runs) else shared
 
 
 def _choose(candidates: list[Typical], suits: Measure, own_alarm: float) -> Typical | None:
@@ -321,6 +335,15 @@ def _witnesses(sides: list[list[dict[str, StageFigures]]], name: str) -> list[st
         for other in runs[0]
         if other != name and all(other in run and "cpu" in run[other].typical for run in runs)
     ]
+
+
+def _followed(
+    sides: list[list[dict[str, StageFigures]]], name: str, before: list[Figure], after: list[Figure]
+) -> float:
+    """How far the machine's speed moved a stage's times as far as the runs of one side show how they follow it; as of
+    its whole time where they do not: few other stages or runs."""
+    speed = _speed(sides, name)
+    return speed.moved_with(before, after) if speed is not None else math.inf
 
 
 def _drift(sides: list[list[dict[str, StageFigures]]], name: str, shared: float) -> float:

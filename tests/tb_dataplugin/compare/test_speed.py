@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from tb_dataplugin.compare import stages
 from tb_dataplugin.compare.noise import Change, Figure, change
 from tb_dataplugin.compare.quantity import SIGNIFICANT
-from tb_dataplugin.compare.sides import StageFigures
+from tb_dataplugin.compare.sides import Measure, StageFigures
 from tb_dataplugin.compare.speed import Speed, change_beside, speed_by
 
 STEADY = Speed(np.array([-0.02, 0.0, 0.02]), np.array([-0.02, 0.0, 0.02]), 0.005)
@@ -110,3 +111,38 @@ def test_where_one_stage_changed_no_other_is_named_on_a_machine_whose_speed_vari
         found += "transform::RandomMask" in named
         others += bool(named - {"transform::RandomMask"})
     assert others <= 0.04 * count and found >= 0.5 * count
+
+
+VARIED = (0.06, 0.16, 0.19), (-0.26, -0.24, 0.01)
+"""The speeds of a stranger's runs: two of three after were on a machine a quarter faster."""
+
+
+@pytest.mark.parametrize(("factor", "follows", "is_named"), [(1.0, 0.0, False), (2.2, 0.0, True), (1.0, 1.0, False)])
+def test_a_stage_that_sleeps_does_not_follow_the_machine_and_one_that_waits_for_a_child_process_does(
+    factor: float, follows: float, is_named: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(31)
+
+    def run(speed: float, times: float) -> Run:
+        made = Run({
+            name: math.log(us) + speed + 0.02 * rng.standard_normal() for name, (us, _, _) in PHOTOS.items()
+        })  # fmt: skip
+        wall = math.log(6000 * times) + follows * speed + 0.005 * rng.standard_normal()
+        own: dict[Measure, Figure] = {
+            "cpu": Figure(math.log(800) + speed, 1e-4, 20, 0.01),
+            "wall": Figure(wall, 1e-4, 20, 0.01),
+        }
+        waited = 0.2 if speed == VARIED[1][0] else 0.0
+        made.stages = {
+            name: replace(one, waited_us=waited * one.self_us)
+            for name, one in (made.stages | {"collate::Pad": StageFigures(200, 200 * math.exp(wall), own)}).items()
+        }
+        return made
+
+    monkeypatch.setattr(stages, "of_like_batches", lambda *sides: [[run.stages for run in side] for side in sides[:2]])
+    named = 0
+    for _ in range(40):
+        before, after = [run(speed, 1.0) for speed in VARIED[0]], [run(speed, factor) for speed in VARIED[1]]
+        rows = stages.compare_stages(before, after, "step", 0.7)  # type: ignore[arg-type]
+        named += next(row for row in rows if row.name == "collate::Pad").outcome in SIGNIFICANT
+    assert named >= 38 if is_named else named <= 2
