@@ -15,7 +15,7 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.thresholds import INPUT_BOUND, NO_CPU
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, percent
@@ -24,6 +24,10 @@ LESS: Final = "Iterate it less often, or over fewer batches. Stages has what its
 NO_WORKERS: Final = (
     "The training thread builds its batches itself. With DataLoader workers that live on (persistent_workers=True) the "
     "next batch is built while one is evaluated. "
+)
+CROWDED: Final = (
+    "DataLoader workers of the loop wait for a CPU for {part} of their build time: where they work meanwhile, less work "
+    "in a stage of either makes this wait shorter, too, which no other finding's gain counts. "
 )
 CODE: Final = "DataLoader(..., num_workers=2, persistent_workers=True)  # the other DataLoader"
 
@@ -50,9 +54,15 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
     return Finding(
         severity=severity(signals, None, otherwise_us=wait_us),
         title=f"{percent(part)} of the window is data wait for {who}",
-        advice=f"{NO_WORKERS if is_alone else ''}{LESS}",
+        advice=f"{NO_WORKERS if is_alone else ''}{_crowded(signals)}{LESS}",
         evidence=(share("other_wait", part, "window", f"waits for its batches: {duration(wait_us)}"),),
         code=CODE if is_alone else "",
         confidence="likely",
         confidence_reason="How often it is iterated in the long run the window does not show.",
     )
+
+
+def _crowded(signals: Signals) -> str:
+    """Loaders that take CPUs from each other: a stranger's faster stage of the loop's saved more in his evaluation."""
+    delay = (signals.costs.run_delay if signals.costs and signals.num_workers else None) or 0.0
+    return CROWDED.format(part=percent(delay)) if delay >= NO_CPU else ""

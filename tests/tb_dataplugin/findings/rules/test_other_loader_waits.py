@@ -7,7 +7,7 @@ from dataclasses import replace
 from tb_dataplugin.findings.rules.other_loader_waits import check
 from tests.tb_dataplugin.analyses.test_apart import with_evaluation
 from tests.tb_dataplugin.analyses.test_waits_of_others import trained
-from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of, signals_of
+from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of, input_bound, signals_of
 
 RULE = "other_loader_waits"
 
@@ -34,6 +34,19 @@ def test_of_one_with_workers_these_are_not_advised() -> None:
     (found,) = made
     assert "num_workers=2), iterated in" in found.title and not found.code
     assert found.advice.startswith("Iterate it less often")
+
+
+def test_loaders_that_take_cpus_from_each_other() -> None:
+    signals = signals_of(with_evaluation())
+    beside = signals_of(input_bound())
+    costs = beside.costs
+    assert costs is not None
+    for delay, is_said in ((0.3, True), (0.02, False), (None, False)):
+        made = check(replace(signals, loader=beside.loader, costs=replace(costs, run_delay=delay)))
+        assert isinstance(made, tuple)
+        assert ("wait for a CPU for 30.0%" in made[0].advice) is is_said
+    alone = check(replace(signals, costs=replace(costs, run_delay=0.3)))
+    assert isinstance(alone, tuple) and "wait for a CPU" not in alone[0].advice
 
 
 def test_a_short_one_and_one_that_is_not_annotated_have_none() -> None:
