@@ -113,6 +113,14 @@ def passing_cpus(results: Results) -> float:
     return max(0.0, costs.passing_children_ns - recorded) / window.duration_ns
 
 
+def beside_training_thread(results: Results) -> float | None:
+    """CPUs that other threads of the training process had, as libraries start them; None where not recorded."""
+    thread = training_costs(results)
+    if thread is None or thread.process_cpu_ns is None or results.window.duration_ns <= 0:
+        return None
+    return max(0.0, thread.process_cpu_ns - thread.cpu_ns) / results.window.duration_ns
+
+
 def training_costs(results: Results) -> ThreadCosts | None:
     """What the training thread spent in the window; in proportion, where that is some steps of what was recorded."""
     pipeline = results.trace.info.pipeline

@@ -168,6 +168,14 @@ class ApartSignals:
         return names_of_apart(starts, ends, len(self.others), self.pauses.count if self.pauses else 0)
 
 
+def built_ahead_us(apart: ApartSignals | None) -> float:
+    """Time of the window that is no part of the loop, in which its own DataLoader workers build batches ahead."""
+    if apart is None:
+        return 0.0
+    others = sum(other.wait_us for other in apart.others if other.loader is not None)
+    return others + (apart.pauses.wait_us if apart.pauses else 0.0)
+
+
 def left_out(apart: ApartSignals | None) -> str:
     """Names what is apart and worth a word; "" without any."""
     return apart.worth_a_word.names if apart else ""

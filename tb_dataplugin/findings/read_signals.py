@@ -24,7 +24,7 @@ from tb_dataplugin.analyses.smoothing import Smoothing
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
 from tb_dataplugin.analyses.syncs import SyncFigures
-from tb_dataplugin.analyses.taken_cpus import find_taken_cpus
+from tb_dataplugin.analyses.taken_cpus import beside_training_thread, find_taken_cpus
 from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
@@ -121,6 +121,7 @@ def read_signals(results: Results) -> Signals:
         **_of_lines(results),
         **_of_queue(results),
         taken=find_taken_cpus(results),
+        beside_training_thread=beside_training_thread(results),
         recorder=find_recorder_load(results),
         rhythm=results.sawtooth or (find_lone_wait(results.steps) if results.steps else None),
         garbage=_garbage(results),

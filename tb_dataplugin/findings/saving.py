@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from tb_dataplugin.findings.apart_signals import built_ahead_us
 from tb_dataplugin.findings.at_starts import saved_at_starts, starts_evidence
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -258,14 +259,16 @@ def _with_way(signals: Signals, saving: Saving) -> Saving:
 def _needed_us(signals: Signals, building_us: float, long_run: float) -> float:
     """What a DataLoader worker still needs for the loop's batches without calls that take it `building_us`, the slowest
     of those that differ: the loop gets no shorter. What it waits for a CPU does not count, since one may be free then.
-    `long_run`: as a multiple of what it spent in the window.
+    `long_run`: as a multiple of what it spent in the window. While the loop waits for another DataLoader, it builds.
     """
     workers = signals.workers
     if workers is None:
         return 0.0
     delay = (signals.costs.run_delay if signals.costs else None) or 0.0
     busy = _building_share(workers, 1.0 if limiting_worker(signals) is None else workers.skew)
-    return max(0.0, min(1.0, busy * long_run) * signals.loop_us - building_us) * (1 - delay)
+    ahead = built_ahead_us(signals.apart)
+    needed = min(1.0, busy * long_run) * (signals.loop_us + ahead) - ahead
+    return max(0.0, needed - building_us) * (1 - delay)
 
 
 def _building_share(workers: WorkerSignals, skew: float = 1.0) -> float:

@@ -157,6 +157,8 @@ class Signals:
     waste: WasteSignals = field(default_factory=WasteSignals)
     """Work that brings nothing."""
     taken: TakenCpus | None = None
+    beside_training_thread: float | None = None
+    """CPUs that other threads of the training process had; None where not recorded."""
     """What it costs the step that DataLoader workers have the CPUs; None where that is not known."""
     apart: ApartSignals | None = None
     """Data wait that is not the training loop's: what this says of data wait, stages and steps is without it."""

@@ -25,6 +25,7 @@ from tb_dataplugin.whatif.device_use import find_device_use
 from tb_dataplugin.whatif.epochs import counts_starts, find_epochs
 from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, Timed
 from tb_dataplugin.whatif.on_cpu import find_on_cpu, find_result_bytes
+from tb_dataplugin.whatif.pauses import find_pauses
 from tb_dataplugin.whatif.received import find_received
 from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
 
@@ -211,8 +212,7 @@ def _loop(
 ) -> Loop:
     assert results.steps is not None and results.settings is not None
     rows, size = results.steps.rows, results.settings.batch_size
-    begin = int64([row.start_ns for row in rows])
-    beside = results.use.beside.overlap(begin, begin + int64([row.duration_ns for row in rows]))
+    beside, paused = find_pauses(results)
     own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64) + beside
     steady = results.steady.wait if results.steady else None
     busy, light = _other_cpus(results, building)
@@ -243,6 +243,7 @@ def _loop(
         own_delayed=training.delayed,
         in_step=_in_step(results, own),
         beside_ns=float(beside.mean()),
+        paused_ns=paused,
         left_out=results.loop.apart.names(results.window),
         starts=results.loop.apart.begun if counts_starts(results) else 0,
         device_ns=device.busy_ns if device else None,

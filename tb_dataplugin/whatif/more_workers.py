@@ -55,13 +55,13 @@ def _taken_by_loop(workers: int, loop: Loop) -> bool:
 
 def work_ns(loop: Loop) -> float:
     """A step takes no less, however many DataLoader workers there are: all of its work on all CPUs that there are, did
-    other programs give way, or what its own thread does.
+    other programs give way, or what its own thread does. CPUs work for it while it waits for another DataLoader, too.
     """
     receiving = float(loop.receive.total_ns.mean()) + loop.around_ns
     building = float(loop.build.total_ns.mean()) * loop.build_cpus
     own = float(loop.own_ns.mean())
     work = (building + receiving * loop.receive_cpus) * loop.batches_per_step + own * loop.step.demand
-    return max(work / loop.cpus, receiving * loop.batches_per_step + own)
+    return max(work / loop.cpus - float(loop.paused_ns.mean()), receiving * loop.batches_per_step + own)
 
 
 def hindrances(workers: int, loop: Loop) -> Iterator[str]:

@@ -6,9 +6,10 @@ The training thread receives batches as they arrive, and hands them out in order
 less than `prefetch` of them then (torch's `_try_put_index`); unless each delivers as many (`Loop.keeps_shares`). The
 time of a batch is its own, or its worker's (`Loop.built_by`). Where workers have parts of unequal size, epochs are
 played one by one (`Loop.epochs`): an index goes to the next worker that has something left, and none is drawn beyond
-the epoch. Whoever works shares the CPUs there are: with more demand
-than CPUs, the part of the work that needs a CPU takes as much longer. A worker that still sends one batch builds the
-next one more slowly (`Loop.send_ns`), and one that builds holds up the receiving of its last one (`Loop.held_ns`).
+the epoch. While the loop waits for another DataLoader (`Loop.paused_ns`), workers build ahead, and steps do not have
+that time. Whoever works shares the CPUs there are: with more demand than CPUs, the part of the work that needs a CPU
+takes as much longer. A worker that still sends one batch builds the next one more slowly (`Loop.send_ns`), and one
+that builds holds up the receiving of its last one (`Loop.held_ns`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ import numpy as np
 from tb_dataplugin.whatif.loop import NOTHING, Epoch, Floats, Loop, Rows, Work
 
 _NEVER = float("inf")
+
+PAUSING: Final = Work(1.0)
+"""An evaluation's batches are built by the training thread, or by a worker."""
 
 LEAST_BATCHES: Final = 120
 """Simulated batches; twice those on the way come on top."""
@@ -97,6 +101,7 @@ class _Batches:
         self.held = loop.held_ns[batches % len(loop.held_ns)].tolist()
         own = loop.own_ns[orders.steps % len(loop.own_ns)] / loop.batches_per_step
         self.own = own.tolist()
+        self.paused = (loop.paused_ns[orders.steps % len(loop.paused_ns)] / loop.batches_per_step).tolist()
 
     def __len__(self) -> int:
         return len(self.build)
@@ -123,11 +128,13 @@ def simulate(loop: Loop, orders: Orders) -> Simulated:
         return _without_workers(loop, batches)
     if loop.epochs:
         return _epoch_by_epoch(loop, orders)
-    handed, asked = _Run(loop, batches).run()
+    run = _Run(loop, batches)
+    handed, asked = run.run()
     rounds = len(handed) // (2 * loop.settings.workers)
     settled = len(handed) - max(1, rounds) * loop.settings.workers
     wait = np.subtract(handed, asked)[settled:]
-    step, own = np.diff(handed[settled - 1 :]), np.array(batches.own[settled - 1 : len(handed) - 1])
+    between = slice(settled - 1, len(handed) - 1)
+    step, own = np.diff(handed[settled - 1 :]) - run.paused[between], np.array(batches.own[between])
     slowed = float((step - wait).sum() / own.sum()) if own.any() else 1.0
     return Simulated(step * loop.batches_per_step, wait * loop.batches_per_step, slowed)
 
@@ -142,7 +149,7 @@ def _epoch_by_epoch(loop: Loop, orders: Orders) -> Simulated:
         batches = _Batches(loop, taken, _moved(loop, parts, int(orders.batches[first % len(orders)]) - first))
         run = _Run(loop, batches, [len(part) for part in parts])
         handed, asked = run.run()
-        wait, step = np.subtract(handed, asked), np.diff([*asked, run.now])
+        wait, step = np.subtract(handed, asked), np.diff([*asked, run.now]) - run.paused
         if loop.starts_left_out:
             step[0], wait[0] = step[0] - wait[0], 0.0
         queued = 0 if loop.whole_epochs else loop.settings.workers * loop.settings.prefetch
@@ -206,6 +213,8 @@ class _Run:
         """Of each batch of which the index is drawn."""
         self.ready: dict[int, float] = {}
         self.received: list[int] = []
+        self.paused: list[float] = []
+        """After each batch that was handed out, how long the loop waited for something else."""
         for _ in range(loop.settings.workers * loop.settings.prefetch):
             self._draw(self._in_turn())
         self.count = len(batches) if parts else len(batches) - self.drawn
@@ -220,6 +229,9 @@ class _Run:
             self._train(self.loop.around_ns, self.receiving)
             handed.append(self.now)
             self._train(self.batches.own[number], self.step)
+            trained = self.now
+            self._train(self.batches.paused[number], PAUSING)
+            self.paused.append(self.now - trained)
         return handed, asked
 
     def _next(self, number: int) -> int:

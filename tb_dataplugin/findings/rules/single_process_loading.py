@@ -7,8 +7,10 @@ from math import ceil
 from typing import Final
 
 from tb_dataplugin.analyses.kept_loads import KeptLoads
+from tb_dataplugin.analyses.other_programs import MANY
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
+from tb_dataplugin.findings.apart_signals import built_ahead_us
 from tb_dataplugin.findings.capacity import MOST_BLOCKED, judge_cpus
 from tb_dataplugin.findings.dividing import divide_first
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -27,6 +29,18 @@ FULL: Final = (
     "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there: first see that "
     "there is less work to do. "
 )
+
+FULL_OF_THREADS: Final = (
+    "No CPU was free in this capture: beside the training thread, threads of libraries in its process (torch, NumPy, "
+    "OpenCV) took {cpus} of {all}, perhaps only to wait for work. First see whether it is as fast with one thread "
+    "each: then DataLoader workers have these CPUs. "
+)
+
+ONE_THREAD: Final = """import os
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the first lines of the program
+# with OpenCV: cv2.setNumThreads(1)
+
+"""
 
 RESTARTED: Final = (
     "First keep the iterator, which is made in every step: DataLoader workers would start and end with it. "
@@ -63,7 +77,7 @@ def check(signals: Signals) -> Finding | None:
 def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -> Finding:
     """`cost_us`: of the data wait, what workers take over."""
     busy = judge_cpus(signals)
-    full = FULL if busy.saturated and not _blocked(signals) else ""
+    full = _full(signals) if busy.saturated and not _blocked(signals) else ""
     workers, why = _workers(signals, cost_us)
     most = _most(signals, cost_us, workers if signals.cpus else None)
     change = Change(workers=workers)
@@ -75,22 +89,29 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     divide = divide_first(signals, workers)
     first = f"{divide.advice}{full}{RESTARTED if signals.restarts else REMADE if signals.remade else ''}"
     return Finding(
-        severity="low" if full else how_severe,
+        severity="low" if full == FULL else how_severe,
         title=_title(signals),
         advice=f"{first}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited "
         f"by those processes{_other_numbers(signals)}.",
         gain_us_per_step=promise.us_per_step,
         evidence=facts,
-        code=f"{divide.code}{_code(signals, workers)}",
+        code=f"{ONE_THREAD if full not in ('', FULL) else ''}{divide.code}{_code(signals, workers)}",
         change=change,
         confidence="possible" if full or promise.may_worsen else "likely",
         confidence_reason=_reason(full, may_worsen=promise.may_worsen),
     )
 
 
-def _reason(full: str, *, may_worsen: bool) -> str:
+def _full(signals: Signals) -> str:
+    cpus, own = signals.cpus, signals.beside_training_thread
+    if not cpus or own is None or own < MANY * cpus:
+        return FULL
+    return FULL_OF_THREADS.format(cpus=f"{own:.2g}", all=plural(int(cpus), "CPU"))
+
+
+def _reason(full: str, *, may_worsen: bool = False) -> str:
     if full:
-        return "No CPU was free for them."
+        return "No CPU was free for them." if full == FULL else "Without these threads, CPUs are free for them."
     estimated = "The data wait is measured; how much of it workers take over is estimated"
     return f"{estimated}. {MAY_WORSEN}" if may_worsen else f"{estimated}."
 
@@ -110,7 +131,9 @@ def _without_gain(signals: Signals, full: str, steps: str, facts: tuple[Evidence
         advice=f"{full}{steps[0].upper()}{steps[1:]}: make what they would do faster first.",
         evidence=facts,
         confidence="possible" if full else "likely",
-        confidence_reason="No CPU was free for them." if full else "The data wait is measured; the rest is predicted.",
+        confidence_reason=_reason(full, may_worsen=False)
+        if full
+        else "The data wait is measured; the rest is predicted.",
     )
 
 
@@ -173,8 +196,10 @@ def _what_stays(stays_us: float) -> tuple[Evidence, ...]:
 
 
 def _most(signals: Signals, cost_us: float, workers: int | None) -> float | None:
-    """Per step, at most: `cost_us`, and no faster than that many workers build batches. None without steps."""
+    """Per step, at most: `cost_us`, and no faster than that many workers build batches, which go on while the loop
+    waits for another DataLoader. None without steps.
+    """
     if signals.wait_cost_us is None or signals.asked_wait_us is None:
         return None
-    fastest = signals.asked_wait_us / workers if workers else 0.0
+    fastest = max(0.0, signals.asked_wait_us / workers - built_ahead_us(signals.apart)) if workers else 0.0
     return signals.per_step(max(0.0, min(cost_us, signals.own_window_us - fastest)))

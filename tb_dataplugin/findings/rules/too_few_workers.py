@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tb_dataplugin.analyses.kept_loads import KeptLoads
+from tb_dataplugin.findings.apart_signals import built_ahead_us
 from tb_dataplugin.findings.capacity import MOST_BLOCKED, by_blocking, judge_cpus, judge_storage, reads_from_storage
 from tb_dataplugin.findings.dividing import divide_first
 from tb_dataplugin.findings.evidence import Evidence, share
@@ -126,7 +127,9 @@ def _most_with(signals: Signals, faster: float) -> float | None:
     """
     if signals.wait_cost_us is None or signals.data_wait_us is None:
         return None
-    return signals.per_step(min(signals.wait_cost_us, signals.loop_us * (1 - 1 / faster)))
+    ahead = built_ahead_us(signals.apart)
+    fastest = max(0.0, (signals.loop_us + ahead) / faster - ahead)
+    return signals.per_step(min(signals.wait_cost_us, signals.loop_us - fastest))
 
 
 def _times(signals: Signals, promise: Promise) -> float:

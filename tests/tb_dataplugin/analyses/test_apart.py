@@ -30,11 +30,11 @@ def built_here(builder: TraceBuilder, at: int, samples: int, each: int = 1_000) 
     return at + samples * each
 
 
-def with_evaluation(steps: int = 24, every: int = 8, batches: int = 3) -> TraceBuilder:
-    """Steps of 10 ms that build 4 samples for 4 ms; one in `every` iterates another loader, 3 batches of 16."""
+def with_evaluation(steps: int = 24, every: int = 8, batches: int = 3, samples: int = 4) -> TraceBuilder:
+    """Steps of 10 ms that build 4 `samples` for 4 ms; one in `every` iterates another loader, 3 batches of 16."""
     builder, at = TraceBuilder().annotated(loaders=[EVALUATION, TRAIN], host={"cores": 8}), 0
     for number in range(1, steps + 1):
-        begin, at = at, built_here(builder, at, 4) + 6_000
+        begin, at = at, built_here(builder, at, samples) + 6_000
         if number % every == 0:
             for _ in range(batches):
                 at = built_here(builder, at, 16) + 1_000
@@ -52,6 +52,17 @@ def test_the_loader_of_most_steps_is_the_training_loops() -> None:
     single = next(finding for finding in capture.findings if finding.rule == "single_process_loading")
     assert single.title.startswith("The DataLoader of Clicks (batches of 4) has no workers")
     assert single.gain_us_per_step <= 4_000
+
+
+def test_a_bound_of_workers_has_that_they_build_ahead_in_an_evaluation() -> None:
+    """Two workers build a batch in 10 ms, and the evaluations take 6 ms per step: more than 16 of 20 ms of data
+    wait may go, which is all that they could save without these. Receiving a batch is taken to need 0.7 ms.
+    """
+    builder = with_evaluation(samples=20)
+    builder.top_level["dataPipeline"]["host"]["cores"] = 2
+    (single,) = (found for found in capture_of(builder).findings if found.rule == "single_process_loading")
+    assert "num_workers=2" in single.code
+    assert 17_000 < single.gain_us_per_step < 20_000 - 700
 
 
 def test_which_loader_trains_is_no_matter_of_the_steps_that_are_chosen() -> None:

@@ -52,6 +52,20 @@ def test_where_no_cpu_is_free_that_is_said_first() -> None:
     assert said.confidence == "possible"
 
 
+def test_a_cpu_that_the_program_s_own_threads_have_can_be_free() -> None:
+    """A stranger's spectrograms: 112 ms per step, with one thread of NumPy's each 108, and 60 with two workers; with
+    two workers alone 149.
+    """
+    builder = crowded(blocked=0.1)
+    thread = builder.top_level["dataPipeline"]["training_thread"]
+    for process_us, is_own in ((140, True), (60, False)):
+        thread["process_cpu_us"] = process_us
+        said = finding_in(builder, "single_process_loading")
+        assert ("threads of libraries in its process" in said.advice) is is_own
+        assert ("OPENBLAS_NUM_THREADS" in said.code) is is_own
+        assert (said.severity == "low") is not is_own
+
+
 def test_what_is_mostly_blocked_needs_no_free_cpu() -> None:
     said = finding_in(crowded(blocked=0.9), "single_process_loading")
     assert said.advice.startswith("Start with num_workers=2 (as many as keep up") and said.severity == "high"

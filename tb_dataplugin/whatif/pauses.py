@@ -1,0 +1,26 @@
+"""Time in steps that is no part of the loop: its own DataLoader is asked for nothing, and its workers build ahead."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.model.intervals import int64
+from tb_dataplugin.whatif.loop import Floats
+
+
+class Pauses(NamedTuple):
+    """Per step, in ns: data wait for what is not annotated, which cannot be told from the step's own time; and waits
+    for other DataLoaders, and for full collections of garbage, that are told apart.
+    """
+
+    beside_ns: Floats
+    paused_ns: Floats
+
+
+def find_pauses(results: Results) -> Pauses:
+    rows = results.steps.rows if results.steps else ()
+    begin = int64([row.start_ns for row in rows])
+    end = begin + int64([row.duration_ns for row in rows])
+    beside, apart = results.use.beside, results.loop.apart
+    return Pauses(*(each.overlap(begin, end).astype(float) for each in (beside, apart.not_mine.minus(beside))))
