@@ -16,7 +16,7 @@ from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.queue_wait import QueueWait
-from tb_dataplugin.analyses.recorder_load import find_recorder_load
+from tb_dataplugin.analyses.recorder_load import RecorderLoad, find_recorder_load
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import find_lone_wait
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
@@ -24,7 +24,7 @@ from tb_dataplugin.analyses.smoothing import Smoothing
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
 from tb_dataplugin.analyses.syncs import SyncFigures
-from tb_dataplugin.analyses.taken_cpus import beside_training_thread, find_taken_cpus
+from tb_dataplugin.analyses.taken_cpus import TakenCpus, beside_training_thread, find_taken_cpus
 from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
@@ -57,6 +57,12 @@ from tb_dataplugin.model.trace import HostInfo, PipelineInfo
 class _OfProfiler(TypedDict):
     profiler_us: float
     slows_launches: bool
+
+
+class _OfCpus(TypedDict):
+    taken: TakenCpus | None
+    beside_training_thread: float | None
+    recorder: RecorderLoad | None
 
 
 class _OfQueue(TypedDict):
@@ -120,9 +126,7 @@ def read_signals(results: Results) -> Signals:
         lock=read_lock(loop.limits, results.lines) if loop.limits else None,
         **_of_lines(results),
         **_of_queue(results),
-        taken=find_taken_cpus(results),
-        beside_training_thread=beside_training_thread(results),
-        recorder=find_recorder_load(results),
+        **_of_cpus(results),
         rhythm=results.sawtooth or (find_lone_wait(results.steps) if results.steps else None),
         garbage=_garbage(results),
         shared_lock=find_shared_lock(results),
@@ -135,6 +139,14 @@ def read_signals(results: Results) -> Signals:
         uneven=_uneven(results.uneven),
         remade=results.remade,
     )
+
+
+def _of_cpus(results: Results) -> _OfCpus:
+    return {
+        "taken": find_taken_cpus(results),
+        "beside_training_thread": beside_training_thread(results),
+        "recorder": find_recorder_load(results),
+    }
 
 
 def _of_queue(results: Results) -> _OfQueue:

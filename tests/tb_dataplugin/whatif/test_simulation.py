@@ -52,7 +52,7 @@ def test_a_step_takes_as_long_as_the_slower_of_the_loader_and_the_loop(workers: 
 
 
 def test_workers_build_ahead_while_the_loop_waits_for_an_evaluation() -> None:
-    """Two batches are ready behind it, and the third is waited for: 10 ms in three steps of 10, instead of 20 in each."""
+    """Two batches are ready behind it, and the third is waited for: 10 ms in three steps, not 20 in each."""
     made = loop(1, paused_ns=np.array([0, 0, 90e6]))
     assert step_ms(made, 98) == pytest.approx(40 / 3, rel=1e-6)
     assert step_ms(replace(made, settings=Settings(0, 2, in_order=True)), 98) == pytest.approx(40)
