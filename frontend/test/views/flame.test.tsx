@@ -160,6 +160,15 @@ it("draws the same in time order, by a button, by the keyboard and from a link",
   expect(names()).toEqual(["Whole pipeline", "sample::D", "load", "transform::Mask", "dilate"]);
 });
 
+it("says the time of what is searched in time order, too, where its short frames are left out", () => {
+  open({ lines: { ...LINES, pipeline: { ...PART, in_order: IN_ORDER } } }, "flame");
+  click(find("flame-time"));
+  act(() => {
+    atoms.flameSearch.value = "dilate";
+  });
+  expect(plain(find("flame-found").textContent)).toBe("0 frames drawn, 50.0% of all time");
+});
+
 it("says where there are too few samples, and which parts have a picture", () => {
   open({ lines: LINES }, "flame");
   expect([...find("flame-part").querySelectorAll("option")].map((one) => one.textContent)).toEqual([

@@ -48,6 +48,7 @@ function Graph({ part, flame, measure, order }: GraphProps) {
   const zoomed = frameOfKey(flame, flameZoom.value);
   const search = flameSearch.value;
   const found = useMemo(() => searchFlame(flame, search), [flame, search]);
+  const ofWhole = useFound(part, measure, search);
   const wholeUs = flame[0]?.value ?? 0;
   const zoom = (index: number): void => {
     const frame = flame[index];
@@ -72,9 +73,9 @@ function Graph({ part, flame, measure, order }: GraphProps) {
             }}
           />
         </label>
-        <p class="muted" role="status" data-testid="flame-found" data-value-us={found.value}>
+        <p class="muted" role="status" data-testid="flame-found" data-value-us={ofWhole.us}>
           {search.trim() !== "" &&
-            `${plural(found.frames.size, "frame")}, ${shareWords(found.value, wholeUs)} ${OF_MEASURE[measure]}`}
+            `${plural(found.frames.size, "frame")}${order === "time" ? " drawn" : ""}, ${shareWords(ofWhole.us, ofWhole.wholeUs)} ${OF_MEASURE[measure]}`}
         </p>
         {wholeUs > 0 && <PictureMenu name={`Flame graph: ${part.label}`} />}
       </div>
@@ -100,6 +101,17 @@ function Graph({ part, flame, measure, order }: GraphProps) {
       <FrameList flame={flame} samples={samples} of={OF_MEASURE[measure]} />
     </figure>
   );
+}
+
+/** In time order a function has many short frames, of which most may be left out: its time is that of the other tree. */
+function useFound(
+  part: FlamePart,
+  measure: Measure,
+  search: string,
+): { readonly us: number; readonly wholeUs: number } {
+  const heavy = useMemo(() => flameOf(part, measure) ?? [], [part.lines, part.label, measure]);
+  const us = useMemo(() => searchFlame(heavy, search).value, [heavy, search]);
+  return { us, wholeUs: heavy[0]?.value ?? 0 };
 }
 
 function MeasureSwitch({ part, measure }: { part: FlamePart; measure: Measure }) {
