@@ -109,7 +109,7 @@ class LoaderMetadata(TypedDict, total=False):
     iterated_in_window: int  # the same, in the window
     stepped: bool  # its batches drove the steps: it was given to prof.steps
     gone: bool  # the program holds it no longer; left out of an annotate.profile, and where there is one loader
-    passes_us: list[tuple[float, float | None]]  # latest ones, of several loaders: iter() called; iterator let go
+    passes_us: list[tuple[float, float | None]]  # latest, of several loaders: when iter() was called; iterator let go
 
 
 class HostMetadata(TypedDict, total=False):

@@ -225,7 +225,7 @@ class Recorded:
         metadata: PipelineMetadata = {
             "version": FORMAT_VERSION,
             "mode": self.mode,
-            "loaders": self.loaders,
+            "loaders": self._loaders(),
             "host": facts.describe_host(),
             "versions": facts.describe_versions(),
             "overhead": {
@@ -256,6 +256,19 @@ class Recorded:
             metadata["stages_at"] = places(names)
             metadata["lines"] = self._lines()
         return {**metadata, **thread_records(self.states, self.ledger, rows.clock), **self.further()}
+
+    def _loaders(self) -> list[LoaderMetadata]:
+        """With their passes in the trace's own time, so that a wait shows in which pass it was."""
+        clock = self.rows.clock
+        if clock is None:
+            return self.loaders
+
+        def at(us: float) -> float:
+            return round(int(clock.ts_ns(round(us * 1000))) / 1000, 3)
+
+        passes = [facts.get("passes_us", []) for facts in self.loaders]
+        moved = [[(at(began), None if ended is None else at(ended)) for began, ended in each] for each in passes]
+        return [{**facts, "passes_us": own} if own else facts for facts, own in zip(self.loaders, moved, strict=True)]
 
     def _lines(self) -> LineSamples:
         elsewhere = {span.thread for span in self.ledger.elsewhere}

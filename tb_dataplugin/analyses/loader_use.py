@@ -5,9 +5,10 @@ of 25 may wait for longer than the 25 steps do. Where several are in the steps a
 most samples. What ``prof.steps`` iterates needs no counting.
 
 Which loader a wait was for is recorded of batches that DataLoader workers built. Others show by their samples: of which
-dataset, and how many. A ``next()`` that built nothing ended the epoch of the loader before it. A DataLoader that is not
-annotated has no number, and what is certainly for it (`waits_of_others`) counts as one loader: aside as an evaluation,
-or beside the training loop's own, where most steps draw from it.
+dataset, and how many; and loaders that are alike by the passes over them (`loader_passes`). A ``next()`` that built
+nothing ended the epoch of the loader before it. A DataLoader that is not annotated has no number, and what is certainly
+for it (`waits_of_others`) counts as one loader: aside as an evaluation, or beside the training loop's own, where most
+steps draw from it.
 """
 
 from __future__ import annotations
@@ -19,15 +20,13 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.loader_passes import UNKNOWN, in_passes
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.waits_of_others import waits_of_others
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo, Trace
-
-UNKNOWN: Final = -1
-"""Number of a loader that is not known, or that several may be."""
 
 UNANNOTATED: Final = -2
 """That of all that are certainly not annotated."""
@@ -90,10 +89,10 @@ def find_loader_use(
     loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
     waits = loader.waits if loader else Intervals.union_of(())
     samples = _samples_in(trace, waits)
-    of_wait = _of_waits(loaders, waits, batches, samples)
+    begun = waits.start if steps is None else steps.start_ns
+    of_wait = _of_waits(loaders, waits, batches, samples, begun)
     made = np.flatnonzero(loader.made.overlap(waits.start, waits.end)[:-1] > 0) if loader else int64([])
     of_wait[made] = of_wait[made + 1]  # for the batches that come next
-    begun = waits.start if steps is None else steps.start_ns
     step = np.searchsorted(begun, waits.start, side="right") - 1
     built = np.isin(np.arange(len(waits)), list(samples))
     certain = waits_of_others(trace, waits, batches, of_wait, built)
@@ -145,15 +144,21 @@ def _given(trace: Trace, loaders: Sequence[LoaderInfo]) -> list[int]:
 
 
 def _of_waits(
-    loaders: Sequence[LoaderInfo], waits: Intervals, batches: BatchTimes | None, samples: dict[int, dict[str, int]]
+    loaders: Sequence[LoaderInfo],
+    waits: Intervals,
+    batches: BatchTimes | None,
+    samples: dict[int, dict[str, int]],
+    steps: Int64Array,
 ) -> Int64Array:
+    """`steps`: when they began."""
     if len(loaders) < 2:
         return np.zeros(len(waits), dtype=np.int64)
     found = np.full(len(waits), UNKNOWN)
     here = [number for number, loader in enumerate(loaders) if not loader.num_workers]
     built = set(samples)
     for wait, by_label in samples.items():
-        found[wait] = _built_here(loaders, here, by_label)
+        may_be = _built_here(loaders, here, by_label)
+        found[wait] = may_be[0] if len(may_be) == 1 else in_passes(loaders, may_be, float(waits.start[wait]), steps)
     if batches is not None:
         rows = np.flatnonzero(known(batches.wait_start_ns))
         place = np.searchsorted(waits.start, batches.wait_start_ns[rows], side="right") - 1
@@ -183,15 +188,14 @@ def _samples_in(trace: Trace, waits: Intervals) -> dict[int, dict[str, int]]:
     return found
 
 
-def _built_here(loaders: Sequence[LoaderInfo], here: list[int], samples: dict[str, int]) -> int:
-    """Which of these loaders has that dataset and batches of so many samples, or the smallest batches that are larger,
+def _built_here(loaders: Sequence[LoaderInfo], here: list[int], samples: dict[str, int]) -> list[int]:
+    """Which of these loaders have that dataset and batches of so many samples, or the smallest batches that are larger,
     as an epoch's last one is smaller.
     """
     mine = [number for number in here if loaders[number].dataset in samples]
     if len(mine) < 2:
-        return mine[0] if mine else UNKNOWN
+        return mine
     count = samples[loaders[mine[0]].dataset]
     sizes = {number: loaders[number].batch_size or 0 for number in mine}
     fitting = sorted(size for size in sizes.values() if size >= count)
-    same = [number for number in mine if fitting and sizes[number] == fitting[0]]
-    return same[0] if len(same) == 1 else UNKNOWN
+    return [number for number in mine if fitting and sizes[number] == fitting[0]]

@@ -13,7 +13,8 @@ from typing import TypeVar
 import numpy as np
 
 from tb_dataplugin.analyses.flow import EpochStart, find_epoch_starts
-from tb_dataplugin.analyses.loader_use import UNKNOWN, LoaderUse, find_loader_use
+from tb_dataplugin.analyses.loader_passes import UNKNOWN
+from tb_dataplugin.analyses.loader_use import LoaderUse, find_loader_use
 from tb_dataplugin.analyses.loader_wait import LoaderWait, find_loader_wait
 from tb_dataplugin.analyses.steps import Steps, StepSelection, find_steps
 from tb_dataplugin.analyses.workers import BatchTimes, match_waits

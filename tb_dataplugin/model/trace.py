@@ -59,7 +59,9 @@ class LoaderInfo:
     stepped: bool | None = None
     gone: bool | None = None
     passes_us: tuple[tuple[float, float | None], ...] = ()
-    """The latest, on one clock for all loaders: when each began, and when it was over where that is known."""
+    """The latest: when each began, and when it was over where that is known, in us of the trace; in older captures on
+    another clock, one for all loaders.
+    """
     drop_last: bool | None = None
     iterable: bool | None = None
     divided: bool | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Final, Literal
 
@@ -199,7 +200,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
     versions = sorted(metadata.versions.items())
     return PipelineInfo(
         mode=metadata.mode,
-        loaders=metadata.loaders,
+        loaders=tuple(_since(loader, origin_ns / 1e3) for loader in metadata.loaders),
         host=metadata.host,
         versions=tuple(versions[: _bounded("versions", len(versions), MOST_SETTINGS, diagnostics)]),
         marker_us=metadata.overhead.marker_us,
@@ -311,6 +312,12 @@ def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:
     times = (time for loader in loaders for span in loader.passes_us for time in span if time is not None)
     if not all(abs(time) <= MOST_US for time in times):
         raise msgspec.ValidationError("a time is out of range")
+
+
+def _since(loader: LoaderInfo, origin_us: float) -> LoaderInfo:
+    """With its passes counted from `origin_us`."""
+    passes = ((began - origin_us, None if ended is None else ended - origin_us) for began, ended in loader.passes_us)
+    return replace(loader, passes_us=tuple(passes)) if loader.passes_us else loader
 
 
 def _worker(record: _Worker, origin_ns: int) -> WorkerProcess:

@@ -122,3 +122,21 @@ def test_a_fault_of_ours_as_the_program_ends_costs_a_clause_and_no_word() -> Non
         warnings.simplefilter("error")
         note_between_epochs(notes, workers)
     assert not notes.between
+
+
+def test_a_wait_shows_in_the_pass_of_its_loader_in_the_traces_own_time(tmp_path: Path) -> None:
+    """Also of loaders that are alike in all that is recorded of them, which nothing else tells from each other."""
+    annotate.auto()
+    training, evaluation = (DataLoader(Numbers(), batch_size=2) for _ in range(2))
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as prof:
+        for number, _ in enumerate(training):
+            if number == 1:
+                assert len(list(evaluation)) == 4
+    prof.export_chrome_trace(str(tmp_path / "trace.json"))
+    record = json.loads((tmp_path / "trace.json").read_text())
+    waits = sorted(
+        each["ts"] for each in record["traceEvents"] if "DataLoader" in each.get("name", "") and "ts" in each
+    )
+    ((own, _),), ((began, ended),) = (each["passes_us"] for each in record["dataPipeline"]["loaders"])
+    assert [at for at in waits if began <= at < ended] == waits[2:7]
+    assert own <= waits[0] < own + 60e6

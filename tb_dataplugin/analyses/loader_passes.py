@@ -1,0 +1,50 @@
+"""Which of several DataLoaders that are alike a wait was for, by when their iterators were made and let go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from tb_dataplugin.model.intervals import Int64Array
+from tb_dataplugin.model.trace import LoaderInfo
+
+UNKNOWN: Final = -1
+"""Number of a loader that is not known, or that several may be."""
+
+
+class _Pass(NamedTuple):
+    """In ns; `ended`: None where the program has not let go of the iterator, or goes on with it."""
+
+    began: float
+    ended: float | None
+    loader: int
+
+
+def in_passes(loaders: Sequence[LoaderInfo], among: Iterable[int], at: float, steps: Int64Array) -> int:
+    """The number of the loader that was iterated at that time; UNKNOWN where none was, or several may have been.
+
+    A pass that began and was over in one step, while another one goes on, is an evaluation inside that: what is waited
+    for in it is its own. Others that go on side by side may be drawn from by turns. `steps`: when they began.
+    """
+    is_open = [each for each in _passes(loaders, among) if each.began <= at and (each.ended is None or at < each.ended)]
+    inside = [each for each in is_open if _in_one_step(each, steps)]
+    if len(is_open) == 1:
+        return is_open[0].loader
+    return inside[0].loader if len(inside) == 1 else UNKNOWN
+
+
+def _passes(loaders: Sequence[LoaderInfo], among: Iterable[int]) -> list[_Pass]:
+    return [
+        _Pass(began * 1e3, None if ended is None else ended * 1e3, number)
+        for number in among
+        for began, ended in loaders[number].passes_us
+    ]
+
+
+def _in_one_step(each: _Pass, steps: Int64Array) -> bool:
+    if each.ended is None:
+        return False
+    first, last = np.searchsorted(steps, (each.began, each.ended), side="right").tolist()
+    return bool(0 < first == last)

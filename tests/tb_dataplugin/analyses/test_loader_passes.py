@@ -1,0 +1,57 @@
+"""Loaders that are alike are told from each other by when their iterators were made and let go."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_dataplugin.analyses.loader_passes import UNKNOWN, in_passes
+from tb_dataplugin.model.intervals import int64
+from tb_dataplugin.model.trace import LoaderInfo
+from tests.tb_dataplugin.analyses.test_apart import TRAIN, built_here
+from tests.tb_dataplugin.findings.cases import capture_of
+from tests.trace_builder import TraceBuilder
+
+STEPS = int64([0, 10_000, 20_000, 30_000])
+"""In ns: 0 to 10, to 20, to 30 us, and on."""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ((0.0, 25.0), (31.0, None), 0),  # one after the other
+        ((0.0, None), (21.0, 29.0), 1),  # an evaluation inside step 2
+        ((0.0, None), (21.0, None), UNKNOWN),  # the program keeps the iterator
+        ((0.0, None), (12.0, 29.0), UNKNOWN),  # drawn from by turns, in two steps
+        ((0.0, 1.0), (30.0, None), UNKNOWN),  # another clock
+    ],
+)
+def test_whose_iterator_is_open(
+    first: tuple[float, float | None], second: tuple[float, float | None], expected: int
+) -> None:
+    loaders = [LoaderInfo(passes_us=(span,)) for span in (first, second)]
+    assert in_passes(loaders, (0, 1), 24_000.0, STEPS) == expected
+
+
+def trained(*, has_passes: bool) -> TraceBuilder:
+    """24 steps of 10 ms, 4 of these building 4 samples; steps 8, 16 and 24 evaluate 12 batches of as many."""
+    passes: list[tuple[float, float | None]] = []
+    builder, at = TraceBuilder(), 0
+    for number in range(1, 25):
+        begin, at = at, built_here(builder, at, 4) + 6_000
+        if number % 8 == 0:
+            began = at
+            for _ in range(12):
+                at = built_here(builder, at, 4) + 1_000
+            builder.wait(at, 100, "wait::DataLoader")
+            at += 1_000
+            passes.append((began, at - 500))
+        builder.step(begin, at - begin)
+    loaders = [{**TRAIN, "passes_us": [(-1_000.0, None)]}, {**TRAIN, "passes_us": passes}]
+    return builder.annotated(loaders=loaders if has_passes else [TRAIN, TRAIN], host={"cores": 8})
+
+
+def test_an_evaluation_of_the_same_dataset_with_batches_as_large_is_told_apart() -> None:
+    capture = capture_of(trained(has_passes=True))
+    assert "iterated in steps 8, 16 and 24 (an evaluation?)" in capture.loader.apart.sentence
+    assert capture.throughput.samples == 96
+    assert not capture_of(trained(has_passes=False)).loader.apart.sentence, "without passes nobody can"
