@@ -59,6 +59,11 @@ class _OfProfiler(TypedDict):
     slows_launches: bool
 
 
+class _OfSteps(TypedDict):
+    step_count: int | None
+    has_later_steps: bool
+
+
 class _OfQueue(TypedDict):
     is_fed: bool
     queue_wait: QueueWait | None
@@ -81,7 +86,7 @@ def read_signals(results: Results) -> Signals:
     return Signals(
         mode=results.trace.info.mode,
         window_us=_us(results.window.duration_ns),
-        step_count=len(results.steps.rows) if results.steps else None,
+        **_of_steps(results),
         mean_step_us=_mean_step(results, apart),
         idle=_idle(results),
         data_wait_us=_us(loader.waits.total_ns) if loader else None,
@@ -134,6 +139,14 @@ def read_signals(results: Results) -> Signals:
         uneven=_uneven(results.uneven),
         remade=results.remade,
     )
+
+
+def _of_steps(results: Results) -> _OfSteps:
+    selection = results.selection
+    return {
+        "step_count": len(results.steps.rows) if results.steps else None,
+        "has_later_steps": selection is not None and selection.chosen.last < selection.recorded.last,
+    }
 
 
 def _of_queue(results: Results) -> _OfQueue:
