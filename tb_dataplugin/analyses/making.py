@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.analyses.apart import Apart
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.analyses.pace import means_apart
+from tb_dataplugin.analyses.pace import differences, means_by
 from tb_dataplugin.analyses.resampling import Floats
 from tb_dataplugin.analyses.stages import Path, StageTree
 from tb_dataplugin.analyses.workers import Workers, workers_alive
@@ -32,6 +32,18 @@ class Made:
     read_ns: Floats
     prepare_ns: Floats
 
+    def per_sample(self, spent: Floats) -> Floats:
+        """For each batch that has samples."""
+        return spent[self.samples > 0] / self.samples[self.samples > 0]
+
+
+class Rates(NamedTuple):
+    """Samples per second; None where no time went to it."""
+
+    read: float | None = None
+    prepare: float | None = None
+    load: float | None = None
+
 
 @dataclass(frozen=True, slots=True)
 class Making:
@@ -49,33 +61,43 @@ class Making:
     def prepare_ns(self) -> float:
         return float(sum(made.prepare_ns.sum() for made in self.workers))
 
-    @property
-    def read_per_s(self) -> float | None:
-        return self._rate([made.read_ns for made in self.workers])
+    def rates(self) -> Rates:
+        """Samples per second, did workers only read, only prepare, or both by turns.
 
-    @property
-    def prepare_per_s(self) -> float | None:
-        return self._rate([made.prepare_ns for made in self.workers])
-
-    @property
-    def load_per_s(self) -> float | None:
-        return self._rate([made.read_ns + made.prepare_ns for made in self.workers])
-
-    def _rate(self, spent: Sequence[Floats]) -> float | None:
-        """Samples per second, did they spend only that. Of workers that differ, each delivers as many where they take
-        turns: no more than the slowest. Else each delivers as many as it can.
+        Of workers that differ, each delivers as many where they take turns: no more than the slowest. Else each
+        delivers as many as it can. What a worker needs for both is the sum of the parts, so that both by turns are
+        never faster than one part: were each judged by itself, chance would have workers differ in a part of what they
+        do, and not in all of it.
         """
-        samples, whole = sum(made.samples.sum() for made in self.workers), sum(each.sum() for each in spent)
-        if not whole:
-            return None
-        each = means_apart([per[made.samples > 0] / made.samples[made.samples > 0] for per, made in self._any(spent)])
-        if each is None or not each.min():
-            return float(samples / whole * self.alive * 1e9)
-        return float(self.alive * 1e9 * (1 / each.max() if self.in_turn else (1 / each).mean()))
+        made = [each for each in self.workers if each.samples.any()]
+        if not made:
+            return Rates()
+        read, prepare = self._needed(made)
+        return Rates(self._rate(read), self._rate(prepare), self._rate(read + prepare))
 
-    def _any(self, spent: Sequence[Floats]) -> list[tuple[Floats, Made]]:
-        pairs = zip(spent, self.workers, strict=True)
-        return [(per, made) for per, made in pairs if made.samples.any()]
+    def _needed(self, made: Sequence[Made]) -> tuple[Floats, Floats]:
+        """What each worker needs for a sample (ns) to read and to prepare it, as far as workers differ."""
+        read = [each.per_sample(each.read_ns) for each in made]
+        prepare = [each.per_sample(each.prepare_ns) for each in made]
+        of_read, of_prepare = differences(read), differences(prepare)
+        if not any((*of_read, *of_prepare)):  # they may still differ in the sum of both
+            of_read = of_prepare = differences([one + other for one, other in zip(read, prepare, strict=True)])
+        samples = sum(each.samples.sum() for each in made)
+        return (
+            _apart(read, of_read, self.read_ns / samples),
+            _apart(prepare, of_prepare, self.prepare_ns / samples),
+        )
+
+    def _rate(self, needed: Floats) -> float | None:
+        if not needed.any():
+            return None
+        return float(self.alive * 1e9 * (1 / needed.max() if self.in_turn else (1 / needed).mean()))
+
+
+def _apart(spent: Sequence[Floats], differ: tuple[bool, bool], common: float) -> Floats:
+    """By worker; `common` for each that are alike, and where one of them has nothing of it."""
+    each = means_by(spent, differ) if any(differ) else None
+    return np.full(len(spent), common) if each is None or not each.min() else each
 
 
 def find_making(

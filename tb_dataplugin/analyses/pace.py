@@ -71,15 +71,27 @@ def means_apart(groups: Sequence[Floats]) -> Floats | None:
     Args:
         groups: times; none is empty.
     """
+    differ = differences(groups)
+    return means_by(groups, differ) if any(differ) else None
+
+
+def differences(groups: Sequence[Floats]) -> tuple[bool, bool]:
+    """Whether groups differ by more than chance in what is usual, and in what exceptions take beyond that."""
     if len(groups) < 2:
-        return None
-    usual = _usual(groups)
-    beyond = [each - most for each, most in zip(groups, usual, strict=True)]
-    differ = [not _is_chance(each) for each in (usual, beyond)]
-    if not any(differ):
-        return None
-    found: Floats = sum((_means(each, apart) for each, apart in zip((usual, beyond), differ, strict=True)), np.zeros(1))
+        return False, False
+    usual, beyond = _parts(groups)
+    return not _is_chance(usual), not _is_chance(beyond)
+
+
+def means_by(groups: Sequence[Floats], differ: tuple[bool, bool]) -> Floats:
+    """The mean of each group, as far as they `differ` (`differences`), else of all groups."""
+    found: Floats = sum((_means(each, apart) for each, apart in zip(_parts(groups), differ, strict=True)), np.zeros(1))
     return found
+
+
+def _parts(groups: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
+    usual = _usual(groups)
+    return usual, [each - most for each, most in zip(groups, usual, strict=True)]
 
 
 def _usual(groups: Sequence[Floats]) -> list[Floats]:

@@ -319,7 +319,8 @@ def _in_workers(making: Making) -> _Alone:
     reads, prepares = (
         _is_part(part, making.read_ns + making.prepare_ns) for part in (making.read_ns, making.prepare_ns)
     )
-    return _Alone(making.read_per_s if reads else None, making.prepare_per_s if prepares else None, making.load_per_s)
+    rates = making.rates()
+    return _Alone(rates.read if reads else None, rates.prepare if prepares else None, rates.load)
 
 
 def _in_training_thread(samples: int, spent_ns: tuple[int, int] | None) -> _Alone:

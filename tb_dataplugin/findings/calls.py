@@ -21,6 +21,8 @@ class AllCalls:
     longest_us: float  # at least so long without them
     long_wait: float | None  # share of the data wait that those like the longest caused; None where that is not known
 
+    may_be_first: bool = True  # most of those like the longest, in their process (`first_calls`)
+
     @staticmethod
     def of(rows: Iterable[StageCalls]) -> AllCalls | None:
         known = list(rows)
@@ -36,6 +38,8 @@ class AllCalls:
             median_us=max(known, key=lambda calls: calls.count).p50_us,
             longest_us=longest_us,
             long_wait=sum(calls.long_wait_us or 0.0 for calls in long) / waited_us if is_known else None,
+            may_be_first=2 * sum(calls.long_first * calls.max_us for calls in long)
+            >= sum(calls.max_us for calls in long),
         )
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tb_dataplugin.analyses.collector import collected_by_stage
+from tb_dataplugin.analyses.first_calls import first_of_long
 from tb_dataplugin.analyses.making import by_path, self_ns_in
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
@@ -24,10 +25,13 @@ def read_calls(results: Results) -> Iterator[StageCalls]:
     """Those for the loader."""
     collected = collected_by_stage(results.trace, results.tree, results.window)
     slowest, (in_thread, thread_wait) = _in_slowest(results), _in_thread(results)
+    counted = results.loop.apart.left(results.tree.starts_in(results.window))
+    first = first_of_long(results.trace, results.tree, counted)
     for row in results.loop.stages:
         calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
         calls = replace(
             calls,
+            long_first=first.get(row.path, 1.0),
             in_slowest_us=_us(slowest.get(row.path, 0)),
             in_thread_us=_us(in_thread.get(row.path, 0)),
             thread_wait_us=_us(thread_wait.get(row.path, 0)),

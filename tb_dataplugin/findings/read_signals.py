@@ -65,6 +65,11 @@ class _OfCpus(TypedDict):
     recorder: RecorderLoad | None
 
 
+class _OfSteps(TypedDict):
+    step_count: int | None
+    has_later_steps: bool
+
+
 class _OfQueue(TypedDict):
     is_fed: bool
     queue_wait: QueueWait | None
@@ -87,7 +92,7 @@ def read_signals(results: Results) -> Signals:
     return Signals(
         mode=results.trace.info.mode,
         window_us=_us(results.window.duration_ns),
-        step_count=len(results.steps.rows) if results.steps else None,
+        **_of_steps(results),
         mean_step_us=_mean_step(results, apart),
         idle=_idle(results),
         data_wait_us=_us(loader.waits.total_ns) if loader else None,
@@ -146,6 +151,14 @@ def _of_cpus(results: Results) -> _OfCpus:
         "taken": find_taken_cpus(results),
         "beside_training_thread": beside_training_thread(results),
         "recorder": find_recorder_load(results),
+    }
+
+
+def _of_steps(results: Results) -> _OfSteps:
+    selection = results.selection
+    return {
+        "step_count": len(results.steps.rows) if results.steps else None,
+        "has_later_steps": selection is not None and selection.chosen.last < selection.recorded.last,
     }
 
 

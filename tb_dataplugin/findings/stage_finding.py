@@ -15,6 +15,7 @@ from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.decoder_advice import decode_less, decoder_advice, decoder_code, decodes_pictures, is_crop
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
+from tb_dataplugin.findings.few_calls import few_calls_advice
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import for_loader, stage_line
 from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
@@ -73,12 +74,6 @@ OFTEN: Final = 1.9
 MARK: Final = ": mark its parts with annotate.stage to see which part is slow."
 """Ends the advice where no line of the code is known."""
 
-OUTLIER_ADVICE: Final = (
-    "The first call of a stage in a process often pays for imports, compilation or a cold cache. Where DataLoader "
-    "workers start anew in each epoch, keep them (persistent_workers=True), or make that call once before the loop; "
-    "capture more steps to see what remains."
-)
-
 LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "cpu": "",
     "no_cpu": " For {part} of its time it only waits for a CPU, so the stage itself costs less than its time "
@@ -127,7 +122,8 @@ def stage_finding(signals: Signals, place: StageWait, later: Step | None = None,
     rows = [calls for calls in signals.stages if calls.stage == stage]
     calls, most = AllCalls.of(rows), _most_known(rows)
     hint = "" if signals.lock_limits_wait or most is None else _hint(signals, most)
-    outlier = calls is not None and calls.are_few(signals)
+    few = calls if calls is not None and calls.are_few(signals) else None
+    outlier = few is not None and (few.may_be_first or few.is_one)  # one call is no habit
     saving = saved_without(signals, rows, place.cost_us)
     if later is not None and later.ratio is not None:
         saving = saved_without(signals, by_size(signals, rows), part=1 - later.ratio)
@@ -136,8 +132,8 @@ def stage_finding(signals: Signals, place: StageWait, later: Step | None = None,
         severity=_severity(signals, outlier)
         if leads
         else severity(signals, _per_step(signals, gain, saving), otherwise_us=0.0),
-        title=_title(signals, place, calls if outlier else None),
-        advice=OUTLIER_ADVICE if outlier else _with_hint(signals, stage, most, hint, later),
+        title=_title(signals, place, few),
+        advice=few_calls_advice(signals, stage, few) if few else _with_hint(signals, stage, most, hint, later),
         stage=place.name,
         gain_us_per_step=gain,
         evidence=(
@@ -151,7 +147,7 @@ def stage_finding(signals: Signals, place: StageWait, later: Step | None = None,
             *(() if gain is None else saving.why),
             *_lock_alone(signals, stage, gain),
         ),
-        code="" if outlier else _code(signals, stage),
+        code="" if few else _code(signals, stage),
     )
 
 
@@ -333,12 +329,12 @@ def _order(later: Step | None, gain_us: float | None) -> Iterator[Evidence]:
         yield share("bytes_kept", later.ratio, "bytes", text, name)
 
 
-def _title(signals: Signals, place: StageWait, outlier: AllCalls | None) -> str:
+def _title(signals: Signals, place: StageWait, few: AllCalls | None) -> str:
     part = f"{percent(place.share)} of the {_whole(signals)}"
-    if outlier is not None:
-        how_many = "One call" if outlier.is_one else "A few calls"
-        up_to = "" if outlier.is_one else "up to "
-        return f"{how_many} of {place.name} took {up_to}{duration(outlier.longest_us)}; the stage caused {part}"
+    if few is not None:
+        how_many = "One call" if few.is_one else "A few calls"
+        up_to = "" if few.is_one else "up to "
+        return f"{how_many} of {place.name} took {up_to}{duration(few.longest_us)}; the stage caused {part}"
     if signals.mode == "replay":
         return f"{place.name} takes {part}"
     return f"{place.name} caused {part}"

@@ -78,6 +78,8 @@ class StageCalls:
     """Mean calls in the samples that have any."""
     long_wait_us: float | None = None
     """Of `data_wait_us`, what calls caused that are at least half as long as the longest."""
+    long_first: float = 1.0
+    """Of the time of such calls, what may be the first of the stage in their process."""
     has_index: bool = True
     """False for items of an iterable dataset, which has no indices."""
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)

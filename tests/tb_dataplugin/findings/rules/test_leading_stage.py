@@ -61,6 +61,7 @@ def test_one_slow_call_is_an_outlier_and_no_habit() -> None:
     said = finding_in(builder, "leading_stage")
     assert said.title.startswith("One call of transform::Resize took 700 µs")
     assert said.severity == "low" and not said.HasField("gain_us_per_step")
+    assert "first call" not in said.advice and "see for which samples one takes so much longer" in said.advice
 
 
 def test_a_long_call_that_these_steps_do_not_wait_for_is_no_outlier_of_theirs() -> None:

@@ -1,0 +1,58 @@
+"""Whether the long calls of a stage are the first in their process, which may import, compile or fill a cache.
+
+A call is none of these where another of that stage has ended before it in its process, in any step of the capture, or
+where its DataLoader worker had built batches before the capture, of which each calls that stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from tb_dataplugin.analyses.making import nodes_of
+from tb_dataplugin.analyses.stages import Path, StageTree, groups
+from tb_dataplugin.model.trace import Trace
+
+BoolArray = npt.NDArray[np.bool_]
+
+
+def first_of_long(trace: Trace, tree: StageTree, counted: BoolArray) -> Mapping[Path, float]:
+    """By chain of stages: of the time of calls at least half as long as its longest, what may be first calls."""
+    first, duration = _may_be_first(trace, tree), tree.end_ns - tree.start_ns
+    found = {}
+    for node, here in groups(tree.node, np.flatnonzero(counted)):
+        long = here[2 * duration[here] >= duration[here].max()]
+        whole = int(duration[long].sum())
+        found[tree.paths[node]] = float(duration[long[first[long]]].sum() / whole) if whole else 1.0
+    return found
+
+
+def _may_be_first(trace: Trace, tree: StageTree) -> BoolArray:
+    """Per span. Calls that overlap in several threads may all be first: they wait for the same import."""
+    names = {name: number for number, name in enumerate(dict.fromkeys(path[-1].name for path in tree.paths))}
+    stage = np.array([names[path[-1].name] for path in tree.paths], dtype=np.int64)[tree.node]
+    pids = {pid: number for number, pid in enumerate(dict.fromkeys(track.pid for track in trace.tracks))}
+    process = np.array([pids[track.pid] for track in trace.tracks], dtype=np.int64)[tree.track]
+    is_sample = np.isin(tree.node, nodes_of(tree, "sample"))
+    first = np.zeros(len(tree.node), dtype=np.bool_)
+    for _, here in groups(process, np.arange(len(process))):
+        worked, samples = _had_worked(trace, tree, here), int(is_sample[here].sum())
+        for _, calls in groups(stage, here):
+            if not worked or len(calls) < samples:
+                first[calls] = tree.start_ns[calls] < tree.end_ns[calls].min()
+    return first
+
+
+def _had_worked(trace: Trace, tree: StageTree, here: npt.NDArray[np.intp]) -> bool:
+    """Whether a DataLoader worker's first recorded batch is one that it got after another: of the first ones, each
+    worker gets one.
+    """
+    process = trace.worker_tracks().get(int(tree.track[here[0]]))
+    pipeline = trace.info.pipeline
+    if process is None or pipeline is None or process.loader >= len(pipeline.loaders):
+        return False
+    workers = pipeline.loaders[process.loader].num_workers
+    numbers = trace.span_facts.batch[here]
+    return bool((numbers >= 0).any()) and int(numbers[numbers >= 0].min()) >= max(1, workers or 0)
