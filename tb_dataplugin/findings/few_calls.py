@@ -17,14 +17,18 @@ OF_FIRST: Final = (
     "workers start anew in each epoch, keep them (persistent_workers=True), or make that call once before the loop; "
     "{more} to see what remains."
 )
-OF_SOME: Final = "Half of all calls take {median} or less: see for which samples {these} longer{line}."
+OF_SOME: Final = "Half of all calls take {median} or less: see for which {what} {these} longer{line}."
+
+OF_BATCHES: Final = ("sampler", "collate", "wrapper")
+"""Kinds of stages that are called for batches."""
 
 
 def few_calls_advice(signals: Signals, stage: Stage, calls: AllCalls) -> str:
     if calls.may_be_first:
         return OF_FIRST.format(more="choose later steps" if signals.has_later_steps else "capture more steps")
     these = "one takes so much" if calls.is_one else "a few take so much"
-    return OF_SOME.format(median=duration(calls.median_us), these=these, line=_line(signals, stage))
+    what = "samples" if stage.kind not in OF_BATCHES else "batches"
+    return OF_SOME.format(median=duration(calls.median_us), what=what, these=these, line=_line(signals, stage))
 
 
 def _line(signals: Signals, stage: Stage) -> str:
