@@ -9,7 +9,7 @@ from typing import Final
 from tb_dataplugin.findings.gain import UNKNOWN, UNKNOWN_IN_REPLAY
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
-from tb_dataplugin.units import percent, plural
+from tb_dataplugin.units import listed, percent, plural
 
 DOUBTS: Final = {
     "cut_off": "cut off",
@@ -149,14 +149,25 @@ def _sentence(rows: list[pb.CaptureRow], least: int = 2) -> str:
     return f"{text[0].upper()}{text[1:]}{_left_out(left, names)}."
 
 
+REPLAY: Final = "a replay"
+UNREADABLE: Final = "cannot be read"
+OF_MANY: Final = {REPLAY: "replays", UNREADABLE: "that cannot be read"}
+
+
 def _left_out(rows: list[pb.CaptureRow], names: Mapping[int, str]) -> str:
-    if not rows:
-        return ""
-    if len(rows) > 1:
-        return f" ({len(rows)} not counted: replays, or without such a number)"
-    [row] = rows
-    why = "a replay" if row.mode == "replay" else "without such a number"
-    return f" ({names[id(row)]} not counted: {'not analysed yet' if row.state in WAITING else why})"
+    if len(rows) == 1:
+        return f" ({names[id(rows[0])]} not counted: {_why_left(rows[0])})"
+    whys = Counter(map(_why_left, rows))
+    said = [why if many == 1 and why == REPLAY else f"{many} {OF_MANY.get(why, why)}" for why, many in whys.items()]
+    return f" (not counted: {listed(said)})" if rows else ""
+
+
+def _why_left(row: pb.CaptureRow) -> str:
+    if row.state in WAITING:
+        return "not analysed yet"
+    if row.state != "ready":
+        return UNREADABLE
+    return REPLAY if row.mode == "replay" else "without such a number"
 
 
 def _ends(rows: list[pb.CaptureRow], names: dict[int, str]) -> str:

@@ -41,7 +41,7 @@ def test_the_worst_is_first_and_what_is_not_analysed_last() -> None:
     assert listed.waiting == 1
     assert listed.sentence == (
         "Device idle in 3 captures: most a, 90.0% of the window, least b, 20.0% "
-        "(2 not counted: replays, or without such a number)."
+        "(not counted: 1 not analysed yet and 1 that cannot be read)."
     )
 
 
@@ -51,7 +51,7 @@ def test_a_single_row_that_does_not_count_is_named() -> None:
 
     assert left_out(row("again", 0.5, mode="replay")) == " (again not counted: a replay)."
     assert left_out(row("new", None, "queued")) == " (new not counted: not analysed yet)."
-    assert left_out(row("bad", None, "error")) == " (bad not counted: without such a number)."
+    assert left_out(row("bad", None, "error")) == " (bad not counted: cannot be read)."
 
 
 def test_the_sentence_is_about_all_rows_where_each_has_a_number() -> None:
