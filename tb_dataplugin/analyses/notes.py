@@ -15,7 +15,7 @@ from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.taken_cpus import TakenCpus, find_taken_cpus
 from tb_dataplugin.analyses.throughput import LEAST_BATCHES
-from tb_dataplugin.analyses.unannotated import unannotated_notes
+from tb_dataplugin.analyses.unannotated import alike_notes, unannotated_notes
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
@@ -55,6 +55,7 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield from _cost_notes(results, missing.get("costs"))
         yield from _sample_notes(results, missing.get("limits"))
         yield from unannotated_notes(results)
+        yield from alike_notes(results)
     if "lines" in missing and missing["lines"].code == "lines_unknown":
         yield missing["lines"].as_diagnostic()
     yield from _rate_notes(results)

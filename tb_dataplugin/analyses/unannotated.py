@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
+from tb_dataplugin.analyses.loader_passes import UNKNOWN
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.model.intervals import Intervals
@@ -35,3 +37,23 @@ def unannotated_notes(results: Results) -> Iterator[Diagnostic]:
             "one to annotate.loader(...)"
         )
         yield Diagnostic("workers", "unannotated_loader", 1, message)
+
+
+def alike_notes(results: Results) -> Iterator[Diagnostic]:
+    """Waits for one of several DataLoaders that nothing tells from each other."""
+    pipeline = results.trace.info.pipeline
+    kinds = Counter(
+        (one.dataset, one.batch_size) for one in (pipeline.loaders if pipeline else ()) if not one.num_workers
+    )
+    alike = [(kind, many) for kind, many in kinds.items() if many > 1 and kind[0]]
+    waits = int((results.use.of_wait == UNKNOWN).sum())
+    if not alike or not waits:
+        return
+    (dataset, batch_size), many = alike[0]
+    of = f" (batches of {batch_size})" if batch_size else ""
+    message = (
+        f"Which of {many} DataLoaders of {dataset}{of}, without DataLoader workers, {plural(waits, 'wait')} "
+        f"{'was' if waits == 1 else 'were'} for is not known: these count as the training loop's, also those of an "
+        "evaluation. Give the training loop's to prof.steps(...), or capture again if annotate was older than 0.2"
+    )
+    yield Diagnostic("workers", "loaders_alike", waits, message)

@@ -54,4 +54,13 @@ def test_an_evaluation_of_the_same_dataset_with_batches_as_large_is_told_apart()
     capture = capture_of(trained(has_passes=True))
     assert "iterated in steps 8, 16 and 24 (an evaluation?)" in capture.loader.apart.sentence
     assert capture.throughput.samples == 96
-    assert not capture_of(trained(has_passes=False)).loader.apart.sentence, "without passes nobody can"
+    assert not any(note.code == "loaders_alike" for note in capture.diagnostics)
+
+
+def test_without_passes_nobody_can_and_the_report_says_so() -> None:
+    capture = capture_of(trained(has_passes=False))
+    assert not capture.loader.apart.sentence
+    (note,) = (note for note in capture.diagnostics if note.code == "loaders_alike")
+    assert note.message.startswith(
+        "Which of 2 DataLoaders of Clicks (batches of 4), without DataLoader workers, 63 waits"
+    )
