@@ -43,8 +43,7 @@ ARG_EPOCH: Final = "epoch"
 WORKER_PROCESS_NAME: Final = "DataLoader worker {}"
 
 # Host samples: counter events (ph "C") of the training process. Name -> meaning of its series (keys of `args`).
-# What the report calls them and their units: ``tb_dataplugin/words.py``.
-# A value holds from its event to the next one: that of a rate stands where the time begins over which it was taken.
+# A value holds from its event to the next: that of a rate stands where its time begins. Units: tb_dataplugin/words.py.
 COUNTERS: Final[dict[str, str]] = {
     "host::cpu": "percent busy, one series per core that the process may run on ('core 0')",
     "host::throttled": "us_per_s: CPU time that the cgroup's quota withheld",
@@ -109,7 +108,8 @@ class LoaderMetadata(TypedDict, total=False):
     iterated_in_window: int  # the same, in the window
     stepped: bool  # its batches drove the steps: it was given to prof.steps
     gone: bool  # the program holds it no longer; left out of an annotate.profile, and where there is one loader
-    passes_us: list[tuple[float, float | None]]  # latest, of several loaders: when iter() was called; iterator let go
+    passes_us: list[tuple[float, float | None]]  # latest ones, of several loaders: iter() called; iterator let go
+    passes_ts_us: list[tuple[float, float | None]]  # the same in the trace's time; left out where that is not known
 
 
 class HostMetadata(TypedDict, total=False):

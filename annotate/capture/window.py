@@ -258,7 +258,7 @@ class Recorded:
         return {**metadata, **thread_records(self.states, self.ledger, rows.clock), **self.further()}
 
     def _loaders(self) -> list[LoaderMetadata]:
-        """With their passes in the trace's own time, so that a wait shows in which pass it was."""
+        """With their passes in the trace's own time, too, so that a wait shows in which pass it was."""
         clock = self.rows.clock
         if clock is None:
             return self.loaders
@@ -268,7 +268,9 @@ class Recorded:
 
         passes = [facts.get("passes_us", []) for facts in self.loaders]
         moved = [[(at(began), None if ended is None else at(ended)) for began, ended in each] for each in passes]
-        return [{**facts, "passes_us": own} if own else facts for facts, own in zip(self.loaders, moved, strict=True)]
+        return [
+            {**facts, "passes_ts_us": own} if own else facts for facts, own in zip(self.loaders, moved, strict=True)
+        ]
 
     def _lines(self) -> LineSamples:
         elsewhere = {span.thread for span in self.ledger.elsewhere}

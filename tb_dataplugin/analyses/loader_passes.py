@@ -39,7 +39,7 @@ def _passes(loaders: Sequence[LoaderInfo], among: Iterable[int]) -> list[_Pass]:
     return [
         _Pass(began * 1e3, None if ended is None else ended * 1e3, number)
         for number in among
-        for began, ended in loaders[number].passes_us
+        for began, ended in loaders[number].passes_ts_us
     ]
 
 

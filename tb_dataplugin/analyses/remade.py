@@ -82,7 +82,9 @@ _Pass = tuple[float, float | None, int]
 
 def settings_of(loader: LoaderInfo) -> LoaderInfo:
     """Without what became of it: the same of loaders that are alike."""
-    return replace(loader, iterated=None, iterated_in_window=None, stepped=None, gone=None, passes_us=())
+    return replace(
+        loader, iterated=None, iterated_in_window=None, stepped=None, gone=None, passes_us=(), passes_ts_us=()
+    )
 
 
 def _settings_at(pipeline: PipelineInfo, number: int) -> LoaderInfo | None:

@@ -56,4 +56,4 @@ def alike_notes(results: Results) -> Iterator[Diagnostic]:
         f"{'was' if waits == 1 else 'were'} for is not known: these count as the training loop's, also those of an "
         "evaluation. Give the training loop's to prof.steps(...), or capture again if annotate was older than 0.2"
     )
-    yield Diagnostic("workers", "loaders_alike", waits, message)
+    yield Diagnostic("workers", "loaders_alike", 1, message)

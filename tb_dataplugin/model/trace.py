@@ -59,9 +59,9 @@ class LoaderInfo:
     stepped: bool | None = None
     gone: bool | None = None
     passes_us: tuple[tuple[float, float | None], ...] = ()
-    """The latest: when each began, and when it was over where that is known, in us of the trace; in older captures on
-    another clock, one for all loaders.
-    """
+    """The latest, on one clock for all loaders: when each began, and when it was over where that is known."""
+    passes_ts_us: tuple[tuple[float, float | None], ...] = ()
+    """The same, from the trace's beginning on."""
     drop_last: bool | None = None
     iterable: bool | None = None
     divided: bool | None = None

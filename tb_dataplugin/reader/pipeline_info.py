@@ -309,15 +309,21 @@ def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:
     for count in (*counts, host.cores, host.torch_threads):
         if count is not None and not 0 <= count < 2**31:
             raise msgspec.ValidationError(f"{count} is out of range")
-    times = (time for loader in loaders for span in loader.passes_us for time in span if time is not None)
+    times = (
+        time
+        for loader in loaders
+        for span in (*loader.passes_us, *loader.passes_ts_us)
+        for time in span
+        if time is not None
+    )
     if not all(abs(time) <= MOST_US for time in times):
         raise msgspec.ValidationError("a time is out of range")
 
 
 def _since(loader: LoaderInfo, origin_us: float) -> LoaderInfo:
     """With its passes counted from `origin_us`."""
-    passes = ((began - origin_us, None if ended is None else ended - origin_us) for began, ended in loader.passes_us)
-    return replace(loader, passes_us=tuple(passes)) if loader.passes_us else loader
+    passes = ((began - origin_us, None if ended is None else ended - origin_us) for began, ended in loader.passes_ts_us)
+    return replace(loader, passes_ts_us=tuple(passes)) if loader.passes_ts_us else loader
 
 
 def _worker(record: _Worker, origin_ns: int) -> WorkerProcess:

@@ -137,6 +137,6 @@ def test_a_wait_shows_in_the_pass_of_its_loader_in_the_traces_own_time(tmp_path:
     waits = sorted(
         each["ts"] for each in record["traceEvents"] if "DataLoader" in each.get("name", "") and "ts" in each
     )
-    ((own, _),), ((began, ended),) = (each["passes_us"] for each in record["dataPipeline"]["loaders"])
+    ((own, _),), ((began, ended),) = (each["passes_ts_us"] for each in record["dataPipeline"]["loaders"])
     assert [at for at in waits if began <= at < ended] == waits[2:7]
     assert own <= waits[0] < own + 60e6

@@ -22,13 +22,13 @@ STEPS = int64([0, 10_000, 20_000, 30_000])
         ((0.0, None), (21.0, 29.0), 1),  # an evaluation inside step 2
         ((0.0, None), (21.0, None), UNKNOWN),  # the program keeps the iterator
         ((0.0, None), (12.0, 29.0), UNKNOWN),  # drawn from by turns, in two steps
-        ((0.0, 1.0), (30.0, None), UNKNOWN),  # another clock
+        ((0.0, 1.0), (30.0, None), UNKNOWN),  # neither
     ],
 )
 def test_whose_iterator_is_open(
     first: tuple[float, float | None], second: tuple[float, float | None], expected: int
 ) -> None:
-    loaders = [LoaderInfo(passes_us=(span,)) for span in (first, second)]
+    loaders = [LoaderInfo(passes_ts_us=(span,)) for span in (first, second)]
     assert in_passes(loaders, (0, 1), 24_000.0, STEPS) == expected
 
 
@@ -46,7 +46,7 @@ def trained(*, has_passes: bool) -> TraceBuilder:
             at += 1_000
             passes.append((began, at - 500))
         builder.step(begin, at - begin)
-    loaders = [{**TRAIN, "passes_us": [(-1_000.0, None)]}, {**TRAIN, "passes_us": passes}]
+    loaders = [{**TRAIN, "passes_ts_us": [(-1_000.0, None)]}, {**TRAIN, "passes_ts_us": passes}]
     return builder.annotated(loaders=loaders if has_passes else [TRAIN, TRAIN], host={"cores": 8})
 
 
