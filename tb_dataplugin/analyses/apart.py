@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.building_ahead import waits_in_epochs
 from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_use import UNANNOTATED, LoaderUse
@@ -60,6 +61,7 @@ class Apart:
     ended: an epoch may end in the window without that the next one's start is told apart. `ends` is empty where it is
     next to nothing. `pauses`: for full collections of garbage, where these are few. Part of building what was waited
     for in all that: `spans` of the stage tree, `batches` of the table. `begun`: epochs of that loader, these or not.
+    `ahead`: the part of `not_mine` in which its DataLoader workers build on, since its epoch goes on.
     """
 
     starts: Intervals = EMPTY
@@ -70,6 +72,7 @@ class Apart:
     spans: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     batches: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     begun: int = 0
+    ahead: Intervals = EMPTY
 
     @property
     def waits(self) -> Intervals:
@@ -79,6 +82,11 @@ class Apart:
     def own(self) -> Intervals:
         """Of these, those of the loop's own DataLoader."""
         return Intervals.union_of((self.starts, self.pauses))
+
+    @property
+    def idle(self) -> Intervals:
+        """In which its DataLoader workers have other things to do than the loop's batches, or nothing."""
+        return Intervals.union_of((self.own, self.not_mine.minus(self.ahead)))
 
     @property
     def not_mine(self) -> Intervals:
@@ -157,7 +165,8 @@ def find_apart(
     if batches is not None:
         first |= np.isin(batches.table.loader, [other.number for other in others if other.number is not None])
     spans = _spans(trace, tree, Intervals.union_of((waits, theirs)), batches, first)
-    return Apart(waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first, begun)
+    ahead = Intervals.union_of((pauses, waits_in_epochs(theirs, trace, use, batches)))
+    return Apart(waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first, begun, ahead)
 
 
 def _ends(loader: LoaderWait, shutdown: Intervals, apart: Intervals, window: Window) -> Intervals:

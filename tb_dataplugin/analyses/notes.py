@@ -22,6 +22,9 @@ from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.units import data_size, percent, plural
 
+WORTH_A_WORD = 0.01
+"""Share of the window from which time that a rate has in it is named."""
+
 CONTENDED = 0.05
 """Share of its time that a thread waits for a CPU, from which a rate of it says less than it would reach alone."""
 
@@ -109,6 +112,13 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
             "waits for them would have more"
         )
         yield Diagnostic("throughput", "rates_with_ranks", 1, message)
+    if rates is not None and rates.device and rates.others_ns >= WORTH_A_WORD * results.window.duration_ns:
+        share = percent(rates.others_ns / results.window.duration_ns)
+        message = (
+            f"The training step's samples/s are with waiting for another DataLoader, {share} of the window, in which "
+            "the loop's own goes on building"
+        )
+        yield Diagnostic("throughput", "rates_with_others", 1, message)
 
 
 def _of_all(taken: TakenCpus | None) -> str:

@@ -65,7 +65,7 @@ class Throughput:
     `samples_per_batch`: mean of those received in the window.
     `elsewhere_ns`: data wait that neither reading nor preparation caused (drawing indices, the transfer), beside
     `built_ns`, the rest of it, whose part without a record counts as theirs, and `consumer_ns`, what the step itself
-    takes.
+    takes: `others_ns` of it is waiting for other DataLoaders while the loop's workers build ahead.
     """
 
     samples: int
@@ -84,6 +84,7 @@ class Throughput:
     waits_for_ranks: bool = False
     guessed_batches: int = 0
     samples_per_batch: float | None = None
+    others_ns: int = 0
 
     @property
     def slowest_part(self) -> SlowestPart | None:
@@ -154,7 +155,8 @@ def _find_rates(
     here = int((single_samples(tree) & counted).sum()) or samples
     alone = _in_training_thread(here, _spent_waiting(attribution)) if making is None else _in_workers(making)
     busy = devices[0].busy.total_ns if devices else 0
-    consumer = max(busy, window.duration_ns - loader.waits.total_ns)
+    others = loop.apart.ahead.minus(use.beside).intersect(loader.waits).total_ns
+    consumer = max(busy, window.duration_ns - loader.waits.total_ns + others)
     replaying = trace.info.mode == "replay"
     built, around = _built_ns(attribution, loop.waits.total_ns), _around_ns(attribution)
     settings = main_loader(trace, use)
@@ -172,6 +174,7 @@ def _find_rates(
         around_ns=around,
         is_one_thread=not devices and not replaying and settings is not None and settings.num_workers == 0,
         waits_for_ranks=2 * _in_collectives_ns(trace, window) > consumer,
+        others_ns=others,
     )
 
 

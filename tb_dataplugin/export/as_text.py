@@ -104,7 +104,7 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
     if capture.HasField("loader"):
         yield from _loader_numbers(capture, line)
     if capture.HasField("throughput"):
-        yield from _rates(capture.throughput, capture.world_size > 1, line)
+        yield from _rates(capture, line)
     if capture.HasField("headspace"):
         yield from _headspace(capture.headspace, line)
     yield from host_limit_lines(capture, line)
@@ -151,8 +151,10 @@ def _steady_share(steady: pb.SteadyState) -> str:
     return f"steady state {percent(steady.share)} of a step ({ends})"
 
 
-def _rates(rates: pb.Throughput, has_ranks: bool, line: Line) -> Iterator[str]:
-    step = "training step and waiting for other ranks" if has_ranks else "training step"
+def _rates(capture: pb.Capture, line: Line) -> Iterator[str]:
+    rates, codes = capture.throughput, {note.code for note in capture.diagnostics}
+    step = "training step and waiting for other ranks" if capture.world_size > 1 else "training step"
+    step = f"{step} with another DataLoader" if "rates_with_others" in codes else step
     has_both = rates.HasField("read_per_s") and rates.HasField("prepare_per_s")
     both = f" (both by turns {significant(rates.load_per_s)})" if has_both else ""
     alone = {

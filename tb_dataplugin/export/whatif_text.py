@@ -34,6 +34,8 @@ from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.whatif.prediction import SETTINGS_ERROR, STAGE_ERROR, TRANSFER_ERROR
 
 SCHEMA_VERSION: Final = 1
+WORTH_A_WORD: Final = 0.01
+"""Part of a step from which time beside the steps is named."""
 MUCH: Final = 0.1
 """Part of a step without its data wait from which idle time of the device is worth a word."""
 CHANGES: Final = 27
@@ -140,7 +142,7 @@ def _undivided(loop: Loop) -> str:
 
 def _steady(loop: Loop, unit: TimeUnit) -> str:
     step = in_unit(loop.measured_step_ns / 1e3, unit)
-    rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s"
+    rate = "" if loop.samples_per_step is None else f", {significant(_rate(loop))} samples/s{_with_others(loop, unit)}"
     share = percent(loop.measured_wait_ns / loop.measured_step_ns)
     left = in_unit((loop.measured_step_ns - loop.measured_wait_ns) / 1e3, unit)
     back = ", or less with CPUs that the loader gives back" if loop.own_delayed >= INPUT_BOUND else ""
@@ -153,6 +155,15 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
         f"Without {'that' if loop.beside_ns else 'any'} data wait a step would take {left} {unit.name}{back}."
         f"{_beside(loop, unit)}{starts}{_undivided(loop)}"
     )
+
+
+def _with_others(loop: Loop, unit: TimeUnit) -> str:
+    """What a step is without, and a second is not."""
+    if loop.paused_us < WORTH_A_WORD * loop.measured_step_ns / 1e3:
+        return ""
+    each = f"{in_unit(loop.paused_us, unit)} {unit.name}"
+    ahead = ", while its DataLoader workers build ahead" if loop.settings.workers else ""
+    return f" with the {each} per step that the loop does something else{ahead}"
 
 
 def _beside(loop: Loop, unit: TimeUnit) -> str:
@@ -308,4 +319,4 @@ def _range(value: Range) -> dict[str, float]:
 
 
 def _rate(loop: Loop) -> float:
-    return (loop.samples_per_step or 0.0) / loop.measured_step_ns * 1e9
+    return (loop.samples_per_step or 0.0) / (loop.measured_step_ns / 1e3 + loop.paused_us) * 1e6

@@ -118,7 +118,9 @@ class PauseSignals:
 
 @dataclass(frozen=True, slots=True)
 class ApartSignals:
-    """`whole_us`: all of the window's data wait. `starts_of`: of each DataLoader whose epochs start."""
+    """`whole_us`: all of the window's data wait. `starts_of`: of each DataLoader whose epochs start. `ahead_us`: waits
+    for others in which the loop's own DataLoader workers build ahead.
+    """
 
     whole_us: float
     starts: StartSignals | None
@@ -126,6 +128,7 @@ class ApartSignals:
     window_us: float
     pauses: PauseSignals | None = None
     starts_of: tuple[LoaderStarts, ...] = ()
+    ahead_us: float = 0.0
 
     @property
     def wait_us(self) -> float:
@@ -170,10 +173,7 @@ class ApartSignals:
 
 def built_ahead_us(apart: ApartSignals | None) -> float:
     """Time of the window that is no part of the loop, in which its own DataLoader workers build batches ahead."""
-    if apart is None:
-        return 0.0
-    others = sum(other.wait_us for other in apart.others if other.loader is not None)
-    return others + (apart.pauses.wait_us if apart.pauses else 0.0)
+    return apart.ahead_us if apart else 0.0
 
 
 def left_out(apart: ApartSignals | None) -> str:
@@ -196,9 +196,10 @@ def read_apart(results: Results) -> ApartSignals | None:
         for other in apart.others
     )
     whole_us, window_us = results.loader.waits.total_ns / 1e3, results.window.duration_ns / 1e3
+    ahead_us = apart.ahead.minus(results.use.beside).total_ns / 1e3
     starts, pauses = _starts(results, apart), _pauses(results, apart.pauses)
     of_each = tuple(_of_each(results, apart, pipeline.loaders, starts)) if starts and pipeline.loaders else ()
-    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each)
+    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us)
 
 
 def _pauses(results: Results, pauses: Intervals) -> PauseSignals | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tb_dataplugin.findings.apart_signals import left_out
+from tb_dataplugin.findings.apart_signals import built_ahead_us, left_out
 from tb_dataplugin.findings.epoch_length import recurring_starts, start_us_per_step
 from tb_dataplugin.findings.saving import most_saved_us
 from tb_dataplugin.findings.signals import SAME_STEP, Signals
@@ -27,7 +27,7 @@ UNKNOWN_IN_REPLAY: Final = "gain unknown: a replay has no training loop that cou
 @dataclass(frozen=True, slots=True)
 class Gain:
     """None: not known. Shares are of the step in the long run (`_long_step`) and of the window; `speedup` is how many
-    times as fast (Amdahl).
+    times as fast (Amdahl) with what the loop waits for other DataLoaders.
 
     `high_us_per_step`: the upper end of the bound's 95% interval, where it is about data wait of which one is known,
     and ends below the whole step. It is no more than all of the window's data wait, and what the step itself may get.
@@ -84,10 +84,13 @@ def gain_of(
     start_us = start_us_per_step(signals) if has_start else 0.0
     long_us, name = _long_step(signals, step_us + start_us, us_per_step, start_us, of_others=of_others)
     step_share = us_per_step / long_us
-    speedup = 1 / (1 - step_share) if step_share < NOTHING_LEFT else None
+    ahead_us = 0.0 if of_others else built_ahead_us(signals.apart) / signals.step_count
+    all_of_it = us_per_step / (long_us + ahead_us)
+    speedup = 1 / (1 - all_of_it) if all_of_it < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
-    faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
     long_step = "" if _is_mean_step(signals, long_us) else name
+    faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
+    faster = f"{faster} with it" if faster and long_step and ahead_us >= SAME * long_us else faster
     text = f"saves up to {bound} ({percent(step_share)} of {long_step or 'it'}{faster})"
     of_step, long_window_us = f"{percent(step_share)} of {name}", signals.loop_us + start_us * signals.step_count
     share = whole / long_window_us if long_window_us else None

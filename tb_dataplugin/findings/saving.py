@@ -107,7 +107,7 @@ def _saved_without(signals: Signals, rows: Sequence[StageCalls], least_us: float
     in_thread = min(caused, part * signals.cost_in_thread(rows))
     of_calls = in_thread + max(caused - in_thread, building)
     saved, given_back = min(signals.wait_cost_us, of_calls), part * given_back_us(signals, rows)
-    most = max(caused, signals.loop_us - _needed_us(signals, building, _in_the_long_run(signals)))
+    most = max(caused, signals.loop_us - needed_us(signals, building, _in_the_long_run(signals)))
     given_back = max(0.0, min(given_back, most - saved))
     given_back = given_back if given_back >= WORTH_SAYING * signals.loop_us else 0.0
     saved = min(saved, most)
@@ -186,7 +186,7 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     if workers is None or not signals.builds_batches_in_workers:
         return Saving(spent_us)
     long_run = 1.0 if signals.unsteady is None else _in_the_long_run(signals)
-    needed = _needed_us(signals, 0.0, long_run)
+    needed = needed_us(signals, 0.0, long_run)
     if spent_us <= signals.loop_us - needed:
         return Saving(spent_us)
     share = needed / signals.loop_us
@@ -211,7 +211,7 @@ def saved_in_batches(signals: Signals, spent_us: Mapping[BuiltBatch, float], mos
     waited = sum(min(us, batch.wait_us) for batch, us in spent_us.items())
     workers = (signals.num_workers or 1) if limiting_worker(signals) is None else 1  # all may be the slowest one's
     building = spent / workers * _in_the_long_run(signals)
-    left = signals.loop_us - _needed_us(signals, building, _in_the_long_run(signals))
+    left = signals.loop_us - needed_us(signals, building, _in_the_long_run(signals))
     most_us = min(most_us, max(spent, building))
     saved = max(0.0, min(most_us, max(waited, building), left))
     change = Change(single=tuple(_faster(batch, us) for batch, us in spent_us.items()))
@@ -256,7 +256,7 @@ def _with_way(signals: Signals, saving: Saving) -> Saving:
     return Saving(saving.us + more, (time(GAIN_BOUND, more, text),))
 
 
-def _needed_us(signals: Signals, building_us: float, long_run: float) -> float:
+def needed_us(signals: Signals, building_us: float, long_run: float) -> float:
     """What a DataLoader worker still needs for the loop's batches without calls that take it `building_us`, the slowest
     of those that differ: the loop gets no shorter. What it waits for a CPU does not count, since one may be free then.
     `long_run`: as a multiple of what it spent in the window. While the loop waits for another DataLoader, it builds.

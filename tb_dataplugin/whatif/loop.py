@@ -208,6 +208,11 @@ class Loop:
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 
     @property
+    def paused_us(self) -> float:
+        """Per step, on average: what `paused_ns` is of each."""
+        return float(self.paused_ns.mean()) / 1e3
+
+    @property
     def left_cpus(self) -> float:
         """For whoever computes all the time."""
         return max(LEAST_LEFT * self.cpus, self.cpus - self.light_cpus)

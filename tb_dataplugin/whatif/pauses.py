@@ -23,4 +23,4 @@ def find_pauses(results: Results) -> Pauses:
     begin = int64([row.start_ns for row in rows])
     end = begin + int64([row.duration_ns for row in rows])
     beside, apart = results.use.beside, results.loop.apart
-    return Pauses(*(each.overlap(begin, end).astype(float) for each in (beside, apart.not_mine.minus(beside))))
+    return Pauses(*(each.overlap(begin, end).astype(float) for each in (beside, apart.ahead.minus(beside))))

@@ -204,7 +204,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
     of_loader = Prediction(
         change=change,
         step_us=step_us,
-        samples_per_s=None if samples is None else _inverse(step_us, samples * 1e6),
+        samples_per_s=None if samples is None else _rate(step_us, samples, loop),
         data_wait_share=wait_share,
         device_idle=None,
         limited_by=limit.name,
@@ -223,7 +223,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
         slowed=0.0 if crowded else _slowed(runs, loop),
     )
     device_us = _device_us(loop, new, change)
-    return of_loader if device_us is None else _with_device(of_loader, device_us)
+    return of_loader if device_us is None else _with_device(of_loader, device_us, loop)
 
 
 def _wait_share(runs: _Runs, loop: Loop, step_us: float) -> Range:
@@ -332,7 +332,7 @@ def _range(values: Floats, error: float) -> Range:
     return Range(value, min(low, value) * (1 - error), max(high, value) * (1 + error))
 
 
-def _with_device(of_loader: Prediction, device_us: Range) -> Prediction:
+def _with_device(of_loader: Prediction, device_us: Range, loop: Loop) -> Prediction:
     """A step is not shorter than what the device does for it."""
     old, rate = of_loader.step_us, of_loader.samples_per_s
     step = _no_shorter(old, device_us)
@@ -342,7 +342,7 @@ def _with_device(of_loader: Prediction, device_us: Range) -> Prediction:
     return replace(
         of_loader,
         step_us=step,
-        samples_per_s=rate and _inverse(step, rate.value * old.value),
+        samples_per_s=rate and _rate(step, rate.value * (old.value + loop.paused_us) / 1e6, loop),
         data_wait_share=_each(of_loader.data_wait_share, lambda share: share / longer),
         device_idle=_around(1 - device_us.value / value, 1 - device_us.low / low, 1 - device_us.high / high),
         limited_by=DEVICE if device_limits else of_loader.limited_by,
@@ -364,8 +364,10 @@ def _each(value: Range, made: Callable[[float], float]) -> Range:
     return Range(made(value.value), made(value.low), made(value.high))
 
 
-def _inverse(step_us: Range, amount: float) -> Range:
-    return Range(*(amount / max(time, 1e-3) for time in (step_us.value, step_us.high, step_us.low)))
+def _rate(step_us: Range, samples: float, loop: Loop) -> Range:
+    """Per second, of so many samples per step. Waits for other DataLoaders are no part of a step, but take time."""
+    times = (step_us.value, step_us.high, step_us.low)
+    return Range(*(samples * 1e6 / max(time + loop.paused_us, 1e-3) for time in times))
 
 
 def _memory(loop: Loop) -> float | None:

@@ -10,9 +10,11 @@ from typing import Final
 from tb_dataplugin.analyses.remade import settings_of
 from tb_dataplugin.findings.apart_sentence import iterated_in
 from tb_dataplugin.findings.apart_signals import OtherLoaderSignals
+from tb_dataplugin.findings.elsewhere import saved_elsewhere
 from tb_dataplugin.findings.evidence import share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import Saving
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, NO_CPU
@@ -50,16 +52,25 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
         return None
     steps = tuple(sorted({step for other in others for step in other.steps}))
     who = f"another DataLoader{name_of(loader).removeprefix('the DataLoader')}, iterated in {iterated_in(steps)}"
-    is_alone = loader.num_workers == 0
+    is_alone, saving = loader.num_workers == 0, saved_elsewhere(signals, wait_us)
     return Finding(
-        severity=severity(signals, None, otherwise_us=wait_us),
+        severity=severity(signals, None, otherwise_us=saving.us),
         title=f"{percent(part)} of the window is data wait for {who}",
-        advice=f"{NO_WORKERS if is_alone else ''}{_crowded(signals)}{LESS}",
+        advice=f"{NO_WORKERS if is_alone else ''}{_crowded(signals)}{LESS}{_of_that(signals, saving)}",
         evidence=(share("other_wait", part, "window", f"waits for its batches: {duration(wait_us)}"),),
         code=CODE if is_alone else "",
         confidence="likely",
         confidence_reason="How often it is iterated in the long run the window does not show.",
     )
+
+
+def _of_that(signals: Signals, saving: Saving) -> str:
+    """Where the loop's own workers build all the while, a shorter evaluation is waited out in the loop."""
+    each = signals.per_step(saving.us)
+    if not saving.why or each is None:
+        return ""
+    least = f"No more than {duration(each)} per step" if duration(each) != duration(0) else "Nothing"
+    return f" {least} can be gained by that: {saving.why[0].text}."
 
 
 def _crowded(signals: Signals) -> str:

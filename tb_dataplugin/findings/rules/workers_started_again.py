@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tb_dataplugin.findings.elsewhere import saved_elsewhere
 from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
@@ -31,14 +32,15 @@ def check(signals: Signals) -> Finding | None:
         return None
     where = f" ({started.place})" if started.place else ""
     reason = REASON if started.making_us else MEASURED
+    saving = saved_elsewhere(signals, started.us)
     once = "  # once, before the loop" if started.is_made_anew else ""
     return Finding(
-        severity=severity(signals, signals.per_step(started.certain_us), otherwise_us=started.certain_us),
+        severity=severity(signals, signals.per_step(min(started.certain_us, saving.us)), otherwise_us=0.0),
         title=f"DataLoader workers of {name_of(started.loader)} start anew for each of {count(started.passes)} passes "
         f"over it, inside steps of the loop{where}",
         advice=f"{ONCE if started.is_made_anew else KEEP}{LIVE_ON}",
-        evidence=tuple(_evidence(started)),
-        gain_us_per_step=signals.per_step(started.us),
+        evidence=(*_evidence(started), *saving.why),
+        gain_us_per_step=signals.per_step(saving.us),
         code=f"loader = DataLoader(..., num_workers={started.loader.num_workers}, persistent_workers=True){once}",
         confidence="likely" if started.is_certain else "possible",
         confidence_reason=reason if started.is_certain else f"{HELD} {reason}",

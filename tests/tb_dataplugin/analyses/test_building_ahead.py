@@ -1,0 +1,82 @@
+"""While an evaluation runs inside an epoch, the loop's DataLoader workers build on; between two epochs they can't."""
+
+from __future__ import annotations
+
+import pytest
+
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.whatif.fitting import fit_loop
+from tb_dataplugin.whatif.loop import Loop
+from tests.tb_dataplugin.findings.cases import capture_of, results_of
+from tests.trace_builder import TraceBuilder
+
+TRAIN = {"name": "DataLoader", "dataset": "Clicks", "num_workers": 1, "batch_size": 4, "iterated": 2}
+EVALUATION = {"name": "DataLoader", "dataset": "Views", "num_workers": 0, "batch_size": 16, "iterated": 2}
+
+
+def trained(evaluated_after: int, build: int = 8_000, epochs: int = 2) -> TraceBuilder:
+    """Epochs of 6 steps of 10 ms, whose batches a worker builds for 8 ms each, two ahead; an evaluation of 32 ms."""
+    builder, at, free = TraceBuilder().annotated(loaders=[TRAIN, EVALUATION], host={"cores": 8}).worker(0), 0, 0
+    for epoch in range(epochs):
+        builder.epoch, drawn = epoch, [at, at]
+        for number in range(6):
+            begin, started = at, max(free, drawn[number])
+            free = started + build
+            consumed = max(at, free) + 10
+            samples = {"sample::Clicks": (started, build)}
+            builder.batch(number, 0, drawn[number], started, free, consumed, samples)
+            builder.wait(at, consumed - at + 10, "wait::DataLoader")
+            drawn.append(consumed)
+            at = consumed + 10_000
+            if number == evaluated_after:
+                builder.wait(at, 32_000, "wait::DataLoader")
+                for sample in range(16):
+                    builder.stage("sample::Views", at + 2_000 * sample, 2_000)
+                at += 32_000 + 10
+            builder.step(begin, at - begin)
+    return builder
+
+
+def ahead_ms(results: Results) -> float:
+    return results.loop.apart.ahead.total_ns / 1e6
+
+
+def loop_of(results: Results) -> Loop:
+    loop = fit_loop(results)
+    assert isinstance(loop, Loop)
+    return loop
+
+
+@pytest.mark.parametrize(("after", "expected"), [(2, 64), (5, 0)])
+def test_an_evaluation_inside_an_epoch_and_one_between_two(after: int, expected: float) -> None:
+    results = results_of(trained(after))
+    assert ahead_ms(results) == pytest.approx(expected)
+    assert float(loop_of(results).paused_ns.sum()) / 1e6 == pytest.approx(expected)
+
+
+def test_workers_are_not_idle_where_there_is_nothing_to_build() -> None:
+    """They limit, whatever the evaluations between epochs take (with these, they were busy for 67% of the window)."""
+    workers = results_of(trained(5, build=20_000)).flow.workers
+    assert workers is not None and workers.busy > 0.8
+
+
+def test_time_saved_in_an_evaluation_is_waited_out_in_the_loop_where_its_workers_limit() -> None:
+    """Workers that need 20 ms per step build all the while; those that need 8 leave the evaluations' time free."""
+    for build, is_limited in ((20_000, True), (8_000, False)):
+        capture = capture_of(trained(2, build))
+        (found,) = (each for each in capture.findings if each.rule == "other_loader_waits")
+        assert ("beyond that the loop waits for its own DataLoader workers" in found.advice) is is_limited
+        assert (found.severity == "high") is not is_limited
+
+
+def test_what_a_step_alone_could_sustain_has_the_evaluations_that_the_run_has() -> None:
+    inside, between = (capture_of(trained(after)) for after in (2, 5))
+    assert inside.throughput.device_per_s == pytest.approx(48 / (0.12 + 0.064), rel=0.01)
+    assert between.throughput.device_per_s == pytest.approx(48 / 0.12, rel=0.01)
+    notes = [any(note.code == "rates_with_others" for note in each.diagnostics) for each in (inside, between)]
+    assert notes == [True, False]
+
+
+def test_samples_per_second_of_a_prediction_are_with_the_evaluations_that_workers_build_ahead_in() -> None:
+    loop = loop_of(results_of(trained(2)))
+    assert loop.paused_us == pytest.approx(64_000 / 12)
