@@ -35,6 +35,28 @@ def in_passes(loaders: Sequence[LoaderInfo], among: Iterable[int], at: float, st
     return inside[0].loader if len(inside) == 1 else UNKNOWN
 
 
+def inside_steps(loaders: Sequence[LoaderInfo], of_wait: Int64Array, steps: Int64Array) -> frozenset[int]:
+    """Numbers of the loaders that are gone through inside single steps, for several batches each time, as in an
+    evaluation: however many steps have one. `of_wait`: the loader's number per wait. `steps`: when they began.
+    """
+    found = set()
+    for number in range(len(loaders)):
+        here = [each for each in _passes(loaders, (number,)) if len(steps) and _until(each) > steps[0]]
+        waits = int((of_wait == number).sum())
+        if here and waits > len(here) and all(_in_one_step(each, steps) or _is_cut(each, steps) for each in here):
+            found.add(number)
+    return frozenset(found)
+
+
+def _until(each: _Pass) -> float:
+    return float("inf") if each.ended is None else each.ended
+
+
+def _is_cut(each: _Pass, steps: Int64Array) -> bool:
+    """It began in the last step."""
+    return each.ended is None and each.began >= steps[-1]
+
+
 def _passes(loaders: Sequence[LoaderInfo], among: Iterable[int]) -> list[_Pass]:
     return [
         _Pass(began * 1e3, None if ended is None else ended * 1e3, number)

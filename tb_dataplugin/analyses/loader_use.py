@@ -1,8 +1,9 @@
 """Which DataLoader each wait was for, and which of several is the training loop's.
 
 The training loop's is the one that most steps take batches of, however long their waits are: an evaluation in one step
-of 25 may wait for longer than the 25 steps do. Where several are in the steps alike (zipped), it is the one that gave
-most samples. What ``prof.steps`` iterates needs no counting.
+of 25 may wait for longer than the 25 steps do. One that is gone through inside single steps (an evaluation in each of
+them, beside accumulated gradients) is not. Where several are in the steps alike (zipped), it is the one that gave most
+samples. What ``prof.steps`` iterates needs no counting.
 
 Which loader a wait was for is recorded of batches that DataLoader workers built. Others show by their samples: of which
 dataset, and how many; and loaders that are alike by the passes over them (`loader_passes`). A ``next()`` that built
@@ -20,7 +21,7 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.analyses.loader_passes import UNKNOWN, in_passes
+from tb_dataplugin.analyses.loader_passes import UNKNOWN, in_passes, inside_steps
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.waits_of_others import waits_of_others
@@ -38,7 +39,7 @@ class LoaderUse:
     same, or the next in line. `of_wait`: per wait of the data wait, the loader's number. `steps`: per loader, the
     places of the steps that take batches of it; of all others of the window where that is not known. `unannotated`: the
     same of those that are not annotated. `certain`: waits that are for them. `whole`: the same of the whole capture,
-    where this is of some of its steps.
+    where this is of some of its steps. `inside`: loaders that are gone through inside single steps (`loader_passes`).
     """
 
     main: int
@@ -48,6 +49,7 @@ class LoaderUse:
     whole: LoaderUse | None = None
     unannotated: Int64Array = field(default_factory=lambda: int64([]))
     certain: Intervals = EMPTY
+    inside: frozenset[int] = frozenset()
 
     @property
     def beside(self) -> Intervals:
@@ -60,7 +62,7 @@ class LoaderUse:
 
     def is_aside(self, number: int) -> bool:
         """Whether it is iterated inside steps of the training loop, as an evaluation is: in few of them, nearly all of
-        which take a batch of the loop's own as well.
+        which take a batch of the loop's own as well; or in any number of them, where it is gone through inside them.
         """
         mine = self.steps_of(number)
         if number == self.main or not len(mine) or not (self.of_wait == number).any():
@@ -68,6 +70,8 @@ class LoaderUse:
         own = self.steps[self.main]
         if self.whole is not None and self.whole.main == self.main:
             return self.whole.is_aside(number)
+        if number in self.inside and self.main not in self.inside:
+            return True
         return 2 * len(mine) < len(own) and 2 * int(np.isin(mine, own).sum()) >= len(mine)
 
 
@@ -97,32 +101,38 @@ def find_loader_use(
     built = np.isin(np.arange(len(waits)), list(samples))
     certain = waits_of_others(trace, waits, batches, of_wait, built)
     certain[made] = certain[made + 1]
-    use = _use(trace, int64(np.where(certain, UNANNOTATED, of_wait)), step, batches, whole)
+    inside = frozenset() if steps is None else inside_steps(loaders, of_wait, begun)
+    use = _use(trace, int64(np.where(certain, UNANNOTATED, of_wait)), step, batches, whole, inside)
     return replace(use, certain=Intervals(waits.start[certain], waits.end[certain]))
 
 
 def _use(
-    trace: Trace, of_wait: Int64Array, step: Int64Array, batches: BatchTimes | None, whole: LoaderUse | None
+    trace: Trace,
+    of_wait: Int64Array,
+    step: Int64Array,
+    batches: BatchTimes | None,
+    whole: LoaderUse | None,
+    inside: frozenset[int],
 ) -> LoaderUse:
     """`step`: of each wait, the place."""
     loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
     places = [np.unique(step[of_wait == number]) for number in range(len(loaders))]
     unknown = np.unique(step[of_wait == UNKNOWN])
     fed = tuple(mine if len(mine) else unknown for mine in places)
-    in_line = _in_line(trace, loaders, [len(mine) for mine in fed])
+    in_line = _in_line(trace, loaders, [len(mine) for mine in fed], inside)
     if whole is not None and whole.main in in_line:  # which one trains is a fact of the program, not of some steps
         in_line = [whole.main, *(number for number in in_line if number != whole.main)]
     in_batches = set() if batches is None else set(batches.table.loader.tolist())
     in_workers = next((number for number in in_line if number in in_batches), min(in_batches, default=0))
     unannotated = np.unique(step[of_wait == UNANNOTATED])
-    return LoaderUse(next(iter(in_line), 0), in_workers, of_wait, fed, whole, unannotated)
+    return LoaderUse(next(iter(in_line), 0), in_workers, of_wait, fed, whole, unannotated, inside=inside)
 
 
-def _in_line(trace: Trace, loaders: Sequence[LoaderInfo], fed: list[int]) -> list[int]:
+def _in_line(trace: Trace, loaders: Sequence[LoaderInfo], fed: list[int], inside: frozenset[int]) -> list[int]:
     """Their numbers, the training loop's first. `fed`: in how many steps each is."""
     samples, most = _given(trace, loaders) if len(loaders) > 1 else [0] * len(loaders), max(fed, default=0)
     ranks = [
-        (bool(loader.stepped), 2 * fed[number] >= most, samples[number], loader.iterated or 0)
+        (bool(loader.stepped), number not in inside, 2 * fed[number] >= most, samples[number], loader.iterated or 0)
         for number, loader in enumerate(loaders)
     ]
     return sorted(range(len(loaders)), key=lambda number: ranks[number], reverse=True)

@@ -64,3 +64,30 @@ def test_without_passes_nobody_can_and_the_report_says_so() -> None:
     assert note.message.startswith(
         "Which of 2 DataLoaders of Clicks (batches of 4), without DataLoader workers, 63 waits"
     )
+
+
+def accumulated(*, small: bool) -> TraceBuilder:
+    """12 steps of 4 batches of 4, each with an evaluation of 4 batches of 8; or taking single batches of both."""
+    passes: list[tuple[float, float | None]] = []
+    builder, at = TraceBuilder(), 0
+    for _ in range(12):
+        begin = at
+        for _ in range(4):
+            at = built_here(builder, at, 4) + 1_000
+        began = at
+        for _ in range(1 if small else 4):
+            at = built_here(builder, at, 8) + 1_000
+        passes.append((began, at - 500))
+        builder.step(begin, at - begin)
+    loaders = [
+        {**TRAIN, "passes_ts_us": [(-1_000.0, None)]},
+        {**TRAIN, "batch_size": 8, "passes_ts_us": passes},
+    ]
+    return builder.annotated(loaders=loaders, host={"cores": 8})
+
+
+def test_an_evaluation_in_each_step_is_not_the_training_loops_however_many_samples_it_has() -> None:
+    capture = capture_of(accumulated(small=False))
+    assert capture.loader.batch_size == 4 and capture.throughput.samples == 12 * 16
+    assert "(an evaluation?), has 66.7% of the data wait" in capture.loader.apart.sentence
+    assert not capture_of(accumulated(small=True)).loader.apart.sentence, "one batch each time is part of each step"
