@@ -93,9 +93,10 @@ def find_worker_flow(
     number: int,
     prefetch: int = TORCHS_PREFETCH,
     first: BoolArray | None = None,
+    ahead: Intervals = EMPTY,
 ) -> WorkerFlow | None:
     """Of that loader. `waits`: of the training loop as it goes on. `apart`: other waits of it, which do not count, and
-    `first` the batches that these were for.
+    `first` the batches that these were for. `ahead`: of other DataLoaders, in which its workers build on.
     """
     rows = living([row for row in workers.rows if row.loader == number]) if workers else []
     left = [_without(row, apart) for row in rows]
@@ -122,7 +123,9 @@ def find_worker_flow(
         parts=parts,
         largest_busy=builds.get(parts.largest, 0.0) if parts else 0.0,
         taken_per_built=_taken_per_built(workers.batches.table, window, number),
-        smoothing=find_smoothing(starved, workers.batches, window, number, prefetch, NONE if first is None else first),
+        smoothing=find_smoothing(
+            starved, workers.batches, window, number, prefetch, NONE if first is None else first, ahead
+        ),
         life_ns=whole,
     )
 

@@ -155,7 +155,9 @@ def _worker_flow(
 ) -> WorkerFlow | None:
     loaders, number = trace.info.pipeline.loaders if trace.info.pipeline else (), use.in_workers
     prefetch = (loaders[number].prefetch_factor if number < len(loaders) else None) or TORCHS_PREFETCH
-    return find_worker_flow(workers, window, loop.waits, loop.apart.idle, number, prefetch, loop.apart.batches)
+    return find_worker_flow(
+        workers, window, loop.waits, loop.apart.idle, number, prefetch, loop.apart.batches, loop.apart.ahead
+    )
 
 
 def _lines(

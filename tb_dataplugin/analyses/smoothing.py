@@ -3,12 +3,12 @@
 A batch holds the loop up for no longer than it takes above the mean: with a queue that never runs empty, each of them
 takes the mean. And where the loop asks for nothing for so long that DataLoader workers fill their queues even with the
 batches that take longest (an evaluation, a checkpoint, a step that stalls), they are then starved however alike batches
-are: that is no sign of a short queue.
+are: that is no sign of a short queue. In an evaluation, which comes again and again, a longer one would be filled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,19 +25,28 @@ BoolArray = npt.NDArray[np.bool_]
 class Smoothing:
     """Of one loader. `starved_ns`: time of all its DataLoader workers, without those pauses of the loop. Of the batches
     that were built in the window: `excess_ns` is what they took above their mean, `median_ns` and `p95_ns` what each
-    took.
+    took. `ahead_ns`: in which a worker, on average, is starved while the loop waits for another DataLoader.
     """
 
     starved_ns: int
     excess_ns: float
     median_ns: float
     p95_ns: float
+    ahead_ns: float = 0.0
 
 
 def find_smoothing(
-    starved: Iterable[Intervals], batches: BatchTimes, window: Window, loader: int, prefetch: int, apart: BoolArray
+    starved: Sequence[Intervals],
+    batches: BatchTimes,
+    window: Window,
+    loader: int,
+    prefetch: int,
+    apart: BoolArray,
+    ahead: Intervals = EMPTY,
 ) -> Smoothing | None:
-    """`starved`: of each worker process. `apart`: batches that do not count. None where no build time is known."""
+    """`starved`: of each worker process. `apart`: batches that do not count. `ahead`: waits for other DataLoaders in
+    which workers build on. None where no build time is known.
+    """
     table, build = batches.table, batches.build_ns
     rows = known(build) & (table.loader == loader)
     rows &= (table.finished_ns >= window.start_ns) & (table.finished_ns < window.end_ns)
@@ -51,6 +60,7 @@ def find_smoothing(
         excess_ns=float(np.maximum(0.0, took - took.mean()).sum()),
         median_ns=median,
         p95_ns=p95,
+        ahead_ns=sum(part.intersect(ahead).total_ns for part in starved) / max(1, len(starved)),
     )
 
 

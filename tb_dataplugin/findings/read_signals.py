@@ -353,7 +353,7 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
 
 def _smoothing(found: Smoothing, life_ns: int) -> SmoothingSignals:
     excess_us, median_us, p95_us = (time / 1e3 for time in (found.excess_ns, found.median_ns, found.p95_ns))
-    return SmoothingSignals(found.starved_ns / life_ns, excess_us, median_us, p95_us)
+    return SmoothingSignals(found.starved_ns / life_ns, excess_us, median_us, p95_us, found.ahead_ns / 1e3)
 
 
 def _copies(copies: CopyFigures, results: Results) -> CopySignals:

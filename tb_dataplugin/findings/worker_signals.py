@@ -99,12 +99,14 @@ class PartsSignals:
 class SmoothingSignals:
     """What a longer queue could smooth. `starved`: as `WorkerSignals.starved`, without pauses of the loop in which the
     queues fill whatever the batches take. `excess_us`: what batches of the window took to build above their mean.
+    `ahead_us`: a worker's time, on average, in which it is starved while the loop waits for another DataLoader.
     """
 
     starved: float
     excess_us: float
     median_us: float
     p95_us: float
+    ahead_us: float = 0.0
 
     @property
     def text(self) -> str:

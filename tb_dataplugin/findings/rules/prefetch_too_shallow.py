@@ -4,6 +4,8 @@ ahead when a slow batch comes.
 
 from __future__ import annotations
 
+from typing import Final
+
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.limiting import expects_gain, limiting_pace
@@ -11,58 +13,90 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, WORKERS_STARVED
+from tb_dataplugin.findings.worker_signals import SmoothingSignals
 from tb_dataplugin.units import duration, percent
 from tb_dataplugin.whatif import Change
+
+SMOOTHED: Final = "Build times differ from batch to batch, and the queue is too short to smooth that out. "
+AHEAD: Final = (
+    "While the loop waits for another DataLoader, the queue is full: a longer one is filled meanwhile, and the loop "
+    "has these batches afterwards. "
+)
 
 
 @rule(title="Too little prefetching", about="delivery", workers=True)
 def check(signals: Signals) -> Finding | Abstention | None:
     if signals.loader is None or signals.wait_cost_us is None or signals.lock_limits_wait:
         return None
-    steady = signals.wait_cost_us - _without_queue(signals)
-    steady_share, workers = signals.loop_share(steady), signals.workers
-    if steady_share is None or steady_share < INPUT_BOUND:
+    workers, waited = signals.workers, signals.wait_cost_us - _here_us(signals)
+    if (signals.loop_share(waited) or 0.0) < INPUT_BOUND:
         return None
     if workers is None:
         return Abstention("The DataLoader workers left no records, so whether they were starved is unknown.")
     smoothing = workers.smoothing
-    if smoothing is None or smoothing.starved < WORKERS_STARVED or limiting_pace(signals) is not None:
+    if smoothing is None or limiting_pace(signals) is not None:
         return None  # a longer queue waits for the slowest worker as well
-    if (signals.share(smoothing.excess_us) or 0.0) < INPUT_BOUND:
-        return None  # nearly all batches take the same time: there is little to smooth out
+    smoothed, ahead = _smoothed_us(signals, smoothing, waited), _ahead_us(signals, smoothing)
+    if not smoothed and not ahead:
+        return None
     factor = signals.loader.prefetch_factor or 2
     change = Change(prefetch=2 * factor)
-    most = min(steady, smoothing.starved * signals.own_window_us, smoothing.excess_us)
+    most = min(waited, smoothed + ahead)
     promise = signals.promise(change, signals.per_step(most))
     if promise.without_gain or expects_gain(signals, change) is False:
         return None
     starved = f"starved for {percent(workers.starved)} {workers.of_whole}"
     return Finding(
-        severity=severity(signals, promise.us_per_step, otherwise_us=steady),
+        severity=severity(signals, promise.us_per_step, otherwise_us=waited),
         title=f"DataLoader workers are {starved}, yet batches come late",
-        advice="Build times differ from batch to batch, and the queue is too short to smooth that out: let the "
-        "workers prefetch more. Each additional batch per DataLoader worker takes memory.",
+        advice=f"{SMOOTHED if smoothed else ''}{AHEAD if ahead else ''}Let the workers prefetch more. Each additional "
+        "batch per DataLoader worker takes memory.",
         evidence=(
             Evidence("settings", f"prefetch_factor={factor}, num_workers={signals.num_workers}"),
             share("workers_starved", workers.starved, workers.whole, starved),
             time("build_p95", smoothing.p95_us, smoothing.text),
-            time("steady_wait", steady, _wait_text(signals, steady)),
+            *_of_others(signals, ahead),
+            time("steady_wait", waited, _wait_text(signals, waited)),
             *promise.why,
         ),
         gain_us_per_step=promise.us_per_step,
         code=f"DataLoader(..., prefetch_factor={2 * factor})",
         change=change,
         confidence="likely",
-        confidence_reason="It helps only where slow batches are followed by fast ones.",
+        confidence_reason="It helps only where slow batches are followed by fast ones."
+        if smoothed
+        else "How far a longer queue is filled in that time is predicted, not measured.",
     )
 
 
-def _without_queue(signals: Signals) -> float:
-    """What no queue shortens: work of the training thread, and waits for batches that were finished. A batch is
-    received before the next index is drawn, so the two are not the same time.
+def _smoothed_us(signals: Signals, smoothing: SmoothingSignals, waited_us: float) -> float:
+    """Of the data wait, at most, without waits for batches that were finished; 0 where nearly all batches take the same
+    time: there is little to smooth out.
     """
+    late = waited_us - signals.in_steady_state(signals.on_way_us)
+    is_uneven = (signals.share(smoothing.excess_us) or 0.0) >= INPUT_BOUND
+    if smoothing.starved < WORKERS_STARVED or not is_uneven or (signals.loop_share(late) or 0.0) < INPUT_BOUND:
+        return 0.0
+    return min(late, smoothing.starved * signals.own_window_us, smoothing.excess_us)
+
+
+def _ahead_us(signals: Signals, smoothing: SmoothingSignals) -> float:
+    """Of the data wait, at most: in an evaluation inside an epoch, queues are full, and longer ones would be filled."""
+    return smoothing.ahead_us if (signals.share(smoothing.ahead_us) or 0.0) >= INPUT_BOUND else 0.0
+
+
+def _of_others(signals: Signals, ahead_us: float) -> tuple[Evidence, ...]:
+    part = signals.share(ahead_us)
+    if not ahead_us or part is None:
+        return ()
+    text = f"starved for {percent(part)} of the window while the loop waits for another DataLoader"
+    return (share("starved_ahead", part, "window", text),)
+
+
+def _here_us(signals: Signals) -> float:
+    """What no queue shortens: work of the training thread."""
     here = signals.wait_for_kinds("sampler", "wrapper")
-    return (here.cost_us if here else 0.0) + signals.in_steady_state(signals.on_way_us)
+    return here.cost_us if here else 0.0
 
 
 def _wait_text(signals: Signals, steady: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.report.report_pb2 import Finding
 from tb_dataplugin.whatif.fitting import fit_loop
 from tb_dataplugin.whatif.loop import Loop
 from tests.tb_dataplugin.findings.cases import capture_of, results_of
@@ -14,25 +15,27 @@ TRAIN = {"name": "DataLoader", "dataset": "Clicks", "num_workers": 1, "batch_siz
 EVALUATION = {"name": "DataLoader", "dataset": "Views", "num_workers": 0, "batch_size": 16, "iterated": 2}
 
 
-def trained(evaluated_after: int, build: int = 8_000, epochs: int = 2) -> TraceBuilder:
-    """Epochs of 6 steps of 10 ms, whose batches a worker builds for 8 ms each, two ahead; an evaluation of 32 ms."""
+def trained(evaluated_after: int, build: int = 8_000, samples: int = 16) -> TraceBuilder:
+    """Two epochs of 6 steps of 10 ms, whose batches a worker builds for 8 ms each, two ahead; an evaluation of 32 ms:
+    2 ms per sample.
+    """
     builder, at, free = TraceBuilder().annotated(loaders=[TRAIN, EVALUATION], host={"cores": 8}).worker(0), 0, 0
-    for epoch in range(epochs):
+    for epoch in range(2):
         builder.epoch, drawn = epoch, [at, at]
         for number in range(6):
             begin, started = at, max(free, drawn[number])
             free = started + build
             consumed = max(at, free) + 10
-            samples = {"sample::Clicks": (started, build)}
-            builder.batch(number, 0, drawn[number], started, free, consumed, samples)
+            spans = {"sample::Clicks": (started, build)}
+            builder.batch(number, 0, drawn[number], started, free, consumed, spans)
             builder.wait(at, consumed - at + 10, "wait::DataLoader")
             drawn.append(consumed)
             at = consumed + 10_000
             if number == evaluated_after:
-                builder.wait(at, 32_000, "wait::DataLoader")
-                for sample in range(16):
+                builder.wait(at, 2_000 * samples, "wait::DataLoader")
+                for sample in range(samples):
                     builder.stage("sample::Views", at + 2_000 * sample, 2_000)
-                at += 32_000 + 10
+                at += 2_000 * samples + 10
             builder.step(begin, at - begin)
     return builder
 
@@ -80,3 +83,16 @@ def test_what_a_step_alone_could_sustain_has_the_evaluations_that_the_run_has() 
 def test_samples_per_second_of_a_prediction_are_with_the_evaluations_that_workers_build_ahead_in() -> None:
     loop = loop_of(results_of(trained(2)))
     assert loop.paused_us == pytest.approx(64_000 / 12)
+
+
+def test_a_queue_that_is_full_in_evaluations_may_be_longer() -> None:
+    """Batches are all alike, so there is nothing to smooth out. Between epochs no queue is filled."""
+
+    def found(evaluated_after: int) -> list[Finding]:
+        findings = capture_of(trained(evaluated_after, build=13_000, samples=40)).findings
+        return [each for each in findings if each.rule == "prefetch_too_shallow"]
+
+    (inside,) = found(2)
+    assert inside.advice.startswith("While the loop waits for another DataLoader, the queue is full")
+    assert inside.code == "DataLoader(..., prefetch_factor=4)"
+    assert not found(5)
