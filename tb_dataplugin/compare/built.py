@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
-from tb_dataplugin.compare.sides import Run, Unit
+from tb_dataplugin.compare.sides import Run, Unit, called_by_loop
 from tb_dataplugin.report import report_pb2 as pb
 
 OF_TRAINING: Final = ("sampler::", "wrapper::", "h2d::")
@@ -38,13 +38,17 @@ class Per(NamedTuple):
         return self.error / self.units
 
 
+Place = Literal["training", "sample", "batch"]
+"""What a stage is run by, or in."""
+
 PerName = Callable[[str], Per]
 
 
 @dataclass(frozen=True, slots=True)
 class Units:
     """Of all windows of a side: of the unit, `taken` by the training loop and `built`. `ahead`: drawn for DataLoader
-    workers at most, before the loop takes them.
+    workers at most, before the loop takes them. `untold`: places of stages whose calls for the training loop are not
+    told from those for another DataLoader, or cannot be set against these units.
     """
 
     taken: float
@@ -53,6 +57,13 @@ class Units:
     ahead: float
     of_training: frozenset[str]
     in_samples: frozenset[str]
+    untold: frozenset[Place] = frozenset()
+
+    def tells_calls(self, stage: str) -> bool:
+        """Whether calls of it per unit are known."""
+        if stage in self.of_training or stage.startswith(OF_TRAINING):
+            return "training" not in self.untold
+        return ("sample" if stage in self.in_samples else "batch") not in self.untold
 
     def per(self, stage: str) -> Per:
         """What the time of a stage ("<kind>::<label>") is per; "": of what builds samples."""
@@ -63,8 +74,10 @@ class Units:
         return self.built if stage in self.in_samples else self.built_in_batches
 
 
-def units_of(runs: Sequence[Run], unit: Unit) -> Units | None:
-    """None where it is unknown for a window."""
+def units_of(runs: Sequence[Run], unit: Unit, *, in_loop: bool = False) -> Units | None:
+    """None where it is unknown for a window. `in_loop`: built for the training loop alone, as `sides.called_by_loop`
+    counts; else for other DataLoaders, too.
+    """
     counts = [run.units(unit) for run in runs]
     taken = sum(count for count in counts if count)
     if not counts or not all(counts):
@@ -74,21 +87,35 @@ def units_of(runs: Sequence[Run], unit: Unit) -> Units | None:
     names = {(_name(stage), _place(stage)) for capture in captures for stage in capture.stages}
     in_samples = frozenset(name for name, place in names if place == "sample")
     of_training = frozenset(name for name, place in names if place == "training") - in_samples
+    untold = frozenset(place for capture in captures for place in _untold(capture, unit)) if in_loop else frozenset()
     if unit == "step":
-        return Units(taken, Per(taken, ahead), Per(taken, ahead), ahead, of_training, in_samples)
-    each = [_samples_built(capture) for capture in captures]
+        return Units(taken, Per(taken, ahead), Per(taken, ahead), ahead, of_training, in_samples, untold)
+    each = [_samples_built(capture, in_loop) for capture in captures]
     built, variance = math.fsum(one.units for one in each), math.fsum(one.error**2 for one in each)
     coarse = math.fsum(_threads(capture) * AT_EDGES * _batch(capture) ** 2 for capture in captures)
     ahead *= max(map(_batch, captures))
     in_batches = Per(built, math.sqrt(max(variance, coarse)))
-    return Units(taken, Per(built, math.sqrt(variance)), in_batches, ahead, of_training, in_samples)
+    return Units(taken, Per(built, math.sqrt(variance)), in_batches, ahead, of_training, in_samples, untold)
+
+
+def _untold(capture: pb.Capture, unit: Unit) -> Iterator[Place]:
+    """Where there is another DataLoader: blocks are without starts of epochs, and steps and samples that the loop takes
+    are with them; batches that DataLoader workers finished are of all DataLoaders together.
+    """
+    apart = capture.loader.apart
+    if not apart.others:
+        return
+    if apart.starts_us:
+        yield "training"
+    if (apart.starts_us and unit == "step") or (unit == "sample" and not _names(capture)):
+        yield from ("sample", "batch")
 
 
 def _name(stage: pb.Stage) -> str:
     return f"{stage.kind}::{stage.label}"
 
 
-def _place(stage: pb.Stage) -> str:
+def _place(stage: pb.Stage) -> Place:
     if any(name.startswith("sample::") for name in stage.path):
         return "sample"
     return "training" if stage.path and stage.path[0].startswith("wait::") else "batch"
@@ -109,7 +136,7 @@ def _ahead(capture: pb.Capture) -> float:
     return float(workers * (capture.loader.prefetch_factor or PREFETCH)) if workers else 1.0
 
 
-def _samples_built(capture: pb.Capture) -> Per:
+def _samples_built(capture: pb.Capture, in_loop: bool) -> Per:
     """By their spans. Of those at the window's edges a part is in it: that is as much as the stack samples have of the
     time of all. It differs from the number that start in the window by no more than one for each thread.
     """
@@ -120,9 +147,10 @@ def _samples_built(capture: pb.Capture) -> Per:
     seen, starts, part, one = _seen_us(capture), 0.0, 0.0, 1.0
     for name, rows in spans.items():
         size = batch if name.endswith(BATCHES) else 1.0
-        count, time = sum(row.count for row in rows), math.fsum(row.total_us for row in rows)
+        time = math.fsum(row.total_us for row in rows)
+        count = sum(called_by_loop(capture, row).calls if in_loop else row.count for row in rows)
         starts += size * count
-        part += size * (count * seen[name] / time if seen.get(name) and time else count)
+        part += size * count * (seen[name] / time if seen.get(name) and time else 1.0)
         one = max(one, size)
     most = min(threads * one, starts / 2)
     return Per(min(max(part, starts - most), starts + most), one * math.sqrt(AT_EDGES * threads))

@@ -30,15 +30,18 @@ def moved_calls(stages: Sequence[Quantity]) -> Mapping[str, tuple[float, float]]
     built, moved = samples_built(stages), {}
     for stage in stages:
         calls = stage.calls
-        if calls is None or not calls.before or not calls.after or (built and not calls.in_sample):
+        if calls is None or calls.before is None or calls.after is None or (built and not calls.in_sample):
             continue
         was, now = (calls.before / built[0], calls.after / built[1]) if built else (calls.before, calls.after)
-        if abs(now / was - 1) >= MOVED and _is_sure(calls, was, now):
+        if abs(now - was) >= MOVED * was and _is_sure(calls, was, now):
             moved[stage.name] = was, now
     return moved
 
 
 def _is_sure(calls: StageCalls, was: float, now: float) -> bool:
+    """None at all on one side (only another DataLoader has it there): where the other has more than a few."""
+    if not was or not now:
+        return max(was, now) > 0 and SURE * calls.error < 1
     return abs(math.log(now / was)) >= SURE * calls.error
 
 

@@ -10,7 +10,7 @@ from tb_dataplugin.compare.programs import other_script
 from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.settings import WORKERS, SettingChange
 from tb_dataplugin.compare.sides import Run, Unit
-from tb_dataplugin.findings.evidence import Evidence, number, time
+from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import duration, in_unit, listed, plural, significant, unit_for
 
@@ -134,7 +134,7 @@ def _calls(stages: Sequence[Quantity], unit: Unit) -> Iterator[Evidence]:
     ]
     for _, name, was, now in sorted(largest, reverse=True)[:SAID]:
         text = f"{name}: {significant(was)} → {significant(now)} calls per {per}"
-        yield number("calls_change", now / was - 1, "ratio", text, stage=name)
+        yield Evidence("calls_change", text, now / was - 1 if was else None, "ratio" if was else "", stage=name)
 
 
 def _starts(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evidence]:

@@ -143,13 +143,32 @@ class Recorded(NamedTuple):
     us: float
 
 
+class Called(NamedTuple):
+    """How often, and the self time (us) of these calls."""
+
+    calls: int
+    self_us: float
+
+
+NOT_CALLED: Final = Called(0, 0.0)
+
+
+def called_by_loop(capture: pb.Capture, row: pb.Stage) -> Called:
+    """Not for another DataLoader: where there is one in the window, blocks alone show which calls these are. They leave
+    starts of epochs out as well, in all rows of the capture.
+    """
+    if capture.loader.apart.others:
+        return Called(sum(row.block_count), math.fsum(row.block_self_us))
+    return Called(row.count, row.self_us)
+
+
 @dataclass(frozen=True, slots=True)
 class StageFigures:
     """One stage in one run. `typical` has a figure per measure that the run has. `waited_us`: for a CPU; None where
     that was not recorded. `counts`: calls in each block of batches. `in_sample`: it runs within samples. `typical` is
     of a call over `samples`: 1, or those of its batch (`per_sample`). `recorded`: in all calls, and how long
     that took, by `RECORDED`; None where what one costs is not known. `less_us` was taken off each time in `typical` for
-    it.
+    it. `in_loop`: of `calls` and `self_us`, those that are not for another DataLoader.
     """
 
     calls: int
@@ -161,6 +180,7 @@ class StageFigures:
     samples: float = 1
     recorded: tuple[Recorded | None, ...] = (None,) * len(RECORDED)
     less_us: float = 0.0
+    in_loop: Called = NOT_CALLED
 
     def per_sample(self, samples: float) -> StageFigures:
         """Of a stage that runs once for so many."""
@@ -184,12 +204,20 @@ class StageFigures:
 def stages_of(run: Run) -> dict[str, StageFigures]:
     """By name; a stage that stands in several places of the tree is one here. Waits are no stages."""
     rows: dict[str, list[pb.Stage]] = {}
-    for stage in (stage for capture in run.captures for stage in capture.stages if stage.kind != "wait"):
-        rows.setdefault(f"{stage.kind}::{stage.label}", []).append(stage)
-    return {name: _stage_figures(places) for name, places in rows.items()}
+    in_loop: dict[str, list[Called]] = {}
+    for capture in run.captures:
+        for stage in (stage for stage in capture.stages if stage.kind != "wait"):
+            name = f"{stage.kind}::{stage.label}"
+            rows.setdefault(name, []).append(stage)
+            in_loop.setdefault(name, []).append(called_by_loop(capture, stage))
+    return {name: _stage_figures(places, _together(in_loop[name])) for name, places in rows.items()}
 
 
-def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
+def _together(called: Sequence[Called]) -> Called:
+    return Called(sum(each.calls for each in called), sum(each.self_us for each in called))
+
+
+def _stage_figures(rows: list[pb.Stage], in_loop: Called) -> StageFigures:
     calls = sum(row.count for row in rows)
     # Those of another DataLoader have no blocks, however long one of its calls took.
     largest = max(rows, key=lambda row: (bool(row.block_count), row.self_us))
@@ -217,6 +245,7 @@ def _stage_figures(rows: list[pb.Stage]) -> StageFigures:
         counts,
         in_sample,
         recorded=tuple(recorded_in(rows, what) for what in RECORDED),
+        in_loop=in_loop,
     )
 
 

@@ -10,7 +10,8 @@ from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.compare.built import Per, units_of
+from tb_dataplugin.compare.beside_loop import only_beside_loop
+from tb_dataplugin.compare.built import Units, units_of
 from tb_dataplugin.compare.call_counts import with_other_calls
 from tb_dataplugin.compare.like_batches import of_like_batches
 from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
@@ -56,6 +57,9 @@ COLD_US: Final = 8.0
 SAID_SPEED: Final = 0.02
 """Difference of the machine's speed from which a row says that the time after allows for it."""
 
+NOT_BOTH: Final = (NONE_BEFORE, NONE_AFTER, NOT_RECORDED)
+"""Of a stage whose times one side lacks."""
+
 MEASURE_NAMES: Final[dict[Measure, str]] = {"cpu": "CPU time", "wall": "self time"}
 
 LAYOUT_US: Final = 20.0
@@ -67,7 +71,8 @@ long. Folders whose names differed by one character made a stage of 220 us 50 us
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A stage's means over the runs of one side: self time per call (us), calls and self time per unit (`built.Units`).
+    """A stage's means over the runs of one side: self time per call (us), calls and self time per unit (`built.Units`),
+    all of the training loop's calls where it has any.
     `calls_error`: relative, of the mean number of calls, as far as batches differ in it.
     """
 
@@ -112,7 +117,8 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
         shared: How much waiting for a CPU may have moved wall times.
     """
     sides = without_recording(of_like_batches(before, after, unit))
-    counts = [units_of(runs, unit) for runs in (before, after)]
+    counts = [units_of(runs, unit, in_loop=True) for runs in (before, after)]
+    beside = only_beside_loop(before, after)
     names = sorted({name for side in sides for run in side for name in run})
     shares = {name: _share(sides, name) for name in names}
     typical = {name: _most_telling(sides, name, shared, ALARM * shares[name]) for name in names}
@@ -123,11 +129,11 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     is_marked = tuple(any(run.mode != "unannotated" for run in side) for side in (before, after))
     stages = []
     for name, figure in typical.items():
-        means = [
-            _side(side, units.per(name) if units else None, name) for side, units in zip(sides, counts, strict=True)
-        ]
+        means = [_side(side, units, name) for side, units in zip(sides, counts, strict=True)]
         reach = figure.change.reach(ALARM * shares[name] * figure.part) if figure and shares[name] else None
         judged = _judged(means[0], means[1], figure, name in named, is_marked)
+        if name in beside and judged.text in NOT_BOTH:
+            judged = Judged(None, beside[name], "unknown")
         stages.append(_quantity(name, means[0], means[1], figure, reach, judged))
     stages.sort(key=lambda stage: (-abs((stage.calls and stage.calls.change_us) or 0.0), stage.name))
     return surest_first(with_other_calls(stages))
@@ -214,17 +220,20 @@ def _share(sides: list[list[dict[str, StageFigures]]], name: str) -> float:
     return math.fsum(shares) / len(known)
 
 
-def _side(runs: list[dict[str, StageFigures]], per: Per | None, name: str) -> Side | None:
-    """None when no run of the side has the stage. `per`: of all its runs; None where that is unknown."""
+def _side(runs: list[dict[str, StageFigures]], units: Units | None, name: str) -> Side | None:
+    """None when no run of the side has the stage. `units`: of all its runs; None where they are unknown."""
     known = [run[name] for run in runs if name in run]
     if not known:
         return None
-    calls = sum(figures.calls for figures in known)
-    spent = sum(figures.self_us for figures in known)
+    calls, spent = sum(figures.calls for figures in known), sum(figures.self_us for figures in known)
+    in_loop = sum(figures.in_loop.calls for figures in known)
+    in_loop_us = sum(figures.in_loop.self_us for figures in known)
     error = _relative_error([count for figures in known for count in figures.counts])
     in_sample = all(figures.in_sample for figures in known)
-    units = per.units if per else None
-    return Side(spent / calls, calls / units if units else None, spent / units if units else None, error, in_sample)
+    count = units.per(name).units if units else 0.0
+    per_call_us = in_loop_us / in_loop if in_loop else spent / calls
+    told = in_loop / count if count and units and units.tells_calls(name) else None
+    return Side(per_call_us, told, in_loop_us / count if count else None, error, in_sample)
 
 
 def _relative_error(counts: Sequence[int]) -> float:
