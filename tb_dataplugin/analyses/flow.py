@@ -7,7 +7,7 @@ follows ``iter(loader)``: it includes starting the workers, unless they persist,
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -19,9 +19,10 @@ from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.parts import Parts, find_parts
 from tb_dataplugin.analyses.smoothing import BoolArray, Smoothing, find_smoothing
+from tb_dataplugin.analyses.stock import find_stock, taken_in
 from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, living, waits_for_unfinished
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
-from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, Trace
+from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
 
 TORCHS_PREFETCH: Final = 2
 """DataLoader's own default per worker."""
@@ -71,6 +72,12 @@ class WorkerFlow:
     """Batches that the loop took in the window, for each that was built in it, parts of batches included. Above 1 the
     loop lived on batches from before. None: none was built.
     """
+    spared: float = 0.0
+    """What a worker did not build of the batches taken, on average, since an epoch came to its end and no indices were
+    left: as a share of the loop's time. 0.0 in the middle of an epoch.
+    """
+    slowest_spared: float = 0.0
+    """The same of the worker of the largest part, else of the slowest one."""
     smoothing: Smoothing | None = None
     """None where no build time is known."""
     life_ns: int = 0
@@ -107,7 +114,10 @@ def find_worker_flow(
     skews = [times.busy * whole / (times.alive * busy) if busy and times.alive else 0.0 for times in left]
     slowest = max(range(len(rows)), key=lambda place: (skews[place], -rows[place].worker))
     starved = [each.starved.minus(apart) for row in rows for each in row.processes]
-    parts = find_parts(workers, window, number)
+    parts, in_turn = find_parts(workers, window, number), workers.take_turns(number)
+    mine = workers.batches.table.loader == number
+    stock = find_stock(workers.batches, window, mine, in_turn=in_turn)
+    limits, each = (parts.largest, None) if parts else (rows[slowest].worker, 1 / len(rows))
     builds = {row.worker: times.busy / span for row, times in zip(rows, left, strict=True)}
     return WorkerFlow(
         workers=len(rows),
@@ -122,7 +132,9 @@ def find_worker_flow(
         pace=find_pace(rows),
         parts=parts,
         largest_busy=builds.get(parts.largest, 0.0) if parts else 0.0,
-        taken_per_built=_taken_per_built(workers.batches.table, window, number),
+        taken_per_built=stock.taken_per_built,
+        spared=stock.spared_ns / (span * len(rows)),
+        slowest_spared=_spared_of(limits, each, workers.batches, window, mine, in_turn=in_turn) / span,
         smoothing=find_smoothing(
             starved, workers.batches, window, number, prefetch, NONE if first is None else first, ahead
         ),
@@ -164,19 +176,17 @@ def _on_way(batches: BatchTimes, waits: Intervals) -> Intervals:
     return Intervals.union(start, np.maximum(start, table.consumed_ns[received.row])).intersect(waits)
 
 
-def _taken_per_built(table: BatchTable, window: Window, loader: int) -> float | None:
-    mine = table.loader == loader
-    consumed = table.consumed_ns[mine & known(table.consumed_ns)]
-    taken = int(((consumed >= window.start_ns) & (consumed < window.end_ns)).sum())
-    whole = mine & known(table.started_ns) & known(table.finished_ns) & (table.finished_ns > table.started_ns)
-    start, end = table.started_ns[whole], table.finished_ns[whole]
-    inside = np.clip(end, window.start_ns, window.end_ns) - np.clip(start, window.start_ns, window.end_ns)
-    built = float((inside / (end - start)).sum())
-    begun = mine & known(table.started_ns) & ~known(table.finished_ns)  # as the window closed: as long as the others
-    left = np.clip(window.end_ns - table.started_ns[begun], 0, window.duration_ns)
-    if len(start):
-        built += float(np.minimum(left / (end - start).mean(), 1.0).sum())
-    return taken / built if built else None
+def _spared_of(
+    worker: int, share: float | None, batches: BatchTimes, window: Window, mine: BoolArray, *, in_turn: bool
+) -> float:
+    """`Stock.spared_ns` of this worker. `share`: of the batches that are taken, where all have as many: a window may
+    have one more of it.
+    """
+    table = batches.table
+    stock = find_stock(batches, window, mine & (table.worker == worker), in_turn=in_turn)
+    if share is None:
+        return stock.spared_ns
+    return replace(stock, taken=min(stock.taken, share * int((mine & taken_in(table, window)).sum()))).spared_ns
 
 
 def find_epoch_starts(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.apart_signals import built_ahead_us
 from tb_dataplugin.findings.evidence import time
-from tb_dataplugin.findings.saving import Saving, needed_us
+from tb_dataplugin.findings.needed import needed_us
+from tb_dataplugin.findings.saving import Saving
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.units import percent
 from tb_dataplugin.words import GAIN_BOUND

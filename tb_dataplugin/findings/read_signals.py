@@ -347,6 +347,8 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
         parts=PartsSignals.of(flow.parts) if flow.parts else None,
         largest_busy=flow.largest_busy,
         taken_per_built=flow.taken_per_built or 1.0,
+        spared=flow.spared,
+        slowest_spared=flow.slowest_spared,
         smoothing=_smoothing(flow.smoothing, flow.life_ns) if flow.smoothing else None,
     )
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tb_dataplugin.findings.apart_signals import built_ahead_us
 from tb_dataplugin.findings.at_starts import saved_at_starts, starts_evidence
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.limiting import limiting_worker
+from tb_dataplugin.findings.needed import building_share, in_the_long_run, needed_us
 from tb_dataplugin.findings.recorded_part import recorded_share, recording
 from tb_dataplugin.findings.sample_signals import BuiltBatch
 from tb_dataplugin.findings.signals import Signals
@@ -103,11 +103,11 @@ def _saved_without(signals: Signals, rows: Sequence[StageCalls], least_us: float
         saving = replace(saving, why=(*saving.why, *record))
         foreseen = _foreseen(signals, _shorter(rows, 1 - part), saving.us, signals.wait_cost_us)
         return Saving(foreseen.ratio * saving.us, (*saving.why, *foreseen.why))
-    building = part * _of_one_worker(signals, rows) * _in_the_long_run(signals)
+    building = part * _of_one_worker(signals, rows) * in_the_long_run(signals)
     in_thread = min(caused, part * signals.cost_in_thread(rows))
     of_calls = in_thread + max(caused - in_thread, building)
     saved, given_back = min(signals.wait_cost_us, of_calls), part * given_back_us(signals, rows)
-    most = max(caused, signals.loop_us - needed_us(signals, building, _in_the_long_run(signals)))
+    most = max(caused, signals.loop_us - needed_us(signals, building, in_the_long_run(signals)))
     given_back = max(0.0, min(given_back, most - saved))
     given_back = given_back if given_back >= WORTH_SAYING * signals.loop_us else 0.0
     saved = min(saved, most)
@@ -185,7 +185,7 @@ def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
     workers = signals.workers
     if workers is None or not signals.builds_batches_in_workers:
         return Saving(spent_us)
-    long_run = 1.0 if signals.unsteady is None else _in_the_long_run(signals)
+    long_run = 1.0 if signals.unsteady is None else in_the_long_run(signals)
     needed = needed_us(signals, 0.0, long_run)
     if spent_us <= signals.loop_us - needed:
         return Saving(spent_us)
@@ -210,8 +210,8 @@ def saved_in_batches(signals: Signals, spent_us: Mapping[BuiltBatch, float], mos
     spent = sum(spent_us.values())
     waited = sum(min(us, batch.wait_us) for batch, us in spent_us.items())
     workers = (signals.num_workers or 1) if limiting_worker(signals) is None else 1  # all may be the slowest one's
-    building = spent / workers * _in_the_long_run(signals)
-    left = signals.loop_us - needed_us(signals, building, _in_the_long_run(signals))
+    building = spent / workers * in_the_long_run(signals)
+    left = signals.loop_us - needed_us(signals, building, in_the_long_run(signals))
     most_us = min(most_us, max(spent, building))
     saved = max(0.0, min(most_us, max(waited, building), left))
     change = Change(single=tuple(_faster(batch, us) for batch, us in spent_us.items()))
@@ -254,35 +254,6 @@ def _with_way(signals: Signals, saving: Saving) -> Saving:
         f"on their way: DataLoader workers that are starved for {starved} {signals.workers.of_whole} would be ahead"
     )
     return Saving(saving.us + more, (time(GAIN_BOUND, more, text),))
-
-
-def needed_us(signals: Signals, building_us: float, long_run: float) -> float:
-    """What a DataLoader worker still needs for the loop's batches without calls that take it `building_us`, the slowest
-    of those that differ: the loop gets no shorter. What it waits for a CPU does not count, since one may be free then.
-    `long_run`: as a multiple of what it spent in the window. While the loop waits for another DataLoader, it builds.
-    """
-    workers = signals.workers
-    if workers is None:
-        return 0.0
-    delay = (signals.costs.run_delay if signals.costs else None) or 0.0
-    busy = _building_share(workers, 1.0 if limiting_worker(signals) is None else workers.skew)
-    ahead = built_ahead_us(signals.apart)
-    needed = min(1.0, busy * long_run) * (signals.loop_us + ahead) - ahead
-    return max(0.0, needed - building_us) * (1 - delay)
-
-
-def _building_share(workers: WorkerSignals, skew: float = 1.0) -> float:
-    """Share of the loop in which a DataLoader worker builds batches: that of the largest part, of which others may have
-    ended long before it; else each on average, or one that has `skew` as much to do.
-    """
-    if workers.parts is not None:
-        return workers.largest_busy
-    return workers.busy * skew * workers.alive / workers.workers
-
-
-def _in_the_long_run(signals: Signals) -> float:
-    """What each step needs of the workers, as a multiple of what they spent in the window, which may live on stock."""
-    return max(1.0, signals.workers.taken_per_built) if signals.workers else 1.0
 
 
 def workers_have_its_cpus(signals: Signals) -> bool:
@@ -369,7 +340,7 @@ def saved_on_the_way(signals: Signals, transfer: StageWait, remains_us: float) -
     """
     workers, cost = signals.workers, signals.wait_cost_us or transfer.cost_us
     on_way = signals.in_steady_state(signals.on_way_us)
-    busy = 1.0 if workers is None else _building_share(workers)
+    busy = 1.0 if workers is None else building_share(workers)
     most = min(cost, max(transfer.cost_us, min(on_way, (1 - busy) * signals.loop_us)))
     is_own = workers is None or duration(most) == duration(transfer.cost_us)
     most = min(cost, transfer.cost_us) if is_own else most

@@ -144,6 +144,12 @@ class WorkerSignals:
     """Batches that the loop took in the window for each that was built in it: above 1 it lived on batches from before,
     and in the long run each step needs so many times of what workers spent on it here.
     """
+    spared: float = 0.0
+    """What a worker did not build of the batches taken, on average, since an epoch came to its end and no indices were
+    left: as a share of the loop's time. 0.0 in the middle of an epoch.
+    """
+    slowest_spared: float = 0.0
+    """The same of the worker of the largest part, else of the slowest one."""
 
     @property
     def whole(self) -> str:
