@@ -9,7 +9,7 @@ from tb_dataplugin.report import report_pb2 as pb
 
 
 def flame_report(flame: FlameChange, note: str) -> pb.FlameChange:
-    """`note`: what it has and no other time of the comparison has."""
+    """`note`: what that of the whole pipeline has, and no other time of the comparison has."""
     names: dict[str, int] = {}
 
     def numbers(texts: Iterable[str]) -> list[int]:
@@ -38,7 +38,7 @@ def flame_report(flame: FlameChange, note: str) -> pb.FlameChange:
         origin=(node.function.origin for node in nodes),
         left_out=flame.left_out,
         changed=(row.is_changed for row in flame.rows),
-        note=note,
+        note=" ".join(filter(None, (flame.lacks, note if flame.scope == "pipeline" else ""))),
         source=source,
         line_change=line_change,
         whole_error=flame.error,

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
+from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES
 from tb_dataplugin.compare.built import Per, PerName, Units, units_of
 from tb_dataplugin.compare.flame_lines import ShownLine, shown_line
 from tb_dataplugin.compare.flame_trees import JoinedNode, Sampled, SideTree, join
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.units import count, listed
 
 LEAST_SHARE: Final = 0.002
 """Of each side: the trees of a capture leave out what takes less, so less cannot be compared."""
@@ -58,6 +60,13 @@ class FlameChange:
     error: float = 0.0
 
     @property
+    def lacks(self) -> str:
+        """Which runs it is of, where not of all."""
+        sides = (("before", self.before.of_runs), ("after", self.after.of_runs))
+        some = [f"{of_runs} runs {when}" for when, of_runs in sides if of_runs]
+        return f"Of {listed(some)}: the others have too few stack samples for it." if some and self.rows else ""
+
+    @property
     def is_changed(self) -> bool:
         return bool(self.rows) and abs(self.after.time_us - self.before.time_us) > self.error
 
@@ -73,6 +82,8 @@ class Part(NamedTuple):
     text: str
     per: PerName
     relative: float = 0.0
+    of_runs: str = ""
+    """ "2 of 3": of so many of the side's runs; "" of all."""
 
     @property
     def whole(self) -> Sampled:
@@ -91,10 +102,9 @@ def compare_flames(before: Sequence[Run], after: Sequence[Run], unit: Unit) -> l
     if not all(has_lines):
         text = NO_STACKS.format(side="after" if has_lines[0] else "before")
         return [FlameChange("pipeline", _NOTHING, _NOTHING, text)]
-    counts = [units for runs in (before, after) if (units := units_of(runs, unit))]
-    if len(counts) < len(captures):
+    if not all(units_of(runs, unit) for runs in (before, after)):
         return [FlameChange("pipeline", _NOTHING, _NOTHING, NO_UNIT)]
-    sides = [_parts(side, units) for side, units in zip(captures, counts, strict=True)]
+    sides = [_parts(runs, unit) for runs in (before, after)]
     scopes = _scopes(sides[0], sides[1])
     return [_compared(scope, sides[0].get(scope, _NOTHING), sides[1].get(scope, _NOTHING)) for scope in scopes]
 
@@ -106,13 +116,22 @@ def _scopes(before: dict[str, Part], after: dict[str, Part]) -> list[str]:
     return [name for name in ("pipeline", "training") if name in before or name in after] + stages[:MOST_STAGES]
 
 
-def _parts(captures: Sequence[pb.Capture], units: Units) -> dict[str, Part]:
-    """The parts of one side by scope, all its captures together."""
-    found: dict[str, list[pb.PartLines]] = {}
-    for capture in captures:
-        for scope, part in _named(capture.lines):
-            found.setdefault(scope, []).append(part)
-    return {scope: _together(parts, _per(scope, units)) for scope, parts in found.items()}
+def _parts(runs: Sequence[Run], unit: Unit) -> dict[str, Part]:
+    """The parts of one side by scope, all its captures together. A run with a capture whose samples are too few for a
+    tree is no part of it, and its samples and steps are none that times are per.
+    """
+    named = [[dict(_named(capture.lines)) for capture in run.captures] for run in runs]
+    found = {}
+    for scope in dict.fromkeys(scope for run in named for capture in run for scope in capture):
+        parts = [[capture[scope] for capture in run if scope in capture] for run in named]
+        whole = [all(part.HasField("tree") for part in run) for run in parts]
+        has_tree = any(is_whole and run for is_whole, run in zip(whole, parts, strict=True))
+        used = [run for run, is_whole in zip(runs, whole, strict=True) if is_whole or not has_tree]
+        units = units_of(used, unit)
+        assert units is not None, "known of all runs"
+        kept = [part for run, is_whole in zip(parts, whole, strict=True) if is_whole or not has_tree for part in run]
+        found[scope] = _together(kept, _per(scope, units), f"{len(used)} of {len(runs)}" * (len(used) < len(runs)))
+    return found
 
 
 def _per(scope: str, units: Units) -> PerName:
@@ -132,7 +151,7 @@ def _named(lines: pb.Lines) -> Iterator[tuple[str, pb.PartLines]]:
         yield part.name, part
 
 
-def _together(parts: Sequence[pb.PartLines], per: PerName) -> Part:
+def _together(parts: Sequence[pb.PartLines], per: PerName, of_runs: str) -> Part:
     known = [part for part in parts if part.HasField("tree")]
     tree = None
     if known:
@@ -140,10 +159,16 @@ def _together(parts: Sequence[pb.PartLines], per: PerName) -> Part:
         for part in known:
             tree.add(part.tree, lambda name: per(name).units)
     text = next((part.text for part in parts if part.text), "")
+    if len(parts) > 1 and not known:
+        each = listed([count(part.samples) for part in parts])
+        text = (
+            f"a picture takes {LEAST_SAMPLES} stack samples in each capture, or a line that has most of fewer for "
+            f"certain; these have {each}"
+        )
     times = [time for part in known or parts for time in _times_us(part, per)]
     time = math.fsum(time for time, _ in times)
     relative = math.fsum(time * per.relative for time, per in times) / time if time else 0.0
-    return Part(time, sum(part.samples for part in known or parts), tree, text, per, relative)
+    return Part(time, sum(part.samples for part in known or parts), tree, text, per, relative, of_runs)
 
 
 def _times_us(part: pb.PartLines, per: PerName) -> Iterator[tuple[float, Per]]:

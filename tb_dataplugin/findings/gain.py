@@ -90,9 +90,11 @@ def gain_of(
     whole = us_per_step * signals.step_count
     long_step = "" if _is_mean_step(signals, long_us) else name
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    faster = f"{faster} with it" if faster and long_step and ahead_us >= SAME * long_us else faster
-    text = f"saves up to {bound} ({percent(step_share)} of {long_step or 'it'}{faster})"
-    of_step, long_window_us = f"{percent(step_share)} of {name}", signals.loop_us + start_us * signals.step_count
+    with_others = f"; {percent(all_of_it)} of {duration(long_us + ahead_us)} with the other DataLoader"
+    with_others = with_others if long_step and ahead_us >= SAME * long_us else ""
+    text = f"saves up to {bound} ({percent(step_share)} of {long_step or 'it'}{with_others}{faster})"
+    of_step = f"{percent(step_share)} of {name}{with_others}"
+    long_window_us = signals.loop_us + start_us * signals.step_count
     share = whole / long_window_us if long_window_us else None
     return Gain(us_per_step, high, step_share, speedup, whole, share, text, of_step, of_wait, long_step)
 

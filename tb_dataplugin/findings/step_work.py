@@ -91,13 +91,14 @@ def _may_wait_for_ranks(signals: Signals) -> bool:
 def in_step(signals: Signals, part: Estimate) -> Estimate:
     """A part of the window as one of the step that gains are shares of, so that each has one number."""
     factor = signals.of_step(signals.window_us) or 1.0
-    return replace(part, share=part.share * factor, low=part.low * factor, high=part.high * factor)
+    share, low, high = (min(1.0, each * factor) for each in (part.share, part.low, part.high))
+    return replace(part, share=share, low=low, high=high)
 
 
 def of_step(signals: Signals, share: float) -> str:
     """That share of the window, said as `in_step` has it."""
     steady = " of the steady state" if signals.unsteady is not None else ""
-    return f"{percent(share * (signals.of_step(signals.window_us) or 1.0))} of the step{steady}"
+    return f"{percent(min(1.0, share * (signals.of_step(signals.window_us) or 1.0)))} of the step{steady}"
 
 
 def around_sentence(signals: Signals, around: AroundSignal, cost: float) -> str:

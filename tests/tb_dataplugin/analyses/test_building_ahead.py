@@ -85,6 +85,13 @@ def test_samples_per_second_of_a_prediction_are_with_the_evaluations_that_worker
     assert loop.paused_us == pytest.approx(64_000 / 12)
 
 
+def test_times_as_fast_is_of_the_step_with_the_evaluation_and_says_so() -> None:
+    """2.10 ms less in steps of 12.1 is 17% of these, and 12% of the 17.4 ms that go by per step."""
+    capture = capture_of(trained(2, build=13_000))
+    text = next(found.gain_text for found in capture.findings if found.rule == "leading_stage")
+    assert text.endswith(" the other DataLoader; 12.0% of 17.4 ms with the other DataLoader, 1.1x as fast)")
+
+
 def test_a_queue_that_is_full_in_evaluations_may_be_longer() -> None:
     """Batches are all alike, so there is nothing to smooth out. Between epochs no queue is filled."""
 

@@ -120,6 +120,18 @@ def test_runs_of_a_side_are_added_up_per_step() -> None:
     assert two.before_us == pytest.approx(one.before_us)
 
 
+def test_a_run_with_too_few_samples_for_a_picture_does_not_halve_what_the_others_take() -> None:
+    """A stranger's training thread took 52% less, which was that of one run after, per step of all three."""
+    few = pb.Capture()
+    few.CopyFrom(SLOW)
+    few.name, few.file = "few", "few.json"
+    few.lines.training_thread.ClearField("tree")
+    one, some = flames([SLOW], [SLOW])["training"], flames([SLOW], [SLOW, few])["training"]
+    assert some.after_us == pytest.approx(one.after_us) and some.after_samples == one.after_samples
+    assert not any(some.changed)
+    assert some.note == "Of 1 of 2 runs after: the others have too few stack samples for it."
+
+
 def test_too_few_samples_are_said_and_not_drawn() -> None:
     few = capture_of(lines_run(steps=2, mask_ms=6))
     flame = flames([few], [QUICK])["transform::RandomMask"]
