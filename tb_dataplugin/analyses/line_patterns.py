@@ -38,9 +38,12 @@ _KERNEL_TEXT: Final = re.compile(
     r"|filters\.mel|windows\.\w+|hann_window|hamming_window)\("
 )
 _PIXEL_TEXT: Final = re.compile(
-    r"\.(?:getpixel|putpixel)\(|\b\w+\[\s*[a-z]\w{0,2}\s*,\s*[a-z]\w{0,2}\s*(?:,\s*\w+\s*)?\]"
+    r"\.(?:getpixel|putpixel)\(|^\s*\w+\[\s*[a-z]\w{0,2}\s*,\s*[a-z]\w{0,2}\s*(?:,\s*\w+\s*)?\]\s*[-+*/|&]?=(?!=)"
 )
-"""One pixel, by its two short indices."""
+"""One pixel that is asked for, or set by its two short indices."""
+_READS_PIXEL: Final = re.compile(r"\b\w+\[\s*[a-z]\s*,\s*[a-z]\s*(?:,\s*\w+\s*)?\]")
+"""One that is read, by the letters that loops count with: ``x[y0, x0]`` is as often a whole array of them."""
+_ARRAY_TEXT: Final = re.compile(r"\.(?:astype|to|float|sum|mean)\(")
 _TOKEN_TEXT: Final = re.compile(r"[\[(].*\bfor\s+\w+(?:\s*,\s*\w+)*\s+in\b")
 _LARGER_TEXT: Final = re.compile(r"\b(?:np|numpy|cv2|torch|torchvision|F|TF|T|Image|librosa|open)\s*[.(]")
 """A comprehension, unless it calls what works on more than a token."""
@@ -177,8 +180,10 @@ def _constant(stage: Stage, below: list[Frame], source: str) -> Pattern | None:
 def _elements(below: list[Frame], source: str) -> Pattern | None:
     if below:
         return None
-    is_token = _TOKEN_TEXT.search(source) and not _LARGER_TEXT.search(source)
-    return "elements" if is_token or _PIXEL_TEXT.search(source) else None
+    is_small = not _LARGER_TEXT.search(source)
+    is_token = _TOKEN_TEXT.search(source) and is_small
+    is_read = _READS_PIXEL.search(source) and is_small and not _ARRAY_TEXT.search(source)
+    return "elements" if is_token or is_read or _PIXEL_TEXT.search(source) else None
 
 
 def _conversion(frames: list[Frame]) -> Pattern | None:

@@ -12,6 +12,7 @@ from tests.tb_dataplugin.findings.step_cases import staged
     (
         ("out[y, x] = table[image[y, x]]", "pixels"),
         ("value = image.getpixel((x, y))", "pixels"),
+        ("total += image[y, x]", "pixels"),
         ("bank[m, k] = max(0.0, min((f - lo) / (mid - lo), (hi - f) / (hi - mid)))", "single elements"),
         ("ids = [sum(t.encode()) % size for t in words]", "the elements of a list"),
     ),
@@ -54,6 +55,10 @@ def test_one_line_of_several_has_its_own_share_as_in_the_table_of_lines() -> Non
         "rows = [np.resize(row, 8) for row in rows]",  # numpy's work, whatever drives it
         "image = image[:, top:bottom]",
         "return self.items[index]",
+        # a stranger's bilinear gather of whole images, by arrays of indices
+        "return ((1-fy)*((1-fx)*x[y0,x0]+fx*x[y0,x0+1])+fy*((1-fx)*x[y0+1,x0])).astype(np.float32)",
+        "top=(1-fx)*x[y0,x0]+fx*x[y0,x0+1]",
+        "a00=x[y0,x0]; a01=x[y0,x0+1]",
     ),
 )
 def test_array_operations_and_loops_over_arrays_are_no_finding(source: str) -> None:
