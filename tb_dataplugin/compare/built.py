@@ -6,7 +6,7 @@ that it takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -98,6 +98,13 @@ def units_of(runs: Sequence[Run], unit: Unit, *, in_loop: bool = False) -> Units
     return Units(taken, Per(built, math.sqrt(variance)), in_batches, ahead, of_training, in_samples, untold)
 
 
+def built_of(runs: Sequence[Run], samples: Collection[str]) -> Per | None:
+    """How many of these samples ("sample::Pets") were built in the windows, for whichever DataLoader; None: none."""
+    each = [_samples_built(capture, in_loop=False, only=samples) for run in runs for capture in run.captures]
+    built = math.fsum(one.units for one in each)
+    return Per(built, math.sqrt(math.fsum(one.error**2 for one in each))) if built > 0 else None
+
+
 def _untold(capture: pb.Capture, unit: Unit) -> Iterator[Place]:
     """Where there is another DataLoader: blocks are without starts of epochs, and steps and samples that the loop takes
     are with them; batches that DataLoader workers finished are of all DataLoaders together.
@@ -136,14 +143,15 @@ def _ahead(capture: pb.Capture) -> float:
     return float(workers * (capture.loader.prefetch_factor or PREFETCH)) if workers else 1.0
 
 
-def _samples_built(capture: pb.Capture, in_loop: bool) -> Per:
+def _samples_built(capture: pb.Capture, in_loop: bool, only: Collection[str] | None = None) -> Per:
     """By their spans. Of those at the window's edges a part is in it: that is as much as the stack samples have of the
     time of all. It differs from the number that start in the window by no more than one for each thread.
     """
-    spans = {name: rows for name in _names(capture) if (rows := list(_outermost(capture, name)))}
+    names = [name for name in _names(capture) if only is None or name in only]
+    spans = {name: rows for name in names if (rows := list(_outermost(capture, name)))}
     batch, threads = _batch(capture), _threads(capture)
     if not spans:
-        return _by_batches(capture)
+        return _by_batches(capture) if only is None else Per(0.0, 0.0)
     seen, starts, part, one = _seen_us(capture), 0.0, 0.0, 1.0
     for name, rows in spans.items():
         size = batch if name.endswith(BATCHES) else 1.0

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES
-from tb_dataplugin.compare.built import Per, PerName, Units, units_of
+from tb_dataplugin.compare.built import Per, PerName, Units, built_of, units_of
 from tb_dataplugin.compare.flame_lines import ShownLine, shown_line
 from tb_dataplugin.compare.flame_trees import JoinedNode, Sampled, SideTree, join
 from tb_dataplugin.compare.sides import Run, Unit
@@ -130,7 +130,11 @@ def _parts(runs: Sequence[Run], unit: Unit) -> dict[str, Part]:
         units = units_of(used, unit)
         assert units is not None, "known of all runs"
         kept = [part for run, is_whole in zip(parts, whole, strict=True) if is_whole or not has_tree for part in run]
-        found[scope] = _together(kept, _per(scope, units), f"{len(used)} of {len(runs)}" * (len(used) < len(runs)))
+        found[scope] = _together(
+            kept,
+            _per_own_samples(scope, used, unit, _per(scope, units)),
+            f"{len(used)} of {len(runs)}" * (len(used) < len(runs)),
+        )
     return found
 
 
@@ -140,6 +144,25 @@ def _per(scope: str, units: Units) -> PerName:
         return units.per
     whole = Per(units.taken, 0.0) if scope == "training" else units.per(scope)
     return lambda _: whole
+
+
+def _per_own_samples(scope: str, runs: Sequence[Run], unit: Unit, otherwise: PerName) -> PerName:
+    """Where there is another DataLoader, as an evaluation's: what the samples of a dataset take is per those of that
+    dataset, so that one side's evaluation makes no other sample quicker. What only the other has is per the loop's.
+    """
+    captures = [capture for run in runs for capture in run.captures]
+    if unit != "sample" or not any(capture.loader.apart.others for capture in captures):
+        return otherwise
+    loops = frozenset(f"sample::{capture.loader.dataset}" for capture in captures)
+    own = built_of(runs, loops)
+    if own is None:
+        return otherwise
+    if scope == "pipeline":
+        return lambda name: own if name.startswith("sample::") else otherwise(name)
+    rows = (stage for capture in captures for stage in capture.stages if f"{stage.kind}::{stage.label}" == scope)
+    within = frozenset(name for stage in rows for name in stage.path if name.startswith("sample::"))
+    mine = built_of(runs, within) if within else None
+    return otherwise if mine is None else lambda _: mine
 
 
 def _named(lines: pb.Lines) -> Iterator[tuple[str, pb.PartLines]]:
