@@ -61,7 +61,8 @@ class Apart:
     ended: an epoch may end in the window without that the next one's start is told apart. `ends` is empty where it is
     next to nothing. `pauses`: for full collections of garbage, where these are few. Part of building what was waited
     for in all that: `spans` of the stage tree, `batches` of the table. `begun`: epochs of that loader, these or not.
-    `ahead`: the part of `not_mine` in which its DataLoader workers build on, since its epoch goes on.
+    `ahead`: the part of `not_mine` in which its DataLoader workers build on, since its epoch goes on. `for_others`:
+    those of `spans` that are for `others`; empty: none.
     """
 
     starts: Intervals = EMPTY
@@ -73,6 +74,7 @@ class Apart:
     batches: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     begun: int = 0
     ahead: Intervals = EMPTY
+    for_others: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @property
     def waits(self) -> Intervals:
@@ -162,11 +164,20 @@ def find_apart(
         pauses = EMPTY
     if waits.total_ns + theirs.total_ns + pauses.total_ns < least:
         return Apart(begun=begun)
-    if batches is not None:
-        first |= np.isin(batches.table.loader, [other.number for other in others if other.number is not None])
+    of_others = _batches_of(others, batches)
+    for_others = _spans(trace, tree, theirs, batches, of_others) if others else np.zeros(0, dtype=np.bool_)
+    first |= of_others
     spans = _spans(trace, tree, Intervals.union_of((waits, theirs)), batches, first)
     ahead = Intervals.union_of((pauses, waits_in_epochs(theirs, trace, use, batches)))
-    return Apart(waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first, begun, ahead)
+    return Apart(
+        waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first, begun, ahead, for_others
+    )
+
+
+def _batches_of(others: Sequence[OtherLoader], batches: BatchTimes | None) -> BoolArray:
+    if batches is None:
+        return np.zeros(0, dtype=np.bool_)
+    return np.isin(batches.table.loader, [other.number for other in others if other.number is not None])
 
 
 def _ends(loader: LoaderWait, shutdown: Intervals, apart: Intervals, window: Window) -> Intervals:

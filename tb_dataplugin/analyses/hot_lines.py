@@ -32,6 +32,7 @@ from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, find_hits
 from tb_dataplugin.analyses.line_patterns import PatternTime, find_patterns
 from tb_dataplugin.analyses.line_rows import LineRow, Mask, line_rows
 from tb_dataplugin.analyses.line_trees import (
+    FOR_OTHERS,
     MOST_IN_ORDER,
     MOST_IN_ORDER_OF_ALL,
     MOST_NODES,
@@ -68,6 +69,7 @@ MOST_ROWS: Final = 20
 ALMOST_ALL: Final = 0.9
 """Part of a line's time in a single step, from which the line is a first call, or another event, and no habit."""
 
+_NONE: Final = np.zeros(0, dtype=np.bool_)
 _BLOCKED: Final = THREAD_STATES.index("blocked")
 
 TRAINING_CAUSES: Final = ("host", "launch", "sync", "h2d")
@@ -145,10 +147,13 @@ def find_hot_lines(
     loader: LoaderWait | None,
     devices: tuple[DeviceIdle, ...],
     attribution: Attribution,
+    for_others: Mask,
     whole_stacks: bool = False,
     selection: StepSelection | None = None,
 ) -> HotLines | Unavailable:
-    """`whole_stacks`: trees have all of their nodes. `selection`: the steps of `window`, where somebody chose them."""
+    """`for_others`: spans of the tree that are for another DataLoader; empty: none. `whole_stacks`: trees have all of
+    their nodes. `selection`: the steps of `window`, where somebody chose them.
+    """
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
     if samples is None:
@@ -156,7 +161,7 @@ def find_hot_lines(
     if samples.why_not:
         return Unavailable("lines", "lines_unknown", f"Lines of the code were not sampled: {samples.why_not}")
     idle = devices[0].gaps if devices else EMPTY
-    hits, spans = find_hits(trace, samples, tree, attribution, idle, window)
+    hits, spans = find_hits(trace, samples, tree, attribution, idle, window, for_others)
     finder = _Finder(trace, samples.stacks, bool(devices), whole_stacks)
     stages = dict(sorted(finder.stages(hits, tree), key=lambda item: (-item[1].time_ns, item[0])))
     in_step = hits_in_step(hits, trace, tree, loader)
@@ -164,7 +169,7 @@ def find_hot_lines(
     whole_stages: dict[Stage, PartLines] = {}
     if selection is not None:
         named = {stage for stage, part in serving.items() if part.rows}
-        of_all, _ = find_hits(trace, samples, tree, attribution, idle, selection.whole)
+        of_all, _ = find_hits(trace, samples, tree, attribution, idle, selection.whole, for_others)
         of_all = of_all.where(~hits_in_step(of_all, trace, tree, loader))
         whole_stages = dict(finder.stages(of_all, tree, named))
     is_own = ~finder.in_recorder(hits)
@@ -209,7 +214,7 @@ def lines_at(
 
     @cache
     def hits() -> Hits:
-        found, _ = find_hits(trace, samples, tree, attribution, EMPTY, window)
+        found, _ = find_hits(trace, samples, tree, attribution, EMPTY, window, _NONE)
         return found.where(found.is_training)
 
     return lambda times: finder.part(hits().where(times.contains(hits().time_ns)), whole_stack=True)
@@ -283,7 +288,9 @@ class _Finder:
         return self.part(part, whole_stack=True) if len(part) else None
 
     def part(self, hits: Hits, *, whole_stack: bool, above: Sequence[tuple[Frame, ...]] | None = None) -> PartLines:
-        """`above`: by node of the stage tree, what the tree of functions hangs from."""
+        """`above`: by node of the stage tree, what the tree of functions hangs from. What is for another DataLoader has
+        that above all.
+        """
         in_recorder = self.in_recorder(hits)
         recorder, hits = float(hits.weight_ns[in_recorder].sum()), hits.where(~in_recorder)
         total = float(hits.weight_ns.sum())
@@ -291,13 +298,17 @@ class _Finder:
         if len(hits) < FEWEST_SAMPLES or not total:
             return none
         nodes = hits.node if above is not None else np.zeros_like(hits.node)
-        (nodes, stacks), place = np.unique(np.stack((nodes, hits.stack)), axis=1, return_inverse=True)
+        columns = np.stack((nodes, hits.stack, hits.for_others))
+        (nodes, stacks, for_others), place = np.unique(columns, axis=1, return_inverse=True)
         place = place.ravel()
         whole = [self.frames(stack) for stack in stacks.tolist()]
         cut = whole if whole_stack else [inside_stage(frames) for frames in whole]
         hung = whole if whole_stack else [below_stage(frames) for frames in whole]
         if above is not None:
             hung = [[*above[node], *frames] for node, frames in zip(nodes.tolist(), hung, strict=True)]
+        hung = [
+            [FOR_OTHERS, *frames] if other else frames for other, frames in zip(for_others.tolist(), hung, strict=True)
+        ]
         homes = [home_of(frames) for frames in cut]
         rows = line_rows(
             hits,

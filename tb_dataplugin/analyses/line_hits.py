@@ -29,7 +29,8 @@ class Hits:
 
     `track`: the row of the trace that has the thread's spans. `node`: of the stage tree, the deepest stage that the
     thread was in, or `OUTSIDE`. `weight_ns`: the time that it stands for. `waited_ns`: its part of the data wait that
-    its span caused. `idle_ns`: `weight_ns` where a device was idle, else 0.
+    its span caused. `idle_ns`: `weight_ns` where a device was idle, else 0. `for_others`: its span is part of building
+    another DataLoader's batches.
     """
 
     stack: Int64Array
@@ -41,6 +42,7 @@ class Hits:
     weight_ns: Floats
     waited_ns: Floats
     idle_ns: Floats
+    for_others: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.stack)
@@ -58,16 +60,23 @@ class SampledTime:
 
 
 def find_hits(
-    trace: Trace, samples: LineSamples, tree: StageTree, attribution: Attribution, idle: Intervals, window: Window
+    trace: Trace,
+    samples: LineSamples,
+    tree: StageTree,
+    attribution: Attribution,
+    idle: Intervals,
+    window: Window,
+    for_others: npt.NDArray[np.bool_],
 ) -> tuple[Hits, SampledTime]:
-    """`idle`: when a device was idle."""
+    """`idle`: when a device was idle. `for_others`: spans of the tree that are for another DataLoader; empty: none."""
     waited = _waited_per_ns(tree, attribution)
+    apart = for_others if len(for_others) else np.zeros(len(tree.node), dtype=np.bool_)
     parts, spans = [], np.zeros(len(tree.paths), dtype=np.int64)
     for thread in samples:
         track = _track_of(trace, thread)
         if track is None or len(thread.stack) < 2:
             continue
-        hits = _hits_of(thread, tree, track, waited, idle, window, not samples.is_outside)
+        hits = _hits_of(thread, tree, track, waited, idle, window, not samples.is_outside, apart)
         hits = _without_strays(hits, trace, tree, samples.stacks) if thread.is_training else hits
         parts.append(_in_wrappers(hits, tree, attribution) if thread.is_training else hits)
         span = Window(max(window.start_ns, int(thread.time_ns[0])), min(window.end_ns, int(thread.time_ns[-1])))
@@ -152,6 +161,7 @@ def _hits_of(
     idle: Intervals,
     window: Window,
     by_elapsed: bool,
+    for_others: npt.NDArray[np.bool_],
 ) -> Hits:
     pieces = tree.pieces_of_track(track)
     start, end, owner = tree.piece_start[pieces], tree.piece_end[pieces], tree.piece_span[pieces]
@@ -162,6 +172,7 @@ def _hits_of(
     inside[inside] &= time[inside] < end[place[inside]]
     span = np.where(inside, owner[np.maximum(place, 0)], -1) if len(owner) else np.full(len(time), -1)
     node, waited = np.append(tree.node, OUTSIDE), np.append(waited_per_ns, 0.0)  # of span -1 too
+    apart = np.append(for_others, False)
     return Hits(
         stack=thread.stack[rows],
         track=np.full(len(time), track, dtype=np.int64),
@@ -172,6 +183,7 @@ def _hits_of(
         weight_ns=weight,
         waited_ns=weight * waited[span],
         idle_ns=weight * idle.contains(time),
+        for_others=apart[span],
     )
 
 
@@ -183,4 +195,5 @@ def _self_time(tree: StageTree, track: int, part: Window) -> tuple[Int64Array, I
 
 
 _NO = np.zeros(0, dtype=np.int64)
-_NO_HITS = Hits(_NO, _NO, _NO, _NO, _NO, _NO.astype(np.bool_), _NO.astype(float), _NO.astype(float), _NO.astype(float))
+_NO_TIME, _NOT = _NO.astype(float), _NO.astype(np.bool_)
+_NO_HITS = Hits(_NO, _NO, _NO, _NO, _NO, _NOT, _NO_TIME, _NO_TIME, _NO_TIME, _NOT)

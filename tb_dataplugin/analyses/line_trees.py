@@ -16,6 +16,7 @@ import numpy.typing as npt
 from annotate.trace_format import Stage
 from tb_dataplugin.analyses.line_hits import Hits
 from tb_dataplugin.model.line_samples import Frame
+from tb_dataplugin.words import FOR_ANOTHER_LOADER
 
 LEAST_SHARE: Final = 0.002
 """Of the tree: what takes less is left out, and counts as its caller's own."""
@@ -64,6 +65,10 @@ _ROOT: Final = Frame("", "", 0, 0, "recorder")
 def thread_frame(name: str) -> Frame:
     """What stands for a thread in a tree of frames."""
     return Frame(name, "", 0, 0, "stage")
+
+
+FOR_OTHERS: Final = thread_frame(FOR_ANOTHER_LOADER)
+"""What stands above all that is for another DataLoader."""
 
 
 def stage_frame(stage: Stage) -> Frame:

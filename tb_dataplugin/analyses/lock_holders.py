@@ -82,6 +82,7 @@ def _running(thread: SampledStacks, window: Window) -> Hits:
         weight_ns=weight,
         waited_ns=none,
         idle_ns=none,
+        for_others=np.zeros(len(chosen), dtype=np.bool_),
     )
 
 

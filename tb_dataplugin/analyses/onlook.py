@@ -142,6 +142,7 @@ def _hits(threads: Iterable[SampledStacks]) -> Hits:
         weight_ns=weight,
         waited_ns=zero,
         idle_ns=zero,
+        for_others=np.zeros(len(stack), dtype=np.bool_),
     )
 
 

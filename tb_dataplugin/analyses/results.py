@@ -103,5 +103,6 @@ class Results:
     queue_wait: QueueWait | None = None
     profiler_weight: ProfilerWeight | None = None
     stage_weights: Mapping[Path, StageWeight] = field(default_factory=dict)
+    for_others: Mapping[Path, int] = field(default_factory=dict)
     headspace: Headspace | None = None
     uneven: UnevenBatches | None = None

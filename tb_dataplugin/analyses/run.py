@@ -44,7 +44,7 @@ from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
 from tb_dataplugin.analyses.stage_summary import find_stage_places, summarise_stages
 from tb_dataplugin.analyses.stage_weight import find_stage_weights
-from tb_dataplugin.analyses.stages import StageTree, build_stage_tree, tabulate_stages
+from tb_dataplugin.analyses.stages import StageTree, build_stage_tree, count_calls, tabulate_stages
 from tb_dataplugin.analyses.started_again import find_started_again
 from tb_dataplugin.analyses.steady_state import find_steady_state
 from tb_dataplugin.analyses.step_calls import in_step
@@ -161,11 +161,12 @@ def _worker_flow(
 
 
 def _lines(
-    trace: Trace, window: Window, seen: _Whole, options: AnalysisOptions, selection: StepSelection | None
+    trace: Trace, seen: _Whole, loop: Loop, options: AnalysisOptions, window: Window, selection: StepSelection | None
 ) -> HotLines | Unavailable:
     loader, attribution = seen.loop.loader, seen.loop.attribution
     paths = with_wrapper_paths(seen.tree, attribution.wrapped)
-    return find_hot_lines(trace, paths, window, loader, seen.devices, attribution, options.whole_stacks, selection)
+    apart, whole = loop.apart.for_others, options.whole_stacks
+    return find_hot_lines(trace, paths, window, loader, seen.devices, attribution, apart, whole, selection)
 
 
 def _of_stages(trace: Trace, window: Window, seen: _Whole, apart: Apart) -> dict[str, Any]:
@@ -175,6 +176,7 @@ def _of_stages(trace: Trace, window: Window, seen: _Whole, apart: Apart) -> dict
     return {
         "stages": loop.stages,
         "stage_blocks": find_stage_blocks(tree, trace.span_facts, window, seen.steps, apart.left(here)),
+        "for_others": count_calls(tree, here & apart.for_others) if len(apart.for_others) else {},
         "stage_weights": find_stage_weights(trace, tree, here),
         "stage_summary": summarise_stages(loop.stages, find_stage_places(trace, tree, here)),
         "occupancy": loop.occupancy,
@@ -208,7 +210,7 @@ def run_analyses(
     fed = find_fed_queue(trace, window, workers, use.in_workers)
     looks, shutdown = find_looks(trace, window, loader, use, whole, steps), seen.loop.attribution.shutdown
     rates = why.known("throughput", find_throughput(trace, tree, window, loader, devices, workers, use, loop))
-    lines = why.known("lines", _lines(trace, window, seen, options, selection))
+    lines = why.known("lines", _lines(trace, seen, loop, options, window, selection))
     results = Results(
         trace=trace,
         window=window,

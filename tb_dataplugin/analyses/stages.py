@@ -87,6 +87,12 @@ def build_stage_tree(trace: Trace) -> StageTree:
     )
 
 
+def count_calls(tree: StageTree, spans: npt.NDArray[np.bool_]) -> dict[Path, int]:
+    """How many of these spans each place of the tree has, without those that have none."""
+    counts = np.bincount(tree.node[spans], minlength=len(tree.paths)).tolist()
+    return {path: count for path, count in zip(tree.paths, counts, strict=True) if count}
+
+
 def _number_paths(trace: Trace, nesting: Nesting) -> tuple[tuple[Path, ...], Int64Array, int]:
     """Gives each distinct chain of stages a number; parents come before children in the walk by depth.
 

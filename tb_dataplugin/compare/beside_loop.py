@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.words import FOR_ANOTHER_LOADER
 
-FOR_OTHERS = "for another DataLoader"
 AT_STARTS = "at an epoch's start"
 
 
@@ -27,7 +27,7 @@ class Beside(NamedTuple):
 
     @property
     def text(self) -> str:
-        kinds = [name for name, has in ((FOR_OTHERS, self.others), (AT_STARTS, self.starts)) if has]
+        kinds = [name for name, has in ((FOR_ANOTHER_LOADER, self.others), (AT_STARTS, self.starts)) if has]
         return f"only {' or '.join(kinds)}" if kinds else ""
 
 

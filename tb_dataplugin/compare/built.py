@@ -6,7 +6,7 @@ that it takes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
@@ -41,6 +41,11 @@ class Per(NamedTuple):
 Place = Literal["training", "sample", "batch"]
 """What a stage is run by, or in."""
 
+Counting = Literal["all", "loop", "blocks"]
+"""Which calls count as those of samples that were built: for all DataLoaders of the window; for the training loop's;
+of these, as `sides.called_by_loop` has them: in the blocks, which leave out starts of epochs.
+"""
+
 PerName = Callable[[str], Per]
 
 
@@ -74,10 +79,8 @@ class Units:
         return self.built if stage in self.in_samples else self.built_in_batches
 
 
-def units_of(runs: Sequence[Run], unit: Unit, *, in_loop: bool = False) -> Units | None:
-    """None where it is unknown for a window. `in_loop`: built for the training loop alone, as `sides.called_by_loop`
-    counts; else for other DataLoaders, too.
-    """
+def units_of(runs: Sequence[Run], unit: Unit, counting: Counting = "all") -> Units | None:
+    """None where it is unknown for a window."""
     counts = [run.units(unit) for run in runs]
     taken = sum(count for count in counts if count)
     if not counts or not all(counts):
@@ -87,10 +90,10 @@ def units_of(runs: Sequence[Run], unit: Unit, *, in_loop: bool = False) -> Units
     names = {(_name(stage), _place(stage)) for capture in captures for stage in capture.stages}
     in_samples = frozenset(name for name, place in names if place == "sample")
     of_training = frozenset(name for name, place in names if place == "training") - in_samples
-    untold = frozenset(place for capture in captures for place in _untold(capture, unit)) if in_loop else frozenset()
+    untold = frozenset(place for capture in captures for place in _untold(capture, unit, counting))
     if unit == "step":
         return Units(taken, Per(taken, ahead), Per(taken, ahead), ahead, of_training, in_samples, untold)
-    each = [_samples_built(capture, in_loop) for capture in captures]
+    each = [_samples_built(capture, counting) for capture in captures]
     built, variance = math.fsum(one.units for one in each), math.fsum(one.error**2 for one in each)
     coarse = math.fsum(_threads(capture) * AT_EDGES * _batch(capture) ** 2 for capture in captures)
     ahead *= max(map(_batch, captures))
@@ -98,19 +101,12 @@ def units_of(runs: Sequence[Run], unit: Unit, *, in_loop: bool = False) -> Units
     return Units(taken, Per(built, math.sqrt(variance)), in_batches, ahead, of_training, in_samples, untold)
 
 
-def built_of(runs: Sequence[Run], samples: Collection[str]) -> Per | None:
-    """How many of these samples ("sample::Pets") were built in the windows, for whichever DataLoader; None: none."""
-    each = [_samples_built(capture, in_loop=False, only=samples) for run in runs for capture in run.captures]
-    built = math.fsum(one.units for one in each)
-    return Per(built, math.sqrt(math.fsum(one.error**2 for one in each))) if built > 0 else None
-
-
-def _untold(capture: pb.Capture, unit: Unit) -> Iterator[Place]:
+def _untold(capture: pb.Capture, unit: Unit, counting: Counting) -> Iterator[Place]:
     """Where there is another DataLoader: blocks are without starts of epochs, and steps and samples that the loop takes
     are with them; batches that DataLoader workers finished are of all DataLoaders together.
     """
     apart = capture.loader.apart
-    if not apart.others:
+    if counting != "blocks" or not apart.others:
         return
     if apart.starts_us:
         yield "training"
@@ -143,25 +139,30 @@ def _ahead(capture: pb.Capture) -> float:
     return float(workers * (capture.loader.prefetch_factor or PREFETCH)) if workers else 1.0
 
 
-def _samples_built(capture: pb.Capture, in_loop: bool, only: Collection[str] | None = None) -> Per:
+def _samples_built(capture: pb.Capture, counting: Counting) -> Per:
     """By their spans. Of those at the window's edges a part is in it: that is as much as the stack samples have of the
     time of all. It differs from the number that start in the window by no more than one for each thread.
     """
-    names = [name for name in _names(capture) if only is None or name in only]
-    spans = {name: rows for name in names if (rows := list(_outermost(capture, name)))}
+    spans = {name: rows for name in _names(capture) if (rows := list(_outermost(capture, name)))}
     batch, threads = _batch(capture), _threads(capture)
     if not spans:
-        return _by_batches(capture) if only is None else Per(0.0, 0.0)
+        return _by_batches(capture)
     seen, starts, part, one = _seen_us(capture), 0.0, 0.0, 1.0
     for name, rows in spans.items():
         size = batch if name.endswith(BATCHES) else 1.0
         time = math.fsum(row.total_us for row in rows)
-        count = sum(called_by_loop(capture, row).calls if in_loop else row.count for row in rows)
+        count = sum(_calls(capture, row, counting) for row in rows)
         starts += size * count
         part += size * count * (seen[name] / time if seen.get(name) and time else 1.0)
         one = max(one, size)
     most = min(threads * one, starts / 2)
     return Per(min(max(part, starts - most), starts + most), one * math.sqrt(AT_EDGES * threads))
+
+
+def _calls(capture: pb.Capture, row: pb.Stage, counting: Counting) -> int:
+    if counting == "blocks":
+        return called_by_loop(capture, row).calls
+    return row.count - row.for_others * (counting == "loop")
 
 
 def _by_batches(capture: pb.Capture) -> Per:

@@ -9,12 +9,13 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES
-from tb_dataplugin.compare.built import Per, PerName, Units, built_of, units_of
+from tb_dataplugin.compare.built import Per, PerName, Units, units_of
 from tb_dataplugin.compare.flame_lines import ShownLine, shown_line
 from tb_dataplugin.compare.flame_trees import JoinedNode, Sampled, SideTree, join
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import count, listed
+from tb_dataplugin.words import FOR_ANOTHER_LOADER
 
 LEAST_SHARE: Final = 0.002
 """Of each side: the trees of a capture leave out what takes less, so less cannot be compared."""
@@ -127,42 +128,26 @@ def _parts(runs: Sequence[Run], unit: Unit) -> dict[str, Part]:
         whole = [all(part.HasField("tree") for part in run) for run in parts]
         has_tree = any(is_whole and run for is_whole, run in zip(whole, parts, strict=True))
         used = [run for run, is_whole in zip(runs, whole, strict=True) if is_whole or not has_tree]
-        units = units_of(used, unit)
+        units = units_of(used, unit, "loop")
         assert units is not None, "known of all runs"
         kept = [part for run, is_whole in zip(parts, whole, strict=True) if is_whole or not has_tree for part in run]
         found[scope] = _together(
             kept,
-            _per_own_samples(scope, used, unit, _per(scope, units)),
+            _per(scope, units),
             f"{len(used)} of {len(runs)}" * (len(used) < len(runs)),
         )
     return found
 
 
 def _per(scope: str, units: Units) -> PerName:
-    """Only the tree of the pipeline has stages above its functions, of several threads."""
-    if scope == "pipeline":
-        return units.per
-    whole = Per(units.taken, 0.0) if scope == "training" else units.per(scope)
-    return lambda _: whole
-
-
-def _per_own_samples(scope: str, runs: Sequence[Run], unit: Unit, otherwise: PerName) -> PerName:
-    """Where there is another DataLoader, as an evaluation's: what the samples of a dataset take is per those of that
-    dataset, so that one side's evaluation makes no other sample quicker. What only the other has is per the loop's.
+    """Only the tree of the pipeline has stages above its functions, of several threads. What is for another DataLoader
+    is per sample that the training loop takes, as its own time is.
     """
-    captures = [capture for run in runs for capture in run.captures]
-    if unit != "sample" or not any(capture.loader.apart.others for capture in captures):
-        return otherwise
-    loops = frozenset(f"sample::{capture.loader.dataset}" for capture in captures)
-    own = built_of(runs, loops)
-    if own is None:
-        return otherwise
+    taken = Per(units.taken, 0.0)
     if scope == "pipeline":
-        return lambda name: own if name.startswith("sample::") else otherwise(name)
-    rows = (stage for capture in captures for stage in capture.stages if f"{stage.kind}::{stage.label}" == scope)
-    within = frozenset(name for stage in rows for name in stage.path if name.startswith("sample::"))
-    mine = built_of(runs, within) if within else None
-    return otherwise if mine is None else lambda _: mine
+        return lambda name: taken if name == FOR_ANOTHER_LOADER else units.per(name)
+    whole = taken if scope == "training" else units.per(scope)
+    return lambda name: taken if name == FOR_ANOTHER_LOADER else whole
 
 
 def _named(lines: pb.Lines) -> Iterator[tuple[str, pb.PartLines]]:

@@ -117,7 +117,7 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
         shared: How much waiting for a CPU may have moved wall times.
     """
     sides = without_recording(of_like_batches(before, after, unit))
-    counts = [units_of(runs, unit, in_loop=True) for runs in (before, after)]
+    counts = [units_of(runs, unit, "blocks") for runs in (before, after)]
     beside = only_beside_loop(before, after)
     names = sorted({name for side in sides for run in side for name in run})
     shares = {name: _share(sides, name) for name in names}

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.words import FOR_ANOTHER_LOADER
 
 SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 
@@ -46,7 +47,7 @@ def by_thread(capture: pb.Capture) -> Iterator[tuple[str, list[Stack]]]:
     threads: dict[str, list[Stack]] = {}
     for places, self_us in _stacks(capture.lines.pipeline.in_order):
         above = places[0][0]
-        is_thread = parse_span_name(above) is None
+        is_thread = parse_span_name(above) is None and above != FOR_ANOTHER_LOADER
         threads.setdefault(f"stages of {above}" if is_thread else "stages", []).append(
             Stack(places[1:] if is_thread and len(places) > 1 else places, self_us)
         )

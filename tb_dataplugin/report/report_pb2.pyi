@@ -1757,6 +1757,7 @@ class Stage(_message.Message):
     BLOCK_COUNT_FIELD_NUMBER: _builtins.int
     BLOCK_SELF_US_FIELD_NUMBER: _builtins.int
     BLOCK_CPU_US_FIELD_NUMBER: _builtins.int
+    FOR_OTHERS_FIELD_NUMBER: _builtins.int
     BLOCK_WORKER_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     label: _builtins.str
@@ -1809,6 +1810,8 @@ class Stage(_message.Message):
     """the same as a sentence; "" where it is too little to matter"""
     defined_at: _builtins.str
     """"file:line" of the class, function or annotate.stage call that it is named for; "" """
+    for_others: _builtins.int
+    """of `count`, calls for another DataLoader of Loader.apart"""
     @_builtins.property
     def path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """enclosing stages, outermost first, ending with this one"""
@@ -1865,11 +1868,12 @@ class Stage(_message.Message):
         block_count: _abc.Iterable[_builtins.int] | None = ...,
         block_self_us: _abc.Iterable[_builtins.float] | None = ...,
         block_cpu_us: _abc.Iterable[_builtins.float] | None = ...,
+        for_others: _builtins.int = ...,
         block_worker: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "_spans", b"_spans", "_spans_us", b"_spans_us", "blame_us", b"blame_us", "blocked_us", b"blocked_us", "bytes", b"bytes", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "operators", b"operators", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "spans", b"spans", "spans_us", b"spans_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "_spans", b"_spans", "_spans_us", b"_spans_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "defined_at", b"defined_at", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "operators", b"operators", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "profiler_text", b"profiler_text", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "spans", b"spans", "spans_us", b"spans_us", "total_us", b"total_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "_spans", b"_spans", "_spans_us", b"_spans_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "defined_at", b"defined_at", "for_others", b"for_others", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "operators", b"operators", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "profiler_text", b"profiler_text", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "spans", b"spans", "spans_us", b"spans_us", "total_us", b"total_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blame_us: _TypeAlias = _typing.Literal["blame_us"]  # noqa: Y015
     _WhichOneofArgType__blame_us: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us"]  # noqa: Y015

@@ -746,6 +746,8 @@ export interface Stage {
   block_self_us: number[];
   /** thread CPU time less that of child stages; empty when not recorded */
   block_cpu_us: number[];
+  /** of `count`, calls for another DataLoader of Loader.apart */
+  for_others: number;
   /** numbers the workers of the blocks; no worker id */
   block_worker: number[];
 }
@@ -3481,6 +3483,11 @@ export const Stage: MessageFns<Stage> = {
         : globalThis.Array.isArray(object?.block_cpu_us)
         ? object.block_cpu_us.map((e: any) => globalThis.Number(e))
         : [],
+      for_others: isSet(object.forOthers)
+        ? globalThis.Number(object.forOthers)
+        : isSet(object.for_others)
+        ? globalThis.Number(object.for_others)
+        : 0,
       block_worker: globalThis.Array.isArray(object?.blockWorker)
         ? object.blockWorker.map((e: any) => globalThis.Number(e))
         : globalThis.Array.isArray(object?.block_worker)

@@ -84,10 +84,18 @@ export function spansSelfUs({ key, spans }: FlamePart): number {
   return [...spans].reduce((sum, [name, { selfUs }]) => sum + (name.startsWith("wait::") ? 0 : selfUs), 0);
 }
 
-/** What the table of stages has in the place of a frame's time; undefined for what is no stage. */
-export function spanUsOf({ key, spans }: FlamePart, { index, origin, name }: Frame): number | undefined {
+/**
+ * What the table of stages has in the place of a frame's time; undefined for what is no stage, and where the picture has
+ * apart what is for another DataLoader, which the table has not.
+ */
+export function spanUsOf({ key, lines, spans }: FlamePart, { index, origin, name }: Frame): number | undefined {
   if (index === 0) return spans.get(key)?.selfUs;
-  return origin === "stage" ? spans.get(name)?.totalUs : undefined;
+  return origin === "stage" && !hasOthers(lines) ? spans.get(name)?.totalUs : undefined;
+}
+
+/** Nothing else of the tree is a stage's and no stage. */
+function hasOthers({ tree }: PartLines): boolean {
+  return tree?.origin.some((origin, row) => origin === "stage" && !text(tree, tree.label[row]).includes("::")) === true;
 }
 
 /** Without a device, "host" is all of the training thread, which stands there by that name. */

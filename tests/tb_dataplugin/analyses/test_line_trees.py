@@ -22,7 +22,9 @@ def tree_of(stacks: dict[str, float], most: int = 400) -> LineTree:
     """`stacks`: "outer;inner" and its time."""
     weights = np.array(list(stacks.values()))
     zeros = np.zeros(len(weights), dtype=np.int64)
-    hits = Hits(zeros, zeros, zeros, zeros, zeros, zeros.astype(bool), weights, weights / 2, weights / 4)
+    hits = Hits(
+        zeros, zeros, zeros, zeros, zeros, zeros.astype(bool), weights, weights / 2, weights / 4, zeros.astype(bool)
+    )
     return grow(hits, [[frame(name) for name in stack.split(";")] for stack in stacks], np.arange(len(weights)), most)
 
 
@@ -30,7 +32,9 @@ def ordered(stacks: list[tuple[int, int, str]], most: int = 400) -> LineTree:
     """`stacks`: thread, time and "outer;inner", each of 10 ns."""
     track, time = (np.array(column, dtype=np.int64) for column in list(zip(*stacks, strict=True))[:2])
     weights, zeros = np.full(len(stacks), 10.0), np.zeros(len(stacks), dtype=np.int64)
-    hits = Hits(zeros, track, zeros, time, zeros, zeros.astype(bool), weights, weights / 2, weights / 5)
+    hits = Hits(
+        zeros, track, zeros, time, zeros, zeros.astype(bool), weights, weights / 2, weights / 5, zeros.astype(bool)
+    )
     distinct = list(dict.fromkeys(stack for *_, stack in stacks))
     place = np.array([distinct.index(stack) for *_, stack in stacks])
     frames = [[frame(name) for name in stack.split(";")] for stack in distinct]

@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
 from tb_dataplugin.compare.build import compare
+from tb_dataplugin.export.as_stacks import by_thread
 from tb_dataplugin.report import report_pb2 as pb
-from tests.lines_run import lines_run
+from tests.lines_run import Sampled, lines_run
 from tests.tb_dataplugin.findings.cases import capture_of
-from tests.trace_builder import training_run
+from tests.trace_builder import TraceBuilder, training_run
 
 
 def flames(before: list[pb.Capture], after: list[pb.Capture]) -> dict[str, pb.FlameChange]:
@@ -163,15 +165,62 @@ def test_a_deep_recursion_is_compared() -> None:
     assert len(flames([deep], [deep])["pipeline"].depth) == 600
 
 
-def test_an_evaluation_of_another_dataset_in_one_window_makes_no_sample_of_the_loops_quicker() -> None:
-    """A stranger's unchanged transforms took 27% less: what they took was per sample of both datasets."""
-    evaluated = pb.Capture()
-    evaluated.CopyFrom(SLOW)
-    evaluated.loader.apart.others.add(dataset="Views", wait_us=1.0)
-    evaluated.stages.add(kind="sample", label="Views", path=["sample::Views"], count=40, total_us=1.0, self_us=1.0)
-    found = flames([SLOW], [evaluated])
-    for scope in ("pipeline", "transform::RandomMask"):
-        assert not any(found[scope].changed), scope
-    whole = found["pipeline"]
-    row = row_of(whole, "sample::Pets")
-    assert whole.after[row] == pytest.approx(whole.before[row])
+LOADER: dict[str, Any] = {"name": "DataLoader", "dataset": "Clicks", "num_workers": 0, "batch_size": 4, "iterated": 1}
+OF_DATASET = (("<module>", "/home/me/train.py", 9), ("Clicks.__getitem__", "/home/me/train.py", 3))
+OF_TRANSFORM = (*OF_DATASET, ("Jitter.__call__", "/home/me/train.py", 5))
+
+
+def evaluated(every: int, steps: int = 48) -> TraceBuilder:
+    """The training thread builds 4 samples a step, each read for 1 ms and jittered for 1 ms; after one step in `every`
+    30 of the same dataset for another DataLoader, which are only read.
+    """
+    builder = TraceBuilder().annotated(loaders=[{**LOADER, "batch_size": 30}, LOADER], host={"cores": 8})
+    training, now = Sampled(), 0
+
+    def batch(samples: int, each: int) -> None:
+        nonlocal now
+        builder.wait(1000 * now, 1000 * samples * each, "wait::DataLoader")
+        for start in range(now, now + samples * each, each):
+            builder.stage("sample::Clicks", 1000 * start, 1000 * each)
+            training.during(start, start + 1, OF_DATASET)
+            if each > 1:
+                builder.stage("transform::Jitter", 1000 * (start + 1), 1000)
+                training.during(start + 1, start + each, OF_TRANSFORM)
+        now += samples * each
+
+    for number in range(1, steps + 1):
+        begin = now
+        batch(4, each=2)
+        training.during(now, now + 6, OF_DATASET[:1])
+        now += 6
+        if number % every == 0:
+            batch(30, each=1)
+            builder.wait(1000 * now, 100, "wait::DataLoader")  # the end of its epoch
+            training.during(now, now + 1, OF_DATASET[:1])
+            now += 1
+        builder.step(1000 * begin, 1000 * (now - begin))
+    return builder.stacks(training.times, training.stacks)
+
+
+def test_an_evaluation_of_the_same_dataset_in_one_window_makes_no_stage_of_the_loops_quicker() -> None:
+    """A stranger's unchanged transform took 40% less: what it took was per sample of both DataLoaders. What another one
+    has built stands apart, per sample that the training loop takes.
+    """
+    with_it = capture_of(evaluated(every=8))
+    assert [other.batch_size for other in with_it.loader.apart.others] == [30]
+    assert [stage.for_others for stage in with_it.stages if stage.label == "Clicks"] == [180]
+    found = flames([capture_of(evaluated(every=100))], [with_it])
+    whole, apart = found["pipeline"], row_of(found["pipeline"], "for another DataLoader")
+    for label, time_us in (("sample::Clicks", 2_000), ("transform::Jitter", 1_000)):
+        row = row_of(whole, label)
+        assert [whole.before[row], whole.after[row]] == pytest.approx([time_us, time_us], rel=0.03)
+        assert not whole.changed[row]
+    assert (whole.before[apart], whole.depth[apart]) == (0, 0) and whole.changed[apart]
+    assert whole.after[apart] == pytest.approx(1_000 * 180 / 192, rel=0.03)
+    assert not any(found["transform::Jitter"].changed)
+    part = found["sample::Clicks"]
+    assert part.after[row_of(part, "for another DataLoader")] == whole.after[apart]
+
+
+def test_stacks_for_another_dataloader_are_no_thread_of_that_name() -> None:
+    assert [name for name, _ in by_thread(capture_of(evaluated(every=8)))] == ["training thread", "stages"]
