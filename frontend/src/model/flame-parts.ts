@@ -93,8 +93,8 @@ export function spanUsOf({ key, lines, spans }: FlamePart, { index, origin, name
   return origin === "stage" && !hasOthers(lines) ? spans.get(name)?.totalUs : undefined;
 }
 
-/** Nothing else of the tree is a stage's and no stage. */
-function hasOthers({ tree }: PartLines): boolean {
+/** What is for another DataLoader stands apart. Nothing else of the tree is of origin "stage" and no stage. */
+export function hasOthers({ tree }: PartLines): boolean {
   return tree?.origin.some((origin, row) => origin === "stage" && !text(tree, tree.label[row]).includes("::")) === true;
 }
 

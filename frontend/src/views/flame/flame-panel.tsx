@@ -5,6 +5,7 @@ import {
   chosenOrder,
   type FlamePart,
   flameOf,
+  hasOthers,
   MEASURE_WORDS,
   type Measure,
   OF_MEASURE,
@@ -189,9 +190,13 @@ function Crumbs({ flame, zoomed, zoom }: CrumbProps) {
 }
 
 /** The stages' time, of which stacks may have less: a process that the sampler did not see has none. */
-function ofSpans(part: FlamePart): string {
+function besideSpans(part: FlamePart): string {
   const wholeUs = spansSelfUs(part);
-  return wholeUs > 0 ? `, ${formatDuration(wholeUs)}` : "";
+  const ofAll = wholeUs > 0 ? `, ${formatDuration(wholeUs)}` : "";
+  const where = hasOthers(part.lines)
+    ? "what is for another DataLoader is in these as well"
+    : "the frame of a stage shows both";
+  return `Stages has times by spans${ofAll}, and ${where}.`;
 }
 
 const WHOLE_WORDS: Readonly<Record<Measure, string>> = {
@@ -220,8 +225,7 @@ function Notes({ part, measure, order, wholeUs }: NotesProps) {
       </p>
       {(part.key === PIPELINE || part.spans.has(part.key)) && (
         <p class="flame-note" data-testid="flame-spans">
-          Shares are of the {formatDuration(wholeUs)} {WHOLE_WORDS[measure]}.{" "}
-          {measure === "all" && `Stages has times by spans${ofSpans(part)}, and the frame of a stage shows both.`}
+          Shares are of the {formatDuration(wholeUs)} {WHOLE_WORDS[measure]}. {measure === "all" && besideSpans(part)}
           {recorderUs > 0 &&
             ` Left out: ${formatDuration(recorderUs)} that met the recorder's own code, mostly while its thread had no CPU: it is of no line of yours, and ${shareWords(recorderUs, timeUs + recorderUs)} of all ${formatDuration(timeUs + recorderUs)} of stack samples.`}
         </p>
