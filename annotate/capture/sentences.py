@@ -55,6 +55,11 @@ def shorter_window(window: Shortened) -> str:
     )
 
 
+def few_left(steps: int, wanted: int) -> str:
+    """Why a window has fewer steps than it would have by their time: it was to end before its epoch."""
+    return f"The window has {steps} steps instead of {wanted}, since few batches of its epoch were left."
+
+
 def fewer_steps(count: int) -> str:
     """What helps against a long pause after a window of `count` steps, or more."""
     if count <= LEAST_STEPS:

@@ -21,13 +21,14 @@ import torch
 
 from annotate.capture import guest, session
 from annotate.capture.own_profiler import Profiler
-from annotate.capture.sentences import shorter_window, stood_still
+from annotate.capture.sentences import stood_still
 from annotate.capture.standing import Standing
-from annotate.capture.steadiness import Pause, Shortened, shortened, steps_before, still_drains, window_length
+from annotate.capture.steadiness import Pause, steps_before, still_drains
 from annotate.capture.torch_profiler import Export, another_is_open
 from annotate.ending import at_end
 from annotate.hooks import wrappers
 from annotate.hooks.patching import Patches
+from annotate.launch.loop_times import LoopTimes, TimesOfLoops, chosen_length
 from annotate.launch.notes import Notes, State
 from annotate.launch.order import ACTIVE, Order, rank
 from annotate.launch.others import ITERATED, Others
@@ -69,14 +70,13 @@ class Recording:
         self._active = ACTIVE if order.active == "auto" else order.active
         """Steps of the window; where lines say how many, known when it opens."""
         self._waiting = Waiting(order.wait, self._active)
-        self._times: list[float] = []
-        """Of the epoch's batches: when each was taken."""
+        self._loops: Final = TimesOfLoops()
+        self._times = LoopTimes(0)
+        """Of the epoch whose batch is looked at, or that is recorded."""
         self._lengths: dict[int, int | None] = {}
         self._then: Callable[[Source], None] = self._first
         self._left = 0
         self._pause: Pause | None = None
-        self._shortened: Shortened | None = None
-        """The window, where its pause would have been long."""
         self._tries = 0
         self._thread = 0
         self._profiler: Profiler | None = None
@@ -127,9 +127,8 @@ class Recording:
             self._end("nothing", THEIRS)
             return
         if epoch is not self._epoch:
-            self._epoch, self._current = epoch, self._taken(epoch)
-            self._times.clear()
-        self._times.append(perf_counter())
+            self._epoch, self._current, self._times = epoch, self._taken(epoch), self._loops.of(epoch)
+        self._times.taken.append(perf_counter())
         warm_up = self._waiting.warm_up(self._current)
         if warm_up is None:
             return
@@ -161,7 +160,7 @@ class Recording:
         self._profiler = Profiler(self, activities=_activities())
         self._profiler.others.install(self._patches)
         self._thread = get_ident()
-        self._left, self._prepared = warm_up, len(self._times)
+        self._left, self._prepared = warm_up, len(self._times.taken)
         if not self._may_try(warm_up):
             self._prepare_window()
             return
@@ -173,7 +172,7 @@ class Recording:
     def _may_try(self, warm_up: int) -> bool:
         """Whether a step is recorded for its events: the window's length is ours, and a batch can be spared."""
         length = self._current.length
-        spare = length is None or length - len(self._times) > warm_up + self._active + LEAD
+        spare = length is None or length - len(self._times.taken) > warm_up + self._active + LEAD
         return self._chooses_length and spare
 
     @property
@@ -205,7 +204,7 @@ class Recording:
     def _warm_up(self, epoch: Source) -> None:
         self._left -= 1
         if epoch is self._epoch:
-            self._times.append(perf_counter())
+            self._times.taken.append(perf_counter())
         if self._left <= 0 and self._profiler is not None and not self._drains(epoch):
             self._choose_length(epoch)
             self._profiler.start_trace()
@@ -215,19 +214,21 @@ class Recording:
 
     def _drains(self, epoch: Source) -> bool:
         """Whether queues of the program's own, which filled as the profiler started, are still being emptied."""
-        before, since = self._times[: self._prepared], self._times[self._prepared :]
+        before, since = self._times.taken[: self._prepared], self._times.taken[self._prepared :]
         is_planned = self._order.wait != "auto" or has_other_ranks() or epoch is not self._epoch
         return not is_planned and still_drains(before, since, self._current.prefetched)
 
     def _choose_length(self, epoch: Source) -> None:
         """Of the window that opens now."""
-        if not self._chooses_length:
-            return
-        length, taken = self._current.length, len(self._times)
-        left = None if length is None else length - taken - LEAD - self._current.prefetched
-        wanted = window_length(self._times[: self._prepared], left if epoch is self._epoch else None)
-        self._shortened = shortened(wanted, self._pause)
-        self._active = self._shortened.steps if self._shortened else wanted
+        if self._chooses_length:
+            paced, left = self._times.paced(self._prepared), self._left_in_epoch(epoch)
+            self._active, self.notes.shortened = chosen_length(paced, left, self._pause)
+
+    def _left_in_epoch(self, epoch: Source) -> int | None:
+        """Steps until the loop's epoch ends; the batch may be a validation's in the middle of it."""
+        loop, taken = self._current, len(self._times.taken)
+        goes_on = epoch is self._epoch or (epoch.loader != loop.loader and taken < (loop.length or 0))
+        return loop.length - taken - LEAD - loop.prefetched if goes_on and loop.length is not None else None
 
     def _record(self, epoch: Source) -> None:
         window = self._standing.window
@@ -251,9 +252,8 @@ class Recording:
         if kept.boundaries is not None:
             kept.boundaries = settled(*kept.boundaries, self._most_steps)
             kept.notes.extend(self._notes_of_window(len(kept.boundaries[1]) - 1))
-        kept.before_us = steps_before(self._times[: self._prepared], self._current.prefetched)
-        if self._shortened:
-            self.notes.shortened = shorter_window(self._shortened)
+        kept.before_us = steps_before(self._times.taken[: self._prepared], self._current.prefetched)
+        if self.notes.shortened:
             kept.notes.append(self.notes.shortened)
         if self._turns.is_fed:
             kept.notes.append(_FED)

@@ -1,7 +1,7 @@
 """When to record a program that knows nothing of it: asked at each batch that its training thread takes.
 
 As ``wait="auto"`` of `annotate.profile`, for the first loader for which that is the case. Batches that are taken
-without gradients are a validation's (Lightning begins with one), unless there are no others.
+without gradients are a validation's (Lightning begins with one), unless no others come for a while.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LEAD: Final = 2
 """Batches recorded beside the steps: the window opens within the wait of one, and closes within that of another."""
 _LONGEST_WARM_UP: Final = 32
 _PATIENCE: Final = 2 * FEWEST
-"""Batches without gradients, until they are taken for the program's work."""
+"""Batches without gradients in a row, until they are taken for the program's work."""
 
 
 class Taken(NamedTuple):
@@ -45,7 +45,9 @@ class Waiting:
         """Once it is time to prepare: after how many further batches to record, so that what was prefetched is used
         up by then. None before.
         """
-        if not torch.is_grad_enabled() and self._without_gradients < _PATIENCE:
+        if torch.is_grad_enabled():
+            self._without_gradients = 0
+        elif self._without_gradients < _PATIENCE:
             self._without_gradients += 1
             return None
         if taken.loader not in self._loaders:

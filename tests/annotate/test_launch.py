@@ -64,6 +64,15 @@ def test_batches_of_a_validation_do_not_count() -> None:
     assert due(waiting, Taken(0, 0, 0, None)) == (2, 2)
 
 
+def test_validations_within_a_loop_never_become_the_loop() -> None:
+    waiting, loop, validation = Waiting(12, 10), Taken(0, 0, 0, None), Taken(1, 0, 0, None)
+    for _ in range(6):
+        assert due(waiting, loop, most=2) is None
+        with torch.no_grad():
+            assert due(waiting, validation, most=10) is None
+    assert due(waiting, loop) == (0, 2)
+
+
 def test_a_program_without_gradients_is_recorded_later() -> None:
     with torch.no_grad():
         assert due(Waiting(2, 10), Taken(0, 0, 0, None)) == (22, 2)
@@ -422,6 +431,32 @@ def test_how_long_steps_took_before_the_window_is_in_the_trace(tmp_path: Path) -
     before = load(trace)["dataPipeline"]["steps"]["before_us"]
     assert len(before) >= 8
     assert all(each >= 2 * 5000 for each in before), "two samples that sleep"
+
+
+def test_a_validation_just_before_it_is_time_does_not_shorten_the_window(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    body = """
+    taken, validation = [], DataLoader(Photos(4), 2)
+    def body():
+        taken.append(1)
+        if len(taken) % 5 == 0:
+            with torch.no_grad(): list(validation)
+    train(DataLoader(Photos(160), 2), body)"""
+    file.write_text(COMMON + body + END)
+    ours = launched([sys.executable, str(file)], "--wait", "10", cwd=tmp_path, logdir=tmp_path / "runs")
+    [capture] = tb_dataplugin.read_report(tmp_path / "runs")
+    assert capture.steps.count >= 30
+    assert "instead of" not in ours.line
+
+
+def test_a_window_that_ends_with_its_epoch_says_why_it_is_short(tmp_path: Path) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(COMMON + "    train(DataLoader(Photos(50), 2))" + END)
+    ours = launched([sys.executable, str(file)], cwd=tmp_path, logdir=tmp_path / "runs")
+    [capture] = tb_dataplugin.read_report(tmp_path / "runs")
+    assert capture.steps.count < 20
+    assert "since few batches of its epoch were left" in ours.line
+    assert any("since few batches of its epoch were left" in note.message for note in capture.diagnostics)
 
 
 def test_the_environment_does_where_the_program_imports_annotate(tmp_path: Path) -> None:
