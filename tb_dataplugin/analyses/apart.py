@@ -46,13 +46,14 @@ sentences name what numbers are without.
 
 @dataclass(frozen=True, slots=True)
 class OtherLoader:
-    """Waits for another loader's batches. `steps`: numbers of the steps that have them. `number`: None of what is not
-    annotated.
+    """Waits for another loader's batches. `steps`: numbers of the steps that have them, `step_waits_ns`: how long in
+    each. `number`: None of what is not annotated.
     """
 
     number: int | None
     waits: Intervals
     steps: tuple[int, ...]
+    step_waits_ns: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,9 +198,11 @@ def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[O
     for number in (*range(len(use.steps)), UNANNOTATED):
         if use.is_aside(number) and steps is not None:
             rows, places = use.of_wait == number, use.steps_of(number)
-            numbers = steps.number[places[places >= 0]]
+            places = places[places >= 0]
             mine = Intervals(waits.start[rows], waits.end[rows])
-            yield OtherLoader(None if number == UNANNOTATED else number, mine, tuple(numbers.tolist()))
+            lasted = mine.overlap(steps.start_ns[places], steps.end_ns[places]).tolist()
+            known_as = None if number == UNANNOTATED else number
+            yield OtherLoader(known_as, mine, tuple(steps.number[places].tolist()), tuple(lasted))
 
 
 def _num_workers(trace: Trace, use: LoaderUse) -> int:

@@ -15,6 +15,7 @@ from tb_dataplugin.compare.epochs import has_iter_on_one_side, is_within_epoch, 
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
 from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
+from tb_dataplugin.compare.other_loaders import OtherWait, compare_others
 from tb_dataplugin.compare.own_lines import own_lines
 from tb_dataplugin.compare.parts import compare_parts
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
@@ -83,9 +84,10 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         crowded=crowded_sides(first, second),
         cut_off=cut_off_sides(first, second),
         too_few=too_few_steps(first, second),
+        others=compare_others(first, second, math.hypot(shared, recorded)),
     )
     verdict = judge(compared)
-    notes = (*left, *right, *_notes(first, second, each, verdict.outcome), *_iter_note(first, second))
+    notes = (*left, *right, *_notes(first, second, each, verdict.outcome, compared.others), *_iter_note(first, second))
     notes += tuple(_recorded_note(recorded, unit))
     if compared.crowded and verdict.outcome != "identical":
         message = f"{compared.crowded}. Compare captures of a quieter machine: a slowdown is not told from their load"
@@ -107,6 +109,7 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         settings=[_setting(setting) for setting in compared.settings if setting.is_known],
         lines=map(_lines, compare_lines(first, second)),
         diagnostics=map(diagnostic_report, notes),
+        other_loaders=[_quantity(other.quantity) for other in compared.others],
         flames=[flame_report(flame, left_out(first, second).in_graph) for flame in compare_flames(first, second, unit)],
     )
 
@@ -117,7 +120,7 @@ def _with_basis(time: Quantity, basis: str) -> Quantity:
 
 
 def _notes(
-    before: Sequence[Run], after: Sequence[Run], sides: Sequence[float], outcome: Outcome
+    before: Sequence[Run], after: Sequence[Run], sides: Sequence[float], outcome: Outcome, others: Sequence[OtherWait]
 ) -> Iterator[Diagnostic]:
     """What the intervals rest on, but for what the sentence has said already.
 
@@ -127,7 +130,7 @@ def _notes(
     if outcome == "identical":
         return
     shared = max(sides)
-    yield from _left_out(before, after)
+    yield from _left_out(before, after, others)
     if min(len(before), len(after)) < 3 and outcome != "too_short" and not _is_shared(shared):
         message = (
             "How much equal runs of this pipeline differ is mostly assumed (3% of the time per sample, 4% "
@@ -177,11 +180,12 @@ def _recorded_note(recorded: float, unit: Unit) -> Iterator[Diagnostic]:
         yield Diagnostic("capture", "profiler_on_one_side", 1, message)
 
 
-def _left_out(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Diagnostic]:
+def _left_out(before: Sequence[Run], after: Sequence[Run], others: Sequence[OtherWait]) -> Iterator[Diagnostic]:
     """What is too little to stand below the sentence."""
-    left = left_out(before, after)
-    if left.text and left.share < MUCH:
-        yield Diagnostic("capture", "told_apart", 1, f"{left.text[0].upper()}{left.text[1:]}")
+    left = left_out(before, after, with_others=False)
+    texts = [left.text] if left.text and left.share < MUCH else []
+    for text in (*texts, *(other.text for other in others if not other.is_said)):
+        yield Diagnostic("capture", "told_apart", 1, f"{text[0].upper()}{text[1:]}")
 
 
 def _waiting(runs: Sequence[Run]) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from tb_dataplugin.compare.crowded import is_crowded
 from tb_dataplugin.compare.cut_off import is_cut_off
+from tb_dataplugin.compare.quantity import SIGNIFICANT
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import magnitude
+from tb_dataplugin.units import change, listed, magnitude
 
 
 class Judgement(NamedTuple):
@@ -18,7 +20,25 @@ class Judgement(NamedTuple):
 
 
 def judge_limit(comparison: pb.Comparison, allowed: float) -> Judgement:
-    """`allowed`: the largest relative growth of the time per sample or step, 0.05 for 5%."""
+    """`allowed`: the largest relative growth of the time per sample or step, 0.05 for 5%. Waits for other DataLoaders
+    are not in that time: how often steps have them, windows show by chance.
+    """
+    judged = _judge_time(comparison, allowed)
+    if comparison.outcome in ("identical", "not_comparable") or not comparison.other_loaders:
+        return judged
+    return judged._replace(sentence=f"{judged.sentence.removesuffix('.')}. {_not_judged(comparison.other_loaders)}")
+
+
+def _not_judged(others: Sequence[pb.Quantity]) -> str:
+    """``Not judged: waits for the other DataLoader of Pets (less, −61%)``"""
+    names = [
+        f"{other.title}{f' ({other.outcome}, {change(other.change)})' if other.outcome in SIGNIFICANT else ''}"
+        for other in others
+    ]
+    return f"Not judged: waits for {listed(names)}"
+
+
+def _judge_time(comparison: pb.Comparison, allowed: float) -> Judgement:
     limit, time = magnitude(allowed), comparison.time
     per = time.title.removeprefix("time ") or f"per {comparison.unit}"  # "per sample within an epoch"
     asked = f"slower by more than {limit}?"

@@ -39,7 +39,7 @@ def not_judged(
 ) -> tuple[Evidence, ...]:
     """Starts of epochs only where a setting changed that they depend on: else which windows have one is chance."""
     starts = _starts(before, after) if any(setting.name in OF_STARTS for setting in settings) else ()
-    left = left_out(before, after)
+    left = left_out(before, after, with_others=False)
     said = (time("left_out", left.us, left.text, whole="data wait"),) if left.share >= MUCH else ()
     more = _read_again(after) if any(setting.name == WORKERS for setting in settings) else ()
     scripts = _scripts(before, after)
@@ -98,15 +98,15 @@ class LeftOut(NamedTuple):
         return f"Only this graph has {self.of}{imports}." if self.share >= MUCH else ""
 
 
-def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
-    """The text is "" where there is none."""
+def left_out(before: Sequence[Run], after: Sequence[Run], with_others: bool = True) -> LeftOut:
+    """The text is "" where there is none. `with_others`: waits for other DataLoaders, too (`other_loaders`)."""
     loaders = [[capture.loader for run in runs for capture in run.captures] for runs in (before, after)]
     whole = [sum(loader.wait_us for loader in side) for side in loaders]
     sides = [[loader.apart for loader in side] for side in loaders]
-    left = [sum(apart.wait_us for apart in side) for side in sides]
+    left = [sum(_left(apart, with_others) for apart in side) for side in sides]
     if not any(left):
         return LeftOut(0.0, 0.0, "", sampled=False, begun=False)
-    others = any(apart.others for side in sides for apart in side)
+    others = with_others and any(apart.others for side in sides for apart in side)
     starts = any(apart.epochs for side in sides for apart in side)
     ends = any(apart.ends or (apart.starts_us and not apart.epochs) for side in sides for apart in side)
     pauses = any(apart.pauses for side in sides for apart in side)
@@ -119,10 +119,15 @@ def left_out(before: Sequence[Run], after: Sequence[Run]) -> LeftOut:
     names = [name for name, is_left in named.items() if is_left]
     sides_of = zip(left, ("before", "after"), strict=True)
     times = listed([f"{duration(us)} of the windows {when}" for us, when in sides_of if us])
-    share = max(part / wait for part, wait in zip(left, whole, strict=True) if wait)
+    share = max((part / wait for part, wait in zip(left, whole, strict=True) if wait), default=0.0)
     sampled = any(capture.lines.samples for runs in (before, after) for run in runs for capture in run.captures)
     begun = starts and any(loader.num_workers for side in loaders for loader in side)
     return LeftOut(sum(left), share, f"{listed(names)}, {times}", sampled, begun)
+
+
+def _left(apart: pb.Apart, with_others: bool) -> float:
+    """They have no time in common."""
+    return apart.wait_us if with_others else apart.starts_us + apart.pauses_us
 
 
 def _calls(stages: Sequence[Quantity], unit: Unit) -> Iterator[Evidence]:

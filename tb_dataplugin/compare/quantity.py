@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from tb_dataplugin.units import TOO_WIDE, WIDEST_INTERVAL, change, interval, is_too_wide
 
-Kind = Literal["time", "part", "data_wait_by_stage", "stage"]
+Kind = Literal["time", "part", "data_wait_by_stage", "stage", "other_loader"]
 Outcome = Literal[
     "faster", "slower", "more", "less", "not_significant", "too_short", "identical", "new", "gone", "unknown"
 ]
@@ -25,6 +25,8 @@ NOT_RECORDED: Final = "not recorded"
 NOT_IN_ALL: Final = "not recorded in every run"
 TOO_FEW: Final = "too few samples"
 """In some run at least."""
+TOO_FEW_STEPS: Final = "too few such steps to compare"
+"""Of a DataLoader that is iterated inside some steps, on one side at least."""
 NEEDS_RUNS: Final = "needs repeated runs"
 """Of what a capture has as a sum only: nothing in it shows how much the sum varies."""
 

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from tb_dataplugin.compare.changes import clause, difference_us, pair, stage_evidence, with_interval
 from tb_dataplugin.compare.noise import LEAST_BLOCKS, Z_95
+from tb_dataplugin.compare.other_loaders import OtherWait, but_for, evidence_of_others, others_sentence
 from tb_dataplugin.compare.own_lines import OwnLine
 from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import COME_AND_GONE, Quantity
@@ -68,6 +69,8 @@ class Compared:
     """A considerable part of the time is starts and ends of epochs that are left out: the total is without them."""
     too_few: str = ""
     """Which sides have too few steps for their DataLoader workers; "" where none."""
+    others: tuple[OtherWait, ...] = ()
+    """Waits for other DataLoaders inside some steps: no other time has them."""
 
     @property
     def within(self) -> str:
@@ -75,7 +78,12 @@ class Compared:
 
     @property
     def quantities(self) -> list[Quantity]:
-        return [*([self.time] if self.time else []), *self.parts, *self.stages]
+        return [
+            *([self.time] if self.time else []),
+            *self.parts,
+            *self.stages,
+            *(other.quantity for other in self.others),
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +96,12 @@ class Verdict:
 
 
 def judge(compared: Compared) -> Verdict:
-    """A file that is cut off is said first: all that follows is without its end."""
+    """A file that is cut off is said first: all that follows is without its end. What changed for other DataLoaders is
+    said last: nothing before has it.
+    """
     verdict = _judged(compared)
+    if verdict.outcome not in ("identical", "not_comparable"):
+        verdict = replace(verdict, sentence=verdict.sentence + others_sentence(compared.others))
     if not compared.cut_off or verdict.outcome == "identical":
         return verdict
     return replace(verdict, sentence=f"Doubtful: {compared.cut_off}. {verdict.sentence}")
@@ -101,7 +113,14 @@ def _judged(compared: Compared) -> Verdict:
         return Verdict("identical", f"Identical: every compared number is equal{_each(compared)}.", ())
     settings = _setting_evidence(compared.settings)
     stages, lines = stage_evidence(compared.stages), _line_evidence(compared)
-    evidence = (*stages, *_part_evidence(compared), *lines, *settings, *compared.not_judged)
+    evidence = (
+        *stages,
+        *_part_evidence(compared),
+        *lines,
+        *settings,
+        *evidence_of_others(compared.others),
+        *compared.not_judged,
+    )
     if compared.why_not:
         advice = "Compare captures of one program, before and after a change."
         return Verdict("not_comparable", f"Not comparable: {compared.why_not}. {advice}", evidence)
@@ -115,7 +134,8 @@ def _judged(compared: Compared) -> Verdict:
         if likely := _likely(compared, total):
             return Verdict("too_short", likely, evidence, f"“likely” rests on: {listed(_alike(compared, total))}")
         return Verdict("too_short", _certain(compared) + _too_short(compared, total), evidence)
-    sentence = f"No significant difference{compared.within}: {_times(total, compared.unit)}{_known(total)}."
+    where = f"{compared.within}{but_for(compared.others)}"
+    sentence = f"No significant difference{where}: {_times(total, compared.unit)}{_known(total)}."
     return Verdict("not_significant", sentence + _but(compared), evidence)
 
 

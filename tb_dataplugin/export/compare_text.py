@@ -34,7 +34,7 @@ def compare_text(comparison: pb.Comparison, style: Style = PLAIN, anyway: bool =
         anyway: With the numbers of sides that are not comparable.
     """
     is_short = comparison.outcome == "not_comparable" and not anyway
-    rest = (_anyway,) if is_short else (_time, _parts, _stages, _lines, _settings, _diagnostics)
+    rest = (_anyway,) if is_short else (_time, _parts, _other_loaders, _stages, _lines, _settings, _diagnostics)
     comparison = harmless(comparison)
     return page((line for section in (_head, *rest) for line in section(comparison, style)), style)
 
@@ -104,6 +104,16 @@ def _parts(comparison: pb.Comparison, style: Style) -> Iterator[str]:
             if len(large) < len(rows):
                 left = f"and {len(rows) - len(large)} below {percent(SMALL)} of the time; --format json has them all"
                 yield from wrap(left, "  ")
+
+
+def _other_loaders(comparison: pb.Comparison, style: Style) -> Iterator[str]:
+    """In none of the times above."""
+    rows = comparison.other_loaders[:MAX_PARTS]
+    if rows:
+        unit = unit_for(value for row in rows for value in (row.before_us, row.after_us))
+        yield from heading(f"Other DataLoaders   data wait, {unit.name} per training step that iterates them", style)
+        yield from _table(rows, unit, style)
+        yield from more(len(comparison.other_loaders) - len(rows), "DataLoaders")
 
 
 def _stages(comparison: pb.Comparison, style: Style) -> Iterator[str]:

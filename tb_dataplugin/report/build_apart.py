@@ -35,5 +35,6 @@ def _other(other: OtherLoader, loader: LoaderInfo | None) -> pb.OtherLoader:
         num_workers=settings.num_workers,
         wait_us=us(other.waits.total_ns),
         steps=other.steps,
+        step_wait_us=map(us, other.step_waits_ns),
         unannotated=loader is None,
     )

@@ -1579,6 +1579,7 @@ class OtherLoader(_message.Message):
     WAIT_US_FIELD_NUMBER: _builtins.int
     STEPS_FIELD_NUMBER: _builtins.int
     UNANNOTATED_FIELD_NUMBER: _builtins.int
+    STEP_WAIT_US_FIELD_NUMBER: _builtins.int
     dataset: _builtins.str
     """class name; "" when not known"""
     batch_size: _builtins.int
@@ -1590,6 +1591,10 @@ class OtherLoader(_message.Message):
     def steps(self) -> _containers.RepeatedScalarFieldContainer[_builtins.int]:
         """numbers of the steps that have it"""
 
+    @_builtins.property
+    def step_wait_us(self) -> _containers.RepeatedScalarFieldContainer[_builtins.float]:
+        """part of wait_us in each of `steps`, as long as that"""
+
     def __init__(
         self,
         *,
@@ -1599,10 +1604,11 @@ class OtherLoader(_message.Message):
         wait_us: _builtins.float = ...,
         steps: _abc.Iterable[_builtins.int] | None = ...,
         unannotated: _builtins.bool = ...,
+        step_wait_us: _abc.Iterable[_builtins.float] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "batch_size", b"batch_size", "num_workers", b"num_workers"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "batch_size", b"batch_size", "dataset", b"dataset", "num_workers", b"num_workers", "steps", b"steps", "unannotated", b"unannotated", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "batch_size", b"batch_size", "dataset", b"dataset", "num_workers", b"num_workers", "step_wait_us", b"step_wait_us", "steps", b"steps", "unannotated", b"unannotated", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
@@ -3528,6 +3534,7 @@ class Comparison(_message.Message):
     DIAGNOSTICS_FIELD_NUMBER: _builtins.int
     FLAMES_FIELD_NUMBER: _builtins.int
     LINES_FIELD_NUMBER: _builtins.int
+    OTHER_LOADERS_FIELD_NUMBER: _builtins.int
     schema_version: _builtins.int
     """2"""
     outcome: _builtins.str
@@ -3574,6 +3581,10 @@ class Comparison(_message.Message):
         functions and lines of each stage that both sides sampled, then of the training thread
         """
 
+    @_builtins.property
+    def other_loaders(self) -> _containers.RepeatedCompositeFieldContainer[Global___Quantity]:
+        """data wait for each DataLoader that Apart.others has on a side, per training step that"""
+
     def __init__(
         self,
         *,
@@ -3591,10 +3602,11 @@ class Comparison(_message.Message):
         diagnostics: _abc.Iterable[Global___Diagnostic] | None = ...,
         flames: _abc.Iterable[Global___FlameChange] | None = ...,
         lines: _abc.Iterable[Global___LinesChange] | None = ...,
+        other_loaders: _abc.Iterable[Global___Quantity] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["time", b"time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "diagnostics", b"diagnostics", "evidence", b"evidence", "flames", b"flames", "lines", b"lines", "outcome", b"outcome", "parts", b"parts", "schema_version", b"schema_version", "sentence", b"sentence", "settings", b"settings", "stages", b"stages", "time", b"time", "unit", b"unit"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "before", b"before", "diagnostics", b"diagnostics", "evidence", b"evidence", "flames", b"flames", "lines", b"lines", "other_loaders", b"other_loaders", "outcome", b"outcome", "parts", b"parts", "schema_version", b"schema_version", "sentence", b"sentence", "settings", b"settings", "stages", b"stages", "time", b"time", "unit", b"unit"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -3886,11 +3898,14 @@ class Quantity(_message.Message):
     DETECTABLE_FIELD_NUMBER: _builtins.int
     CALLS_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
-    """"time" | "part" | "data_wait_by_stage" | "stage" """
+    """"time" | "part" | "data_wait_by_stage" | "stage" | "other_loader" """
     name: _builtins.str
-    """"time", "data_wait", "device_busy", "idle:<cause>", "rest", "rest:<limit>"; a stage: "<kind>::<label>" """
+    """"time", "data_wait", "device_busy", "idle:<cause>", "rest", "rest:<limit>"; a stage: "<kind>::<label>";"""
     title: _builtins.str
-    """the name in words: "idle: data wait" """
+    """an other_loader: its dataset's class, "" where that is not known;
+    "not annotated": all that are not
+    the name in words: "idle: data wait"
+    """
     before_us: _builtins.float
     """what `change` is of, per unit; of a stage per call in a typical batch, by calls.measure"""
     after_us: _builtins.float

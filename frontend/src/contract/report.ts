@@ -614,6 +614,8 @@ export interface OtherLoader {
   steps: number[];
   /** all that are not annotated, together: nothing is known of their settings */
   unannotated: boolean;
+  /** part of wait_us in each of `steps`, as long as that */
+  step_wait_us: number[];
 }
 
 /**
@@ -1405,6 +1407,8 @@ export interface Comparison {
   flames: FlameChange[];
   /** stages, most time first */
   lines: LinesChange[];
+  /** data wait for each DataLoader that Apart.others has on a side, per training step that */
+  other_loaders: Quantity[];
 }
 
 /**
@@ -1506,11 +1510,14 @@ export interface ComparedRun {
  * is at most +-100% wide; `low` alone is the least change, where a change is significant and has no narrower interval.
  */
 export interface Quantity {
-  /** "time" | "part" | "data_wait_by_stage" | "stage" */
+  /** "time" | "part" | "data_wait_by_stage" | "stage" | "other_loader" */
   kind: string;
-  /** "time", "data_wait", "device_busy", "idle:<cause>", "rest", "rest:<limit>"; a stage: "<kind>::<label>" */
+  /** "time", "data_wait", "device_busy", "idle:<cause>", "rest", "rest:<limit>"; a stage: "<kind>::<label>"; */
   name: string;
-  /** the name in words: "idle: data wait" */
+  /**
+   * an other_loader: its dataset's class, "" where that is not known;
+   * "not annotated": all that are not
+   */
   title: string;
   /** what `change` is of, per unit; of a stage per call in a typical batch, by calls.measure */
   before_us?:
@@ -3296,6 +3303,11 @@ export const OtherLoader: MessageFns<OtherLoader> = {
         ? object.steps.map((e: any) => globalThis.Number(e))
         : [],
       unannotated: isSet(object.unannotated) ? globalThis.Boolean(object.unannotated) : false,
+      step_wait_us: globalThis.Array.isArray(object?.stepWaitUs)
+        ? object.stepWaitUs.map((e: any) => globalThis.Number(e))
+        : globalThis.Array.isArray(object?.step_wait_us)
+        ? object.step_wait_us.map((e: any) => globalThis.Number(e))
+        : [],
     };
   },
 };
@@ -4375,6 +4387,11 @@ export const Comparison: MessageFns<Comparison> = {
         ? object.flames.map((e: any) => FlameChange.fromJSON(e))
         : [],
       lines: globalThis.Array.isArray(object?.lines) ? object.lines.map((e: any) => LinesChange.fromJSON(e)) : [],
+      other_loaders: globalThis.Array.isArray(object?.otherLoaders)
+        ? object.otherLoaders.map((e: any) => Quantity.fromJSON(e))
+        : globalThis.Array.isArray(object?.other_loaders)
+        ? object.other_loaders.map((e: any) => Quantity.fromJSON(e))
+        : [],
     };
   },
 };

@@ -242,6 +242,11 @@ function Numbers({ comparison }: { comparison: Comparison }) {
         title={`Rest of the step, by samples of the training thread's state, per ${unit}`}
       />
       <PartTable parts={ofDevice(comparison)} title={`Device 0 in the same time, per ${unit}`} />
+      <PartTable
+        parts={comparison.other_loaders}
+        title="Other DataLoaders: data wait per training step that iterates them"
+        prefix="the "
+      />
       <StageChangeTable comparison={comparison} />
       <FlameDifference comparison={comparison} />
       <PartTable
