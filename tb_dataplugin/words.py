@@ -79,9 +79,7 @@ NO_STAGES: Final = (
 )
 """Parts of the data wait that no stage caused."""
 
-FOR_ANOTHER_LOADER: Final = "for another DataLoader"
-"""Stands in a flame graph above what is for a DataLoader beside the training loop's, as an evaluation's."""
-
+FOR_ANOTHER_LOADER: Final = "for another DataLoader"  # than the training loop's, as an evaluation's
 TRANSFER_PARTS: Final = (
     Term("transfer::index", "transfer::index", "The batch's indices were on their way to the DataLoader worker."),
     Term("transfer::serialise", "transfer::serialise", "The DataLoader worker packed the batch to send it."),
