@@ -32,6 +32,7 @@ SYMMETRIC: Final = frozenset(("allreduce", "allgather", "reducescatter", "alltoa
 
 _DEVICE, _CALL, _TRANSPORT = re.compile("n?r?ccl.*"), re.compile("c10d::.*"), re.compile("(gloo|mpi|ucc):.*")
 _POINT_TO_POINT: Final = re.compile(".*(send|recv).*")
+_SENT_ON_DEVICE: Final = re.compile("n?r?ccl.*kernel.*(send|recv).*", re.IGNORECASE)
 _EARLY_NS: Final = 5_000
 """The transport may be seen to begin by this much before its call: clocks of two threads."""
 
@@ -77,7 +78,7 @@ def find_collectives(trace: Trace, steps: Steps | None) -> Collectives | Unavail
     operation = _operations(trace)
     found = _on_devices(trace, operation) or _on_host(trace, operation)
     if found is None:
-        return Unavailable("capture", "no_collectives", "it has no collectives, so no rank waits for it in one")
+        return _nothing(trace)
     order = np.argsort(found.arrival_ns, kind="stable")
     group, number = _numbers(trace, found.row[order])
     arrival = found.arrival_ns[order]
@@ -92,6 +93,15 @@ def find_collectives(trace: Trace, steps: Steps | None) -> Collectives | Unavail
         arrival_ns=arrival,
         end_ns=found.end_ns[order],
     )
+
+
+def _nothing(trace: Trace) -> Unavailable:
+    """NCCL's sends and receives are also what an all-to-all is made of."""
+    sent = next((name for name in trace.names if _SENT_ON_DEVICE.match(name)), None)
+    if sent is None:
+        return Unavailable("capture", "no_collectives", "it has no collectives, so no rank waits for it in one")
+    why = f"the only communication on its device is sends and receives ({sent.split('(')[0]}), of which the trace does "
+    return Unavailable("capture", "no_collectives", why + "not say which ranks they join")
 
 
 def share_in_collectives(trace: Trace, window: Window) -> float | None:

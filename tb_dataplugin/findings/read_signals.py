@@ -68,6 +68,7 @@ class _OfCpus(TypedDict):
 class _OfSteps(TypedDict):
     step_count: int | None
     has_later_steps: bool
+    of_some_steps: bool
 
 
 class _OfQueue(TypedDict):
@@ -159,6 +160,7 @@ def _of_steps(results: Results) -> _OfSteps:
     return {
         "step_count": len(results.steps.rows) if results.steps else None,
         "has_later_steps": selection is not None and selection.chosen.last < selection.recorded.last,
+        "of_some_steps": selection is not None,
     }
 
 

@@ -175,6 +175,7 @@ class Signals:
     restarts: RestartSignals | None = None  # iterators that most steps make anew
     looks: LookSignals | None = None  # those that some steps make for a look at a few batches
     has_later_steps: bool = False  # of a capture of which some steps are looked at
+    of_some_steps: bool = False  # sizes are of the whole capture all the same
     started_again: tuple[StartedSignals, ...] = ()  # other loaders whose workers start anew for each pass
     recorder: RecorderLoad | None = None
     """None where the load of the machine was not recorded."""

@@ -182,9 +182,7 @@ def _notes(
     if missing:
         some = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
         whose = f"Rank {some} has" if len(missing) == 1 else f"Ranks {some} have"
-        notes.append(
-            f"{whose} no capture: time lost to what was not captured is not counted; capture all ranks to see it."
-        )
+        notes.append(f"{whose} no usable capture: time lost there is not counted; capture all ranks to see it.")
     if len(tables) > 1 and not len(joined) and not lie_apart(tables):
         notes.append(
             "The captures have no collective in common: their windows are of different steps; capture the same steps "

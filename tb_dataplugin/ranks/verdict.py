@@ -33,7 +33,7 @@ _OTHERS: Final = {
 
 def verdict_of(run: RunOfRanks) -> str:
     if len(run.rows) == 1:
-        return f"Only rank {run.rows[0].rank} was captured: who waits for whom is unknown; capture all ranks."
+        return f"Only rank {run.rows[0].rank} has a usable capture: who waits for whom is unknown; capture all ranks."
     if run.apart:
         return f"Time lost across ranks is unknown: {run.apart.sentence}."
     if not run.collectives:

@@ -118,8 +118,9 @@ def _lines(signals: Signals, step: Step) -> tuple[Evidence, ...]:
 def _evidence(signals: Signals, step: Step, counted: list[StageCalls]) -> tuple[Evidence, ...]:
     """`counted`: see `_counted`."""
     label, kept = step.calls.stage.label, step.ratio or 1.0
+    where = ", in the whole capture" if signals.of_some_steps else ""
     median = f", the median of {step.measured} samples whose sizes were measured" if step.measured > 1 else ""
-    text = f"{label} returns {percent(kept)} of the bytes it gets{median}"
+    text = f"{label} returns {percent(kept)} of the bytes it gets{median}{where}"
     return share("bytes_kept", kept, "bytes", text, step.calls.stage.name), *times_before(signals, counted)
 
 

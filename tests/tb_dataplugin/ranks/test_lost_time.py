@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from tb_dataplugin.ranks import RunOfRanks, summarise, verdict_of
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.ranks import RunOfRanks, summarise, tabulate_rank, verdict_of
 from tests.rank_traces import Plan, Spent, captures, later, tables
+from tests.tb_dataplugin.findings.cases import results_of
 from tests.trace_builder import WAIT
 
 STEPS = 8
@@ -230,8 +232,22 @@ def test_without_numbers_and_steps_the_order_is_aligned(tmp_path: Path) -> None:
 
 def test_one_rank_alone_cannot_be_judged(tmp_path: Path) -> None:
     run = summarise("run", tables(captures(lambda rank, step: Spent(), ranks=4)[2:3], tmp_path))
-    assert verdict_of(run) == "Only rank 2 was captured: who waits for whom is unknown; capture all ranks."
+    assert verdict_of(run) == "Only rank 2 has a usable capture: who waits for whom is unknown; capture all ranks."
     assert run.missing == (0, 1, 3)
+
+
+def test_a_device_that_only_sends_and_receives_says_so() -> None:
+    (builder,) = captures(lambda rank, step: Spent(), ranks=1)
+    for event in builder.events:
+        if event["name"] == "gloo:all_reduce":
+            event |= {"cat": "kernel", "name": "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclDevComm*)", "pid": 0}
+            event["args"] = {"device": 0, "stream": 9}
+    found = tabulate_rank(results_of(builder))
+    assert isinstance(found, Unavailable)
+    assert found.message == (
+        "the only communication on its device is sends and receives (ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t), of "
+        "which the trace does not say which ranks they join"
+    )
 
 
 def test_kernels_of_devices_are_collectives(tmp_path: Path) -> None:

@@ -23,7 +23,8 @@ export function RanksLine({ capture }: { capture: Capture }) {
   }, [known, isWanted]);
   const isSettled = known?.scanning === false && beside.every(({ state }) => state === "ready" || state === "error");
   if (!isOfSeveral) return isSettled ? <Alone capture={capture} /> : null;
-  const ranks = ranksList.value?.ranks.find(({ run }) => run === item?.run);
+  const ofRun = ranksList.value?.ranks.find(({ run }) => run === item?.run);
+  const ranks = ofRun?.rows.some(({ rank }) => rank === item?.rank) ? ofRun : undefined; // not where it is left out
   return (
     <p data-testid="ranks-line">
       {ranks !== undefined && (

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from annotate.trace_format import METADATA_KEY
+from tb_dataplugin.options import StepRange
 from tests.tb_dataplugin.findings.cases import CHAIN, abstentions, capture_of, finding_in, finding_of, input_bound
 
 
@@ -13,6 +14,16 @@ def test_a_crop_after_slow_transforms_should_come_first() -> None:
     # A batch takes one of two workers 20 ms; 16 of them lie before the crop, and a sixth of those remains. The wait
     # itself, 8 ms, holds only the blur; a batch without the rest would be ready earlier all the same.
     assert said.gain_us_per_step == pytest.approx(16_000 * 5 / 6 / 2, rel=0.1)
+
+
+def test_sizes_are_of_the_whole_capture_where_some_steps_are_chosen() -> None:
+    """Few calls are measured: a stranger's chosen step had 41 samples, of which it said to know 91."""
+    whole, some = (capture_of(input_bound(stages=CHAIN), steps) for steps in (None, StepRange(2, 3)))
+    texts = [
+        next(one.text for finding in capture.findings for one in finding.evidence if one.kind == "bytes_kept")
+        for capture in (whole, some)
+    ]
+    assert texts[1] == f"{texts[0]}, in the whole capture"
 
 
 def test_it_names_where_the_crop_is_defined_where_lines_are_unknown() -> None:
