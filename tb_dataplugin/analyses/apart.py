@@ -47,13 +47,19 @@ sentences name what numbers are without.
 @dataclass(frozen=True, slots=True)
 class OtherLoader:
     """Waits for another loader's batches. `steps`: numbers of the steps that have them, `step_waits_ns`: how long in
-    each. `number`: None of what is not annotated.
+    each. `number`: None of what is not annotated. `between`: what the training thread does between two of these waits
+    inside a step, as an evaluation's own work: no wait, and no part of the loop.
     """
 
     number: int | None
     waits: Intervals
     steps: tuple[int, ...]
     step_waits_ns: tuple[int, ...] = ()
+    between: Intervals = EMPTY
+
+    @property
+    def time_ns(self) -> int:
+        return self.waits.total_ns + self.between.total_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,16 @@ class Apart:
         return Intervals.union_of((self.starts, self.not_mine))
 
     @property
+    def between(self) -> Intervals:
+        """No wait: work between those for `others`."""
+        return Intervals.union_of(other.between for other in self.others)
+
+    @property
+    def time(self) -> Intervals:
+        """All that is no part of the loop."""
+        return Intervals.union_of((self.waits, self.between))
+
+    @property
     def own(self) -> Intervals:
         """Of these, those of the loop's own DataLoader."""
         return Intervals.union_of((self.starts, self.pauses))
@@ -89,7 +105,7 @@ class Apart:
     @property
     def idle(self) -> Intervals:
         """In which its DataLoader workers have other things to do than the loop's batches, or nothing."""
-        return Intervals.union_of((self.own, self.not_mine.minus(self.ahead)))
+        return Intervals.union_of((self.own, Intervals.union_of((self.not_mine, self.between)).minus(self.ahead)))
 
     @property
     def not_mine(self) -> Intervals:
@@ -99,7 +115,7 @@ class Apart:
     def names(self, window: Window) -> str:
         """As `names_of_apart`, of what has more than next to nothing of the window."""
         least = WORTH_A_WORD * window.duration_ns
-        others = sum(other.waits.total_ns >= least for other in self.others)
+        others = sum(other.time_ns >= least for other in self.others)
         starts = self.starts.total_ns >= least
         pauses = len(self.pauses) if self.pauses.total_ns >= least else 0
         return names_of_apart(len(self.epochs) * starts, len(self.ends) * starts, others, pauses)
@@ -149,6 +165,7 @@ def find_apart(
         return NOTHING
     others = tuple(_others(loader.waits, use, steps))
     theirs = Intervals.union_of(other.waits for other in others)
+    between = Intervals.union_of(other.between for other in others)
     none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
     workers = _num_workers(trace, use)
     mine = [start for start in whole.starts_in(window) if not none_of_these.intersect(start.wait).total_ns]
@@ -163,13 +180,13 @@ def find_apart(
         waits, own, first = EMPTY, (), np.zeros_like(first)
     if pauses.total_ns < least:
         pauses = EMPTY
-    if waits.total_ns + theirs.total_ns + pauses.total_ns < least:
+    if sum(part.total_ns for part in (waits, theirs, between, pauses)) < least:
         return Apart(begun=begun)
     of_others = _batches_of(others, batches)
     for_others = _spans(trace, tree, theirs, batches, of_others) if others else np.zeros(0, dtype=np.bool_)
     first |= of_others
     spans = _spans(trace, tree, Intervals.union_of((waits, theirs)), batches, first)
-    ahead = Intervals.union_of((pauses, waits_in_epochs(theirs, trace, use, batches)))
+    ahead = Intervals.union_of((pauses, waits_in_epochs(Intervals.union_of((theirs, between)), trace, use, batches)))
     return Apart(
         waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first, begun, ahead, for_others
     )
@@ -202,7 +219,17 @@ def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[O
             mine = Intervals(waits.start[rows], waits.end[rows])
             lasted = mine.overlap(steps.start_ns[places], steps.end_ns[places]).tolist()
             known_as = None if number == UNANNOTATED else number
-            yield OtherLoader(known_as, mine, tuple(steps.number[places].tolist()), tuple(lasted))
+            between = _between(waits, use.of_wait, number, steps)
+            yield OtherLoader(known_as, mine, tuple(steps.number[places].tolist()), tuple(lasted), between)
+
+
+def _between(waits: Intervals, whose: Int64Array, number: int, steps: Steps) -> Intervals:
+    """From the end of a wait for this loader to the next wait of all, where that is for it as well and no step begins
+    meanwhile.
+    """
+    step = np.searchsorted(steps.start_ns, waits.start, side="right")
+    rows = (whose[:-1] == number) & (whose[1:] == number) & (step[:-1] == step[1:])
+    return Intervals.union(waits.end[:-1][rows], waits.start[1:][rows])
 
 
 def _num_workers(trace: Trace, use: LoaderUse) -> int:

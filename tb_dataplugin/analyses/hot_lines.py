@@ -28,7 +28,7 @@ from tb_dataplugin.analyses.code_places import (
     python_part,
 )
 from tb_dataplugin.analyses.device_idle import DeviceIdle
-from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits, find_hits
+from tb_dataplugin.analyses.line_hits import NOT_FOR_OTHERS, OUTSIDE, ForOthers, Hits, find_hits
 from tb_dataplugin.analyses.line_patterns import PatternTime, find_patterns
 from tb_dataplugin.analyses.line_rows import LineRow, Mask, line_rows
 from tb_dataplugin.analyses.line_trees import (
@@ -69,7 +69,6 @@ MOST_ROWS: Final = 20
 ALMOST_ALL: Final = 0.9
 """Part of a line's time in a single step, from which the line is a first call, or another event, and no habit."""
 
-_NONE: Final = np.zeros(0, dtype=np.bool_)
 _BLOCKED: Final = THREAD_STATES.index("blocked")
 
 TRAINING_CAUSES: Final = ("host", "launch", "sync", "h2d")
@@ -147,13 +146,11 @@ def find_hot_lines(
     loader: LoaderWait | None,
     devices: tuple[DeviceIdle, ...],
     attribution: Attribution,
-    for_others: Mask,
+    others: ForOthers,
     whole_stacks: bool = False,
     selection: StepSelection | None = None,
 ) -> HotLines | Unavailable:
-    """`for_others`: spans of the tree that are for another DataLoader; empty: none. `whole_stacks`: trees have all of
-    their nodes. `selection`: the steps of `window`, where somebody chose them.
-    """
+    """`whole_stacks`: trees have all of their nodes. `selection`: the steps of `window`, where somebody chose them."""
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
     if samples is None:
@@ -161,7 +158,7 @@ def find_hot_lines(
     if samples.why_not:
         return Unavailable("lines", "lines_unknown", f"Lines of the code were not sampled: {samples.why_not}")
     idle = devices[0].gaps if devices else EMPTY
-    hits, spans = find_hits(trace, samples, tree, attribution, idle, window, for_others)
+    hits, spans = find_hits(trace, samples, tree, attribution, idle, window, others)
     finder = _Finder(trace, samples.stacks, bool(devices), whole_stacks)
     stages = dict(sorted(finder.stages(hits, tree), key=lambda item: (-item[1].time_ns, item[0])))
     in_step = hits_in_step(hits, trace, tree, loader)
@@ -169,7 +166,7 @@ def find_hot_lines(
     whole_stages: dict[Stage, PartLines] = {}
     if selection is not None:
         named = {stage for stage, part in serving.items() if part.rows}
-        of_all, _ = find_hits(trace, samples, tree, attribution, idle, selection.whole, for_others)
+        of_all, _ = find_hits(trace, samples, tree, attribution, idle, selection.whole, others)
         of_all = of_all.where(~hits_in_step(of_all, trace, tree, loader))
         whole_stages = dict(finder.stages(of_all, tree, named))
     is_own = ~finder.in_recorder(hits)
@@ -214,7 +211,7 @@ def lines_at(
 
     @cache
     def hits() -> Hits:
-        found, _ = find_hits(trace, samples, tree, attribution, EMPTY, window, _NONE)
+        found, _ = find_hits(trace, samples, tree, attribution, EMPTY, window, NOT_FOR_OTHERS)
         return found.where(found.is_training)
 
     return lambda times: finder.part(hits().where(times.contains(hits().time_ns)), whole_stack=True)

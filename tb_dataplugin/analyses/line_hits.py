@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,7 @@ from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.wrapper_rows import path_of
-from tb_dataplugin.model.intervals import Int64Array, Intervals, Window, int64
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.line_samples import Frame, LineSamples, SampledStacks, Stacks
 from tb_dataplugin.model.trace import Trace
 
@@ -23,6 +24,18 @@ OUTSIDE = -1
 """Node of a sample that lies in no stage."""
 
 
+class ForOthers(NamedTuple):
+    """What is for another DataLoader than the training loop's: spans of the stage tree (empty: none), and times of the
+    training thread.
+    """
+
+    spans: npt.NDArray[np.bool_]
+    times: Intervals
+
+
+NOT_FOR_OTHERS = ForOthers(np.zeros(0, dtype=np.bool_), EMPTY)
+
+
 @dataclass(frozen=True, slots=True)
 class Hits:
     """Samples in the window whose stack was read, of all threads: equally long columns.
@@ -30,7 +43,7 @@ class Hits:
     `track`: the row of the trace that has the thread's spans. `node`: of the stage tree, the deepest stage that the
     thread was in, or `OUTSIDE`. `weight_ns`: the time that it stands for. `waited_ns`: its part of the data wait that
     its span caused. `idle_ns`: `weight_ns` where a device was idle, else 0. `for_others`: its span is part of building
-    another DataLoader's batches.
+    another DataLoader's batches, or the training thread works with these.
     """
 
     stack: Int64Array
@@ -66,18 +79,20 @@ def find_hits(
     attribution: Attribution,
     idle: Intervals,
     window: Window,
-    for_others: npt.NDArray[np.bool_],
+    others: ForOthers,
 ) -> tuple[Hits, SampledTime]:
-    """`idle`: when a device was idle. `for_others`: spans of the tree that are for another DataLoader; empty: none."""
+    """`idle`: when a device was idle."""
     waited = _waited_per_ns(tree, attribution)
-    apart = for_others if len(for_others) else np.zeros(len(tree.node), dtype=np.bool_)
+    for_others = others.spans if len(others.spans) else np.zeros(len(tree.node), dtype=np.bool_)
     parts, spans = [], np.zeros(len(tree.paths), dtype=np.int64)
     for thread in samples:
         track = _track_of(trace, thread)
         if track is None or len(thread.stack) < 2:
             continue
-        hits = _hits_of(thread, tree, track, waited, idle, window, not samples.is_outside, apart)
-        hits = _without_strays(hits, trace, tree, samples.stacks) if thread.is_training else hits
+        hits = _hits_of(thread, tree, track, waited, idle, window, not samples.is_outside, for_others)
+        if thread.is_training:
+            hits = _without_strays(hits, trace, tree, samples.stacks)
+            hits = replace(hits, for_others=hits.for_others | others.times.contains(hits.time_ns))
         parts.append(_in_wrappers(hits, tree, attribution) if thread.is_training else hits)
         span = Window(max(window.start_ns, int(thread.time_ns[0])), min(window.end_ns, int(thread.time_ns[-1])))
         np.add.at(spans, *_self_time(tree, track, span))

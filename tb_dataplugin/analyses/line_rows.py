@@ -54,6 +54,8 @@ class LineRow:
     called_from: Place | None = None
     native: Native | None = None
     native_share: float = 0.0
+    for_others_ns: int = 0
+    """Part of `time_ns` that is for another DataLoader than the training loop's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +180,7 @@ def _row(
         calls_share=callees[0].share if callees else 0.0,
         callees=callees,
         called_from=caller,
+        for_others_ns=round(float(hits.weight_ns[mine & hits.for_others].sum())),
     )
 
 

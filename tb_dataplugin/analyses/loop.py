@@ -63,7 +63,7 @@ def find_loop(
     limits = find_thread_limits(trace, window, loader, attribution, workers, costs)
     loop = Loop(
         apart=apart,
-        time_ns=window.duration_ns - apart.waits.total_ns,
+        time_ns=window.duration_ns - apart.time.total_ns,
         loader=loader,
         attribution=attribution,
         stages=stages,

@@ -115,8 +115,8 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
     if rates is not None and rates.device and rates.others_ns >= WORTH_A_WORD * results.window.duration_ns:
         share = percent(rates.others_ns / results.window.duration_ns)
         message = (
-            f"The training step's samples/s are with waiting for another DataLoader, {share} of the window, in which "
-            "the loop's own goes on building"
+            f"The training step's samples/s are with what another DataLoader takes, {share} of the window: the loop's "
+            "own goes on building meanwhile"
         )
         yield Diagnostic("throughput", "rates_with_others", 1, message)
 

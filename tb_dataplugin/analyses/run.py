@@ -22,6 +22,7 @@ from tb_dataplugin.analyses.gaps import Gap, list_all_gaps
 from tb_dataplugin.analyses.headspace import Headspace, find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import HotLines, find_hot_lines, lines_at
+from tb_dataplugin.analyses.line_hits import ForOthers
 from tb_dataplugin.analyses.loader_use import LoaderUse, find_loader_use
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
 from tb_dataplugin.analyses.looks import find_looks
@@ -165,8 +166,8 @@ def _lines(
 ) -> HotLines | Unavailable:
     loader, attribution = seen.loop.loader, seen.loop.attribution
     paths = with_wrapper_paths(seen.tree, attribution.wrapped)
-    apart, whole = loop.apart.for_others, options.whole_stacks
-    return find_hot_lines(trace, paths, window, loader, seen.devices, attribution, apart, whole, selection)
+    others, whole = ForOthers(loop.apart.for_others, loop.apart.between), options.whole_stacks
+    return find_hot_lines(trace, paths, window, loader, seen.devices, attribution, others, whole, selection)
 
 
 def _of_stages(trace: Trace, window: Window, seen: _Whole, apart: Apart) -> dict[str, Any]:
@@ -206,7 +207,7 @@ def run_analyses(
     apart = _apart(trace, window, seen, use, whole, restarts)
     loop = find_loop(trace, tree, window, workers, seen.loop, apart)
     flow = Flow(_worker_flow(trace, window, workers, loop, use), whole.starts_in(window))
-    table = None if steps is None else tabulate_steps(steps, loader, devices, seen.loop.attribution, apart.waits)
+    table = None if steps is None else tabulate_steps(steps, loader, devices, seen.loop.attribution, apart)
     fed = find_fed_queue(trace, window, workers, use.in_workers)
     looks, shutdown = find_looks(trace, window, loader, use, whole, steps), seen.loop.attribution.shutdown
     rates = why.known("throughput", find_throughput(trace, tree, window, loader, devices, workers, use, loop))

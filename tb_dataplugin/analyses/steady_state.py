@@ -124,8 +124,9 @@ def find_steady_state(
         return None
     state = _state(supply)
     duration = np.array([row.duration_ns for row in steps.rows], dtype=np.float64)
-    theirs = _overlap(steps, apart.not_mine)
-    waited = np.maximum(0, np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64) - theirs)
+    theirs = _overlap(steps, Intervals.union_of((apart.not_mine, apart.between)))
+    waits = np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64)
+    waited = np.maximum(0, waits - _overlap(steps, apart.not_mine))
     own = np.maximum(0, duration - theirs - waited)
     measured, rest = float(waited.mean()), float(own.mean())
     enough = len(own) >= LEAST_STEPS and sum(map(len, supply.builds)) >= LEAST_BATCHES

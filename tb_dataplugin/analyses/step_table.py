@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tb_dataplugin.analyses.apart import Apart
 from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.steps import Steps
-from tb_dataplugin.model.intervals import Intervals
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class StepRow:
     """One step, on the first device: ``device_busy + idle_data_wait + idle_other = duration``.
 
     `data_wait_ns` is None without wait spans; the device's times are None without a device, `idle_data_wait_ns` also
-    where the data wait is not known. `apart_ns`: data wait that is told apart.
+    where the data wait is not known. `apart_ns`: data wait that is told apart. `between_ns`: none of it, and no part of
+    the loop either (`Apart.between`).
     """
 
     number: int
@@ -32,6 +33,7 @@ class StepRow:
     idle_other_ns: int | None
     idle_by_cause_ns: Mapping[Cause, int]
     apart_ns: int = 0
+    between_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +47,11 @@ class StepTable:
 
 
 def tabulate_steps(
-    steps: Steps, loader: LoaderWait | None, devices: tuple[DeviceIdle, ...], attribution: Attribution, apart: Intervals
+    steps: Steps, loader: LoaderWait | None, devices: tuple[DeviceIdle, ...], attribution: Attribution, apart: Apart
 ) -> StepTable:
     start, end, duration = steps.start_ns, steps.end_ns, steps.duration_ns
     waited = None if loader is None else loader.waits.overlap(start, end)
-    not_mine = apart.overlap(start, end)
+    not_mine, between = apart.waits.overlap(start, end), apart.between.overlap(start, end)
     busy = devices[0].busy.overlap(start, end) if devices else None
     causes = attribution.devices[0].causes if attribution.devices else {}
     idle = {cause: time.overlap(start, end) for cause, time in causes.items()}
@@ -69,6 +71,7 @@ def tabulate_steps(
                 idle_other_ns=None if own_busy is None else int(duration[i]) - own_busy - (idle_data_wait or 0),
                 idle_by_cause_ns=by_cause,
                 apart_ns=int(not_mine[i]),
+                between_ns=int(between[i]),
             )
         )
     p50, p95 = np.percentile(duration, (50, 95)).tolist()

@@ -65,7 +65,8 @@ class Throughput:
     `samples_per_batch`: mean of those received in the window.
     `elsewhere_ns`: data wait that neither reading nor preparation caused (drawing indices, the transfer), beside
     `built_ns`, the rest of it, whose part without a record counts as theirs, and `consumer_ns`, what the step itself
-    takes: `others_ns` of it is waiting for other DataLoaders while the loop's workers build ahead.
+    takes: `others_ns` of it is for other DataLoaders (waits, and work between these) while the loop's workers build
+    ahead.
     """
 
     samples: int
@@ -155,8 +156,9 @@ def _find_rates(
     here = int((single_samples(tree) & counted).sum()) or samples
     alone = _in_training_thread(here, _spent_waiting(attribution)) if making is None else _in_workers(making)
     busy = devices[0].busy.total_ns if devices else 0
-    others = loop.apart.ahead.minus(use.beside).intersect(loader.waits).total_ns
-    consumer = max(busy, window.duration_ns - loader.waits.total_ns + others)
+    away = Intervals.union_of((loader.waits, loop.apart.between))
+    others = loop.apart.ahead.minus(use.beside).intersect(away).total_ns
+    consumer = max(busy, window.duration_ns - away.total_ns + others)
     replaying = trace.info.mode == "replay"
     built, around = _built_ns(attribution, loop.waits.total_ns), _around_ns(attribution)
     settings = main_loader(trace, use)

@@ -57,6 +57,7 @@ def _whole_capture(capture: pb.Capture) -> pb.Capture:
     whole.loader.ClearField("apart")
     for step in whole.steps.items:
         step.ClearField("apart_us")
+        step.ClearField("between_us")
     return whole
 
 

@@ -104,7 +104,8 @@ def left_out(before: Sequence[Run], after: Sequence[Run], with_others: bool = Tr
     whole = [sum(loader.wait_us for loader in side) for side in loaders]
     sides = [[loader.apart for loader in side] for side in loaders]
     left = [sum(_left(apart, with_others) for apart in side) for side in sides]
-    if not any(left):
+    work = [sum(apart.between_us for apart in side) for side in sides]
+    if not any(left) and not any(work):
         return LeftOut(0.0, 0.0, "", sampled=False, begun=False)
     others = with_others and any(apart.others for side in sides for apart in side)
     starts = any(apart.epochs for side in sides for apart in side)
@@ -115,14 +116,16 @@ def left_out(before: Sequence[Run], after: Sequence[Run], with_others: bool = Tr
         epochs.get((starts, ends), ""): starts or ends,
         "waits for another DataLoader": others,
         "garbage collection": pauses,
+        "the work with batches of another DataLoader": any(work),
     }
     names = [name for name, is_left in named.items() if is_left]
-    sides_of = zip(left, ("before", "after"), strict=True)
+    sums = [us + more for us, more in zip(left, work, strict=True)]
+    sides_of = zip(sums, ("before", "after"), strict=True)
     times = listed([f"{duration(us)} of the windows {when}" for us, when in sides_of if us])
     share = max((part / wait for part, wait in zip(left, whole, strict=True) if wait), default=0.0)
     sampled = any(capture.lines.samples for runs in (before, after) for run in runs for capture in run.captures)
     begun = starts and any(loader.num_workers for side in loaders for loader in side)
-    return LeftOut(sum(left), share, f"{listed(names)}, {times}", sampled, begun)
+    return LeftOut(sum(sums), share, f"{listed(names)}, {times}", sampled, begun)
 
 
 def _left(apart: pb.Apart, with_others: bool) -> float:

@@ -218,7 +218,7 @@ def evidence_of_others(others: Sequence[OtherWait]) -> tuple[Evidence, ...]:
 def but_for(others: Sequence[OtherWait]) -> str:
     """What "no significant difference" is without: of what changed, or may have."""
     named = [other.name for other in others if other.quantity.significant or other.is_uncertain]
-    return f" without the waits for {listed(named)}" if named else ""
+    return f" without {listed(named)}" if named else ""
 
 
 def others_sentence(others: Sequence[OtherWait]) -> str:

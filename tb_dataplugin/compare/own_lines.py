@@ -57,14 +57,17 @@ class _Time:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """All captures of a side together; `units` are those of their windows."""
+    """All captures of a side together; `units` are those of their windows. Times are without what is for other
+    DataLoaders, as the loop's are.
+    """
 
     parts: tuple[pb.PartLines, ...]
     units: float
 
     @property
     def whole_us(self) -> float:
-        return sum(part.time_us for part in self.parts) / self.units
+        others = sum(line.for_others_us for part in self.parts for line in part.lines)
+        return (sum(part.time_us for part in self.parts) - others) / self.units
 
     @property
     def samples(self) -> int:
@@ -72,7 +75,7 @@ class _Side:
 
     @property
     def named_us(self) -> float:
-        return sum(line.time_us for part in self.parts for line in part.lines) / self.units
+        return sum(_us(line) for part in self.parts for line in part.lines) / self.units
 
     def knows(self, key: Key) -> bool:
         """Of few samples a capture names the one line that has most for certain, if any: the others are not known."""
@@ -85,9 +88,13 @@ class _Side:
         return self.time(key) if self.knows(key) else _Time(max(0.0, self.whole_us - self.named_us), 0.0)
 
     def time(self, key: Key) -> _Time:
-        us = sum(line.time_us for part in self.parts for line in part.lines if line_key(line) == key) / self.units
+        us = sum(_us(line) for part in self.parts for line in part.lines if line_key(line) == key) / self.units
         share = min(1.0, us / self.whole_us) if self.whole_us else 0.0
         return _Time(us, self.whole_us**2 * share_variance(share, self.samples))
+
+
+def _us(line: pb.Line) -> float:
+    return line.time_us - line.for_others_us
 
 
 def own_lines(before: Sequence[Run], after: Sequence[Run], unit: Unit, time: Quantity | None) -> tuple[OwnLine, ...]:

@@ -151,7 +151,7 @@ def _parts(captures: Sequence[pb.Capture], left: Set[str]) -> list[_Part]:
     stages = sorted({name for capture in captures for name in capture.loader.wait_by_stage_us})
     return [
         _Part("part", "data_wait", "data wait", _data_wait, lambda step: step.data_wait_us - step.apart_us),
-        _Part("part", "rest", "rest of the step", _rest, lambda step: step.duration_us - step.data_wait_us),
+        _Part("part", "rest", "rest of the step", _rest, _rest_of_step),
         _Part("part", "device_busy", "device busy", _device_busy, lambda step: step.device_busy_us),
         *(_Part("part", f"{OWN}{name}", NAMES[name], _limit(name), of_samples=_samples) for name in LIMITS),
         *(
@@ -176,17 +176,26 @@ def _data_wait(capture: pb.Capture) -> float | None:
 
 
 def _rest(capture: pb.Capture) -> float | None:
-    return capture.window_us - capture.loader.wait_us if capture.HasField("loader") else None
+    loader = capture.loader
+    return capture.window_us - loader.wait_us - loader.apart.between_us if capture.HasField("loader") else None
+
+
+def _rest_of_step(step: pb.Step) -> float:
+    return step.duration_us - step.data_wait_us - step.between_us
 
 
 def _limit(name: str) -> PerCapture:
-    """What the training thread waited for outside the data wait; blocked by a device it is where that is busy."""
+    """What the training thread waited for outside the data wait; blocked by a device it is where that is busy. Samples
+    are of all of that, the work for other DataLoaders included, which the rest of the step is without.
+    """
 
     def of(capture: pb.Capture) -> float | None:
         limits = capture.thread_samples.host_limited_by_us
         if name == "blocked" and capture.devices:
             return None
-        return float(getattr(limits, name)) if limits.HasField(name) else None  # type: ignore[arg-type]
+        rest, apart = _rest(capture), capture.loader.apart.between_us
+        part = rest / (rest + apart) if rest and apart else 1.0
+        return part * float(getattr(limits, name)) if limits.HasField(name) else None  # type: ignore[arg-type]
 
     return of
 

@@ -97,7 +97,7 @@ def time_per_unit(run: Run, unit: Unit) -> float | None:
 
 def own_window_us(capture: pb.Capture) -> float:
     """Of the training loop as it goes on: one side's window may have an epoch's start, or an evaluation, by chance."""
-    return capture.window_us - capture.loader.apart.wait_us
+    return capture.window_us - capture.loader.apart.wait_us - capture.loader.apart.between_us
 
 
 def time_figure(run: Run, unit: Unit) -> Figure | None:
@@ -109,9 +109,12 @@ def time_figure(run: Run, unit: Unit) -> Figure | None:
     return Figure(float(np.log(mean)), steps.variance if steps else None, steps.freedom if steps else 1)
 
 
-def step_blocks(
-    capture: pb.Capture, of: Callable[[pb.Step], float] = lambda step: step.duration_us - step.apart_us
-) -> Floats:
+def own_step_us(step: pb.Step) -> float:
+    """Without what is no part of the loop."""
+    return step.duration_us - step.apart_us - step.between_us
+
+
+def step_blocks(capture: pb.Capture, of: Callable[[pb.Step], float] = own_step_us) -> Floats:
     """Means of a figure of the steps over whole periods of the sawtooth."""
     period = max(1, capture.loader.num_workers)
     values = np.array([of(step) for step in capture.steps.items], dtype=np.float64)

@@ -7,6 +7,7 @@ from typing import Final
 
 from tb_dataplugin.analyses.remade import settings_of
 from tb_dataplugin.findings.apart_signals import (
+    WORTH_A_WORD,
     ApartSignals,
     LoaderStarts,
     OtherLoaderSignals,
@@ -68,7 +69,12 @@ def _others(alike: list[OtherLoaderSignals], apart: ApartSignals) -> str:
     what = "by a new iterator each time" if alike[0].is_look else what
     who = f"Another DataLoader{name}" if several == 1 else f"{count(several)} other DataLoaders{name}"
     have = _have(several, sum(other.wait_us for other in alike), apart)
-    return f"{who}, iterated in {where} ({what}), {have}."
+    return f"{who}, iterated in {where} ({what}), {have}{_work(alike, apart)}."
+
+
+def _work(alike: list[OtherLoaderSignals], apart: ApartSignals) -> str:
+    us = sum(other.between_us for other in alike)
+    return f"; the work with its batches takes {duration(us)} more" if us >= WORTH_A_WORD * apart.window_us else ""
 
 
 def iterated_in(steps: tuple[int, ...]) -> str:

@@ -98,13 +98,18 @@ class LoaderStarts:
 @dataclass(frozen=True, slots=True)
 class OtherLoaderSignals:
     """Waits for another loader's batches. `loader`: None of what is not annotated. `is_look`: of iterators that are
-    dropped after a few.
+    dropped after a few. `between_us`: the training thread's work between these waits.
     """
 
     loader: LoaderInfo | None
     wait_us: float
     steps: tuple[int, ...]
     is_look: bool = False
+    between_us: float = 0.0
+
+    @property
+    def time_us(self) -> float:
+        return self.wait_us + self.between_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +124,7 @@ class PauseSignals:
 @dataclass(frozen=True, slots=True)
 class ApartSignals:
     """`whole_us`: all of the window's data wait. `starts_of`: of each DataLoader whose epochs start. `ahead_us`: waits
-    for others in which the loop's own DataLoader workers build ahead.
+    for others, and work between these, in which the loop's own DataLoader workers build ahead.
     """
 
     whole_us: float
@@ -129,6 +134,11 @@ class ApartSignals:
     pauses: PauseSignals | None = None
     starts_of: tuple[LoaderStarts, ...] = ()
     ahead_us: float = 0.0
+
+    @property
+    def time_us(self) -> float:
+        """Of the window, that is no part of the loop."""
+        return self.wait_us + sum(other.between_us for other in self.others)
 
     @property
     def wait_us(self) -> float:
@@ -161,7 +171,7 @@ class ApartSignals:
         least = WORTH_A_WORD * self.window_us
         starts = self.starts if self.starts is not None and self.starts.wait_us >= least else None
         pauses = self.pauses if self.pauses is not None and self.pauses.wait_us >= least else None
-        others = tuple(other for other in self.others if other.wait_us >= least)
+        others = tuple(other for other in self.others if other.time_us >= least)
         return replace(self, starts=starts, others=others, pauses=pauses)
 
     @property
@@ -192,6 +202,7 @@ def read_apart(results: Results) -> ApartSignals | None:
             other.waits.total_ns / 1e3,
             other.steps,
             other.number in looks,
+            other.between.total_ns / 1e3,
         )
         for other in apart.others
     )

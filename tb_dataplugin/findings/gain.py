@@ -138,7 +138,7 @@ def _shown_mean_us(signals: Signals) -> float | None:
     """The mean step as it stands beside the gains."""
     if signals.mean_step_us is None or not signals.step_count or not signals.apart:
         return signals.mean_step_us
-    return signals.mean_step_us + signals.apart.wait_us / signals.step_count
+    return signals.mean_step_us + signals.apart.time_us / signals.step_count
 
 
 def _is_mean_step(signals: Signals, step_us: float) -> bool:

@@ -294,7 +294,7 @@ def _us(time_ns: float) -> float:
 def _mean_step(results: Results, apart: ApartSignals | None) -> float | None:
     if results.steps is None:
         return None
-    return _us(results.steps.mean_ns) - (apart.wait_us / len(results.steps.rows) if apart else 0.0)
+    return _us(results.steps.mean_ns) - (apart.time_us / len(results.steps.rows) if apart else 0.0)
 
 
 def _longest_launch(device: DeviceAttribution) -> float:

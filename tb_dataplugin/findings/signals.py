@@ -249,7 +249,7 @@ class Signals:
     @property
     def own_window_us(self) -> float:
         """Length of the window without what is apart."""
-        return self.window_us - (self.apart.wait_us if self.apart else 0.0)
+        return self.window_us - (self.apart.time_us if self.apart else 0.0)
 
     @property
     def measured_share(self) -> float | None:

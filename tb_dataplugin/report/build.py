@@ -128,6 +128,7 @@ def _step(row: StepRow) -> pb.Step:
         idle_other_us=maybe_us(row.idle_other_ns),
         idle_by_cause_us=None if row.device_busy_ns is None else idle_by_cause(row.idle_by_cause_ns),
         apart_us=us(row.apart_ns) if row.apart_ns else None,
+        between_us=us(row.between_ns) if row.between_ns else None,
     )
 
 

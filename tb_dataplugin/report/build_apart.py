@@ -23,6 +23,7 @@ def apart_report(results: Results, sentence: str) -> pb.Apart:
         wait_by_stage_us={name: us(time) for name, time in loop.apart_by_stage_ns.items()},
         ends=len(apart.ends),
         names=apart.names(results.window),
+        between_us=us(apart.between.total_ns),
         idle_us=maybe_us(loop.apart_idle_ns),
     )
 

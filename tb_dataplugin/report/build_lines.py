@@ -145,6 +145,7 @@ def _line(row: LineRow) -> pb.Line:
         error=row.error,
         waited_share=row.waited_share,
         idle_share=row.idle_share,
+        for_others_us=us(row.for_others_ns),
         calls=row.calls,
         calls_share=row.calls_share,
         source=row.place.source,

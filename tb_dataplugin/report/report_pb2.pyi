@@ -744,6 +744,7 @@ class Step(_message.Message):
     IDLE_DATA_WAIT_US_FIELD_NUMBER: _builtins.int
     IDLE_OTHER_US_FIELD_NUMBER: _builtins.int
     IDLE_BY_CAUSE_US_FIELD_NUMBER: _builtins.int
+    BETWEEN_US_FIELD_NUMBER: _builtins.int
     APART_US_FIELD_NUMBER: _builtins.int
     number: _builtins.int
     """N of ProfilerStep#N; never comparable between runs"""
@@ -757,6 +758,8 @@ class Step(_message.Message):
     """
     idle_data_wait_us: _builtins.float
     idle_other_us: _builtins.float
+    between_us: _builtins.float
+    """part of duration_us that is Loader.apart.between_us; absent where it is none"""
     apart_us: _builtins.float
     """part of data_wait_us that Loader.apart has; absent where it is none"""
     @_builtins.property
@@ -774,14 +777,17 @@ class Step(_message.Message):
         idle_data_wait_us: _builtins.float | None = ...,
         idle_other_us: _builtins.float | None = ...,
         idle_by_cause_us: Global___IdleByCause | None = ...,
+        between_us: _builtins.float | None = ...,
         apart_us: _builtins.float | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_apart_us", b"_apart_us", "_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "apart_us", b"apart_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "idle_by_cause_us", b"idle_by_cause_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_apart_us", b"_apart_us", "_between_us", b"_between_us", "_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "apart_us", b"apart_us", "between_us", b"between_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "idle_by_cause_us", b"idle_by_cause_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_apart_us", b"_apart_us", "_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "apart_us", b"apart_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "duration_us", b"duration_us", "idle_by_cause_us", b"idle_by_cause_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us", "number", b"number", "start_us", b"start_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_apart_us", b"_apart_us", "_between_us", b"_between_us", "_data_wait_us", b"_data_wait_us", "_device_busy_us", b"_device_busy_us", "_idle_data_wait_us", b"_idle_data_wait_us", "_idle_other_us", b"_idle_other_us", "apart_us", b"apart_us", "between_us", b"between_us", "data_wait_us", b"data_wait_us", "device_busy_us", b"device_busy_us", "duration_us", b"duration_us", "idle_by_cause_us", b"idle_by_cause_us", "idle_data_wait_us", b"idle_data_wait_us", "idle_other_us", b"idle_other_us", "number", b"number", "start_us", b"start_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__apart_us: _TypeAlias = _typing.Literal["apart_us"]  # noqa: Y015
     _WhichOneofArgType__apart_us: _TypeAlias = _typing.Literal["_apart_us", b"_apart_us"]  # noqa: Y015
+    _WhichOneofReturnType__between_us: _TypeAlias = _typing.Literal["between_us"]  # noqa: Y015
+    _WhichOneofArgType__between_us: _TypeAlias = _typing.Literal["_between_us", b"_between_us"]  # noqa: Y015
     _WhichOneofReturnType__data_wait_us: _TypeAlias = _typing.Literal["data_wait_us"]  # noqa: Y015
     _WhichOneofArgType__data_wait_us: _TypeAlias = _typing.Literal["_data_wait_us", b"_data_wait_us"]  # noqa: Y015
     _WhichOneofReturnType__device_busy_us: _TypeAlias = _typing.Literal["device_busy_us"]  # noqa: Y015
@@ -792,6 +798,8 @@ class Step(_message.Message):
     _WhichOneofArgType__idle_other_us: _TypeAlias = _typing.Literal["_idle_other_us", b"_idle_other_us"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__apart_us) -> _WhichOneofReturnType__apart_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__between_us) -> _WhichOneofReturnType__between_us | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_us) -> _WhichOneofReturnType__data_wait_us | None: ...
     @_typing.overload
@@ -1513,6 +1521,7 @@ class Apart(_message.Message):
     PAUSES_US_FIELD_NUMBER: _builtins.int
     PAUSES_FIELD_NUMBER: _builtins.int
     ENDS_FIELD_NUMBER: _builtins.int
+    BETWEEN_US_FIELD_NUMBER: _builtins.int
     NAMES_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """part of Loader.wait_us"""
@@ -1532,8 +1541,12 @@ class Apart(_message.Message):
     """how many, where they are few: else they are part of the loop"""
     ends: _builtins.int
     """of epochs, while whose DataLoader workers ended the loop waited: in starts_us, which"""
-    names: _builtins.str
+    between_us: _builtins.float
     """has nothing else where `epochs` is 0; 0 where that is next to nothing
+    no data wait: the training thread's work between waits for one of `others` inside a
+    """
+    names: _builtins.str
+    """step; shares "without" these are without it, too
     what it is, in a few words: "the epoch's end and the other DataLoader"
     """
     @_builtins.property
@@ -1557,11 +1570,12 @@ class Apart(_message.Message):
         pauses_us: _builtins.float = ...,
         pauses: _builtins.int = ...,
         ends: _builtins.int = ...,
+        between_us: _builtins.float = ...,
         names: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "idle_us", b"idle_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "ends", b"ends", "epochs", b"epochs", "idle_us", b"idle_us", "names", b"names", "others", b"others", "pauses", b"pauses", "pauses_us", b"pauses_us", "sentence", b"sentence", "starts_us", b"starts_us", "wait_by_stage_us", b"wait_by_stage_us", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "between_us", b"between_us", "ends", b"ends", "epochs", b"epochs", "idle_us", b"idle_us", "names", b"names", "others", b"others", "pauses", b"pauses", "pauses_us", b"pauses_us", "sentence", b"sentence", "starts_us", b"starts_us", "wait_by_stage_us", b"wait_by_stage_us", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_us: _TypeAlias = _typing.Literal["idle_us"]  # noqa: Y015
     _WhichOneofArgType__idle_us: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us"]  # noqa: Y015
@@ -4456,6 +4470,7 @@ class Line(_message.Message):
     NATIVE_LIBRARY_FIELD_NUMBER: _builtins.int
     NATIVE_SYMBOL_FIELD_NUMBER: _builtins.int
     NATIVE_SHARE_FIELD_NUMBER: _builtins.int
+    FOR_OTHERS_US_FIELD_NUMBER: _builtins.int
     function: _builtins.str
     """its qualified name, without what it is local to"""
     file: _builtins.str
@@ -4491,6 +4506,8 @@ class Line(_message.Message):
     """"jpeg_read_scanlines"; "" where none is known, or has most"""
     native_share: _builtins.float
     """part of the line's time in it"""
+    for_others_us: _builtins.float
+    """of time_us, for another DataLoader of Loader.apart"""
     @_builtins.property
     def callees(self) -> _containers.RepeatedCompositeFieldContainer[Global___Callee]:
         """what it calls, most time first"""
@@ -4518,10 +4535,11 @@ class Line(_message.Message):
         native_library: _builtins.str = ...,
         native_symbol: _builtins.str = ...,
         native_share: _builtins.float = ...,
+        for_others_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "idle_share", b"idle_share", "waited_share", b"waited_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "called_from", b"called_from", "callees", b"callees", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "native_library", b"native_library", "native_share", b"native_share", "native_symbol", b"native_symbol", "place", b"place", "samples", b"samples", "share", b"share", "source", b"source", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share", "_waited_share", b"_waited_share", "called_from", b"called_from", "callees", b"callees", "calls", b"calls", "calls_share", b"calls_share", "error", b"error", "file", b"file", "for_others_us", b"for_others_us", "function", b"function", "idle_share", b"idle_share", "is_user", b"is_user", "line", b"line", "native_library", b"native_library", "native_share", b"native_share", "native_symbol", b"native_symbol", "place", b"place", "samples", b"samples", "share", b"share", "source", b"source", "text", b"text", "time_us", b"time_us", "waited_share", b"waited_share"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_share: _TypeAlias = _typing.Literal["idle_share"]  # noqa: Y015
     _WhichOneofArgType__idle_share: _TypeAlias = _typing.Literal["_idle_share", b"_idle_share"]  # noqa: Y015

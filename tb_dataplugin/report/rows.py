@@ -90,7 +90,7 @@ def wide_interval(capture: pb.Capture) -> str:
 
 def _loop_wait(capture: pb.Capture) -> str:
     apart = capture.loader.apart
-    own_us = capture.window_us - apart.wait_us
+    own_us = capture.window_us - apart.wait_us - apart.between_us
     if not apart.names or own_us <= 0:
         return ""
     return f"{percent((capture.loader.wait_us - apart.wait_us) / own_us)} without {apart.names}"

@@ -212,8 +212,8 @@ def _loop(
 ) -> Loop:
     assert results.steps is not None and results.settings is not None
     rows, size = results.steps.rows, results.settings.batch_size
-    beside, paused = find_pauses(results)
-    own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64) + beside
+    beside, paused, between = find_pauses(results)
+    own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64) + beside - between
     steady = results.steady.wait if results.steady else None
     busy, light = _other_cpus(results, building)
     device = find_device_use(results)

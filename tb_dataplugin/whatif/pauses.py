@@ -11,11 +11,13 @@ from tb_dataplugin.whatif.loop import Floats
 
 class Pauses(NamedTuple):
     """Per step, in ns: data wait for what is not annotated, which cannot be told from the step's own time; and waits
-    for other DataLoaders, and for full collections of garbage, that are told apart.
+    for other DataLoaders, and for full collections of garbage, that are told apart, with the work between these waits.
+    `between_ns`: all such work, also where workers have nothing to build meanwhile.
     """
 
     beside_ns: Floats
     paused_ns: Floats
+    between_ns: Floats
 
 
 def find_pauses(results: Results) -> Pauses:
@@ -23,4 +25,6 @@ def find_pauses(results: Results) -> Pauses:
     begin = int64([row.start_ns for row in rows])
     end = begin + int64([row.duration_ns for row in rows])
     beside, apart = results.use.beside, results.loop.apart
-    return Pauses(*(each.overlap(begin, end).astype(float) for each in (beside, apart.ahead.minus(beside))))
+    return Pauses(
+        *(each.overlap(begin, end).astype(float) for each in (beside, apart.ahead.minus(beside), apart.between))
+    )

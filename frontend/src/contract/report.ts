@@ -306,6 +306,10 @@ export interface Step {
   idle_by_cause_us:
     | IdleByCause
     | undefined;
+  /** part of duration_us that is Loader.apart.between_us; absent where it is none */
+  between_us?:
+    | number
+    | undefined;
   /** part of data_wait_us that Loader.apart has; absent where it is none */
   apart_us?: number | undefined;
 }
@@ -596,6 +600,8 @@ export interface Apart {
   /** of epochs, while whose DataLoader workers ended the loop waited: in starts_us, which */
   ends: number;
   /** has nothing else where `epochs` is 0; 0 where that is next to nothing */
+  between_us: number;
+  /** step; shares "without" these are without it, too */
   names: string;
 }
 
@@ -1770,6 +1776,8 @@ export interface Line {
   native_symbol: string;
   /** part of the line's time in it */
   native_share: number;
+  /** of time_us, for another DataLoader of Loader.apart */
+  for_others_us: number;
 }
 
 export interface Callee {
@@ -2783,6 +2791,11 @@ export const Step: MessageFns<Step> = {
         : isSet(object.idle_by_cause_us)
         ? IdleByCause.fromJSON(object.idle_by_cause_us)
         : undefined,
+      between_us: isSet(object.betweenUs)
+        ? globalThis.Number(object.betweenUs)
+        : isSet(object.between_us)
+        ? globalThis.Number(object.between_us)
+        : undefined,
       apart_us: isSet(object.apartUs)
         ? globalThis.Number(object.apartUs)
         : isSet(object.apart_us)
@@ -3266,6 +3279,11 @@ export const Apart: MessageFns<Apart> = {
         : 0,
       pauses: isSet(object.pauses) ? globalThis.Number(object.pauses) : 0,
       ends: isSet(object.ends) ? globalThis.Number(object.ends) : 0,
+      between_us: isSet(object.betweenUs)
+        ? globalThis.Number(object.betweenUs)
+        : isSet(object.between_us)
+        ? globalThis.Number(object.between_us)
+        : 0,
       names: isSet(object.names) ? globalThis.String(object.names) : "",
     };
   },
@@ -4816,6 +4834,11 @@ export const Line: MessageFns<Line> = {
         ? globalThis.Number(object.nativeShare)
         : isSet(object.native_share)
         ? globalThis.Number(object.native_share)
+        : 0,
+      for_others_us: isSet(object.forOthersUs)
+        ? globalThis.Number(object.forOthersUs)
+        : isSet(object.for_others_us)
+        ? globalThis.Number(object.for_others_us)
         : 0,
     };
   },

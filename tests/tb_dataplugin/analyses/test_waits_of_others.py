@@ -66,7 +66,7 @@ def test_a_validation_between_epochs_is_told_apart(taken: str) -> None:
     (other,) = capture.loader.apart.others
     assert other.unannotated and (other.dataset, other.HasField("num_workers"), other.wait_us) == ("", False, 135_000)
     assert capture.loader.steady_state.wait_us < 250 < capture.loader.wait_us / 24
-    assert capture.verdict.bound != "input" and "2.05% of the rest of the window" in capture.verdict.sentence
+    assert capture.verdict.bound != "input" and "2.06% of the rest of the window" in capture.verdict.sentence
     assert not notes(capture), "what the report says of the loop has nothing of it"
 
 
