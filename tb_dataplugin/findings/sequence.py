@@ -49,6 +49,13 @@ class Step:
         return self.returns_little and round(self.calls_per_value) <= 1
 
     @property
+    def bytes_per_call(self) -> float | None:
+        """Of what a call gets or of what it returns, the larger; None where one is not known."""
+        if not self.ratio or not self.calls.bytes:
+            return None
+        return self.calls.bytes / self.calls.count * max(1.0, 1 / self.ratio)
+
+    @property
     def working_before(self) -> tuple[StageCalls, ...]:
         """Of `before`, those that get shorter with less to work on: not those that mostly wait."""
         return tuple(row for row in self.before if not row.mostly_waits)
