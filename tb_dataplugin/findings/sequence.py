@@ -29,6 +29,7 @@ class Step:
     `ratio`: bytes out over bytes in, of a typical call; None where the size of this stage's result is not known, or
     that of its input: the stage before it has returned something else (`_is_fed_by`). `measured`: how many samples it
     is of; 0 where no sample has both sizes. `decoded`: what the code between decoding and this stage has left of it.
+    `calls_per_value`: several make views of one value (two crops of a picture): each may keep another part of it.
     """
 
     calls: StageCalls
@@ -36,10 +37,23 @@ class Step:
     ratio: float | None
     measured: int = 0
     decoded: Decoded | None = None
+    calls_per_value: float = 1.0
+
+    @property
+    def returns_little(self) -> bool:
+        return self.ratio is not None and self.ratio <= SHRINKS and self.calls.stage.kind == "transform"
 
     @property
     def shrinks(self) -> bool:
-        return self.ratio is not None and self.ratio <= SHRINKS and self.calls.stage.kind == "transform"
+        """Not where it makes several views: what these keep together is not known."""
+        return self.returns_little and round(self.calls_per_value) <= 1
+
+    @property
+    def bytes_per_call(self) -> float | None:
+        """Of what a call gets or of what it returns, the larger; None where one is not known."""
+        if not self.ratio or not self.calls.bytes:
+            return None
+        return self.calls.bytes / self.calls.count * max(1.0, 1 / self.ratio)
 
     @property
     def working_before(self) -> tuple[StageCalls, ...]:
@@ -92,8 +106,9 @@ def _steps(rows: tuple[StageCalls, ...]) -> tuple[Step, ...]:
             whole = place
             continue
         ratio, measured = _ratio(rows[place - 1].sizes, row.sizes) if is_fed else (None, 0)
-        steps.append(Step(row, rows[whole:place], ratio, measured))
-        whole = place + 1 if steps[-1].shrinks else whole
+        views = row.per_sample / _results(rows[:place], row) if is_fed else 1.0
+        steps.append(Step(row, rows[whole:place], ratio, measured, calls_per_value=views))
+        whole = place + 1 if steps[-1].returns_little else whole
     return tuple(steps)
 
 
@@ -102,11 +117,16 @@ def _is_fed_by(rows: Sequence[StageCalls], own: StageCalls) -> bool:
     several; and no code in between that may have made another thing of it.
     """
     earlier = rows[-1]
-    results = _images(rows, own) if earlier.stage.kind == "decode" else earlier.per_sample
-    if earlier.stage.kind == "read" or own.stage.kind != "transform" or round(results / own.per_sample) > 1:
+    is_of_one = round(_results(rows, own) / own.per_sample) <= 1
+    if earlier.stage.kind == "read" or own.stage.kind != "transform" or not is_of_one:
         return False
     size = earlier.bytes / earlier.count if earlier.bytes else 0.0
     return (own.gap_us or 0.0) <= HANDING_ON_US + COPY_US_PER_BYTE * size
+
+
+def _results(rows: Sequence[StageCalls], own: StageCalls) -> float:
+    """What the last of `rows` returns for a sample, in number."""
+    return _images(rows, own) if rows[-1].stage.kind == "decode" else rows[-1].per_sample
 
 
 def _decoded(rows: Sequence[StageCalls], own: StageCalls) -> Decoded | None:

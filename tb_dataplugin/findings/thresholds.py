@@ -113,10 +113,17 @@ EARLIER_WORTH: Final = 0.10
 TINY_CALL_US: Final = 500.0
 """Mean self time of a call, microseconds, up to which a transform is small: a batched one pays per batch what it pays
 per sample for Python, dispatch and allocation. These take tens of microseconds for each operator, so that a longer call
-is mostly arithmetic, which no batch saves."""
+is mostly work, which no batch saves, or many operators."""
+
+WORK_US_PER_BYTE: Final = 0.005
+"""CPU time for each byte that a small transform gets or returns, up to which it may be work and not the overhead of the
+call: ten times a copy (`COPY_US_PER_BYTE`), as scaling or blurring a picture takes."""
+
+MOSTLY_OVERHEAD: Final = 0.5
+"""Part of a call beyond that, from which it is mostly overhead."""
 
 TINY_TOGETHER: Final = 0.25
-"""Share of the data wait that small transforms have together, from which batching them can gain a third (Amdahl)."""
+"""Share of the data wait that the overhead of small transforms has, from which batching can gain a third (Amdahl)."""
 
 HEAVY_PART: Final = 0.15
 """Share of the data wait from which collate, or the transfer from worker to training thread, gets separate advice."""

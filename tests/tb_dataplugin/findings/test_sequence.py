@@ -125,3 +125,22 @@ def test_another_decoder_for_some_samples_makes_no_sample_of_two_images() -> Non
         builder.batch(number, 0, start, start, start + 2900, start + 2950, stages)
     (sequence,) = sequences(signals_of(builder).stages)
     assert sequence[-1].ratio == 0.3
+
+
+def test_two_crops_of_one_picture_keep_parts_that_may_differ() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}]).step(0, 1000).wait(0, 900)
+    for name, start, length, size in (
+        ("sample::Pairs", 0, 800, 0),
+        ("decode::PIL.Image", 1, 100, 1000),
+        ("transform::Crop", 102, 100, 300),
+        ("transform::Scale", 203, 100, 100),
+        ("transform::Crop", 304, 100, 300),
+        ("transform::Scale", 405, 100, 100),
+    ):
+        builder.add(
+            "user_annotation", name, start, length, index=0, batch=0, epoch=0, **({"bytes": size} if size else {})
+        )
+    (sequence,) = sequences(signals_of(builder).stages)
+    decode, crop, scale = sequence
+    assert crop.ratio == 0.3 and not crop.shrinks and not decode.shrinks
+    assert scale.shrinks and scale.before == ()  # the decoder works on more than what it gets
