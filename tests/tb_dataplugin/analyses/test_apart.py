@@ -30,14 +30,18 @@ def built_here(builder: TraceBuilder, at: int, samples: int, each: int = 1_000) 
     return at + samples * each
 
 
-def with_evaluation(steps: int = 24, every: int = 8, batches: int = 3, samples: int = 4) -> TraceBuilder:
-    """Steps of 10 ms that build 4 `samples` for 4 ms; one in `every` iterates another loader, 3 batches of 16."""
+def with_evaluation(
+    steps: int = 24, every: int = 8, batches: int = 3, samples: int = 4, work: int = 1_000
+) -> TraceBuilder:
+    """Steps of 10 ms that build 4 `samples` for 4 ms; one in `every` iterates another loader, 3 batches of 16, with `work`
+    after each.
+    """
     builder, at = TraceBuilder().annotated(loaders=[EVALUATION, TRAIN], host={"cores": 8}), 0
     for number in range(1, steps + 1):
         begin, at = at, built_here(builder, at, samples) + 6_000
         if number % every == 0:
             for _ in range(batches):
-                at = built_here(builder, at, 16) + 1_000
+                at = built_here(builder, at, 16) + work
             builder.wait(at, 100, "wait::DataLoader")  # the end of its epoch
             at += 1_000
         builder.step(begin, at - begin)
@@ -86,11 +90,20 @@ def test_another_loaders_waits_are_said_once_with_their_steps() -> None:
     assert [step.between_us for step in capture.steps.items if step.apart_us] == [3_000] * 3
     assert [step.number for step in capture.steps.items if step.apart_us] == [8, 16, 24]
     assert capture.verdict.sentence.startswith(
-        f"{apart.sentence} The training thread waits for data for 39.5% of the rest of the window"
+        f"{apart.sentence} The training thread waits for data for 39.6% of the rest of the window"
     )
     stage = next(finding for finding in capture.findings if finding.stage == "sample::Clicks")
     assert "96.0 ms of 96.0 ms of data wait of the loop" in evidence_of(stage)
     assert stage.gain_us_per_step == pytest.approx(4_000)
+
+
+def test_an_evaluations_own_work_is_no_part_of_the_loop() -> None:
+    """A stranger's window waited for 54% of its time without the evaluation, and the report said 42."""
+    short, long = (capture_of(with_evaluation(work=work)) for work in (1_000, 40_000))
+    assert long.loader.apart.between_us == 40 * short.loader.apart.between_us
+    assert "39.6% of the rest of the window" in long.verdict.sentence and "39.6%" in short.verdict.sentence
+    gains = [[finding.gain_us_per_step for finding in capture.findings] for capture in (short, long)]
+    assert gains[0] == pytest.approx(gains[1])
 
 
 def test_loaders_that_are_in_each_step_are_both_the_loops() -> None:

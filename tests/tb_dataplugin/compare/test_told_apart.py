@@ -29,6 +29,19 @@ def test_one_epochs_start_makes_no_run_slower_and_the_sentence_is_of_what_lies_w
     assert not any(note.code == "told_apart" for note in found.diagnostics)
 
 
+def test_an_evaluations_own_work_in_one_window_makes_no_run_slower() -> None:
+    """A stranger's equal runs were 30% slower, since the evaluation in the windows of one side worked for long."""
+    before, after = (capture_of(with_evaluation(every=every, work=40_000)) for every in (100, 8))
+    assert after.window_us > 1.8 * before.window_us
+    found = compare([before], [after])
+    assert found.time.after_us == pytest.approx(found.time.before_us, rel=0.05)
+    assert found.outcome not in ("faster", "slower")
+    rest = next(part for part in found.parts if part.name == "rest")
+    assert rest.after_us == pytest.approx(rest.before_us, rel=0.05)
+    (note,) = [note.message for note in found.diagnostics if note.code == "told_apart"]
+    assert note == "Left out of all times: the work with batches of another DataLoader, 360 ms of the windows after"
+
+
 def test_starts_of_epochs_that_come_again_and_again_are_part_of_the_time() -> None:
     """Two in each window: what is faster within an epoch may be slower on the whole."""
     short, long = capture_of(epochs(first=1_000)), capture_of(epochs(first=300_000))
