@@ -7,9 +7,9 @@ samples. What ``prof.steps`` iterates needs no counting.
 
 Which loader a wait was for is recorded of batches that DataLoader workers built. Others show by their samples: of which
 dataset, and how many; and loaders that are alike by the passes over them (`loader_passes`). A ``next()`` that built
-nothing ended the epoch of the loader whose pass it lies in, or else of the one before it. A DataLoader that is not annotated has no number, and what is certainly
-for it (`waits_of_others`) counts as one loader: aside as an evaluation, or beside the training loop's own, where most
-steps draw from it.
+nothing ended the epoch of the loader whose pass it lies in, or else of the one before it. A DataLoader that is not
+annotated has no number, and what is certainly for it (`waits_of_others`) counts as one loader: aside as an evaluation,
+or beside the training loop's own, where most steps draw from it.
 """
 
 from __future__ import annotations
