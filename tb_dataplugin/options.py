@@ -33,7 +33,8 @@ class AnalysisOptions:
     """`max_gaps`: how many idle gaps per device the report lists (largest first); all of them are counted.
 
     `steps`: the only steps that the numbers are about; None: all of the capture's window. `whole_stacks`: trees of
-    sampled stacks keep all of their nodes, however short; without it those that a picture has room for.
+    sampled stacks keep all of their nodes, however short, and are there however few the samples; without it those that
+    a picture has room for.
     """
 
     max_gaps: int = 1000

@@ -81,7 +81,7 @@ class PartLines:
 
     `recorder_ns` is time in the recorder's own code, which is not in `time_ns`. Empty rows: too few samples for a
     guess; of fewer than `LEAST_SAMPLES` only a line is named that has most of the time for certain. `others`: lines
-    beyond.
+    beyond. `tree`: None where no line is named, unless somebody wants whole stacks.
     """
 
     samples: int
@@ -150,7 +150,9 @@ def find_hot_lines(
     whole_stacks: bool = False,
     selection: StepSelection | None = None,
 ) -> HotLines | Unavailable:
-    """`whole_stacks`: trees have all of their nodes. `selection`: the steps of `window`, where somebody chose them."""
+    """`whole_stacks`: trees have all of their nodes, and are there for any number of samples. `selection`: the steps of
+    `window`, where somebody chose them.
+    """
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
     if samples is None:
@@ -291,8 +293,9 @@ class _Finder:
         in_recorder = self.in_recorder(hits)
         recorder, hits = float(hits.weight_ns[in_recorder].sum()), hits.where(~in_recorder)
         total = float(hits.weight_ns.sum())
+        are_few = len(hits) < FEWEST_SAMPLES
         none = PartLines(len(hits), round(total), round(recorder), (), 0, None)
-        if len(hits) < FEWEST_SAMPLES or not total:
+        if not total or (are_few and not self._whole_stacks):
             return none
         nodes = hits.node if above is not None else np.zeros_like(hits.node)
         columns = np.stack((nodes, hits.stack, hits.for_others))
@@ -315,8 +318,10 @@ class _Finder:
             called_from=[calling_place(frames, inside) for frames, inside in zip(whole, cut, strict=True)],
         )
         most = MOST_ROWS if len(hits) >= LEAST_SAMPLES else 1
-        if most == 1 and not (rows and rows[0].share - rows[0].error >= MOST_OF_IT):
-            return none
+        if are_few or (most == 1 and not (rows and rows[0].share - rows[0].error >= MOST_OF_IT)):
+            if not self._whole_stacks:
+                return none
+            rows = ()
         return PartLines(
             len(hits),
             round(total),

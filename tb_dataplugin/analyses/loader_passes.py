@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -22,17 +22,30 @@ class _Pass(NamedTuple):
     loader: int
 
 
-def in_passes(loaders: Sequence[LoaderInfo], among: Iterable[int], at: float, steps: Int64Array) -> int:
+def in_passes(
+    loaders: Sequence[LoaderInfo],
+    among: Iterable[int],
+    at: float,
+    steps: Int64Array,
+    over: Mapping[int, float] | None = None,
+) -> int:
     """The number of the loader that was iterated at that time; UNKNOWN where none was, or several may have been.
 
     A pass that began and was over in one step, while another one goes on, is an evaluation inside that: what is waited
-    for in it is its own. Others that go on side by side may be drawn from by turns. `steps`: when they began.
+    for in it is its own. Others that go on side by side may be drawn from by turns. `steps`: when they began. `over`:
+    when an iterator of that loader came to its end, though the program may still hold it (persistent workers' is).
     """
-    is_open = [each for each in _passes(loaders, among) if each.began <= at and (each.ended is None or at < each.ended)]
-    inside = [each for each in is_open if _in_one_step(each, steps)]
-    if len(is_open) == 1:
-        return is_open[0].loader
-    return inside[0].loader if len(inside) == 1 else UNKNOWN
+    over = over or {}
+    is_open = [
+        each
+        for each in _passes(loaders, among)
+        if each.began <= at and at < _until(each) and each.began > over.get(each.loader, -float("inf"))
+    ]
+    theirs = {each.loader for each in is_open}
+    inside = {each.loader for each in is_open if _in_one_step(each, steps)}
+    if len(theirs) == 1:
+        return theirs.pop()
+    return inside.pop() if len(inside) == 1 else UNKNOWN
 
 
 def inside_steps(loaders: Sequence[LoaderInfo], of_wait: Int64Array, steps: Int64Array) -> frozenset[int]:

@@ -7,14 +7,15 @@ samples. What ``prof.steps`` iterates needs no counting.
 
 Which loader a wait was for is recorded of batches that DataLoader workers built. Others show by their samples: of which
 dataset, and how many; and loaders that are alike by the passes over them (`loader_passes`). A ``next()`` that built
-nothing ended the epoch of the loader before it. A DataLoader that is not annotated has no number, and what is certainly
-for it (`waits_of_others`) counts as one loader: aside as an evaluation, or beside the training loop's own, where most
-steps draw from it.
+nothing ended the epoch of the loader whose pass it lies in, or else of the one before it. A DataLoader that is not
+annotated has no number, and what is certainly for it (`waits_of_others`) counts as one loader: aside as an evaluation,
+or beside the training loop's own, where most steps draw from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -94,8 +95,8 @@ def find_loader_use(
     waits = loader.waits if loader else Intervals.union_of(())
     samples = _samples_in(trace, waits)
     begun = waits.start if steps is None else steps.start_ns
-    of_wait = _of_waits(loaders, waits, batches, samples, begun)
     made = np.flatnonzero(loader.made.overlap(waits.start, waits.end)[:-1] > 0) if loader else int64([])
+    of_wait = _of_waits(loaders, waits, batches, samples, begun, frozenset(made.tolist()))
     of_wait[made] = of_wait[made + 1]  # for the batches that come next
     step = np.searchsorted(begun, waits.start, side="right") - 1
     built = np.isin(np.arange(len(waits)), list(samples))
@@ -159,8 +160,9 @@ def _of_waits(
     batches: BatchTimes | None,
     samples: dict[int, dict[str, int]],
     steps: Int64Array,
+    made: AbstractSet[int],
 ) -> Int64Array:
-    """`steps`: when they began."""
+    """`steps`: when they began. `made`: waits in ``iter(loader)``."""
     if len(loaders) < 2:
         return np.zeros(len(waits), dtype=np.int64)
     found = np.full(len(waits), UNKNOWN)
@@ -177,10 +179,31 @@ def _of_waits(
         np.maximum.at(most, place, batches.table.loader[rows])
         found = np.where(most == UNKNOWN, found, np.where(least == most, most, UNKNOWN))
         built |= set(place.tolist())
-    for wait in range(1, len(waits)):
-        if wait not in built:
-            found[wait] = found[wait - 1]
+    _find_ends(loaders, waits, steps, found, built, made)
     return int64(found)
+
+
+def _find_ends(
+    loaders: Sequence[LoaderInfo],
+    waits: Intervals,
+    steps: Int64Array,
+    found: Int64Array,
+    built: AbstractSet[int],
+    made: AbstractSet[int],
+) -> None:
+    """Fills in `found`, for waits that are none of `built`: an iterator came to its end there, and is not asked again,
+    so the next such wait is for another one. Nothing ended in those that are `made`.
+    """
+    over: dict[int, float] = {}
+    for wait, start in enumerate(waits.start.tolist()):
+        if wait in built:
+            over.pop(int(found[wait]), None)
+            continue
+        is_end = wait not in made
+        number = in_passes(loaders, range(len(loaders)), start, steps, over) if is_end else UNKNOWN
+        found[wait] = found[wait - 1] if number == UNKNOWN and wait else number
+        if is_end:
+            over[int(found[wait])] = start
 
 
 def _samples_in(trace: Trace, waits: Intervals) -> dict[int, dict[str, int]]:

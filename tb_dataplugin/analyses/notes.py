@@ -114,11 +114,15 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
         yield Diagnostic("throughput", "rates_with_ranks", 1, message)
     if rates is not None and rates.device and rates.others_ns >= WORTH_A_WORD * results.window.duration_ns:
         share = percent(rates.others_ns / results.window.duration_ns)
-        message = (
-            f"The training step's samples/s are with what another DataLoader takes, {share} of the window: the loop's "
-            "own goes on building meanwhile"
-        )
+        message = f"The training step's samples/s are with what another DataLoader takes, {share} of the window"
+        if _is_built_by_workers(results):
+            message += ": the loop's own goes on building meanwhile"
         yield Diagnostic("throughput", "rates_with_others", 1, message)
+
+
+def _is_built_by_workers(results: Results) -> bool:
+    """Whether DataLoader workers are known to build the training loop's batches."""
+    return results.workers is not None and bool((results.workers.batches.table.loader == results.use.main).any())
 
 
 def _of_all(taken: TakenCpus | None) -> str:

@@ -65,8 +65,7 @@ class Throughput:
     `samples_per_batch`: mean of those received in the window.
     `elsewhere_ns`: data wait that neither reading nor preparation caused (drawing indices, the transfer), beside
     `built_ns`, the rest of it, whose part without a record counts as theirs, and `consumer_ns`, what the step itself
-    takes: `others_ns` of it is for other DataLoaders (waits, and work between these) while the loop's workers build
-    ahead.
+    takes: `others_ns` of it is for other DataLoaders (waits, and work between these) while the loop's epoch goes on.
     """
 
     samples: int

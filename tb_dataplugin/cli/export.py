@@ -33,8 +33,8 @@ class ExportCommand:
             if not any(True for capture in report.captures for _ in parts_of(capture)):
                 named = ", ".join(map(str, arguments.paths))
                 raise NothingToReport(
-                    f"no stage in {named} has enough sampled stacks to export: capture with "
-                    "annotate.profile(..., lines=True), and more steps"
+                    f"no sampled stacks to export in {named}: capture with annotate.profile(..., lines=True), "
+                    "and more steps"
                 )
             write = as_collapsed if arguments.format == "collapsed" else as_speedscope
             write_text(write(report), arguments.output)

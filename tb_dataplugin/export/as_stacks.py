@@ -34,7 +34,7 @@ class Stack(NamedTuple):
 
 
 def parts_of(capture: pb.Capture) -> Iterator[tuple[str, pb.PartLines]]:
-    """Each part that has enough samples, and its name."""
+    """Each part that has samples, and its name."""
     named = [(part.name, part) for part in capture.lines.stages]
     named += [(f"training thread: {part.name}", part) for part in capture.lines.training]
     yield from ((name, part) for name, part in named if part.HasField("tree"))

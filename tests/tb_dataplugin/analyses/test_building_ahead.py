@@ -8,6 +8,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.report.report_pb2 import Finding
 from tb_dataplugin.whatif.fitting import fit_loop
 from tb_dataplugin.whatif.loop import Loop
+from tests.tb_dataplugin.analyses.test_apart import with_evaluation
 from tests.tb_dataplugin.findings.cases import capture_of, results_of
 from tests.trace_builder import TraceBuilder
 
@@ -76,8 +77,14 @@ def test_what_a_step_alone_could_sustain_has_the_evaluations_that_the_run_has() 
     inside, between = (capture_of(trained(after)) for after in (2, 5))
     assert inside.throughput.device_per_s == pytest.approx(48 / (0.12 + 0.064), rel=0.01)
     assert between.throughput.device_per_s == pytest.approx(48 / 0.12, rel=0.01)
-    notes = [any(note.code == "rates_with_others" for note in each.diagnostics) for each in (inside, between)]
-    assert notes == [True, False]
+    (note,) = (note for note in inside.diagnostics if note.code == "rates_with_others")
+    assert note.message.endswith("in which the loop's own goes on building")
+    assert not any(note.code == "rates_with_others" for note in between.diagnostics)
+
+
+def test_without_workers_nothing_is_built_in_an_evaluation_and_nothing_says_so() -> None:
+    (note,) = (note for note in capture_of(with_evaluation()).diagnostics if note.code == "rates_with_others")
+    assert note.message.endswith("% of the window")
 
 
 def test_samples_per_second_of_a_prediction_are_with_the_evaluations_that_workers_build_ahead_in() -> None:

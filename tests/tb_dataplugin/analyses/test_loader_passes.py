@@ -66,6 +66,39 @@ def test_without_passes_nobody_can_and_the_report_says_so() -> None:
     )
 
 
+def ended_after_evaluation(*, is_kept: bool) -> TraceBuilder:
+    """24 steps, of which 8, 16 and 24 evaluate; an epoch is 8 steps, so the next one finds that it is over. `is_kept`:
+    iterators of the evaluation, whose batches are larger then, are not let go, as with persistent workers.
+    """
+    size = 8 if is_kept else 4
+    epochs: list[tuple[float, float | None]] = [(-1_000.0, None)]
+    passes: list[tuple[float, float | None]] = []
+    builder, at = TraceBuilder(), 0
+    for number in range(1, 25):
+        begin = at
+        if number % 8 == 1 and number > 1:
+            builder.wait(at, 100, "wait::DataLoader")
+            at += 200
+            epochs = [*epochs[:-1], (epochs[-1][0], at + 10.0), (at - 50.0, None)]
+        at = built_here(builder, at, 4) + 6_000
+        if number % 8 == 0:
+            began = at
+            for _ in range(12):
+                at = built_here(builder, at, size) + 1_000
+            builder.wait(at, 100, "wait::DataLoader")
+            at += 1_000
+            passes.append((began, None if is_kept else at - 500))
+        builder.step(begin, at - begin)
+    loaders = [{**TRAIN, "passes_ts_us": epochs}, {**TRAIN, "batch_size": size, "passes_ts_us": passes}]
+    return builder.annotated(loaders=loaders, host={"cores": 8})
+
+
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_the_end_of_an_epoch_right_after_an_evaluation_is_the_loops_own(is_kept: bool) -> None:
+    capture = capture_of(ended_after_evaluation(is_kept=is_kept))
+    assert "iterated in steps 8, 16 and 24 (an evaluation?)" in capture.loader.apart.sentence
+
+
 def accumulated(*, small: bool) -> TraceBuilder:
     """12 steps of 4 batches of 4, each with an evaluation of 4 batches of 8; or taking single batches of both."""
     passes: list[tuple[float, float | None]] = []

@@ -79,6 +79,25 @@ def test_exported_shares_are_those_of_the_report_where_pictures_have_no_room(tmp
         assert (collapsed, in_order) == pytest.approx((row.share, row.share), rel=0.05)
 
 
+def test_stages_with_too_few_samples_to_name_a_line_are_exported_too(tmp_path: Path) -> None:
+    """60 samples with no line that has most of them, of the stage that takes longest, and 5 of another one."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 3_000).wait(0, 2_600, "wait::DataLoader")
+    builder.stage("transform::RandomMask", 0, 2_400).stage("collate::pad", 2_400, 200)
+    builder.stacks([40 * (number + 0.5) for number in range(65)], [HOT] * 30 + [WARM] * 30 + [HOT] * 5)
+    trace = builder.write(tmp_path / "run.pt.trace.json")
+    mask, pad = analyse_file(trace).capture.lines.stages
+    assert not mask.lines and not pad.lines and not mask.HasField("tree")
+    assert main(["export", str(trace), "--no-cache", "--format", "collapsed", "-o", str(tmp_path / "c")]) == 0
+    assert main(["export", str(trace), "--no-cache", "-o", str(tmp_path / "s")]) == 0
+    times: dict[str, int] = {}
+    for line in (tmp_path / "c").read_text().splitlines():
+        times[line.partition(";")[0]] = times.get(line.partition(";")[0], 0) + int(line.rpartition(" ")[2])
+    assert times == pytest.approx({mask.name: mask.time_us, pad.name: pad.time_us}, abs=2)
+    whole, *stages = json.loads((tmp_path / "s").read_text())["profiles"]
+    assert [each["name"].rpartition(": ")[2] for each in stages] == [mask.name, pad.name]
+    assert whole["endValue"] == pytest.approx(mask.time_us + pad.time_us)
+
+
 def test_time_that_no_stack_has_stays_in_its_part(tmp_path: Path) -> None:
     trace = sampled(tmp_path)
     report = as_report([analyse_file(trace).capture])
