@@ -33,8 +33,8 @@ def built_here(builder: TraceBuilder, at: int, samples: int, each: int = 1_000) 
 def with_evaluation(
     steps: int = 24, every: int = 8, batches: int = 3, samples: int = 4, work: int = 1_000
 ) -> TraceBuilder:
-    """Steps of 10 ms that build 4 `samples` for 4 ms; one in `every` iterates another loader, 3 batches of 16, with `work`
-    after each.
+    """Steps of 10 ms that build 4 `samples` for 4 ms; one in `every` iterates another loader, 3 batches of 16, each
+    with `work` after it.
     """
     builder, at = TraceBuilder().annotated(loaders=[EVALUATION, TRAIN], host={"cores": 8}), 0
     for number in range(1, steps + 1):

@@ -78,7 +78,7 @@ def test_what_a_step_alone_could_sustain_has_the_evaluations_that_the_run_has() 
     assert inside.throughput.device_per_s == pytest.approx(48 / (0.12 + 0.064), rel=0.01)
     assert between.throughput.device_per_s == pytest.approx(48 / 0.12, rel=0.01)
     (note,) = (note for note in inside.diagnostics if note.code == "rates_with_others")
-    assert note.message.endswith("in which the loop's own goes on building")
+    assert note.message.endswith("the loop's own goes on building meanwhile")
     assert not any(note.code == "rates_with_others" for note in between.diagnostics)
 
 

@@ -54,7 +54,7 @@ def test_the_text_is_as_wide_as_all_others(tmp_path: Path, capsys: pytest.Captur
 def test_a_rank_without_a_capture_is_said(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run / "rank2.pt.trace.json").unlink()
     assert main(["ranks", str(run)]) == 0
-    assert "Rank 2 has no capture" in capsys.readouterr().out
+    assert "Rank 2 has no usable capture" in capsys.readouterr().out
 
 
 def test_captures_that_do_not_belong_are_left_out_in_a_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
