@@ -83,6 +83,8 @@ class Part(NamedTuple):
     text: str
     per: PerName
     relative: float = 0.0
+    unplaced: float = 0.0
+    """Time that met the recorder's own code, over `time_us`: some function has it, and none shows it."""
     of_runs: str = ""
     """ "2 of 3": of so many of the side's runs; "" of all."""
 
@@ -176,7 +178,9 @@ def _together(parts: Sequence[pb.PartLines], per: PerName, of_runs: str) -> Part
     times = [time for part in known or parts for time in _times_us(part, per)]
     time = math.fsum(time for time, _ in times)
     relative = math.fsum(time * per.relative for time, per in times) / time if time else 0.0
-    return Part(time, sum(part.samples for part in known or parts), tree, text, per, relative, of_runs)
+    sampled = math.fsum(part.time_us for part in known or parts)
+    unplaced = math.fsum(part.recorder_us for part in known or parts) / sampled if sampled else 0.0
+    return Part(time, sum(part.samples for part in known or parts), tree, text, per, relative, unplaced, of_runs)
 
 
 def _times_us(part: pb.PartLines, per: PerName) -> Iterator[tuple[float, Per]]:
@@ -225,12 +229,13 @@ def _share(node: JoinedNode, before: Part, after: Part) -> float:
 
 def _error(before: Sampled, after: Sampled, parts: tuple[Part, Part], relative: tuple[float, float]) -> float:
     """Samples are counts of chance (Poisson), and units are counted to within those at the edges of the window:
-    `relative`. What a side lacks may have been too little for its tree.
+    `relative`. What a side lacks may have been too little for its tree. What met the recorder's own code may be of any
+    function, in proportion.
     """
     squares, unseen = 0.0, 0.0
     for side, part, of_units in zip((before, after), parts, relative, strict=True):
         per_sample = part.time_us / max(1, part.samples)
         squares += side.total**2 / side.samples if side.samples else per_sample**2
         squares += (side.total * of_units) ** 2
-        unseen += LEAST_SHARE * part.time_us if not side.samples else 0.0
+        unseen += LEAST_SHARE * part.time_us if not side.samples else part.unplaced * side.total
     return _95 * math.sqrt(squares) + unseen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.apart_signals import built_ahead_us
 from tb_dataplugin.findings.evidence import time
-from tb_dataplugin.findings.needed import needed_us
+from tb_dataplugin.findings.needed import needed_with_others_us
 from tb_dataplugin.findings.saving import Saving
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.units import percent
@@ -19,7 +19,7 @@ def saved_elsewhere(signals: Signals, us: float) -> Saving:
     if workers is None or not signals.builds_batches_in_workers or not ahead:
         return Saving(us)
     whole = signals.loop_us + ahead
-    needed = min(whole, needed_us(signals, 0.0, 1.0) + ahead)
+    needed = min(whole, needed_with_others_us(signals, 0.0, 1.0))
     if us <= whole - needed:
         return Saving(us)
     text = (

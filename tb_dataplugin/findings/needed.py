@@ -10,9 +10,16 @@ from tb_dataplugin.findings.worker_signals import WorkerSignals
 
 def needed_us(signals: Signals, building_us: float, long_run: float) -> float:
     """What a DataLoader worker still needs for the loop's batches without calls that take it `building_us`, the slowest
-    of those that differ: the loop gets no shorter. What it waits for a CPU does not count, since one may be free then.
-    `long_run`: as a multiple of what it spent in the window, which is too little at the end of an epoch, when it has
-    nothing left to build. While the loop waits for another DataLoader, it builds.
+    of those that differ: the loop gets no shorter. `long_run`: as a multiple of what it spent in the window, which is
+    too little at the end of an epoch, when it has nothing left to build. While the loop waits for another DataLoader,
+    it builds.
+    """
+    return max(0.0, needed_with_others_us(signals, building_us, long_run) - built_ahead_us(signals.apart))
+
+
+def needed_with_others_us(signals: Signals, building_us: float, long_run: float) -> float:
+    """The same of the loop and the time in which it waits for other DataLoaders together. What a worker waits for a CPU
+    does not count, since one may be free then.
     """
     workers = signals.workers
     if workers is None:
@@ -21,9 +28,9 @@ def needed_us(signals: Signals, building_us: float, long_run: float) -> float:
     are_alike = limiting_worker(signals) is None
     busy = building_share(workers, 1.0 if are_alike else workers.skew)
     spared = workers.spared if are_alike else workers.slowest_spared
-    ahead = built_ahead_us(signals.apart)
-    needed = min(1.0, max(busy * long_run, busy + spared)) * (signals.loop_us + ahead) - ahead
-    return max(0.0, needed - building_us) * (1 - delay)
+    whole = signals.loop_us + built_ahead_us(signals.apart)
+    building = min(1.0, max(busy * long_run, busy + spared)) * whole
+    return max(0.0, building - building_us) * (1 - delay)
 
 
 def building_share(workers: WorkerSignals, skew: float = 1.0) -> float:

@@ -74,6 +74,16 @@ def test_how_well_the_samples_are_counted_is_in_the_error() -> None:
     assert short.error[mask[1]] > 3 * long.error[mask[0]]
 
 
+def test_what_met_the_recorders_own_code_may_be_of_any_function() -> None:
+    """A tenth of one side's time was in the recorder: a stranger's untouched transform took 20% more after."""
+    met = pb.Capture()
+    met.CopyFrom(SLOW)
+    met.lines.pipeline.recorder_us = 0.1 * met.lines.pipeline.time_us
+    plain, wider = flames([SLOW], [SLOW])["pipeline"], flames([SLOW], [met])["pipeline"]
+    row = row_of(plain, "RandomMask.dilate")
+    assert wider.error[row] == pytest.approx(plain.error[row] + 0.1 * plain.after[row])
+
+
 def test_equal_sides_have_no_change() -> None:
     flame = flames([SLOW], [SLOW])["pipeline"]
     assert list(flame.before) == list(flame.after)
