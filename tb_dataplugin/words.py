@@ -277,7 +277,12 @@ TERMS: Final = (
     Term("epoch_over", "epoch over", "A DataLoader worker before an epoch's first index, or after its last."),
     Term("build_time", "build time", "From a batch's start in its DataLoader worker to its finish."),
     Term("in_queue", "time in queue", "A finished batch that was not yet asked for."),
-    Term("head_of_line", "head-of-line wait", "A finished batch held back by an earlier one."),
+    Term(
+        "head_of_line",
+        "head-of-line wait",
+        "A finished batch held back by an earlier one of its DataLoader, which is not finished and for which the "
+        "training thread waits.",
+    ),
     Term(
         "no_cpu",
         "waiting for a CPU",

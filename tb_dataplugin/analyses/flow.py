@@ -1,7 +1,8 @@
 """How batches flowed from the workers to the training thread: who was busy, what was held back, what epoch starts cost.
 
-*Head of line* is the data wait during which a later batch was already finished. An *epoch start* is the wait that
-follows ``iter(loader)``: it includes starting the workers, unless they persist, and building the first batch.
+*Head of line* is the data wait for a batch that is not finished, during which a later one of its pass is. An *epoch
+start* is the wait that follows ``iter(loader)``: it includes starting the workers, unless they persist, and building
+the first batch.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ import numpy as np
 
 from annotate.trace_format import FIRST_BATCH
 from tb_dataplugin.analyses.batch_shares import received_in_turn
+from tb_dataplugin.analyses.head_of_line import waits_with_later_finished
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.parts import Parts, find_parts
 from tb_dataplugin.analyses.smoothing import BoolArray, Smoothing, find_smoothing
 from tb_dataplugin.analyses.stock import find_stock, taken_in
-from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, living, waits_for_unfinished
+from tb_dataplugin.analyses.workers import BatchTimes, WorkerRow, Workers, living
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
 
@@ -127,7 +129,7 @@ def find_worker_flow(
         starved=sum(times.starved for times in left) / whole,
         slowest=rows[slowest].worker,
         skew=skews[slowest],
-        head_of_line=_head_of_line(workers.batches, waits, number),
+        head_of_line=_head_of_line(workers.batches, number).intersect(waits),
         on_way=_on_way(workers.batches, waits),
         pace=find_pace(rows),
         parts=parts,
@@ -161,13 +163,8 @@ def _without(row: WorkerRow, apart: Intervals) -> _Left:
     )
 
 
-def _head_of_line(batches: BatchTimes, waits: Intervals, loader: int) -> Intervals:
-    """Waits for a batch that is not finished, during which another one was, that was asked for only later."""
-    table = batches.table
-    begun = np.where(table.loader == loader, batches.wait_start_ns, UNKNOWN_NS)
-    late = waits_for_unfinished(table, begun, batches.wait_end_ns)
-    rows = known(begun) & known(table.finished_ns)
-    return Intervals.union(table.finished_ns[rows], batches.wait_start_ns[rows]).intersect(waits).intersect(late)
+def _head_of_line(batches: BatchTimes, loader: int) -> Intervals:
+    return waits_with_later_finished(batches.table, batches.wait_start_ns, batches.wait_end_ns, loader)
 
 
 def _on_way(batches: BatchTimes, waits: Intervals) -> Intervals:

@@ -13,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 
 from tb_dataplugin.analyses.flow import EpochStart, find_epoch_starts
+from tb_dataplugin.analyses.head_of_line import unordered_loaders
 from tb_dataplugin.analyses.loader_passes import UNKNOWN
 from tb_dataplugin.analyses.loader_use import LoaderUse, find_loader_use
 from tb_dataplugin.analyses.loader_wait import LoaderWait, find_loader_wait
@@ -68,7 +69,8 @@ def find_whole_capture(
     if selection is not None:
         window = selection.whole
         steps = _known(find_steps(trace))
-        batches = match_waits(batches.table, loader) if batches is not None else None
+        unordered = unordered_loaders(trace.info.pipeline.loaders if trace.info.pipeline else ())
+        batches = match_waits(batches.table, loader, unordered) if batches is not None else None
     use = find_loader_use(trace, steps, loader, batches)
     starts = find_epoch_starts(trace, loader, window, batches)
     return WholeCapture(window, steps, loader, batches, use, tuple(_with_loader(starts, loader, use)))

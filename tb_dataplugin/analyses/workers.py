@@ -4,8 +4,8 @@
 its finish. *starved* is idle time without an index to work on (no batch of that worker was drawn and unfinished) while
 the loader still had indices to give: before the first and after the last index of an epoch nothing is missing. That
 time is *epoch over*.
-*in queue* is a finished batch until the training thread asks for it; *head of line* is the part of that in which the
-training thread waits for an earlier batch.
+*in queue* is a finished batch until the training thread asks for it; the part of that in which an earlier one held it
+back is its head-of-line wait (`head_of_line`).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.head_of_line import head_of_line_times, unordered_loaders
 from tb_dataplugin.analyses.lifetimes import known, lifetimes
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.diagnostics import Unavailable
@@ -185,7 +186,8 @@ def find_workers(
     pipeline = trace.info.pipeline
     if pipeline is None or pipeline.batches is None or not pipeline.workers or not len(pipeline.batches):
         return _no_records(trace)
-    batches = match_waits(pipeline.batches, loader, recorded)
+    unordered = unordered_loaders(pipeline.loaders)
+    batches = match_waits(pipeline.batches, loader, unordered, recorded)
     numbers = sorted({worker.loader for worker in pipeline.workers})
     lives = lifetimes(pipeline.workers, pipeline.batches, window)
     times = tuple(
@@ -199,7 +201,7 @@ def find_workers(
         queues=tuple(_queue(pipeline.batches, number, window) for number in numbers),
         clock_violations=_clock_violations(pipeline.batches),
         from_before=max(_from_before(pipeline.batches, number, window) for number in numbers),
-        unordered=frozenset(number for number, one in enumerate(pipeline.loaders) if one.in_order is False),
+        unordered=unordered,
         iterable=frozenset(number for number, one in enumerate(pipeline.loaders) if one.iterable),
         numbers={number: one.num_workers for number, one in enumerate(pipeline.loaders) if one.num_workers},
     )
@@ -273,16 +275,16 @@ def _from_before(table: BatchTable, loader: int, window: Window) -> int:
     return int(taken.sum()) if (before | ~taken).all() else 0
 
 
-def match_waits(table: BatchTable, loader: LoaderWait | None, recorded: LoaderWait | None = None) -> BatchTimes:
+def match_waits(
+    table: BatchTable, loader: LoaderWait | None, unordered: frozenset[int], recorded: LoaderWait | None = None
+) -> BatchTimes:
     """The wait that received a batch is the one in which it was consumed; `recorded` may have earlier ones, too."""
     start, end = _receiving(table, loader)
     whole = (start, end) if recorded is None else _receiving(table, recorded)
     in_queue, head_of_line = np.full(len(table), UNKNOWN_NS), np.full(len(table), UNKNOWN_NS)
     ready = known(start) & known(whole[0]) & known(table.finished_ns)
     in_queue[ready] = np.maximum(whole[0][ready] - table.finished_ns[ready], 0)
-    asked = np.maximum(whole[0][ready], table.finished_ns[ready])
-    late = waits_for_unfinished(table, *whole)
-    head_of_line[ready] = late.overlap(table.finished_ns[ready], asked)
+    head_of_line[ready] = head_of_line_times(table, *whole, unordered)[ready]
     return BatchTimes(table, start, end, in_queue, head_of_line)
 
 
@@ -296,16 +298,6 @@ def _receiving(table: BatchTable, loader: LoaderWait | None) -> tuple[Int64Array
         inside = consumed & (row >= 0) & (table.consumed_ns <= waits.end[np.maximum(row, 0)])
         start[inside], end[inside] = waits.start[row[inside]], waits.end[row[inside]]
     return start, end
-
-
-def waits_for_unfinished(table: BatchTable, wait_start_ns: Int64Array, wait_end_ns: Int64Array) -> Intervals:
-    """Parts of the waits in which the batch that they received was not finished: only that holds up later ones.
-
-    The sampler, an iterator around the loader, and receiving a finished batch take place in the same waits.
-    """
-    rows = known(wait_start_ns) & known(table.finished_ns)
-    start, end = wait_start_ns[rows], wait_end_ns[rows]
-    return Intervals.union(start, np.clip(table.finished_ns[rows], start, end))
 
 
 def _one_worker(

@@ -12,6 +12,7 @@ import numpy as np
 
 from tb_dataplugin.compare.noise import Floats, holm, share_variance
 from tb_dataplugin.compare.quantity import (
+    CAUSED_NONE_AFTER,
     COME_AND_GONE,
     NEEDS_RUNS,
     NONE_AFTER,
@@ -29,7 +30,7 @@ from tb_dataplugin.compare.ratio import PartFigure, Ratio, part_figure, part_mea
 from tb_dataplugin.compare.sides import Run, Unit, step_blocks, time_per_unit
 from tb_dataplugin.findings.limit_texts import NAMES
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.words import NO_STAGES, cause_label, label_of
+from tb_dataplugin.words import NO_STAGES, TRANSFER_PARTS, cause_label, label_of
 
 ALARM: Final = 0.03
 """Probability that any part of the time is called more or less between equal sides; the same for data wait by stage."""
@@ -136,6 +137,8 @@ def _judged(one: _Measured, significant: bool) -> Judged:
             return Judged(None, NEEDS_RUNS, "unknown")
         if significant and not one.ratio.before.value:
             return Judged(None, NONE_BEFORE, judged.outcome)
+    if one.part.kind == "data_wait_by_stage" and difference and not one.ratio.after.value:
+        return Judged(None, CAUSED_NONE_AFTER, "less" if significant else "not_significant")
     return judged
 
 
@@ -148,6 +151,7 @@ def _why_unknown(one: _Measured) -> str:
 def _parts(captures: Sequence[pb.Capture], left: Set[str]) -> list[_Part]:
     """`left`: the stages that are there after the change."""
     idle = [(field.name, cause_label(field.name)) for field in pb.IdleByCause.DESCRIPTOR.fields]
+    of_transfer = {term.id for term in TRANSFER_PARTS}
     stages = sorted({name for capture in captures for name in capture.loader.wait_by_stage_us})
     return [
         _Part("part", "data_wait", "data wait", _data_wait, lambda step: step.data_wait_us - step.apart_us),
@@ -164,7 +168,7 @@ def _parts(captures: Sequence[pb.Capture], left: Set[str]) -> list[_Part]:
                 f"data_wait:{stage}",
                 f"data wait: {label_of(NO_STAGES, stage)}",
                 _caused_by(stage),
-                is_gone="::" in stage and stage not in left,
+                is_gone="::" in stage and stage not in left and stage not in of_transfer,
             )
             for stage in stages
         ),

@@ -21,6 +21,8 @@ UNTOLD: Final[tuple[Outcome, ...]] = ("too_short", "unknown")
 IDENTICAL: Final = "identical"
 NONE_BEFORE: Final = "none before"
 NONE_AFTER: Final = "none after"
+CAUSED_NONE_AFTER: Final = "caused none after"
+"""Of the data wait of what is still there."""
 NOT_RECORDED: Final = "not recorded"
 NOT_IN_ALL: Final = "not recorded in every run"
 TOO_FEW: Final = "too few samples"

@@ -123,15 +123,17 @@ def step_blocks(capture: pb.Capture, of: Callable[[pb.Step], float] = own_step_u
 
 
 def too_few_steps(before: Sequence[Run], after: Sequence[Run]) -> str:
-    """Sides with a capture whose steps do not show how they vary: ``"after has 20 for 8"``; "" where none."""
-    few = [text for runs, when in ((before, "before"), (after, "after")) if (text := _too_few(runs, when))]
-    return listed(few) if few else ""
-
-
-def _too_few(runs: Sequence[Run], when: str) -> str:
-    counts = [(len(one.steps.items), max(1, one.loader.num_workers)) for run in runs for one in run.captures]
-    steps, workers = min(counts, key=lambda each: each[0] / each[1], default=(0, 0))
-    return f"{when} has {count(steps)} for {workers}" if steps < LEAST_BLOCKS * workers else ""
+    """Sides with a capture whose steps do not show how they vary, each with how many it takes: ``"at least 4 for each
+    DataLoader worker: after has 20 for 8"``; "" where none.
+    """
+    few: dict[str, list[str]] = {}
+    for runs, when in ((before, "before"), (after, "after")):
+        counts = [(len(one.steps.items), max(1, one.loader.num_workers)) for run in runs for one in run.captures]
+        steps, workers = min(counts, key=lambda each: each[0] / each[1], default=(0, 0))
+        if steps < LEAST_BLOCKS * workers:
+            of_each, for_them = (" for each DataLoader worker", f" for {workers}") if workers > 1 else ("", "")
+            few.setdefault(f"at least {LEAST_BLOCKS}{of_each}", []).append(f"{when} has {count(steps)}{for_them}")
+    return "; ".join(f"{least}: {listed(sides)}" for least, sides in few.items())
 
 
 What = Literal["operators", "spans"]

@@ -8,7 +8,7 @@ from math import exp, log
 from typing import Final, Literal
 
 from tb_dataplugin.compare.changes import clause, difference_us, pair, stage_evidence, with_interval
-from tb_dataplugin.compare.noise import LEAST_BLOCKS, Z_95
+from tb_dataplugin.compare.noise import Z_95
 from tb_dataplugin.compare.other_loaders import OtherWait, but_for, evidence_of_others, others_sentence
 from tb_dataplugin.compare.own_lines import OwnLine
 from tb_dataplugin.compare.parts import OWN
@@ -68,7 +68,7 @@ class Compared:
     within_epoch: bool = False
     """A considerable part of the time is starts and ends of epochs that are left out: the total is without them."""
     too_few: str = ""
-    """Which sides have too few steps for their DataLoader workers; "" where none."""
+    """How many steps it takes, and which sides have fewer; "" where none."""
     others: tuple[OtherWait, ...] = ()
     """Waits for other DataLoaders inside some steps: no other time has them."""
 
@@ -266,7 +266,7 @@ def _too_short(compared: Compared, total: Quantity) -> str:
     if compared.sharing:
         waited = _waited(compared.sharing, compared.waiting or compared.sharing, total)
         return f"Not certain: {times}{waited}. For certainty {_for_certainty(compared)}."
-    few = f" (at least {LEAST_BLOCKS} for each DataLoader worker: {compared.too_few})" if compared.too_few else ""
+    few = f" ({compared.too_few})" if compared.too_few else ""
     return f"Too short to compare: {times}. Record more steps{few}, or {_more_runs(compared)}."
 
 

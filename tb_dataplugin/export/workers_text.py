@@ -70,4 +70,7 @@ def _summary(summary: pb.WorkerSummary) -> Iterator[str]:
     yield from wrap(summary.sentence, "  ")
     if summary.head_of_line_us:
         held_back = duration(summary.head_of_line_us)
-        yield from wrap(f"head-of-line wait: earlier batches held back finished ones for {held_back}", "  ")
+        words = (
+            f"finished batches were in the queue for {held_back} (summed over them) while the training thread waited"
+        )
+        yield from wrap(f"head-of-line wait: {words} for an earlier one", "  ")

@@ -2161,7 +2161,7 @@ class WorkerSummary(_message.Message):
     startup_us: _builtins.float
     """the longest of all processes"""
     head_of_line_us: _builtins.float
-    """summed over the loader's batches"""
+    """summed over the loader's batches that the training thread received"""
     wait_us: _builtins.float
     """data wait for this loader's batches; absent when not known"""
     ready_wait_share: _builtins.float
@@ -2270,9 +2270,11 @@ class Batch(_message.Message):
     in_queue_us: _builtins.float
     """finished and not yet asked for: until that wait began; 0 when that began sooner"""
     head_of_line_us: _builtins.float
-    """part of in_queue_us in which the training thread waited for an earlier batch"""
+    """part of in_queue_us in which the training thread waited for an earlier batch of the same"""
     build_us: _builtins.float
-    """started_us to finished_us; absent when one of them is"""
+    """loader and epoch, which was not finished; 0 with in_order=False
+    started_us to finished_us; absent when one of them is
+    """
     def __init__(
         self,
         *,

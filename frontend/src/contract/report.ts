@@ -852,7 +852,7 @@ export interface WorkerSummary {
   startup_us?:
     | number
     | undefined;
-  /** summed over the loader's batches */
+  /** summed over the loader's batches that the training thread received */
   head_of_line_us?:
     | number
     | undefined;
@@ -917,11 +917,11 @@ export interface Batch {
   in_queue_us?:
     | number
     | undefined;
-  /** part of in_queue_us in which the training thread waited for an earlier batch */
+  /** part of in_queue_us in which the training thread waited for an earlier batch of the same */
   head_of_line_us?:
     | number
     | undefined;
-  /** started_us to finished_us; absent when one of them is */
+  /** loader and epoch, which was not finished; 0 with in_order=False */
   build_us?: number | undefined;
 }
 

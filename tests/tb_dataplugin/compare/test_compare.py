@@ -219,3 +219,15 @@ def test_the_data_wait_of_a_stage_that_is_gone_is_gone_too() -> None:
     assert (gone.outcome, gone.interval_text) == ("gone", "none after")
     assert not gone.HasField("change"), "as in the table of stages"
     assert there.outcome != "gone"
+
+
+@pytest.mark.parametrize("still_there", ["transfer::serialise", "read::b"])
+def test_what_is_still_there_and_causes_no_wait_any_more_is_not_gone(still_there: str) -> None:
+    before, after = two(BASE, 1, 3), two(BASE, 2, 3)
+    for captures, wait in ((before, 300.0), (after, 0.0)):
+        for number, capture in enumerate(captures):
+            capture.loader.wait_by_stage_us[still_there] = wait * (1 + number / 10)
+            capture.stages.add(kind="read", label="b", path=["read::b"], count=1)
+    part = next(part for part in compare(before, after).parts if part.name == f"data_wait:{still_there}")
+    assert (part.outcome, part.interval_text) == ("not_significant", "caused none after")
+    assert part.change == -1 and not part.HasField("low")

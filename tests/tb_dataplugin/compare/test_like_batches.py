@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tb_dataplugin.compare import compare
+from tb_dataplugin.compare.sides import Run, too_few_steps
 from tb_dataplugin.export.compare_markdown import compare_markdown
 from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.export.terminal import PLAIN
@@ -89,3 +90,23 @@ def test_which_side_has_too_few_steps_is_said() -> None:
         step.duration_us *= 100 * (number // 4 % 2) + 1
     sentence = compare([enough], [few]).sentence
     assert "Record more steps (at least 4 for each DataLoader worker: after has 24 for 7), or several" in sentence
+
+
+def too_few(before: tuple[int, int], after: tuple[int, int]) -> str:
+    """Of sides with so many steps and DataLoader workers."""
+    sides = []
+    for steps, workers in (before, after):
+        capture = loop(4, 100)
+        del capture.steps.items[steps:]
+        capture.loader.num_workers = workers
+        sides.append([Run("a", (capture,))])
+    return too_few_steps(*sides)
+
+
+def test_steps_are_counted_for_each_worker_only_where_there_are_several() -> None:
+    assert too_few((1, 0), (2, 1)) == "at least 4: before has 1 and after has 2"
+    assert too_few((4, 0), (3, 0)) == "at least 4: after has 3"
+    assert (
+        too_few((3, 0), (7, 2)) == "at least 4: before has 3; at least 4 for each DataLoader worker: after has 7 for 2"
+    )
+    assert too_few((4, 0), (8, 2)) == ""

@@ -38,7 +38,7 @@ const TIMES: readonly Column[] = [
   {
     column: "head_of_line_us",
     label: "Head-of-line wait",
-    title: "Part of the time in queue in which the training thread waited for an earlier batch",
+    title: "Part of the time in queue in which the training thread waited for an earlier batch, which was not finished",
     absent: NOT_RECEIVED,
   },
 ];

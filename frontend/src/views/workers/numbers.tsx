@@ -76,7 +76,7 @@ export function WorkerNumbers({ capture, part: { summary } }: { capture: Capture
         label="Head-of-line wait"
         testId="number-head-of-line"
         {...asDuration(head_of_line_us)}
-        note="summed over finished batches that were held back by an earlier one"
+        note="summed over finished batches, while the training thread waited for an earlier one"
         reason={NO_HEAD_OF_LINE}
       />
       {startup_us !== 0 && (
