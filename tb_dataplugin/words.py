@@ -136,7 +136,7 @@ OUTCOMES: Final = (
     Term("new", "new", "Only in the captures after the change."),
     Term("gone", "gone", "Only in the captures before the change."),
     Term("not_comparable", "not comparable", "The captures are of different programs."),
-    Term("unknown", "unknown", "Not recorded on both sides, or recorded without its noise."),
+    Term("unknown", "unknown", "Not recorded on both sides, recorded without its noise, or not of the training loop."),
 )
 """Of a comparison and of its quantities."""
 

@@ -149,7 +149,8 @@ def _table(rows: Sequence[pb.Quantity], unit: TimeUnit, style: Style) -> Iterato
         yield f"  {name}{before:>9}{after:>9}{changed}"
         if not unsure and not is_beside:
             yield from wrap(f"{INTERVAL}: {interval}", "      ", "        ")
-        if of_what := row.interval_text.partition("; ")[2]:
+        of_what = row.interval_text.partition("; ")[2]
+        if of_what and row.outcome != "unknown":
             yield from wrap(of_what, "      ", "        ")
     yield from _signs(rows)
 
@@ -166,6 +167,10 @@ def _signs(rows: Sequence[pb.Quantity]) -> Iterator[str]:
         yield from wrap("*: significant, all rows taken into account; an interval is for its row alone", "  ")
     if any(row.outcome == "too_short" for row in rows):
         yield from wrap(f"{TOO_WIDE}: the interval is wider than ±100%", "  ")
+    for text in dict.fromkeys(
+        row.interval_text for row in rows if row.outcome == "unknown" and "; " in row.interval_text
+    ):
+        yield from wrap(text.replace("; ", ": ", 1), "  ")
 
 
 def _lines(comparison: pb.Comparison, style: Style) -> Iterator[str]:

@@ -78,7 +78,7 @@ export const OUTCOMES = [
   {"id": "new", "label": "new", "meaning": "Only in the captures after the change."},
   {"id": "gone", "label": "gone", "meaning": "Only in the captures before the change."},
   {"id": "not_comparable", "label": "not comparable", "meaning": "The captures are of different programs."},
-  {"id": "unknown", "label": "unknown", "meaning": "Not recorded on both sides, or recorded without its noise."},
+  {"id": "unknown", "label": "unknown", "meaning": "Not recorded on both sides, recorded without its noise, or not of the training loop."},
 ] as const;
 
 export const RANK_CAUSES = [

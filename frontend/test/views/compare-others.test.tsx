@@ -30,8 +30,8 @@ afterEach(() => {
   root.remove();
 });
 
-function draw(other_loaders: readonly object[]): void {
-  const comparison = Comparison.fromJSON({ outcome: "not_significant", unit: "sample", other_loaders });
+function draw(other_loaders: readonly object[], stages: readonly object[] = []): void {
+  const comparison = Comparison.fromJSON({ outcome: "not_significant", unit: "sample", other_loaders, stages });
   act(() => render(<Outcome comparison={comparison} />, root));
 }
 
@@ -49,4 +49,14 @@ it("has a row for each other DataLoader, apart from the parts of the time", () =
 it("has no table where no other DataLoader is iterated", () => {
   draw([]);
   expect(titles()).not.toContain(TITLE);
+});
+
+it("says why a stage that is called for these only is not compared", () => {
+  const why = "no call in the batches that are compared";
+  const text = `only for another DataLoader; ${why}`;
+  const times = { before_us: 134, after_us: 78.6, outcome: "unknown", interval_text: text };
+  draw([OTHER], [{ kind: "stage", name: "sample::Pets", title: "sample::Pets", ...times }]);
+  const cell = root.querySelector('[data-testid="stage-change"] [data-testid="interval"]');
+  expect(cell?.textContent).toBe("only for another DataLoader");
+  expect(cell?.querySelector("button")?.title).toBe(why);
 });

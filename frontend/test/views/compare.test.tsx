@@ -217,20 +217,21 @@ it("compares no capture with itself once the chosen one is on screen", async () 
   expect(sideBefore.value).toBeNull();
 });
 
-it("offers all captures of both runs in place of single ones", async () => {
+it("offers all captures of both runs in place of single ones, unless they are of different programs", async () => {
   const more = ["new/b2", "old/a2"].map((id) => entry({ id, run: id.slice(0, 3), name: id.slice(4) }));
   runs.value = runsOf({ captures: [...(runs.value?.captures ?? []), ...more] });
+  answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, outcome: "not_comparable" }) });
+  await drawAndWait();
+  expect(all("both-runs")).toEqual([]);
   answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
+  choose(find("side-after"), "capture:new/b2");
   await drawAndWait();
   expect(find("both-runs").textContent).toBe("Compare old: all 2 captures with new: all 2 captures");
   await act(async () => {
     find("both-runs").click();
     await Promise.resolve();
   });
-  expect(asked.slice(2)).toEqual([
-    ["old/a", "old/a2"],
-    ["new/b", "new/b2"],
-  ]);
+  expect(asked.slice(-2).flat()).toEqual(["old/a", "old/a2", "new/b", "new/b2"]);
   expect(all("both-runs")).toEqual([]);
 });
 

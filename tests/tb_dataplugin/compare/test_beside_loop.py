@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from tb_dataplugin.compare import compare
-from tb_dataplugin.compare.beside_loop import only_beside_loop
+from tb_dataplugin.compare.beside_loop import NOT_COMPARED, only_beside_loop
 from tb_dataplugin.compare.sides import Run
+from tb_dataplugin.export.compare_text import compare_text
 from tb_dataplugin.report.report_pb2 import Apart, Capture, Comparison, Loader, OtherLoader, Quantity, Stage
 from tests.tb_dataplugin.analyses.test_apart import EVALUATION, TRAIN
 from tests.tb_dataplugin.findings.cases import capture_of
@@ -84,7 +85,11 @@ def test_where_both_sides_evaluate_what_the_evaluation_calls_may_be_new() -> Non
     more = (*IN_EVALUATION, "transform::Crop")
     found = compare([trained(1)], [trained(3, evaluation=more)])
     assert said(found) == ["transform::Crop is new: 500 µs per call"]
-    assert row(found, "collate::default_collate").interval_text == "not recorded"
+    collate = row(found, "collate::default_collate")
+    assert (collate.outcome, collate.interval_text) == ("unknown", f"only for another DataLoader; {NOT_COMPARED}")
+    assert collate.before_us and collate.after_us
+    text = compare_text(found)
+    assert "only for another DataLoader\n" in text and text.count("times are means over all calls") == 1
 
 
 def test_a_stage_that_left_the_loop_and_stayed_in_the_evaluation_is_told_by_its_calls() -> None:
@@ -121,6 +126,9 @@ def run(*stages: Stage, starts: int = 0, others: Sequence[OtherLoader] = (), tol
 def test_nor_is_what_only_the_start_of_an_epoch_calls_where_one_side_has_none() -> None:
     where = {"read::lmdb.open": "after, only at an epoch's start"}
     assert only_beside_loop(run(), run(OPENS, starts=1)) == where
+    assert only_beside_loop(run(OPENS, starts=1), run(OPENS, starts=2)) == {
+        "read::lmdb.open": f"only at an epoch's start; {NOT_COMPARED}"
+    }
     assert not only_beside_loop(run(starts=1), run(OPENS, starts=1))
     assert not only_beside_loop(run(starts=1, told=False), run(OPENS, starts=1))
     assert not only_beside_loop(run(), run(OPENS))
@@ -134,3 +142,13 @@ def test_an_evaluation_with_other_settings_is_the_same_and_one_of_another_datase
     assert only_beside_loop(run(OPENS, others=[small, large]), run(others=[small])) == where
     both = {"read::lmdb.open": "before, only for another DataLoader or at an epoch's start"}
     assert only_beside_loop(run(OPENS, others=[small], starts=1), run(others=[small])) == both
+
+
+def test_what_is_for_another_loader_alone_is_of_no_epochs_start() -> None:
+    """The report counts its calls: where all are for the other DataLoader, a start beside it says nothing."""
+    photos = OtherLoader(dataset="Photos")
+    opens = Stage(kind=OPENS.kind, label=OPENS.label, path=OPENS.path, count=2, for_others=2)
+    side = run(opens, others=[photos], starts=1)
+    assert only_beside_loop(side, side) == {"read::lmdb.open": f"only for another DataLoader; {NOT_COMPARED}"}
+    assert only_beside_loop(side, run()) == {"read::lmdb.open": "before, only for another DataLoader"}
+    assert not only_beside_loop(side, run(others=[photos]))

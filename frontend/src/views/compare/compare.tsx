@@ -4,7 +4,16 @@ import { formatCount, plural } from "../../model/format";
 import { aloneText, type Side } from "../../model/sides";
 import { chooseSide, chooseSides, forgetSides } from "../../state/actions";
 import { comparesAnyway, comparison, entry, runs, sideAfter, sideBefore, suggestion } from "../../state/atoms";
-import { absences, after, before, bothRuns, carriedPairs, comparisonKey, sides } from "../../state/comparing";
+import {
+  absences,
+  after,
+  before,
+  bothRuns,
+  carriedPairs,
+  comparisonKey,
+  isCompared,
+  sides,
+} from "../../state/comparing";
 import { Code } from "../../ui/code";
 import { PictureOf } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
@@ -106,10 +115,12 @@ function Pairs({ pairs }: { pairs: readonly (readonly [Side, Side])[] }) {
   );
 }
 
-/** Single captures stand beside repeated runs: what those show is more certain. */
+/** Single captures stand beside repeated runs: what those show is more certain, if the captures are comparable at all. */
 function BothRuns() {
   const runs = bothRuns.value;
-  if (runs === null) return null;
+  const state = comparison.value;
+  if (runs === null || !isCompared.value || state.kind !== "ready") return null;
+  if (state.value.outcome === "not_comparable") return null;
   const [first, second] = runs;
   return (
     <button type="button" class="link" data-testid="both-runs" onClick={() => chooseSides(first.key, second.key)}>
