@@ -79,7 +79,6 @@ NO_STAGES: Final = (
 )
 """Parts of the data wait that no stage caused."""
 
-FOR_ANOTHER_LOADER: Final = "for another DataLoader"  # than the training loop's, as an evaluation's
 TRANSFER_PARTS: Final = (
     Term("transfer::index", "transfer::index", "The batch's indices were on their way to the DataLoader worker."),
     Term("transfer::serialise", "transfer::serialise", "The DataLoader worker packed the batch to send it."),
@@ -277,12 +276,7 @@ TERMS: Final = (
     Term("epoch_over", "epoch over", "A DataLoader worker before an epoch's first index, or after its last."),
     Term("build_time", "build time", "From a batch's start in its DataLoader worker to its finish."),
     Term("in_queue", "time in queue", "A finished batch that was not yet asked for."),
-    Term(
-        "head_of_line",
-        "head-of-line wait",
-        "A finished batch held back by an earlier one of its DataLoader, which is not finished and for which the "
-        "training thread waits.",
-    ),
+    Term("head_of_line", "head-of-line wait", "A finished batch held back by an earlier one that is waited for."),
     Term(
         "no_cpu",
         "waiting for a CPU",
@@ -340,8 +334,7 @@ KEYS: Final = (
 
 TABLES: Final = (
     "STAGE_KINDS", "CAUSES", "NO_STAGES", "TRANSFER_PARTS", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES",
-    "RANK_CAUSES", "PATTERNS", "RATES", "TOPICS",
-    "SETTINGS", "COSTS", "COUNTERS", "TERMS", "KEYS",
+    "RANK_CAUSES", "PATTERNS", "RATES", "TOPICS", "SETTINGS", "COSTS", "COUNTERS", "TERMS", "KEYS",
 )  # fmt: skip
 """Names of the tables that the page gets."""
 

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from annotate.trace_format import Stage
 from tb_dataplugin.analyses.line_hits import Hits
 from tb_dataplugin.model.line_samples import Frame
-from tb_dataplugin.words import FOR_ANOTHER_LOADER
 
 LEAST_SHARE: Final = 0.002
 """Of the tree: what takes less is left out, and counts as its caller's own."""
@@ -58,6 +57,9 @@ class _Node:
         """Of `below`, where they are in time order."""
         self.total = self.own = self.waited = self.idle = self.samples = 0.0
 
+
+FOR_ANOTHER_LOADER: Final = "for another DataLoader"
+"""Stands above what is for a DataLoader beside the training loop's, as an evaluation's."""
 
 _ROOT: Final = Frame("", "", 0, 0, "recorder")
 

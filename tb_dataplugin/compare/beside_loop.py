@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from tb_dataplugin.analyses.line_trees import FOR_ANOTHER_LOADER
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.words import FOR_ANOTHER_LOADER
 
 AT_STARTS = "at an epoch's start"
 NOT_COMPARED: Final = (

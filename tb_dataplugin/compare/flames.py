@@ -9,13 +9,13 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES
+from tb_dataplugin.analyses.line_trees import FOR_ANOTHER_LOADER
 from tb_dataplugin.compare.built import Per, PerName, Units, units_of
 from tb_dataplugin.compare.flame_lines import ShownLine, shown_line
 from tb_dataplugin.compare.flame_trees import JoinedNode, Sampled, SideTree, join
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import count, listed
-from tb_dataplugin.words import FOR_ANOTHER_LOADER
 
 LEAST_SHARE: Final = 0.002
 """Of each side: the trees of a capture leave out what takes less, so less cannot be compared."""

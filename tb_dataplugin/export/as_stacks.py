@@ -13,8 +13,8 @@ from pathlib import PurePath
 from typing import Any, Final, NamedTuple
 
 from annotate.trace_format import parse_span_name
+from tb_dataplugin.analyses.line_trees import FOR_ANOTHER_LOADER
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.words import FOR_ANOTHER_LOADER
 
 SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 

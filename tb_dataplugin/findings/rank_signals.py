@@ -32,7 +32,7 @@ class RankSignals:
         if self.in_collectives is None or self.in_collectives < INPUT_BOUND:
             return ""
         part = percent(self.in_collectives)
-        return f" For {part} of the window it is in collectives, where it waits for other ranks."
+        return f" For {part} of the window it is in collectives, in which ranks wait for one another."
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:

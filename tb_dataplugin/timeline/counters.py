@@ -83,13 +83,15 @@ def _joined(name: str, lines: Sequence[CounterLine]) -> CounterLine:
 
 def slice_line(line: CounterLine, window: Window, points: int = MAX_POINTS) -> Points:
     """About `points` points in `window` at most, and the nearest time on either side: of what holds at its start, and
-    until when the last value holds.
+    until when the last value holds. That of all is never alone: it holds for as long as the one before it.
     """
     first, last = np.searchsorted(line.time_ns, (window.start_ns, window.end_ns))
     if first > 0:
         first = np.searchsorted(line.time_ns, line.time_ns[first - 1])
     if last < len(line.time_ns):
         last = np.searchsorted(line.time_ns, line.time_ns[last], side="right")
+    if 0 < first < last == len(line.time_ns) and line.time_ns[first] == line.time_ns[-1]:
+        first = np.searchsorted(line.time_ns, line.time_ns[first - 1])
     time, value = line.time_ns[first:last], line.value[first:last]
     if not len(time):
         return Points(time, value, value, value)

@@ -191,7 +191,7 @@ export const TERMS = [
   {"id": "epoch_over", "label": "epoch over", "meaning": "A DataLoader worker before an epoch's first index, or after its last."},
   {"id": "build_time", "label": "build time", "meaning": "From a batch's start in its DataLoader worker to its finish."},
   {"id": "in_queue", "label": "time in queue", "meaning": "A finished batch that was not yet asked for."},
-  {"id": "head_of_line", "label": "head-of-line wait", "meaning": "A finished batch held back by an earlier one of its DataLoader, which is not finished and for which the training thread waits."},
+  {"id": "head_of_line", "label": "head-of-line wait", "meaning": "A finished batch held back by an earlier one that is waited for."},
   {"id": "no_cpu", "label": "waiting for a CPU", "meaning": "A thread that is ready to run but has no CPU. Of the training thread and of batches it is measured; of a stage and of a cause of idle time it is an estimate, so these figures may differ."},
   {"id": "device_utilisation", "label": "device utilisation", "meaning": "Share of the time in which a kernel ran, copies not counted, as NVIDIA's driver has it of the last 1/6 to 1 s, before the window too. Device busy is that of the trace: exact, of the window, and with copies."},
   {"id": "blocked", "label": "blocked", "meaning": "A thread that waits (storage, the network, a lock, another process, sleep)."},

@@ -187,7 +187,7 @@ def test_a_rank_in_collectives_is_not_said_to_be_in_the_models_work() -> None:
     alone = replace(signals_of(input_bound(steps=8)), idle=IdleSignals())
     assert step_sentence(replace(alone, ranks=RankSignals(0, 2, 0.01))) == ""
     said = step_sentence(replace(alone, ranks=RankSignals(0, 2, 0.775)))
-    assert said == " For 77.5% of the window it is in collectives, where it waits for other ranks."
+    assert said == " For 77.5% of the window it is in collectives, in which ranks wait for one another."
 
 
 def test_a_rank_says_how_much_of_the_window_it_is_in_collectives() -> None:
