@@ -177,16 +177,17 @@ def _foreseen(signals: Signals, change: Change, saved_us: float, most_us: float)
     return _Foreseen(us / by_itself, promise.why) if us != by_itself else _Foreseen()
 
 
-def until_workers_limit(signals: Signals, spent_us: float) -> Saving:
-    """Without work of the training thread that takes `spent_us`: all of that, but the loop gets no shorter than the
+def until_workers_limit(signals: Signals, spent_us: float, lent: float = 0.0) -> Saving:
+    """Without work that takes the training thread `spent_us`: all of that, but the loop gets no shorter than the
     DataLoader workers need for its batches. What they wait for a CPU does not count, since one may be free then; nor
-    does what a window lived on that calls itself steady: a batch more or less is chance there.
+    does what a window lived on that calls itself steady: a batch more or less is chance there. `lent`: share of what
+    they need that would go with that work.
     """
     workers = signals.workers
     if workers is None or not signals.builds_batches_in_workers:
         return Saving(spent_us)
     long_run = 1.0 if signals.unsteady is None else in_the_long_run(signals)
-    needed = needed_us(signals, 0.0, long_run)
+    needed = needed_us(signals, 0.0, long_run) * (1 - lent)
     if spent_us <= signals.loop_us - needed:
         return Saving(spent_us)
     share = needed / signals.loop_us
@@ -348,7 +349,8 @@ def saved_on_the_way(signals: Signals, transfer: StageWait, remains_us: float) -
     left = 1 - saved / most if most else 1.0
     foreseen = _foreseen(signals, Change(stages=((TRANSFER, left),)), saved, cost)
     if workers is None or is_own:
-        return Saving(saved * foreseen.ratio, foreseen.why)
+        limited = until_workers_limit(signals, saved * foreseen.ratio, _held_by_sending(signals))
+        return replace(limited, why=(*limited.why, *foreseen.why))
     saved = min(saved * foreseen.ratio, most)
     steps = signals.step_count or 0
     waited, goes = (duration(part / (steps or 1)) for part in (max(on_way, saved), saved))
@@ -358,6 +360,14 @@ def saved_on_the_way(signals: Signals, transfer: StageWait, remains_us: float) -
         f"{_who_builds(workers)}"
     )
     return Saving(saved, (time(GAIN_BOUND, saved, text), *foreseen.why))
+
+
+def _held_by_sending(signals: Signals) -> float:
+    """Share of the build time, at most, in which the thread that sends the batch before had Python's lock."""
+    costs = signals.costs
+    if costs is None or costs.cpu is None or costs.process_cpu is None or costs.blocked is None:
+        return 0.0
+    return max(0.0, min(1.0, costs.process_cpu - costs.cpu, costs.blocked))
 
 
 def _who_builds(workers: WorkerSignals) -> str:

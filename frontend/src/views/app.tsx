@@ -6,6 +6,7 @@ import type { CaptureEntry, Runs } from "../data/runs";
 import { source } from "../data/source";
 import { fullName } from "../model/captures";
 import { formatBytes, formatDuration, plural } from "../model/format";
+import { capitalised } from "../model/sentence";
 import { stageName } from "../model/stage-tree";
 import { writtenInWords } from "../model/step-range";
 import { refreshNow, selectCapture, selectView, showStage } from "../state/actions";
@@ -210,7 +211,7 @@ function Selected({ item, perfetto }: { item: CaptureEntry; perfetto: boolean })
   if (state?.kind === "failed")
     return (
       <ErrorState
-        title={`${steps === null ? "" : `${writtenInWords(steps)} of `}${fullName(item)} cannot be shown.`}
+        title={`${steps === null ? "" : `${capitalised(writtenInWords(steps))} of `}${fullName(item)} cannot be shown.`}
         message={state.message}>
         {steps !== null && <AllSteps />}
       </ErrorState>

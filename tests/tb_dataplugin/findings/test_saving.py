@@ -91,6 +91,16 @@ def test_no_more_than_the_time_on_the_way_can_go(signals: Signals, monkeypatch: 
     assert ", of which all can go" in found.why[0].text
 
 
+def test_a_faster_transfer_does_not_outrun_the_workers(signals: Signals) -> None:
+    """All of the data wait, 0.8 of the loop, is the transfer's; a bound of 5.6x was beside preparation of 3.4x."""
+    wait = signals.wait_cost_us or 0.0
+    transfer = StageWait("transfer", None, wait, wait, 1.0)
+    assert saving.saved_on_the_way(busy(signals, 0.1), transfer, 0.0).us == pytest.approx(0.8 * LOOP)
+    found = saving.saved_on_the_way(busy(signals, 0.3), transfer, 0.0)
+    assert found.us == pytest.approx(0.7 * LOOP)
+    assert "beyond that the loop waits for its DataLoader workers, which need 30.0% of the step" in found.why[0].text
+
+
 def test_a_window_that_lived_on_batches_from_before_says_what_each_step_needs_in_the_long_run(signals: Signals) -> None:
     """The loop took five batches for each four that the workers built."""
     transform = [calls("transform", 0.8 * LOOP, 0.1 * LOOP)]

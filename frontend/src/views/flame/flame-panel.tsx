@@ -35,7 +35,7 @@ export function FlamePanel({ part }: { part: FlamePart }) {
         {part.lines.sentence !== "" && <p class="muted">{`${part.label}: ${part.lines.text}.`}</p>}
         {chosenSteps.value !== null && (
           <p>
-            The flame graph of <AllSteps />
+            These steps have too few stack samples for a picture; all of them may have enough: <AllSteps />
           </p>
         )}
       </>
