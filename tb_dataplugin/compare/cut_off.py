@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tb_dataplugin.compare.sides import Run
+from tb_dataplugin.compare.sides import Run, is_cut
 from tb_dataplugin.report import report_pb2 as pb
 
 CODE: Final = "cut_off_side"
@@ -15,7 +15,7 @@ CODE: Final = "cut_off_side"
 def cut_off_sides(before: Sequence[Run], after: Sequence[Run]) -> str:
     """``a file is cut off (after), so only what it still has is compared``; "" where none is."""
     sides = [[capture for run in side for capture in run.captures] for side in (before, after)]
-    cut = [[capture for capture in side if _is_cut(capture)] for side in sides]
+    cut = [[capture for capture in side if is_cut(capture)] for side in sides]
     names = " and ".join(name for name, side in zip(("before", "after"), cut, strict=True) if side)
     if not names:
         return ""
@@ -31,7 +31,3 @@ def cut_off_sides(before: Sequence[Run], after: Sequence[Run]) -> str:
 
 def is_cut_off(comparison: pb.Comparison) -> bool:
     return any(each.code == CODE for each in comparison.diagnostics)
-
-
-def _is_cut(capture: pb.Capture) -> bool:
-    return any(doubt.code == "cut_off" for doubt in capture.doubts)

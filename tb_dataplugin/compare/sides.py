@@ -58,6 +58,14 @@ def _units(capture: pb.Capture, unit: Unit) -> float | None:
     return capture.steps.count if unit == "step" and capture.HasField("steps") else None
 
 
+def is_cut(capture: pb.Capture) -> bool:
+    return any(doubt.code == "cut_off" for doubt in capture.doubts)
+
+
+def _fragment(capture: pb.Capture) -> str:
+    return f"{capture.name} is left aside: its file is cut off and has no whole step. If it is still written, wait"
+
+
 def process_of(name: str) -> str:
     """A capture's name without the window's."""
     return _WINDOW.sub("", name)
@@ -66,6 +74,10 @@ def process_of(name: str) -> str:
 def group_runs(captures: Iterable[pb.Capture]) -> tuple[tuple[Run, ...], list[Diagnostic]]:
     """Runs of one side, by their names: captures of training only if there are any, of one rank only."""
     known, notes = sorted(captures, key=lambda capture: (capture.name, capture.file)), []
+    fragments = [capture for capture in known if is_cut(capture) and not capture.HasField("steps")]
+    if len(fragments) < len(known):
+        known = [capture for capture in known if capture not in fragments]
+        notes += [Diagnostic("capture", "fragments_left_aside", 1, _fragment(capture)) for capture in fragments]
     modes = {capture.mode for capture in known}
     if "replay" in modes and len(modes) > 1:
         known = [capture for capture in known if capture.mode != "replay"]

@@ -40,6 +40,20 @@ def test_it_is_said_first_and_a_build_neither_fails_nor_passes(times: int) -> No
     assert judged.outcome == "inconclusive" and first in judged.sentence
 
 
+def test_what_is_left_of_a_run_without_a_whole_step_is_no_run() -> None:
+    """A stranger's three equal runs were 25% faster and not significant for 20 kB of a fourth; they were 37% faster."""
+    before, after = (copy.deepcopy(runs(BASE, np.random.default_rng(at), 3)) for at in (1, 2))
+    fragment = copy.deepcopy(after[0])
+    fragment.name, fragment.file = "broken_9.1", "broken_9.1.pt.trace.json"
+    fragment.ClearField("steps")
+    fragment.doubts.append(Doubt(code="cut_off"))
+    said, good = compare(before, [*after, fragment]), compare(before, after)
+    assert (said.sentence, len(said.after), said.time) == (good.sentence, 3, good.time)
+    (note,) = [note.message for note in said.diagnostics if note.code == "fragments_left_aside"]
+    assert note.startswith("broken_9.1 is left aside: its file is cut off and has no whole step")
+    assert compare(before, [fragment]).sentence.startswith("Doubtful: ")
+
+
 def test_a_device_that_the_cut_took_is_said() -> None:
     assert "compared, and nothing of the device. Slower" in sides((1,), device=True).sentence
     assert "files are cut off (before and after), so only what they still have is" in sides((0, 1)).sentence
