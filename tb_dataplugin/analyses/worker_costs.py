@@ -11,6 +11,7 @@ main thread used for the same batches.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,14 @@ from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.thread_samples import SampledThread
 from tb_dataplugin.model.trace import BatchCosts, BatchTable, Trace
+
+NO_CPU: Final = 0.15
+"""Share of the build time in which a worker waited for a CPU, from which no CPU is free; below a third of it, some
+are."""
+
+HIDDEN_THREADS: Final = 1.25
+"""CPU time of a worker process over that of its main thread, from which libraries run threads of their own: allocators
+and the queue's feeder thread stay below a tenth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,11 @@ class WorkerCosts:
         if self.process_cpu is None or not self.cpu:
             return None
         return max(1.0, (self.process_cpu - self.sending) / self.cpu)
+
+    @property
+    def threads_compete(self) -> bool:
+        """Libraries run threads of their own beside the main thread, and no CPU is free for them."""
+        return (self.threads or 0.0) >= HIDDEN_THREADS and (self.run_delay or 0.0) >= NO_CPU
 
     @property
     def hidden(self) -> float:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from tb_dataplugin.analyses.worker_costs import HIDDEN_THREADS as HIDDEN_THREADS
+from tb_dataplugin.analyses.worker_costs import NO_CPU as NO_CPU
+
 INPUT_BOUND: Final = 0.05
 """Share of the window that data wait costs, from which data are worth working on. xprof calls 5 % of the step
 moderately, 20 % highly input-bound; torch_tb_profiler advises from 5 %."""
@@ -68,20 +71,12 @@ ALL_CACHED: Final = 0.99
 ONE_LINE: Final = 0.5
 """Share of a stage, or of a part of the step, that its hottest line has, from which advice goes by that line."""
 
-NO_CPU: Final = 0.15
-"""Share of the build time in which a worker waited for a CPU, from which no CPU is free; below a third of it, some
-are."""
-
 WORTH_WORKERS: Final = 1.15
 """How many times as many batches more DataLoader workers build at least, to be worth trying: windows differ by less."""
 
 MOSTLY_WORKERS: Final = 0.5
 """Share of the CPU time of all others than the training process that DataLoader workers have, from which it is they,
 and not other programs, who have the CPUs that a training step waits for; below, both are named."""
-
-HIDDEN_THREADS: Final = 1.25
-"""CPU time of a worker process over that of its main thread, from which libraries run threads of their own: allocators
-and the queue's feeder thread stay below a tenth."""
 
 SEVERAL_EPOCHS: Final = 2
 """Starts of epochs in a window, from which they are a part of its time per step. With fewer, chance decides which

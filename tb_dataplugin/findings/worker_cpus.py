@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import HIDDEN_THREADS, INPUT_BOUND, MOSTLY_WORKERS, NO_CPU
+from tb_dataplugin.findings.thresholds import INPUT_BOUND, MOSTLY_WORKERS
 from tb_dataplugin.units import percent
 
 
@@ -21,10 +21,7 @@ def takes_cpus(signals: Signals) -> bool:
 
 def has_hidden_threads(signals: Signals) -> bool:
     """Libraries run threads of their own in DataLoader workers, and no CPU is free for them."""
-    costs = signals.costs
-    if costs is None or not signals.builds_batches_in_workers:
-        return False
-    return (costs.threads or 0.0) >= HIDDEN_THREADS and (costs.run_delay or 0.0) >= NO_CPU
+    return signals.builds_batches_in_workers and signals.costs is not None and signals.costs.threads_compete
 
 
 def who_holds(taken: TakenCpus) -> str:

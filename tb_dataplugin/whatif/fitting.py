@@ -107,7 +107,6 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     ready = np.where(known(table.serialised_ns), table.serialised_ns, table.finished_ns)
     found = find_received(results, workers, taken, ready)
     received = int(((table.consumed_ns >= results.window.start_ns) & (table.loader == loader)).sum())
-    assert results.loader is not None
     cpus = _worker_cpus(results)
     receiving, training = _training_cpus(results, busy_ns=float(found.own.total_ns.mean()) * received)
     way = np.maximum(0, ready - table.finished_ns)[rows].astype(np.float64)
@@ -252,6 +251,7 @@ def _loop(
         batch_size=size,
         in_collectives=_in_collectives(results),
         is_pinned=bool(results.settings.pin_memory),
+        threads_compete=bool(results.loop.costs and results.loop.costs.threads_compete),
         pageable_ns=_pageable_ns(results),
         worker_bytes=_worker_bytes(results),
         lock=find_shared_lock(results),

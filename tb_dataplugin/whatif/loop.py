@@ -183,6 +183,8 @@ class Loop:
     keeps_shares: bool = False
     """Without order, too, each DataLoader worker delivers as many batches as the others."""
     batch_size: int | None = None
+    threads_compete: bool = False
+    """Libraries run hidden threads in DataLoader workers, for which no CPU is free (`WorkerCosts.threads_compete`)."""
     is_pinned: bool = False
     pageable_ns: float | None = None
     """Per step, host time in the calls that copy from pageable memory to a device; None: no such copy was recorded."""

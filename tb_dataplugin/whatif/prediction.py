@@ -15,6 +15,7 @@ import numpy as np
 
 from tb_dataplugin.whatif.change import TRANSFER, Change, check
 from tb_dataplugin.whatif.dealing import notes_on_parts, otherwise_dealt
+from tb_dataplugin.whatif.hidden_threads import compete_otherwise, notes_on_threads
 from tb_dataplugin.whatif.limit import DEVICE, limited_by
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.more_workers import hindrances, may_lack_cpus, none_free, work_ns
@@ -161,6 +162,8 @@ def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
     for run in (*others, *runs.longer):
         us = float(run.step_ns.mean()) * scale / 1e3
         step_us = replace(step_us, low=min(step_us.low, us * (1 - error)), high=max(step_us.high, us * (1 + error)))
+    if compete_otherwise(runs.new, loop):
+        step_us = replace(step_us, low=min(step_us.low, own_us * (1 - error)))
     if has_two_ends(change):
         step_us = _between_costs(step_us, loop, change, runs.orders, scale)
     return step_us
@@ -215,6 +218,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
             *hindrances(workers, loop),
             *notes_on_parts(new, loop),
             *notes_on_moved(new, loop),
+            *notes_on_threads(new, loop),
             *filter(None, [crowded]),
             *assumptions(loop, change, step_us.value),
         ),
