@@ -39,7 +39,8 @@ def read_calls(results: Results) -> Iterator[StageCalls]:
         weight = results.stage_weights.get(row.path)
         if weight is not None and weight.share >= WORTH_A_WORD:
             operators, spans = weight.named
-            calls = replace(calls, profiler_share=weight.share, operators=operators, spans=spans)
+            unprobed = weight.operators is None
+            calls = replace(calls, profiler_share=weight.share, operators=operators, spans=spans, is_unprobed=unprobed)
         yield calls
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, time
-from tb_dataplugin.findings.recorded_texts import recorded_text
+from tb_dataplugin.findings.recorded_texts import NOT_PROBED, recorded_text
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.units import duration
@@ -36,5 +36,6 @@ def recording(
     each, per = max(1, steps), " per step" if steps else ""
     many = recorded_text(operators / each, spans / each)
     what = f"recording {many}{per} there" if spans else f"torch's profiler, which recorded {many}{per} there"
-    text = f"another {duration(recording_us / each)}{per} or so is {what}: runs without it do not have that"
+    more = f"; {NOT_PROBED}" if any(row.is_unprobed for row in rows) else ""
+    text = f"another {duration(recording_us / each)}{per} or so is {what}: runs without it do not have that{more}"
     return (time(LESS_PROFILER, recording_us, text),)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from tb_dataplugin.units import listed, plural
 
+NOT_PROBED = "what torch's profiler records in it, and takes for that, was not measured"
+"""Of a stage in the training thread, where what one operator costs is not known."""
+
 
 def recorded_text(operators: float, spans: float) -> str:
     """ "165 spans", "800 operators and 3 spans"; neither where there is less than half a one."""

@@ -25,7 +25,7 @@ from tb_dataplugin.findings.detail_texts import slow_kind_sentence
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
-from tb_dataplugin.findings.recorded_texts import recorded_text
+from tb_dataplugin.findings.recorded_texts import NOT_PROBED, recorded_text
 from tb_dataplugin.findings.recording import RecordingCost, recording_cost
 from tb_dataplugin.findings.rhythm import rhythm_sentence
 from tb_dataplugin.findings.rivals import Overlap
@@ -315,7 +315,9 @@ def _recorded(weight: StageWeight, calls: int) -> str:
     operators, spans = weight.named
     what, part = recorded_text(operators / calls, spans / calls), percent(weight.share)
     if spans:
-        return f"{part} of its self time, by estimate, is recording {what} per call: runs without it do not have that."
+        more = "" if weight.operators is not None else f" {NOT_PROBED[0].upper()}{NOT_PROBED[1:]}."
+        found = f"{part} of its self time, by estimate, is recording {what} per call: runs without it do not have that."
+        return f"{found}{more}"
     return (
         f"{what} per call that torch's profiler recorded here are about {part} of its self time: runs without it do "
         "not have that, nor do DataLoader workers."

@@ -95,6 +95,8 @@ class StageCalls:
     operators: int = 0
     spans: int = 0
     """What was recorded then, where that has a considerable part of it."""
+    is_unprobed: bool = False
+    """Torch's profiler recorded operators in them, and what one costs was not measured."""
     of_calls: float = 1.0
     """Part of its calls' own time that the row is of (`unblocked`)."""
 
