@@ -93,6 +93,14 @@ class Apart:
         return Intervals.union_of(other.between for other in self.others)
 
     @property
+    def recurring(self) -> Intervals:
+        """What other loaders have that some steps iterate inside an epoch: that comes again every so many steps, though
+        now and then between two epochs. Others, once an epoch, are in a window by chance.
+        """
+        each = (Intervals.union_of((other.waits, other.between)) for other in self.others)
+        return Intervals.union_of(time for time in each if self.ahead.intersect(time).total_ns)
+
+    @property
     def time(self) -> Intervals:
         """All that is no part of the loop."""
         return Intervals.union_of((self.waits, self.between))

@@ -65,7 +65,7 @@ class Throughput:
     `samples_per_batch`: mean of those received in the window.
     `elsewhere_ns`: data wait that neither reading nor preparation caused (drawing indices, the transfer), beside
     `built_ns`, the rest of it, whose part without a record counts as theirs, and `consumer_ns`, what the step itself
-    takes: `others_ns` of it is for other DataLoaders (waits, and work between these) while the loop's epoch goes on.
+    takes: `others_ns` of it is for other DataLoaders (waits, and work between these) that steps iterate inside epochs.
     """
 
     samples: int
@@ -156,7 +156,7 @@ def _find_rates(
     alone = _in_training_thread(here, _spent_waiting(attribution)) if making is None else _in_workers(making)
     busy = devices[0].busy.total_ns if devices else 0
     away = Intervals.union_of((loader.waits, loop.apart.between))
-    others = loop.apart.ahead.minus(use.beside).intersect(away).total_ns
+    others = Intervals.union_of((loop.apart.ahead, loop.apart.recurring)).minus(use.beside).intersect(away).total_ns
     consumer = max(busy, window.duration_ns - away.total_ns + others)
     replaying = trace.info.mode == "replay"
     built, around = _built_ns(attribution, loop.waits.total_ns), _around_ns(attribution)

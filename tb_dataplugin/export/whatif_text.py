@@ -159,10 +159,11 @@ def _steady(loop: Loop, unit: TimeUnit) -> str:
 
 def _with_others(loop: Loop, unit: TimeUnit) -> str:
     """What a step is without, and a second is not."""
-    if loop.paused_us < WORTH_A_WORD * loop.measured_step_ns / 1e3:
+    if loop.others_us < WORTH_A_WORD * loop.measured_step_ns / 1e3:
         return ""
-    each = f"{in_unit(loop.paused_us, unit)} {unit.name}"
-    ahead = ", while its DataLoader workers build ahead" if loop.settings.workers else ""
+    each = f"{in_unit(loop.others_us, unit)} {unit.name}"
+    most = "for part of which" if loop.away_ns >= WORTH_A_WORD * loop.measured_step_ns else "while"
+    ahead = f", {most} its DataLoader workers build ahead" if loop.settings.workers else ""
     return f" with the {each} per step that the loop does something else{ahead}"
 
 
@@ -319,4 +320,4 @@ def _range(value: Range) -> dict[str, float]:
 
 
 def _rate(loop: Loop) -> float:
-    return (loop.samples_per_step or 0.0) / (loop.measured_step_ns / 1e3 + loop.paused_us) * 1e6
+    return (loop.samples_per_step or 0.0) / (loop.measured_step_ns / 1e3 + loop.others_us) * 1e6

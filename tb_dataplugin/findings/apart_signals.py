@@ -124,7 +124,8 @@ class PauseSignals:
 @dataclass(frozen=True, slots=True)
 class ApartSignals:
     """`whole_us`: all of the window's data wait. `starts_of`: of each DataLoader whose epochs start. `ahead_us`: waits
-    for others, and work between these, in which the loop's own DataLoader workers build ahead.
+    for others, and work between these, in which the loop's own DataLoader workers build ahead. `recurring_us`: all
+    that comes again every so many steps (`Apart.recurring`).
     """
 
     whole_us: float
@@ -134,6 +135,7 @@ class ApartSignals:
     pauses: PauseSignals | None = None
     starts_of: tuple[LoaderStarts, ...] = ()
     ahead_us: float = 0.0
+    recurring_us: float = 0.0
 
     @property
     def time_us(self) -> float:
@@ -210,7 +212,8 @@ def read_apart(results: Results) -> ApartSignals | None:
     ahead_us = apart.ahead.minus(results.use.beside).total_ns / 1e3
     starts, pauses = _starts(results, apart), _pauses(results, apart.pauses)
     of_each = tuple(_of_each(results, apart, pipeline.loaders, starts)) if starts and pipeline.loaders else ()
-    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us)
+    recurring_us = apart.recurring.minus(results.use.beside).total_ns / 1e3
+    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, recurring_us)
 
 
 def _pauses(results: Results, pauses: Intervals) -> PauseSignals | None:

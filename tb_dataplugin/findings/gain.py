@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tb_dataplugin.findings.apart_signals import built_ahead_us, left_out
+from tb_dataplugin.findings.apart_signals import left_out
 from tb_dataplugin.findings.epoch_length import recurring_starts, start_us_per_step
 from tb_dataplugin.findings.saving import most_saved_us
 from tb_dataplugin.findings.signals import SAME_STEP, Signals
@@ -84,14 +84,14 @@ def gain_of(
     start_us = start_us_per_step(signals) if has_start else 0.0
     long_us, name = _long_step(signals, step_us + start_us, us_per_step, start_us, of_others=of_others)
     step_share = us_per_step / long_us
-    ahead_us = 0.0 if of_others else built_ahead_us(signals.apart) / signals.step_count
-    all_of_it = us_per_step / (long_us + ahead_us)
+    others_us = 0.0 if of_others or not signals.apart else signals.apart.recurring_us / signals.step_count
+    all_of_it = us_per_step / (long_us + others_us)
     speedup = 1 / (1 - all_of_it) if all_of_it < NOTHING_LEFT else None
     whole = us_per_step * signals.step_count
     long_step = "" if _is_mean_step(signals, long_us) else name
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    with_others = f"; {percent(all_of_it)} of {duration(long_us + ahead_us)} with the other DataLoader"
-    with_others = with_others if long_step and ahead_us >= SAME * long_us else ""
+    with_others = f"; {percent(all_of_it)} of {duration(long_us + others_us)} with the other DataLoader"
+    with_others = with_others if long_step and others_us >= SAME * long_us else ""
     text = f"saves up to {bound} ({percent(step_share)} of {long_step or 'it'}{with_others}{faster})"
     of_step = f"{percent(step_share)} of {name}{with_others}"
     long_window_us = signals.loop_us + start_us * signals.step_count

@@ -71,9 +71,7 @@ class _Cpus:
 
 
 def fit_loop(results: Results) -> Loop | Unavailable:
-    """The loop of the capture's main loader; Unavailable where steps, the data wait, or who built the batches is not
-    in the capture.
-    """
+    """The loop of the capture's main loader; Unavailable without steps, the data wait, or who built the batches."""
     steps, loader, settings = results.steps, results.loader, results.settings
     if steps is None or len(steps.rows) < LEAST_STEPS or loader is None or settings is None:
         return _cannot(f"it takes {LEAST_STEPS} steps with their data wait, and the settings of the loader")
@@ -211,7 +209,7 @@ def _loop(
 ) -> Loop:
     assert results.steps is not None and results.settings is not None
     rows, size = results.steps.rows, results.settings.batch_size
-    beside, paused, between = find_pauses(results)
+    beside, paused, between, away = find_pauses(results)
     own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64) + beside - between
     steady = results.steady.wait if results.steady else None
     busy, light = _other_cpus(results, building)
@@ -243,6 +241,7 @@ def _loop(
         in_step=_in_step(results, own),
         beside_ns=float(beside.mean()),
         paused_ns=paused,
+        away_ns=float(away.mean()),
         left_out=results.loop.apart.names(results.window),
         starts=results.loop.apart.begun if counts_starts(results) else 0,
         device_ns=device.busy_ns if device else None,

@@ -156,6 +156,8 @@ class Loop:
     """Per step, in `own_ns` and not in `measured_wait_ns`: data wait for another DataLoader, which is not annotated."""
     paused_ns: Floats = field(default_factory=lambda: np.zeros(1))
     """Per step, and in no step's time: the loop waits for another DataLoader, and its own workers build ahead."""
+    away_ns: float = 0.0
+    """Per step, on average: what else such DataLoaders have, between two epochs, where workers have nothing to build."""
     device_ns: float | None = None
     """Per step, of the device that is busiest; None without one."""
     device_pageable_ns: float = 0.0
@@ -210,9 +212,9 @@ class Loop:
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 
     @property
-    def paused_us(self) -> float:
-        """Per step, on average: what `paused_ns` is of each."""
-        return float(self.paused_ns.mean()) / 1e3
+    def others_us(self) -> float:
+        """Per step, on average, and in no step's time: what other DataLoaders have of the run."""
+        return (float(self.paused_ns.mean()) + self.away_ns) / 1e3
 
     @property
     def left_cpus(self) -> float:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.model.intervals import int64
+from tb_dataplugin.model.intervals import Intervals, int64
 from tb_dataplugin.whatif.loop import Floats
 
 
 class Pauses(NamedTuple):
     """Per step, in ns: data wait for what is not annotated, which cannot be told from the step's own time; and waits
     for other DataLoaders, and for full collections of garbage, that are told apart, with the work between these waits.
-    `between_ns`: all such work, also where workers have nothing to build meanwhile.
+    `between_ns`: all such work, also where workers have nothing to build meanwhile. `away_ns`: what comes
+    again like `paused_ns`, and fell between two epochs.
     """
 
     beside_ns: Floats
     paused_ns: Floats
     between_ns: Floats
+    away_ns: Floats
 
 
 def find_pauses(results: Results) -> Pauses:
@@ -25,6 +27,6 @@ def find_pauses(results: Results) -> Pauses:
     begin = int64([row.start_ns for row in rows])
     end = begin + int64([row.duration_ns for row in rows])
     beside, apart = results.use.beside, results.loop.apart
-    return Pauses(
-        *(each.overlap(begin, end).astype(float) for each in (beside, apart.ahead.minus(beside), apart.between))
-    )
+    ahead = apart.ahead.minus(beside)
+    parts = (beside, ahead, apart.between, apart.recurring.minus(Intervals.union_of((ahead, beside))))
+    return Pauses(*(part.overlap(begin, end).astype(float) for part in parts))

@@ -346,7 +346,7 @@ def _with_device(of_loader: Prediction, device_us: Range, loop: Loop) -> Predict
     return replace(
         of_loader,
         step_us=step,
-        samples_per_s=rate and _rate(step, rate.value * (old.value + loop.paused_us) / 1e6, loop),
+        samples_per_s=rate and _rate(step, rate.value * (old.value + loop.others_us) / 1e6, loop),
         data_wait_share=_each(of_loader.data_wait_share, lambda share: share / longer),
         device_idle=_around(1 - device_us.value / value, 1 - device_us.low / low, 1 - device_us.high / high),
         limited_by=DEVICE if device_limits else of_loader.limited_by,
@@ -371,7 +371,7 @@ def _each(value: Range, made: Callable[[float], float]) -> Range:
 def _rate(step_us: Range, samples: float, loop: Loop) -> Range:
     """Per second, of so many samples per step. Waits for other DataLoaders are no part of a step, but take time."""
     times = (step_us.value, step_us.high, step_us.low)
-    return Range(*(samples * 1e6 / max(time + loop.paused_us, 1e-3) for time in times))
+    return Range(*(samples * 1e6 / max(time + loop.others_us, 1e-3) for time in times))
 
 
 def _memory(loop: Loop) -> float | None:

@@ -16,7 +16,7 @@ TRAIN = {"name": "DataLoader", "dataset": "Clicks", "num_workers": 1, "batch_siz
 EVALUATION = {"name": "DataLoader", "dataset": "Views", "num_workers": 0, "batch_size": 16, "iterated": 2}
 
 
-def trained(evaluated_after: int, build: int = 8_000, samples: int = 16) -> TraceBuilder:
+def trained(*evaluated_after: int, build: int = 8_000, samples: int = 16) -> TraceBuilder:
     """Two epochs of 6 steps of 10 ms, whose batches a worker builds for 8 ms each, two ahead; an evaluation of 32 ms:
     2 ms per sample.
     """
@@ -32,7 +32,7 @@ def trained(evaluated_after: int, build: int = 8_000, samples: int = 16) -> Trac
             builder.wait(at, consumed - at + 10, "wait::DataLoader")
             drawn.append(consumed)
             at = consumed + 10_000
-            if number == evaluated_after:
+            if number in evaluated_after:
                 builder.wait(at, 2_000 * samples, "wait::DataLoader")
                 for sample in range(samples):
                     builder.stage("sample::Views", at + 2_000 * sample, 2_000)
@@ -67,7 +67,7 @@ def test_workers_are_not_idle_where_there_is_nothing_to_build() -> None:
 def test_time_saved_in_an_evaluation_is_waited_out_in_the_loop_where_its_workers_limit() -> None:
     """Workers that need 20 ms per step build all the while; those that need 8 leave the evaluations' time free."""
     for build, is_limited in ((20_000, True), (8_000, False)):
-        capture = capture_of(trained(2, build))
+        capture = capture_of(trained(2, build=build))
         (found,) = (each for each in capture.findings if each.rule == "other_loader_waits")
         assert ("beyond that the loop waits for its own DataLoader workers" in found.advice) is is_limited
         assert (found.severity == "high") is not is_limited
@@ -93,9 +93,23 @@ def test_without_workers_nothing_is_built_in_an_evaluation_and_nothing_says_so()
     assert note.message.endswith("% of the window")
 
 
+def test_what_steps_iterate_inside_epochs_counts_where_it_falls_between_two_as_well() -> None:
+    """A stranger evaluated every 8 steps in epochs of 16: a step "with the other DataLoader" had half of it."""
+    results, inside = results_of(trained(2, 5)), results_of(trained(2))
+    assert results.loop.apart.recurring.total_ns / 1e6 == pytest.approx(4 * 32)
+    assert ahead_ms(results) == pytest.approx(2 * 32)
+    loop = loop_of(results)
+    assert loop.others_us == pytest.approx(2 * loop_of(inside).others_us, rel=0.01)
+    assert capture_of(trained(2, 5)).throughput.device_per_s == pytest.approx(48 / (0.12 + 0.128), rel=0.01)
+    texts = [
+        one.gain_text for one in capture_of(trained(2, 5)).findings if "with the other DataLoader" in one.gain_text
+    ]
+    assert texts and all("of 21.3 ms with the other" in text for text in texts)
+
+
 def test_samples_per_second_of_a_prediction_are_with_the_evaluations_that_workers_build_ahead_in() -> None:
     loop = loop_of(results_of(trained(2)))
-    assert loop.paused_us == pytest.approx(64_000 / 12)
+    assert loop.others_us == pytest.approx(64_000 / 12)
 
 
 def test_times_as_fast_is_of_the_step_with_the_evaluation_and_says_so() -> None:
