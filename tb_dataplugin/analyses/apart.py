@@ -10,7 +10,7 @@ times as much of it as the run, or nothing. Starts that most steps have (`restar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -26,8 +26,8 @@ from tb_dataplugin.analyses.restarts import Restarts
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.whole_capture import WholeCapture
-from tb_dataplugin.analyses.workers import BatchTimes
-from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window
+from tb_dataplugin.analyses.workers import BatchTimes, Workers
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.units import listed
 
@@ -162,7 +162,7 @@ def find_apart(
     whole: WholeCapture,
     shutdown: Intervals,
     pauses: Intervals,
-    batches: BatchTimes | None,
+    workers: Workers | None,
     steps: Steps | None,
     restarts: Sequence[Restarts],
 ) -> Apart:
@@ -171,14 +171,15 @@ def find_apart(
     """
     if loader is None or trace.info.mode == "replay":
         return NOTHING
-    others = tuple(_others(loader.waits, use, steps))
+    batches, ended = (workers.batches if workers else None), _ended_in(window, workers)
+    others = tuple(_others(loader.waits, use, steps, ended))
     theirs = Intervals.union_of(other.waits for other in others)
     between = Intervals.union_of(other.between for other in others)
     none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
-    workers = _num_workers(trace, use)
+    count = _num_workers(trace, use)
     mine = [start for start in whole.starts_in(window) if not none_of_these.intersect(start.wait).total_ns]
     begun = max(len(mine), _iterated(trace, use.main) if window == whole.window else 0)
-    own = _longer(mine, whole, use.main, workers, pauses)
+    own = _longer(mine, whole, use.main, count, pauses)
     first = _first_batches(batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(none_of_these)
@@ -219,7 +220,10 @@ def _ends(loader: LoaderWait, shutdown: Intervals, apart: Intervals, window: Win
     )
 
 
-def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[OtherLoader]:
+def _others(
+    waits: Intervals, use: LoaderUse, steps: Steps | None, ended: Mapping[int, Int64Array]
+) -> Iterator[OtherLoader]:
+    """`ended`: by loader, when processes of its workers did."""
     for number in (*range(len(use.steps)), UNANNOTATED):
         if use.is_aside(number) and steps is not None:
             rows, places = use.of_wait == number, use.steps_of(number)
@@ -227,7 +231,8 @@ def _others(waits: Intervals, use: LoaderUse, steps: Steps | None) -> Iterator[O
             mine = Intervals(waits.start[rows], waits.end[rows])
             lasted = mine.overlap(steps.start_ns[places], steps.end_ns[places]).tolist()
             known_as = None if number == UNANNOTATED else number
-            between = _between(waits, use.of_wait, number, steps)
+            gone = _until_gone(waits, use.of_wait, number, steps, ended.get(number, int64([])))
+            between = Intervals.union_of((_between(waits, use.of_wait, number, steps), gone))
             yield OtherLoader(known_as, mine, tuple(steps.number[places].tolist()), tuple(lasted), between)
 
 
@@ -238,6 +243,28 @@ def _between(waits: Intervals, whose: Int64Array, number: int, steps: Steps) -> 
     step = np.searchsorted(steps.start_ns, waits.start, side="right")
     rows = (whose[:-1] == number) & (whose[1:] == number) & (step[:-1] == step[1:])
     return Intervals.union(waits.end[:-1][rows], waits.start[1:][rows])
+
+
+def _until_gone(waits: Intervals, whose: Int64Array, number: int, steps: Steps, ended: Int64Array) -> Intervals:
+    """From the end of a pass's last wait until its workers have `ended`, in the same step and before any other wait: an
+    iterator that is dropped before its end waits for them.
+    """
+    last = np.searchsorted(waits.start, ended, side="right") - 1
+    ended, last = ended[last >= 0], last[last >= 0]
+    here = np.searchsorted(steps.start_ns, ended, side="right")
+    same = np.searchsorted(steps.start_ns, waits.start[last], side="right") == here
+    rows = same & (whose[last] == number) & (waits.end[last] < ended)
+    return Intervals.union(waits.end[last][rows], ended[rows])
+
+
+def _ended_in(window: Window, workers: Workers | None) -> dict[int, Int64Array]:
+    """By loader, when processes of its DataLoader workers ended; without those that outlive the window."""
+    ends: dict[int, list[int]] = {}
+    for row in workers.rows if workers else ():
+        for process in row.processes:
+            if len(process.alive) and process.alive.end[-1] < window.end_ns:
+                ends.setdefault(row.loader, []).append(int(process.alive.end[-1]))
+    return {loader: int64(times) for loader, times in ends.items()}
 
 
 def _num_workers(trace: Trace, use: LoaderUse) -> int:

@@ -147,8 +147,8 @@ def _apart(
     """What is not the training loop's: other loaders, starts and ends of epochs, and few collections of garbage."""
     loader, attribution = seen.loop.loader, seen.loop.attribution
     pauses = attribution.by_stage.get(COLLECTOR, EMPTY) if are_few(trace, seen.tree, window) else EMPTY
-    shutdown, batches = attribution.shutdown, seen.batches
-    return find_apart(trace, seen.tree, window, loader, use, whole, shutdown, pauses, batches, seen.steps, restarts)
+    shutdown, workers = attribution.shutdown, seen.workers
+    return find_apart(trace, seen.tree, window, loader, use, whole, shutdown, pauses, workers, seen.steps, restarts)
 
 
 def _worker_flow(

@@ -74,7 +74,7 @@ def _others(alike: list[OtherLoaderSignals], apart: ApartSignals) -> str:
 
 def _work(alike: list[OtherLoaderSignals], apart: ApartSignals) -> str:
     us = sum(other.between_us for other in alike)
-    return f"; the work with its batches takes {duration(us)} more" if us >= WORTH_A_WORD * apart.window_us else ""
+    return f"; the work for it takes {duration(us)} more" if us >= WORTH_A_WORD * apart.window_us else ""
 
 
 def iterated_in(steps: tuple[int, ...]) -> str:

@@ -157,7 +157,7 @@ class Loop:
     paused_ns: Floats = field(default_factory=lambda: np.zeros(1))
     """Per step, and in no step's time: the loop waits for another DataLoader, and its own workers build ahead."""
     away_ns: float = 0.0
-    """Per step, on average: what else such DataLoaders have, between two epochs, where workers have nothing to build."""
+    """Per step, on average: what else these have, between two epochs, where workers have nothing to build."""
     device_ns: float | None = None
     """Per step, of the device that is busiest; None without one."""
     device_pageable_ns: float = 0.0

@@ -84,7 +84,7 @@ def test_another_loaders_waits_are_said_once_with_their_steps() -> None:
     assert apart.wait_us == 3 * (3 * 16_000 + 100)
     assert apart.sentence == (
         "Another DataLoader of Clicks (batches of 16, num_workers=0), iterated in steps 8, 16 and 24 (an evaluation?), "
-        "has 60.0% of the data wait (144 ms of 240 ms); the work with its batches takes 9.00 ms more."
+        "has 60.0% of the data wait (144 ms of 240 ms); the work for it takes 9.00 ms more."
     )
     assert apart.between_us == 3 * 3 * 1_000
     assert [step.between_us for step in capture.steps.items if step.apart_us] == [3_000] * 3

@@ -107,6 +107,17 @@ def test_what_steps_iterate_inside_epochs_counts_where_it_falls_between_two_as_w
     assert texts and all("of 21.3 ms with the other" in text for text in texts)
 
 
+def test_until_the_evaluations_workers_have_ended_is_no_part_of_the_loop() -> None:
+    """A stranger's `del iterator` took 40 ms of each evaluation, which were the training step's."""
+    builder = trained(2)
+    plain = capture_of(builder)
+    for number, step in enumerate(step for step in plain.steps.items if step.apart_us > 30_000):
+        end = step.start_us + step.duration_us
+        builder.worker(number, started=end - 30_000, loader=1, pid=500 + number, ended=end - 4)
+    assert plain.loader.apart.between_us == 0
+    assert capture_of(builder).loader.apart.between_us == pytest.approx(2 * 6)
+
+
 def test_samples_per_second_of_a_prediction_are_with_the_evaluations_that_workers_build_ahead_in() -> None:
     loop = loop_of(results_of(trained(2)))
     assert loop.others_us == pytest.approx(64_000 / 12)
