@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.apart import Apart, names_of_apart
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.line_trees import FOR_OTHERS
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.findings.line_signals import HotLine, hottest
@@ -124,7 +125,8 @@ class PauseSignals:
 @dataclass(frozen=True, slots=True)
 class ApartSignals:
     """`whole_us`: all of the window's data wait. `starts_of`: of each DataLoader whose epochs start. `ahead_us`: waits
-    for others, and work between these, in which the loop's own DataLoader workers build ahead.
+    for others, and work between these, in which the loop's own DataLoader workers build ahead. `in_flames`: the flame
+    graph of all stages has what was built for others apart.
     """
 
     whole_us: float
@@ -134,6 +136,7 @@ class ApartSignals:
     pauses: PauseSignals | None = None
     starts_of: tuple[LoaderStarts, ...] = ()
     ahead_us: float = 0.0
+    in_flames: bool = False
 
     @property
     def time_us(self) -> float:
@@ -210,7 +213,9 @@ def read_apart(results: Results) -> ApartSignals | None:
     ahead_us = apart.ahead.minus(results.use.beside).total_ns / 1e3
     starts, pauses = _starts(results, apart), _pauses(results, apart.pauses)
     of_each = tuple(_of_each(results, apart, pipeline.loaders, starts)) if starts and pipeline.loaders else ()
-    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us)
+    stages = results.lines.pipeline if results.lines else None
+    in_flames = stages is not None and stages.tree is not None and FOR_OTHERS in stages.tree.frame
+    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, in_flames)
 
 
 def _pauses(results: Results, pauses: Intervals) -> PauseSignals | None:
