@@ -100,7 +100,7 @@ def find_loader_use(
     of_wait[made] = of_wait[made + 1]  # for the batches that come next
     step = np.searchsorted(begun, waits.start, side="right") - 1
     built = np.isin(np.arange(len(waits)), list(samples))
-    certain = waits_of_others(trace, waits, batches, of_wait, built)
+    certain = waits_of_others(trace, waits, batches, of_wait, built, begun)
     certain[made] = certain[made + 1]
     inside = frozenset() if steps is None else inside_steps(loaders, of_wait, begun)
     use = _use(trace, int64(np.where(certain, UNANNOTATED, of_wait)), step, batches, whole, inside)

@@ -34,10 +34,15 @@ IN_PROCESS: Final = "#_SingleProcessDataLoaderIter.__next__"
 
 
 def waits_of_others(
-    trace: Trace, waits: Intervals, batches: BatchTimes | None, of_wait: Int64Array, built: BoolArray
+    trace: Trace,
+    waits: Intervals,
+    batches: BatchTimes | None,
+    of_wait: Int64Array,
+    built: BoolArray,
+    begun: Int64Array,
 ) -> BoolArray:
     """Of these waits. `of_wait`: numbers of the loaders that they are for, as far as these are recorded. `built`: those
-    with samples that the training thread made.
+    with samples that the training thread made. `begun`: when steps began.
     """
     loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
     if not loaders or not len(waits):
@@ -47,7 +52,7 @@ def waits_of_others(
     is_around = (in_process & received).any()  # one that has a recorded one inside it
     found = in_process & (all(loader.num_workers for loader in loaders) and not is_around)
     if len(loaders) == 1 and batches is not None and loaders[0].in_order is not False:
-        found |= marked & _between(waits, batches)
+        found |= marked & _between(waits, batches, begun)
     if of_steps.any() and _all_are_recorded(loaders, batches, of_wait):
         ends = _may_be_ends(marked & ~of_steps, received, _most_open(loaders, True))
         ends |= _may_be_ends(in_process & ~of_steps, built, _most_open(loaders, False))
@@ -118,9 +123,9 @@ def _taken_by_steps(trace: Trace, waits: Intervals) -> BoolArray:
     return taken
 
 
-def _between(waits: Intervals, batches: BatchTimes) -> BoolArray:
-    """Which of them lie between two batches of the one recorded loader between which it gave no other. The first one
-    after an epoch's last batch is for that epoch's end.
+def _between(waits: Intervals, batches: BatchTimes, begun: Int64Array) -> BoolArray:
+    """Which of them lie between two batches of the one recorded loader between which it gave no other. After an epoch's
+    last batch one is for that epoch's end.
     """
     table = batches.table
     rows = np.flatnonzero(known(batches.wait_start_ns) & (table.number >= 0))
@@ -129,11 +134,23 @@ def _between(waits: Intervals, batches: BatchTimes) -> BoolArray:
     rows = rows[np.argsort(table.consumed_ns[rows], kind="stable")]
     before, after = rows[:-1], rows[1:]
     follows = (table.epoch[before] == table.epoch[after]) & (table.number[before] + 1 == table.number[after])
-    within = _inside(waits, batches.wait_end_ns[before[follows]], batches.wait_start_ns[after[follows]])
-    start, end = zip(*_between_epochs(waits, batches, rows), strict=True)
-    first = np.searchsorted(waits.start, int64(start), side="left")
-    found: BoolArray = within | _inside(waits, waits.end[np.minimum(first, len(waits) - 1)], int64(end))
+    found: BoolArray = _inside(waits, batches.wait_end_ns[before[follows]], batches.wait_start_ns[after[follows]])
+    start, end = map(int64, zip(*_between_epochs(waits, batches, rows), strict=True))
+    found |= _inside(waits, start, end)
+    found[_ends_of_epochs(waits, start, end, begun)] = False
     return found
+
+
+def _ends_of_epochs(waits: Intervals, start: Int64Array, end: Int64Array, begun: Int64Array) -> Int64Array:
+    """Places of the waits that ask for an epoch's end: the first one after the step of its last batch, as the loop asks
+    when that step is done, also where the step ends with an evaluation. Where the next epoch begins within the same
+    step, or the last batch was not seen, the first one of all. `start`: of the stretches between epochs.
+    """
+    next_step = np.append(begun, np.iinfo(np.int64).max)[np.searchsorted(begun, start, side="right")]
+    next_wait = np.append(waits.start, np.iinfo(np.int64).max)[np.searchsorted(waits.start, next_step, side="left")]
+    asked = np.where((start > 0) & (next_wait < end), next_step, start)
+    first = np.searchsorted(waits.start, asked, side="left")
+    return int64(first[first < len(waits)])
 
 
 def _between_epochs(waits: Intervals, batches: BatchTimes, rows: npt.NDArray[np.intp]) -> Iterator[tuple[int, int]]:

@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.apart import Apart, names_of_apart
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.line_trees import FOR_OTHERS
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.findings.line_signals import HotLine, hottest
@@ -125,7 +126,8 @@ class PauseSignals:
 class ApartSignals:
     """`whole_us`: all of the window's data wait. `starts_of`: of each DataLoader whose epochs start. `ahead_us`: waits
     for others, and work between these, in which the loop's own DataLoader workers build ahead. `recurring_us`: all
-    that comes again every so many steps (`Apart.recurring`).
+    that comes again every so many steps (`Apart.recurring`). `in_flames`: the flame graph of all stages has what was
+    built for others apart.
     """
 
     whole_us: float
@@ -136,6 +138,7 @@ class ApartSignals:
     starts_of: tuple[LoaderStarts, ...] = ()
     ahead_us: float = 0.0
     recurring_us: float = 0.0
+    in_flames: bool = False
 
     @property
     def time_us(self) -> float:
@@ -213,7 +216,9 @@ def read_apart(results: Results) -> ApartSignals | None:
     starts, pauses = _starts(results, apart), _pauses(results, apart.pauses)
     of_each = tuple(_of_each(results, apart, pipeline.loaders, starts)) if starts and pipeline.loaders else ()
     recurring_us = apart.recurring.minus(results.use.beside).total_ns / 1e3
-    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, recurring_us)
+    stages = results.lines.pipeline if results.lines else None
+    in_flames = stages is not None and stages.tree is not None and FOR_OTHERS in stages.tree.frame
+    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, recurring_us, in_flames)
 
 
 def _pauses(results: Results, pauses: Intervals) -> PauseSignals | None:

@@ -11,7 +11,8 @@ from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.findings.line_signals import AroundSignal, StepLineSignal, interval
 from tb_dataplugin.findings.lock import feeding_line
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import FEWEST_SAMPLES, HOT_LINE, INPUT_BOUND, MODELS_WORK
+from tb_dataplugin.findings.started_signals import StartedSignals
+from tb_dataplugin.findings.thresholds import FEWEST_SAMPLES, HEALTHY, HOT_LINE, INPUT_BOUND, MODELS_WORK
 from tb_dataplugin.units import percent, plural
 
 SHOWN: Final = 3
@@ -34,7 +35,7 @@ def slow_lines(signals: Signals) -> tuple[StepLineSignal, ...]:
     step = signals.step
     if step is None or step.samples < FEWEST_SAMPLES:
         return ()
-    told = ("iterators",) if signals.restarts else ()
+    told = ("iterators",) if signals.restarts or _is_of_passes(signals) else ()
     lines = [line for line in step.lines if not line.is_one_off and line.work not in told]
     if not signals.has_device:
         fed = feeding_line(signals)
@@ -42,6 +43,18 @@ def slow_lines(signals: Signals) -> tuple[StepLineSignal, ...]:
         return tuple(sorted(costly, key=lambda line: -line_cost_us(signals, line)))
     idle = signals.share(signals.idle.total_us) or 0.0
     return tuple(line for line in lines if (line.idle_share or 0.0) * idle >= INPUT_BOUND)
+
+
+def costly_passes(signals: Signals) -> StartedSignals | None:
+    """Of other loaders whose workers start anew for each pass, the one that costs most, if that is worth a change."""
+    started = max(signals.started_again, key=lambda each: each.us, default=None)
+    return started if started is not None and (signals.share(started.us) or 0.0) >= HEALTHY else None
+
+
+def _is_of_passes(signals: Signals) -> bool:
+    """Whether what lines take that make and drop iterators is in the gain of `costly_passes`."""
+    started = costly_passes(signals)
+    return started is not None and started.making_us > 0
 
 
 def _mostly_waits(line: StepLineSignal) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tb_dataplugin.analyses.line_trees import FOR_ANOTHER_LOADER
 from tb_dataplugin.analyses.remade import settings_of
 from tb_dataplugin.findings.apart_sentence import iterated_in
 from tb_dataplugin.findings.apart_signals import OtherLoaderSignals
@@ -22,7 +23,8 @@ from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, percent
 
-LESS: Final = "Iterate it less often, or over fewer batches. Stages has what its batches were made of."
+LESS: Final = "Iterate it less often, or over fewer batches."
+MADE_OF: Final = f' Flame graph has what its batches were made of, under "{FOR_ANOTHER_LOADER}".'
 NO_WORKERS: Final = (
     "The training thread builds its batches itself. With DataLoader workers that live on (persistent_workers=True) the "
     "next batch is built while one is evaluated. "
@@ -56,12 +58,19 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
     return Finding(
         severity=severity(signals, None, otherwise_us=saving.us),
         title=f"{percent(part)} of the window is data wait for {who}",
-        advice=f"{NO_WORKERS if is_alone else ''}{_crowded(signals)}{LESS}{_of_that(signals, saving)}",
+        advice=f"{NO_WORKERS if is_alone else ''}{_crowded(signals)}{LESS}{_made_of(signals, others)}"
+        f"{_of_that(signals, saving)}",
         evidence=(share("other_wait", part, "window", f"waits for its batches: {duration(wait_us)}"),),
         code=CODE if is_alone else "",
         confidence="likely",
         confidence_reason="How often it is iterated in the long run the window does not show.",
     )
+
+
+def _made_of(signals: Signals, others: list[OtherLoaderSignals]) -> str:
+    """The flame graph has all other loaders in one, so nothing is said of one of several."""
+    apart = signals.apart
+    return MADE_OF if apart and apart.in_flames and len(apart.others) == len(others) else ""
 
 
 def _of_that(signals: Signals, saving: Saving) -> str:

@@ -12,7 +12,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.started_signals import StartedSignals
-from tb_dataplugin.findings.thresholds import HEALTHY
+from tb_dataplugin.findings.step_work import costly_passes
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import count, duration
 
@@ -27,8 +27,8 @@ HELD: Final = "If the program holds several DataLoaders that are alike, and iter
 @rule(title="DataLoader workers started for each evaluation", about="others")
 def check(signals: Signals) -> Finding | None:
     """Of several, the one that costs most."""
-    started = max(signals.started_again, key=lambda each: each.us, default=None)
-    if started is None or (signals.share(started.us) or 0.0) < HEALTHY:
+    started = costly_passes(signals)
+    if started is None:
         return None
     where = f" ({started.place})" if started.place else ""
     reason = REASON if started.making_us else MEASURED

@@ -110,6 +110,31 @@ def test_a_wait_that_is_for_the_end_of_an_epoch_is_not_for_another_loader() -> N
     assert [int(start) // 100_000 for start in starts[:4]] == [1, 152, 303, 1255] and len(starts) == 9
 
 
+@pytest.mark.parametrize("iterated", [(), (3, EPOCH - 1, 2 * EPOCH - 1)])
+def test_an_epochs_end_is_asked_for_after_the_step_of_its_last_batch(iterated: tuple[int, ...]) -> None:
+    """Which may end with an evaluation: the epoch's end has next to nothing of that, and no step of it is named."""
+    builder, at = TraceBuilder().annotated(host={"cores": 8}, loaders=[TRAIN]).worker(0), 0.0
+    for number in range(3 * EPOCH):
+        begin = at
+        if number % EPOCH == 0:
+            builder.next_epoch().wait(at, 15, TORCHS)
+            at += 100
+        done = at + WAIT - 10
+        builder.batch(number % EPOCH, 0, begin - 400, begin - 300, done, done + 5, {"sample::Pets": (done - 100, 90)})
+        builder.wait(at, WAIT, TORCHS)
+        at += STEP
+        for _ in range(3 if number in iterated else 0):
+            builder.wait(at, VALIDATION, TORCHS)
+            at += VALIDATION + 100
+        builder.step(begin, at - begin)
+    capture = capture_of(builder)
+    assert [list(other.steps) for other in capture.loader.apart.others] == (
+        [[each + 1 for each in iterated]] if iterated else []
+    )
+    if iterated:
+        assert capture.loader.apart.others[0].wait_us == 3 * 3 * VALIDATION
+
+
 def test_batches_that_were_drawn_and_not_received_may_be_what_was_waited_for() -> None:
     builder = trained(TORCHS)
     epochs, numbers = builder.batches["epoch"], builder.batches["batch"]

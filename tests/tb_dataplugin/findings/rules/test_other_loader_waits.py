@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.rules.other_loader_waits import check
+from tb_dataplugin.findings.signals import Signals
 from tests.tb_dataplugin.analyses.test_apart import with_evaluation
 from tests.tb_dataplugin.analyses.test_waits_of_others import trained
+from tests.tb_dataplugin.compare.test_flames import evaluated
 from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of, input_bound, signals_of
 
 RULE = "other_loader_waits"
@@ -34,6 +37,25 @@ def test_of_one_with_workers_these_are_not_advised() -> None:
     (found,) = made
     assert "num_workers=2), iterated in" in found.title and not found.code
     assert found.advice.startswith("Iterate it less often")
+
+
+def test_where_its_stages_stand_is_said_where_stacks_were_sampled() -> None:
+    """Stages adds up both loaders where they are of one dataset; the flame graph has the other one apart."""
+    assert "Flame graph" not in finding_in(with_evaluation(), RULE).advice
+    signals = signals_of(evaluated(every=8))
+    (said,) = found_by(signals)
+    assert said.advice.endswith('Flame graph has what its batches were made of, under "for another DataLoader".')
+    apart = signals.apart
+    assert apart is not None and "Stages" not in said.advice
+    several = replace(apart, others=(*apart.others, replace(apart.others[0], loader=None)))
+    (said,) = found_by(replace(signals, apart=several))
+    assert "Flame graph" not in said.advice, "it has all others in one"
+
+
+def found_by(signals: Signals) -> tuple[Finding, ...]:
+    made = check(signals)
+    assert isinstance(made, tuple)
+    return made
 
 
 def test_loaders_that_take_cpus_from_each_other() -> None:

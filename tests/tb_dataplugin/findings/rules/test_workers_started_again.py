@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import pytest
 
-from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of
+from tb_dataplugin.findings.step_work import slow_lines
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of, signals_of
 from tests.tb_dataplugin.findings.step_cases import TRAIN
 from tests.trace_builder import TraceBuilder
 
@@ -60,6 +62,14 @@ def test_a_loader_that_each_evaluation_makes_anew_is_to_be_kept() -> None:
     assert "each of 4 passes over it" in found.title and found.title.endswith("(train.py:9)")
     assert found.advice.startswith("Make this DataLoader once") and found.confidence == "likely"
     assert "4 DataLoaders with the same settings, one after another" in evidence_of(found)
+
+
+def test_the_line_that_makes_or_drops_its_iterators_is_no_finding_of_its_own() -> None:
+    """Its time is in this finding's gain, and the change is the same."""
+    builder = evaluating()
+    assert finding_of(builder, "slow_step_line") is None and not slow_lines(signals_of(builder))
+    (line,) = slow_lines(replace(signals_of(builder), started_again=()))
+    assert line.work == "iterators" and line.place == "train.py:9"
 
 
 def test_building_batches_is_no_part_of_what_it_saves() -> None:
