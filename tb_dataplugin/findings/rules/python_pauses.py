@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
+from tb_dataplugin.analyses.line_rows import Z_95
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
@@ -16,7 +18,7 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_advice import advice_on, freed_by_pinning
 from tb_dataplugin.findings.step_work import slow_lines
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, LONG_PAUSE_US
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.units import duration, percent, plural
 
 _OF_LINE: Final = "Do what the line under Evidence does less often, or in another thread."
 _UNKNOWN: Final = (
@@ -61,14 +63,18 @@ def _advice(signals: Signals, slow: StepLineSignal | None, *, is_known: bool) ->
 
 
 def _slow_line(signals: Signals, pauses_us: float) -> StepLineSignal | None:
-    """The line that has most of these pauses: one with so much of the idle time as they have at least half of."""
+    """The line that has most of these pauses for certain: one with so much of the idle time as they have at least half
+    of, at the lower end of the interval by its samples.
+    """
     line, idle_us = next(iter(slow_lines(signals)), None), signals.idle.total_us or 0.0
-    is_most = line is not None and (line.idle_share or 0.0) * idle_us >= pauses_us / 2
-    return line if is_most else None
+    if line is None or not line.part.samples:
+        return None
+    least = (line.idle_share or 0.0) * (1 - Z_95 / math.sqrt(line.part.samples))
+    return line if least * idle_us >= pauses_us / 2 else None
 
 
 def _evidence(line: StepLineSignal | None) -> tuple[Evidence, ...]:
     if line is None or line.idle_share is None:
         return ()
-    text = f"{line.text}: {percent(line.idle_share)} of the idle time, by {line.part.samples} stack samples"
+    text = f"{line.text}: {percent(line.idle_share)} of the idle time, by {plural(line.part.samples, 'stack sample')}"
     return (share("step_line", line.idle_share, "idle time", text),)
