@@ -164,7 +164,7 @@ def _with_others(loop: Loop, unit: TimeUnit) -> str:
     each = f"{in_unit(loop.others_us, unit)} {unit.name}"
     most = "for part of which" if loop.away_ns >= WORTH_A_WORD * loop.measured_step_ns else "while"
     ahead = f", {most} its DataLoader workers build ahead" if loop.settings.workers else ""
-    return f" with the {each} per step that the loop does something else{ahead}"
+    return f" with the {each} per step that the loop does something else{ahead} (taken to stay as they are)"
 
 
 def _beside(loop: Loop, unit: TimeUnit) -> str:

@@ -9,6 +9,7 @@ from tb_dataplugin.findings.apart_signals import left_out
 from tb_dataplugin.findings.epoch_length import recurring_starts, start_us_per_step
 from tb_dataplugin.findings.saving import most_saved_us
 from tb_dataplugin.findings.signals import SAME_STEP, Signals
+from tb_dataplugin.findings.thresholds import NO_CPU
 from tb_dataplugin.units import duration, percent, ratio
 
 NOTHING_LEFT: Final = 0.999
@@ -90,13 +91,20 @@ def gain_of(
     whole = us_per_step * signals.step_count
     long_step = "" if _is_mean_step(signals, long_us) else name
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    with_others = f"; {percent(all_of_it)} of {duration(long_us + others_us)} with the other DataLoader"
+    stays = ", if that takes as long as now" if _gives_cpus(signals) else ""
+    with_others = f"; {percent(all_of_it)} of {duration(long_us + others_us)} with the other DataLoader{stays}"
     with_others = with_others if long_step and others_us >= SAME * long_us else ""
     text = f"saves up to {bound} ({percent(step_share)} of {long_step or 'it'}{with_others}{faster})"
     of_step = f"{percent(step_share)} of {name}{with_others}"
     long_window_us = signals.loop_us + start_us * signals.step_count
     share = whole / long_window_us if long_window_us else None
     return Gain(us_per_step, high, step_share, speedup, whole, share, text, of_step, of_wait, long_step)
+
+
+def _gives_cpus(signals: Signals) -> bool:
+    """The loop's DataLoader workers wait for CPUs: with less to build, another DataLoader gets quicker, too."""
+    delay = signals.costs.run_delay if signals.costs and signals.num_workers else None
+    return (delay or 0.0) >= NO_CPU
 
 
 def _more_us(signals: Signals, loop_us: float, step_us: float | None) -> float:

@@ -24,6 +24,7 @@ from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.whatif.device_use import find_device_use
 from tb_dataplugin.whatif.epochs import counts_starts, find_epochs
 from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, Timed
+from tb_dataplugin.whatif.measured_wait import find_wait_ends
 from tb_dataplugin.whatif.on_cpu import find_on_cpu, find_result_bytes
 from tb_dataplugin.whatif.pauses import find_pauses
 from tb_dataplugin.whatif.received import find_received
@@ -163,9 +164,8 @@ def _without_around(receive: Timed, after_ns: float) -> tuple[Timed, float]:
 
 
 def _sending(results: Results) -> float:
-    """Share of the build time in which the thread that sends the batch before had the interpreter's lock: as long as
-    other threads than the building one ran, and that one was blocked.
-    """
+    """Share of the build time in which the thread that sends the batch before had Python's lock: while others ran, and
+    the building one was blocked."""
     costs = results.worker_costs
     if not costs or costs.cpu is None or costs.process_cpu is None or costs.blocked is None:
         return 0.0
@@ -250,6 +250,7 @@ def _loop(
         batch_size=size,
         in_collectives=_in_collectives(results),
         is_pinned=bool(results.settings.pin_memory),
+        wait_ends_ns=find_wait_ends(results.steady),
         threads_compete=bool(results.loop.costs and results.loop.costs.threads_compete),
         pageable_ns=_pageable_ns(results),
         worker_bytes=_worker_bytes(results),

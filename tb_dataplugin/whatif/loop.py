@@ -185,6 +185,8 @@ class Loop:
     keeps_shares: bool = False
     """Without order, too, each DataLoader worker delivers as many batches as the others."""
     batch_size: int | None = None
+    wait_ends_ns: tuple[float, float] | None = None
+    """Of `measured_wait_ns`, its 95% interval where an epoch starts or ends in the window; None elsewhere."""
     threads_compete: bool = False
     """Libraries run hidden threads in DataLoader workers, for which no CPU is free (`WorkerCosts.threads_compete`)."""
     is_pinned: bool = False

@@ -18,6 +18,7 @@ from tb_dataplugin.whatif.dealing import notes_on_parts, otherwise_dealt
 from tb_dataplugin.whatif.hidden_threads import compete_otherwise, notes_on_threads
 from tb_dataplugin.whatif.limit import DEVICE, limited_by
 from tb_dataplugin.whatif.loop import Floats, Loop, Timed
+from tb_dataplugin.whatif.measured_wait import measured_ends
 from tb_dataplugin.whatif.more_workers import hindrances, may_lack_cpus, none_free, work_ns
 from tb_dataplugin.whatif.moved_work import longer_in_workers, notes_on_moved
 from tb_dataplugin.whatif.other_workers import with_other_workers
@@ -162,6 +163,9 @@ def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
     for run in (*others, *runs.longer):
         us = float(run.step_ns.mean()) * scale / 1e3
         step_us = replace(step_us, low=min(step_us.low, us * (1 - error)), high=max(step_us.high, us * (1 + error)))
+    less, more = measured_ends(loop)
+    low = min(step_us.low, max(own_us * (1 - error), step_us.low * less))
+    step_us = replace(step_us, low=low, high=step_us.high * more)
     if compete_otherwise(runs.new, loop):
         step_us = replace(step_us, low=min(step_us.low, own_us * (1 - error)))
     if has_two_ends(change):
