@@ -77,7 +77,8 @@ def _between_epochs(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evi
 
 class LeftOut(NamedTuple):
     """Data wait that only one side's windows may have by chance, and no time here has. `us`: of both sides; `share`:
-    its part of the data wait of the side that has most of it. `of`: "starts of epochs, 2.1 s of the windows before".
+    its part of the data wait of the side that has most of it. `of`: "starts of epochs, 2.1 s of the windows before",
+    which has the work between another DataLoader's waits as well.
     """
 
     us: float
@@ -125,7 +126,7 @@ def left_out(before: Sequence[Run], after: Sequence[Run], with_others: bool = Tr
     share = max((part / wait for part, wait in zip(left, whole, strict=True) if wait), default=0.0)
     sampled = any(capture.lines.samples for runs in (before, after) for run in runs for capture in run.captures)
     begun = starts and any(loader.num_workers for side in loaders for loader in side)
-    return LeftOut(sum(sums), share, f"{listed(names)}, {times}", sampled, begun)
+    return LeftOut(sum(left), share, f"{listed(names)}, {times}", sampled, begun)
 
 
 def _left(apart: pb.Apart, with_others: bool) -> float:
