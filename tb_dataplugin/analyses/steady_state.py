@@ -124,7 +124,8 @@ def find_steady_state(
         return None
     state = _state(supply)
     duration = np.array([row.duration_ns for row in steps.rows], dtype=np.float64)
-    theirs = _overlap(steps, Intervals.union_of((apart.not_mine, apart.between)))
+    for_others = Intervals.union_of((apart.not_mine, apart.between))
+    theirs = _overlap(steps, for_others)
     waits = np.array([row.data_wait_ns or 0 for row in steps.rows], dtype=np.float64)
     waited = np.maximum(0, waits - _overlap(steps, apart.not_mine))
     own = np.maximum(0, duration - theirs - waited)
@@ -135,7 +136,8 @@ def find_steady_state(
     if enough and state == "epoch_start":
         found = _between_starts(own, waited, _overlap(steps, apart.starts), len(apart.epochs))
     elif enough:
-        found = _estimate(state, own, waited, theirs, _overlap(steps, use.beside.minus(apart.not_mine)), supply)
+        used = _built_in(workers, use.in_workers, for_others, steps) if workers and fed is None else theirs
+        found = _estimate(state, own, waited, used, _overlap(steps, use.beside.minus(apart.not_mine)), supply)
     return SteadyState(
         state=state,
         measured_ns=measured,
@@ -150,6 +152,13 @@ def find_steady_state(
         ready_last=supply.last,
         fed=fed is not None,
     )
+
+
+def _built_in(workers: Workers, loader: int, times: Intervals, steps: StepTable) -> Floats:
+    """Per step, how much of these times a DataLoader worker builds, on average: until the queue is full."""
+    rows = [Intervals.union_of(each.busy for each in row.processes) for row in workers.rows if row.loader == loader]
+    mean: Floats = np.mean([_overlap(steps, busy.intersect(times)) for busy in rows], axis=0)
+    return mean
 
 
 def _supply(
@@ -268,7 +277,7 @@ def _estimate(
     state: State, own: Floats, waited: Floats, theirs: Floats, beside: Floats, supply: _Supply
 ) -> tuple[Estimate, Estimate]:
     """Data wait per step and its share; first as found, then of resampled steps and batches. `own`, `waited`, `theirs`:
-    per step, of the loop itself, of data wait, and of waits in which the loop's loader is not asked; `beside`: what
+    per step, of the loop itself, of data wait, and of time for others in which the loop's workers built; `beside`: what
     `waited` has of such waits.
     """
     random, per_step = np.random.default_rng(0), supply.received / len(own)

@@ -181,9 +181,11 @@ def _outcome(before: _Share, after: _Share, is_significant: bool) -> LineOutcome
 
 
 def _share_in(run: tuple[pb.PartLines, ...], wanted: Key, key: Callable[[pb.Line], Key]) -> float:
-    whole = math.fsum(part.time_us for part in run)
-    time = math.fsum(line.time_us for part in run for line in part.lines if key(line) == wanted)
-    return time / whole if whole else 0.0
+    """Without what is for another DataLoader, as an evaluation that one side's windows have by chance."""
+    lines = [line for part in run for line in part.lines]
+    whole = math.fsum(part.time_us for part in run) - math.fsum(line.for_others_us for line in lines)
+    time = math.fsum(line.time_us - line.for_others_us for line in lines if key(line) == wanted)
+    return time / whole if whole > 0 else 0.0
 
 
 def _between(shares: list[float]) -> float:

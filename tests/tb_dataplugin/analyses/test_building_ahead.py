@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.steady_state import _built_in
 from tb_dataplugin.report.report_pb2 import Finding
 from tb_dataplugin.whatif.fitting import fit_loop
 from tb_dataplugin.whatif.loop import Loop
@@ -105,6 +106,17 @@ def test_what_steps_iterate_inside_epochs_counts_where_it_falls_between_two_as_w
         one.gain_text for one in capture_of(trained(2, 5)).findings if "with the other DataLoader" in one.gain_text
     ]
     assert texts and all("of 21.3 ms with the other" in text for text in texts)
+
+
+def test_of_an_evaluation_workers_use_what_fills_their_queue() -> None:
+    """Two batches of 8 ms in 32 ms, at most: a stranger's loop of 37 ms per step had 22.6 "in the steady state", as if
+    its workers built all through an evaluation.
+    """
+    results = results_of(trained(2))
+    assert results.workers is not None and results.steps is not None
+    used = _built_in(results.workers, results.use.in_workers, results.loop.apart.ahead, results.steps)
+    assert ahead_ms(results) == pytest.approx(2 * 32)
+    assert 0 < used.sum() / 1e6 <= 2 * 16
 
 
 def test_until_the_evaluations_workers_have_ended_is_no_part_of_the_loop() -> None:

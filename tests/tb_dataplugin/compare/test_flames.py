@@ -177,6 +177,7 @@ def test_a_deep_recursion_is_compared() -> None:
 
 LOADER: dict[str, Any] = {"name": "DataLoader", "dataset": "Clicks", "num_workers": 0, "batch_size": 4, "iterated": 1}
 OF_DATASET = (("<module>", "/home/me/train.py", 9), ("Clicks.__getitem__", "/home/me/train.py", 3))
+OF_EVALUATION = (OF_DATASET[0], ("Clicks.resize", "/home/me/train.py", 4))
 OF_TRANSFORM = (*OF_DATASET, ("Jitter.__call__", "/home/me/train.py", 5))
 
 
@@ -192,7 +193,7 @@ def evaluated(every: int, steps: int = 48) -> TraceBuilder:
         builder.wait(1000 * now, 1000 * samples * each, "wait::DataLoader")
         for start in range(now, now + samples * each, each):
             builder.stage("sample::Clicks", 1000 * start, 1000 * each)
-            training.during(start, start + 1, OF_DATASET)
+            training.during(start, start + 1, OF_DATASET if each > 1 else OF_EVALUATION)
             if each > 1:
                 builder.stage("transform::Jitter", 1000 * (start + 1), 1000)
                 training.during(start + 1, start + each, OF_TRANSFORM)
@@ -230,6 +231,14 @@ def test_an_evaluation_of_the_same_dataset_in_one_window_makes_no_stage_of_the_l
     assert not any(found["transform::Jitter"].changed)
     part = found["sample::Clicks"]
     assert part.after[row_of(part, "for another DataLoader")] == whole.after[apart]
+
+
+def test_lines_of_an_evaluation_in_one_window_are_no_change_of_the_loops_stage() -> None:
+    """A stranger's evaluation had a line of its own in the dataset of both: "0% to 13.0%, new", and others less."""
+    found = compare([capture_of(evaluated(every=100))], [capture_of(evaluated(every=8))])
+    (stage,) = [part for part in found.lines if part.name == "sample::Clicks"]
+    assert stage.functions and not any("resize" in one.name for one in stage.functions)
+    assert {one.outcome for one in (*stage.functions, *stage.lines)} <= {"not_significant", "identical"}
 
 
 def test_stacks_for_another_dataloader_are_no_thread_of_that_name() -> None:
