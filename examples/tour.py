@@ -1,12 +1,13 @@
-"""A slow pipeline made fast in four steps, and what the report says at each.
+"""Four changes to a slow pipeline, and what the report says at each.
 
     python examples/tour.py --logdir runs/tour
     tensorboard --logdir runs/tour
 
 Every stop is captured with `annotate.profile`. Printed are the report's verdict and its first finding, and what the
-change from the stop before brought: measured, beside the bound that the report of that stop had set. The report does
-not know the story; where it recommends something else than the next stop does, it may know this machine better: on two
-cores, more workers bring nothing. A gain above a bound is noise, or the change did more than what was recommended.
+change brought: measured, beside the finding that the report of the stop before had first, and its bound. The report
+does not know the story; where it recommends something else than the next stop does, it may know this machine better: on
+two cores, more workers bring nothing, so that the stop after them goes on from the baseline. A gain above a bound is
+noise, or the change did more than what was recommended.
 
 Where there is no GPU, a pause stands for the training step: a device that computes by itself. A model on the CPU would
 take the workers' cores, and be what everything waits for.
@@ -29,6 +30,7 @@ from torch.utils.data import DataLoader, Dataset, default_collate
 
 import annotate
 from tb_dataplugin.pipeline import analyse_file
+from tb_dataplugin.report.report_pb2 import Finding
 
 if __package__ in (None, ""):
     from demo import CROP, ConvertColor, RandomMask, Scale, make_model, make_photos
@@ -159,9 +161,10 @@ def run(stop: Stop, paths: list[Path], logdir: Path, batch_size: int, steps: int
 class Seen(NamedTuple):
     """What the report said of a stop."""
 
+    name: str
     step_us: float
-    bound: float | None
-    """How many times as fast the first finding may make it, at most."""
+    promise: str
+    """Its first finding, and how many times as fast that may make it at most."""
 
 
 def tell(stop: Stop, path: str, before: Seen | None) -> Seen:
@@ -170,19 +173,22 @@ def tell(stop: Stop, path: str, before: Seen | None) -> Seen:
     step_us = capture.steps.mean_us
     print(f"\n== {stop.name}: {stop.workers} workers, {step_us / 1000:.1f} ms per step")
     if before is not None:
-        bound = "no bound was set" if before.bound is None else f"at most {before.bound:.2f}x predicted"
-        print(f"   measured gain {before.step_us / step_us:.2f}x; {bound} by the stop before")
+        print(f"   measured: {before.step_us / step_us:.2f}x as fast as {before.name}, {before.promise}")
     print(f"   {capture.verdict.sentence}")
     if not capture.findings:
         print("   no findings")
-        return Seen(step_us, None)
+        return Seen(stop.name, step_us, "which had no findings")
     first = capture.findings[0]
     print(f"   first finding ({first.severity}): {first.title}\n   -> {first.advice}")
     for line in (evidence.text for evidence in first.evidence if evidence.kind in LINES):
         print(f"   line: {line}")
-    if not first.HasField("gain_us_per_step") or first.gain_us_per_step >= step_us:
-        return Seen(step_us, None)
-    return Seen(step_us, step_us / (step_us - first.gain_us_per_step))
+    return Seen(stop.name, step_us, f'whose first finding, "{first.title}", {bound_of(first, step_us)}')
+
+
+def bound_of(finding: Finding, step_us: float) -> str:
+    if not finding.HasField("gain_us_per_step") or finding.gain_us_per_step >= step_us:
+        return "has no bound"
+    return f"may bring {step_us / (step_us - finding.gain_us_per_step):.2f}x at most"
 
 
 def make_loader() -> DataLoader:

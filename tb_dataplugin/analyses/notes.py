@@ -28,6 +28,9 @@ WORTH_A_WORD = 0.01
 CONTENDED = 0.05
 """Share of its time that a thread waits for a CPU, from which a rate of it says less than it would reach alone."""
 
+LATER = "annotate.profile(..., wait=..., active=...); under run: --wait, --active"
+LONGER = "annotate.profile(..., active=...); under run: --active"
+
 ALWAYS = ("steps", "devices", "loader", "stages", "throughput")
 """Analyses whose absence is noted for every kind of capture."""
 
@@ -168,7 +171,7 @@ def _worker_notes(workers: Workers) -> Iterator[Diagnostic]:
         message = (
             f"The window does not show how its batches were built: all {workers.from_before} had been finished before "
             "it began. Record more steps than num_workers x prefetch_factor, and not the last of an epoch: "
-            "annotate.profile(..., active=...)"
+            f"{LONGER}"
         )
         yield Diagnostic("workers", "batches_from_before", 1, message)
 
@@ -177,7 +180,7 @@ def _not_steady(steady: SteadyState) -> Diagnostic:
     does, shows = ("empties", "less") if steady.state == "draining" else ("fills", "more")
     message = (
         f"The queue of finished batches {does} in the window, so it shows {shows} data wait than the loop has in the "
-        "long run. Record a later or a longer window: annotate.profile(..., wait=..., active=...)"
+        f"long run. Record a later or a longer window: {LATER}"
     )
     return Diagnostic("loader", "not_steady", 1, message)
 
@@ -261,8 +264,5 @@ def _sample_notes(results: Results, why_not: Unavailable | None) -> Iterator[Dia
         yield Diagnostic("capture", "gil_unknown", 1, message)
     limits = results.limits if results.loader is not None else None
     if limits is not None and limits.outside is None and limits.data_wait is None:
-        message = (
-            "The window is too short for samples of what threads wait for: record more steps with "
-            "annotate.profile(..., active=...)"
-        )
+        message = f"The window is too short for samples of what threads wait for: record more steps with {LONGER}"
         yield Diagnostic("capture", "few_thread_samples", 1, message)

@@ -96,6 +96,16 @@ class Part(NamedTuple):
 _NOTHING: Final = Part(0.0, 0, None, "", lambda _: Per(1.0, 0.0))
 
 
+IN_PICTURE: Final = "; the page's flame graph of the difference has them"
+
+
+def is_drawn(before: Sequence[Run], after: Sequence[Run]) -> bool:
+    """Whether there is a picture of the whole pipeline."""
+    return all(
+        any(one.lines.pipeline.HasField("tree") for run in side for one in run.captures) for side in (before, after)
+    )
+
+
 def compare_flames(before: Sequence[Run], after: Sequence[Run], unit: Unit) -> list[FlameChange]:
     """Empty where no side has sampled stacks."""
     captures = [[capture for run in runs for capture in run.captures] for runs in (before, after)]

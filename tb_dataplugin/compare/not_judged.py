@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from tb_dataplugin.compare.call_counts import moved_calls, samples_built
+from tb_dataplugin.compare.flames import IN_PICTURE, is_drawn
 from tb_dataplugin.compare.programs import other_script
 from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.settings import WORKERS, SettingChange
@@ -84,13 +85,13 @@ class LeftOut(NamedTuple):
     us: float
     share: float
     of: str
-    sampled: bool
+    drawn: bool
     begun: bool
     """Whether DataLoader workers may have begun at starts of epochs: what they import is in their stacks."""
 
     @property
     def text(self) -> str:
-        return f"left out of all times: {self.of}{'; the flame graph has them' if self.sampled else ''}" * bool(self.of)
+        return f"left out of all times: {self.of}{IN_PICTURE if self.drawn else ''}" * bool(self.of)
 
     @property
     def in_graph(self) -> str:
@@ -107,7 +108,7 @@ def left_out(before: Sequence[Run], after: Sequence[Run], with_others: bool = Tr
     left = [sum(_left(apart, with_others) for apart in side) for side in sides]
     work = [sum(apart.between_us for apart in side) for side in sides]
     if not any(left) and not any(work):
-        return LeftOut(0.0, 0.0, "", sampled=False, begun=False)
+        return LeftOut(0.0, 0.0, "", drawn=False, begun=False)
     others = with_others and any(apart.others for side in sides for apart in side)
     starts = any(apart.epochs for side in sides for apart in side)
     ends = any(apart.ends or (apart.starts_us and not apart.epochs) for side in sides for apart in side)
@@ -124,9 +125,8 @@ def left_out(before: Sequence[Run], after: Sequence[Run], with_others: bool = Tr
     sides_of = zip(sums, ("before", "after"), strict=True)
     times = listed([f"{duration(us)} of the windows {when}" for us, when in sides_of if us])
     share = max((part / wait for part, wait in zip(left, whole, strict=True) if wait), default=0.0)
-    sampled = any(capture.lines.samples for runs in (before, after) for run in runs for capture in run.captures)
     begun = starts and any(loader.num_workers for side in loaders for loader in side)
-    return LeftOut(sum(left), share, f"{listed(names)}, {times}", sampled, begun)
+    return LeftOut(sum(left), share, f"{listed(names)}, {times}", is_drawn(before, after), begun)
 
 
 def _left(apart: pb.Apart, with_others: bool) -> float:

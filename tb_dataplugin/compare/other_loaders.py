@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from tb_dataplugin.compare.changes import pair, with_interval
+from tb_dataplugin.compare.flames import IN_PICTURE, is_drawn
 from tb_dataplugin.compare.noise import LEAST_BLOCKS, Floats, holm
 from tb_dataplugin.compare.quantity import TOO_FEW_STEPS, UNTOLD, Judged, Quantity, judge_change
 from tb_dataplugin.compare.ratio import PartFigure, Ratio, part_figure, part_mean
@@ -68,11 +69,11 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class OtherWait:
-    """Per step that has it. `sides`: before and after. `is_sampled`: the flame graph has it."""
+    """Per step that has it. `sides`: before and after. `is_drawn`: the flame graph has it."""
 
     quantity: Quantity
     sides: tuple[_Side, _Side]
-    is_sampled: bool
+    is_drawn: bool
 
     @property
     def name(self) -> str:
@@ -91,7 +92,7 @@ class OtherWait:
     def text(self) -> str:
         """``waits for the other DataLoader of Pets, left out of all other times: 98.9 → 38.7 ms per ...``"""
         names, known = ("before", "after"), [side for side in self.sides if side.runs]
-        graph = "; the flame graph has them" if self.is_sampled else ""
+        graph = IN_PICTURE if self.is_drawn else ""
         begin = f"waits for {self.name}, left out of all other times: "
         places = [
             f"in {count(side.having)} of {plural(side.steps, 'step')} {name}"
@@ -111,15 +112,14 @@ class OtherWait:
 
 def compare_others(before: Sequence[Run], after: Sequence[Run], shared: float) -> tuple[OtherWait, ...]:
     """By the class of their dataset: a program may make such a DataLoader anew each time. Most time first."""
-    sides = (before, after)
     found = {key: (_side(before, key), _side(after, key)) for key in dict.fromkeys(_keys((*before, *after)))}
     ratios = {key: _ratio(pair_of, shared) for key, pair_of in found.items()}
     tested = [(key, ratio_) for key, ratio_ in ratios.items() if ratio_ is not None]
     sizes = [math.fsum(side.mean_us or 0.0 for side in found[key]) for key, _ in tested]
     real = holm([ratio_.probability for _, ratio_ in tested], sizes, ALARM)
     moved = {key for (key, _), is_real in zip(tested, real, strict=True) if is_real}
-    sampled = any(capture.lines.samples for side in sides for run in side for capture in run.captures)
-    waits = [OtherWait(_quantity(key, found[key], ratios[key], key in moved), found[key], sampled) for key in found]
+    drawn = is_drawn(before, after)
+    waits = [OtherWait(_quantity(key, found[key], ratios[key], key in moved), found[key], drawn) for key in found]
     return tuple(sorted(waits, key=lambda one: -max(side.wait_us for side in one.sides)))
 
 

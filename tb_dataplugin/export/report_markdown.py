@@ -8,7 +8,7 @@ from typing import Final
 from tb_dataplugin.export.compare_markdown import literal
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.rows import wide_interval
+from tb_dataplugin.report.rows import loop_wait, wide_interval
 from tb_dataplugin.units import UNKNOWN, count, duration, percent, plural, significant
 
 MOST_FINDINGS: Final = 5
@@ -78,8 +78,10 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
     if capture.HasField("steps"):
         facts.append(f"step {duration(capture.steps.mean_us)} ({count(capture.steps.count)} steps)")
     if capture.HasField("loader") and capture.window_us:
-        ends = f" (steady state {ends} of a step)" if (ends := wide_interval(capture)) else ""
-        facts.append(f"data wait {percent(capture.loader.wait_us / capture.window_us)} of the window{ends}")
+        ends = f"steady state {ends} of a step" if (ends := wide_interval(capture)) else ""
+        known = "; ".join(filter(None, (loop_wait(capture), ends)))
+        share = percent(capture.loader.wait_us / capture.window_us)
+        facts.append(f"data wait {share} of the window{f' ({known})' if known else ''}")
     if capture.devices and capture.window_us:
         device = capture.devices[0]
         note = f" ({device.idle_note})" if device.idle_note else ""

@@ -12,7 +12,7 @@ from tb_dataplugin.export.paragraphs import wrap
 from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.width import columns, room
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.report.rows import doubt_words, wide_interval, worst_first
+from tb_dataplugin.report.rows import doubt_words, loop_wait, wide_interval, worst_first
 from tb_dataplugin.units import UNKNOWN, percent, plural
 from tb_dataplugin.words import MODES, label_of
 
@@ -44,34 +44,44 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
         findings = UNKNOWN if capture.mode == "unannotated" and not capture.findings else str(len(capture.findings))
         texts = {"data wait": percent(wait), "idle": percent(idle), "findings": findings}
         row = f"  {cut_inside(names[id(capture)], wide - 1):<{wide}}{cells(kept, texts)}  "
-        ends = f"  {wide_interval(capture):>{wide + 11}}".rstrip()
+        below = [f"  {text:>{wide + 11}}" for text in _below(capture)]
         verdict = _verdict(capture, len(modes) > 1)
         if capture.mode == "replay" and not replays and len(modes) > 1:
             yield "  replays, which train nothing:"
         replays = replays or capture.mode == "replay"
-        yield from _with_verdict(row, ends, verdict, is_beside=is_beside)
+        yield from _with_verdict(row, below, verdict, is_beside=is_beside)
     if len(captures) > ROWS:
         yield f"  and {len(captures) - ROWS} more"
     if not is_beside:
         yield from wrap(f"below each: {LAST}", "  ")
     yield from wrap("data wait, idle: shares of the window; idle: the mean over the devices", "  ")
+    if any(map(loop_wait, captures)):
+        yield from wrap("below a data wait, the loop: without other DataLoaders and first batches", "  ")
     if any(map(wide_interval, captures)):
         said = "below a data wait: 95% interval of the steady state, where it may be less than half as much"
-        yield from wrap(said, "  ")
+        yield from wrap(f"{said}; of the loop, where that is named" if any(map(loop_wait, captures)) else said, "  ")
     if sum(capture.world_size > 1 for capture in captures) > 1:
         yield from wrap("which rank holds up the others: tb-dataplugin ranks FOLDER", "  ")
 
 
-def _with_verdict(row: str, below: str, verdict: str, *, is_beside: bool) -> list[str]:
+def _below(capture: pb.Capture) -> Iterator[str]:
+    """Of the data wait: what the loop has of it, which the steady state's interval is of."""
+    if loop := loop_wait(capture):
+        yield f"loop {loop.split(' ')[0]}"
+    if ends := wide_interval(capture):
+        yield ends
+
+
+def _with_verdict(row: str, below: Sequence[str], verdict: str, *, is_beside: bool) -> list[str]:
     """Behind the numbers, or below them where the rest of a line would be too short to read. `below`: in the row's
-    columns, "" without any.
+    columns.
     """
     if not is_beside:
         lines = textwrap.wrap(verdict, room(), initial_indent="    ", subsequent_indent="    ")
-        return [row.rstrip(), *filter(None, (below,)), *lines]
+        return [row.rstrip(), *below, *lines]
     beside = textwrap.wrap(verdict, room() - len(row)) or [""]
-    beside += [""] * (len(beside) == 1 and below != "")
-    rows = (row, f"{below:<{len(row)}}", *[" " * len(row)] * len(beside))
+    beside += [""] * (1 + len(below) - len(beside))
+    rows = (row, *(f"{line:<{len(row)}}" for line in below), *[" " * len(row)] * len(beside))
     return [f"{start}{line}".rstrip() for start, line in zip(rows, beside, strict=False)]
 
 

@@ -33,6 +33,21 @@ def steady_sentence(steady: SteadyState, left_out: str = "", starts: int = 0, be
     return f"{queue}, so {measured}, is not that of the steady state: about {value}."
 
 
+def in_steady_state(steady: SteadyState, share: float, who: str, time: str) -> str:
+    """The verdict's, of the `share` of that `time`: how sure it is where it is not, and what the window has."""
+    does = "empties" if steady.state == "draining" else "fills"
+    window = f"in this window, in which the queue {does}, data wait is {percent(steady.measured_share)} of the step"
+    known, ends = steady.share, ""
+    if known is not None and known.low <= known.value / 2:
+        ends = f"95% interval {percent(known.low)} to {percent(known.high)}; "
+    return f"in the steady state {who} waits for data for about {percent(share)} of {time} ({ends}{window})"
+
+
+def may_be_more(steady: SteadyState, than: float) -> bool:
+    """Whether the steady state's data wait, where it is estimated, may as well be more than that share of the step."""
+    return steady.share is not None and steady.share.high >= than
+
+
 def _change(steady: SteadyState) -> str:
     if steady.fed:
         return f"at least {steady.ready_first:.0f} at its start, {steady.ready_last:.0f} at its end"

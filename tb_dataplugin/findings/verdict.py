@@ -25,6 +25,7 @@ from tb_dataplugin.findings.restart_texts import restart_sentence
 from tb_dataplugin.findings.rhythm import lone_clause, rhythm_clause
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageWait
+from tb_dataplugin.findings.steady_sentence import in_steady_state, may_be_more
 from tb_dataplugin.findings.step_work import around_loader, around_sentence, step_sentence, waits_for_ranks
 from tb_dataplugin.findings.thresholds import (
     DEVICE_BUSY,
@@ -48,6 +49,7 @@ BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
 }
 
 NOT_DATA: Final = "the DataLoader is not the bottleneck"
+HOLDS_UP: Final = "the DataLoader is the bottleneck"
 IN_TIME: Final = "while torch's profiler records, batches come in time"
 
 SHOWN: Final = 3
@@ -170,29 +172,25 @@ def _judge_unsteady(
     """By the steady state, which the window does not show; `leader`: why the device idles for more than that."""
     if leader is not None:
         opening = f"{opening}, for {percent(leader.share)} {leader.words}"
-    does = "empties" if unsteady.state == "draining" else "fills"
     who = "it" if signals.has_device else "the training thread"
-    about = f"about {percent(cost)} of the time{_interval_of(unsteady)}"
-    sentence = (
-        f"in the steady state {who} waits for data for {about}, but in this window, in which the queue {does}, the "
-        f"data wait is {percent(unsteady.measured_share)} of the step"
-    )
+    sentence = in_steady_state(unsteady, cost, who, _time(signals))
     sentence = f"{opening}; {sentence}" if opening else f"{sentence[0].upper()}{sentence[1:]}"
     if leader is not None:
         return Verdict(leader.bound, f"{sentence}.", evidence)
     if cost >= INPUT_BOUND:
         is_data = signals.has_device or cost >= HIGHLY_INPUT_BOUND
         return Verdict(_input_bound(signals) if is_data else "host", f"{sentence}{_mostly(signals)}.", evidence)
+    if not signals.has_device and may_be_more(unsteady, INPUT_BOUND):
+        return Verdict("unknown", f"{sentence}: only a longer window can show whether {HOLDS_UP}.", evidence)
     other: Bound = next((reason.bound for reason in signals.idle_reasons if reason.name != "data_wait"), "device")
     return Verdict(other if signals.has_device else "host", f"{sentence}: {_acquitted(signals)}.", evidence)
 
 
-def _interval_of(unsteady: SteadyState) -> str:
-    """Said where it is wide: from less than half of the value on."""
-    share = unsteady.share
-    if share is None or share.low > share.value / 2:
-        return ""
-    return f" (95% interval {percent(share.low)} to {percent(share.high)})"
+def _time(signals: Signals) -> str:
+    """What the steady state's share is of: of no window."""
+    if signals.apart is None:
+        return "the time"
+    return "the rest of the time" if signals.apart.leads else f"the time without {left_out(signals.apart)}"
 
 
 def _cause_evidence(signals: Signals) -> tuple[Evidence, ...]:

@@ -30,8 +30,8 @@ NO_WORKERS: Final = (
     "next batch is built while one is evaluated. "
 )
 CROWDED: Final = (
-    "DataLoader workers of the loop wait for a CPU for {part} of their build time: where they work meanwhile, less "
-    "work in a stage of either makes this wait shorter, too, which no other finding's gain counts. "
+    "DataLoader workers of the loop wait for a CPU for {part} of their build time. Both DataLoaders share the CPUs: "
+    "less work in a stage of either makes these waits shorter, too. No finding's gain counts that. "
 )
 CODE: Final = "DataLoader(..., num_workers=2, persistent_workers=True)  # the other DataLoader"
 

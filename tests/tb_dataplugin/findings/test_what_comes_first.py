@@ -26,13 +26,13 @@ def verdict(steady_share: float, low: float) -> str:
 def test_what_is_large_and_measured_comes_before_what_is_estimated() -> None:
     said = verdict(0.16, low=0.01)
     first, then = said.index("because the host launches operators more slowly"), said.index("in the steady state")
-    assert first < then and "about 16.0% of the time (95% interval 1.00% to 95.0%)" in said
+    assert first < then and "about 16.0% of the time (95% interval 1.00% to 95.0%; in" in said
     assert "most of it for" not in said, "that is of the window's wait"
 
 
 def test_an_estimate_that_is_larger_than_any_cause_leads() -> None:
     said = verdict(0.9, low=0.8)
-    assert "launches operators" not in said and "about 90.0% of the time, but" in said
+    assert "launches operators" not in said and "about 90.0% of the time (in this window" in said
 
 
 @pytest.mark.parametrize(("busy", "is_said"), [(0.95, True), (0.5, False)])

@@ -16,14 +16,14 @@ export function CompareNumbers({ comparison: { time, unit, before, after } }: { 
         label={`${per}, before`}
         testId="number-before"
         {...asDuration(time?.before_us)}
-        note={`mean of ${plural(before.length, "run")}${within}`}
+        note={`${runsOf(before)}${within}`}
         reason={NO_TIME}
       />
       <BigNumber
         label={`${per}, after`}
         testId="number-after"
         {...asDuration(time?.after_us)}
-        note={`mean of ${plural(after.length, "run")}${within}`}
+        note={`${runsOf(after)}${within}`}
         reason={NO_TIME}
       />
       <BigNumber
@@ -42,6 +42,10 @@ export function CompareNumbers({ comparison: { time, unit, before, after } }: { 
       />
     </NumberRow>
   );
+}
+
+function runsOf(side: Comparison["before"]): string {
+  return side.length === 1 ? "1 run" : `mean of ${plural(side.length, "run")}`;
 }
 
 /** The same distance the other way: of times, 24% more is as far as 19% less. */

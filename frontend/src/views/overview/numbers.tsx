@@ -72,7 +72,7 @@ function WaitNumber({ capture }: { capture: Capture }) {
       note={
         <>
           <OfWindow us={loader?.wait_us} windowUs={windowUs} />
-          <SteadyShare steady={loader?.steady_state} />
+          <SteadyShare steady={loader?.steady_state} without={loader?.apart?.names} />
         </>
       }
       reason={reasonFor(capture, "loader")}
@@ -86,8 +86,11 @@ const QUEUE: Readonly<Record<string, string>> = {
   filling: "the queue of finished batches fills in the window, ",
 };
 
-/** What the data wait is once the queue is neither draining nor filling: "; steady state 75.1% (70.0% to 80.2%)". */
-function SteadyShare({ steady }: { steady: SteadyState | undefined }) {
+/**
+ * What the data wait is once the queue is neither draining nor filling: "; steady state 75.1% (70.0% to 80.2%)".
+ * `without`: what it leaves out.
+ */
+function SteadyShare({ steady, without }: { steady: SteadyState | undefined; without: string | undefined }) {
   if (steady === undefined) return null;
   const { share, share_low: low, share_high: high, sentence } = steady;
   const why = QUEUE[steady.state] ?? "";
@@ -103,6 +106,7 @@ function SteadyShare({ steady }: { steady: SteadyState | undefined }) {
         </Exact>
       )}
       {low !== undefined && high !== undefined && ` (${formatPercent(low)} to ${formatPercent(high)})`}
+      {without && ` without ${without}`}
     </span>
   );
 }
