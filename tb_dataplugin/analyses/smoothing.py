@@ -3,7 +3,8 @@
 A batch holds the loop up for no longer than it takes above the mean: with a queue that never runs empty, each of them
 takes the mean. And where the loop asks for nothing for so long that DataLoader workers fill their queues even with the
 batches that take longest (an evaluation, a checkpoint, a step that stalls), they are then starved however alike batches
-are: that is no sign of a short queue. In an evaluation, which comes again and again, a longer one would be filled.
+are: that is no sign of a short queue. In what comes again and again, as an evaluation or pictures that are saved every so
+many steps, a longer one would be filled.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ BoolArray = npt.NDArray[np.bool_]
 class Smoothing:
     """Of one loader. `starved_ns`: time of all its DataLoader workers, without those pauses of the loop. Of the batches
     that were built in the window: `excess_ns` is what they took above their mean, `median_ns` and `p95_ns` what each
-    took. `ahead_ns`: in which a worker, on average, is starved while the loop waits for another DataLoader.
+    took. Time in which a worker, on average, is starved: `ahead_ns` while the loop waits for another DataLoader,
+    `paused_ns` in those pauses, of which there are `pauses`, where they come again.
     """
 
     starved_ns: int
@@ -33,6 +35,8 @@ class Smoothing:
     median_ns: float
     p95_ns: float
     ahead_ns: float = 0.0
+    paused_ns: float = 0.0
+    pauses: int = 0
 
 
 def find_smoothing(
@@ -55,13 +59,27 @@ def find_smoothing(
         return None
     paused = _pauses(batches, window, loader, longer_than=prefetch * int(took.max()))
     median, p95 = np.percentile(took, (50, 95)).tolist()
+    again = _coming_again(starved, paused.minus(ahead), least_ns=median / 2)
     return Smoothing(
         starved_ns=sum(part.minus(paused).total_ns for part in starved),
         excess_ns=float(np.maximum(0.0, took - took.mean()).sum()),
         median_ns=median,
         p95_ns=p95,
-        ahead_ns=sum(part.intersect(ahead).total_ns for part in starved) / max(1, len(starved)),
+        ahead_ns=_mean_ns(starved, ahead),
+        paused_ns=sum(again),
+        pauses=len(again),
     )
+
+
+def _coming_again(starved: Sequence[Intervals], paused: Intervals, least_ns: float) -> list[float]:
+    """How long a worker is starved in each of those pauses in which that is worth a batch; empty of a lone one."""
+    each = (Intervals(paused.start[row : row + 1], paused.end[row : row + 1]) for row in range(len(paused.start)))
+    long = [ns for ns in (_mean_ns(starved, pause) for pause in each) if ns >= least_ns]
+    return long if len(long) > 1 else []
+
+
+def _mean_ns(starved: Sequence[Intervals], within: Intervals) -> float:
+    return sum(part.intersect(within).total_ns for part in starved) / max(1, len(starved))
 
 
 def _pauses(batches: BatchTimes, window: Window, loader: int, longer_than: int) -> Intervals:

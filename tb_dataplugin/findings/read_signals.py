@@ -356,8 +356,15 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
 
 
 def _smoothing(found: Smoothing, life_ns: int) -> SmoothingSignals:
-    excess_us, median_us, p95_us = (time / 1e3 for time in (found.excess_ns, found.median_ns, found.p95_ns))
-    return SmoothingSignals(found.starved_ns / life_ns, excess_us, median_us, p95_us, found.ahead_ns / 1e3)
+    return SmoothingSignals(
+        starved=found.starved_ns / life_ns,
+        excess_us=found.excess_ns / 1e3,
+        median_us=found.median_ns / 1e3,
+        p95_us=found.p95_ns / 1e3,
+        ahead_us=found.ahead_ns / 1e3,
+        paused_us=found.paused_ns / 1e3,
+        pauses=found.pauses,
+    )
 
 
 def _copies(copies: CopyFigures, results: Results) -> CopySignals:

@@ -99,7 +99,8 @@ class PartsSignals:
 class SmoothingSignals:
     """What a longer queue could smooth. `starved`: as `WorkerSignals.starved`, without pauses of the loop in which the
     queues fill whatever the batches take. `excess_us`: what batches of the window took to build above their mean.
-    `ahead_us`: a worker's time, on average, in which it is starved while the loop waits for another DataLoader.
+    A worker's time, on average, in which it is starved: `ahead_us` while the loop waits for another DataLoader,
+    `paused_us` in so many `pauses` of the loop that come again.
     """
 
     starved: float
@@ -107,6 +108,8 @@ class SmoothingSignals:
     median_us: float
     p95_us: float
     ahead_us: float = 0.0
+    paused_us: float = 0.0
+    pauses: int = 0
 
     @property
     def text(self) -> str:

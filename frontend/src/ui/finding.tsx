@@ -85,11 +85,12 @@ function Part({ name, children }: { name: string; children: ComponentChildren })
 
 const BOUND = "An upper bound (Amdahl's law): if its cost were gone and nothing else changed.";
 
-/** The bound, and as a bar how much of a step it is. */
+/** The bound, and as a bar how much of a step it is, with other DataLoaders: bars of one list are of the same step. */
 function Gain({ finding }: { finding: Finding }) {
   const { gain_us_per_step: perStepUs, gain_step_share: ofStep, gain_us: windowUs, gain_text: text, speedup } = finding;
   if (perStepUs === undefined) return <p class="gain muted">{text}</p>;
   const times = speedup === undefined ? "" : formatRatio(speedup);
+  const bar = speedup === undefined ? ofStep : 1 - 1 / speedup;
   return (
     <div class="gain" title={`${text}. ${BOUND}`}>
       <p class="gain-head">
@@ -98,9 +99,9 @@ function Gain({ finding }: { finding: Finding }) {
           {formatDuration(perStepUs)}
         </span>
       </p>
-      {ofStep !== undefined && (
+      {bar !== undefined && (
         <div class="gain-bar" aria-hidden="true">
-          <span style={{ width: `${Math.min(100, 100 * ofStep)}%` }} />
+          <span style={{ width: `${Math.min(100, 100 * bar)}%` }} />
         </div>
       )}
       <p class="muted">{["per step", finding.gain_share_text].filter(Boolean).join(", ")}</p>

@@ -1,5 +1,5 @@
-"""Batches take different times to build, and workers are starved between the waits: with a deeper queue they would be
-ahead when a slow batch comes.
+"""Batches take different times to build, or steps do, and workers are starved between the waits: with a deeper queue
+they would be ahead when a slow batch comes, or after a long step.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, WORKERS_STARVED
 from tb_dataplugin.findings.worker_signals import SmoothingSignals
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.units import duration, percent, plural
 from tb_dataplugin.whatif import Change
 
 SMOOTHED: Final = "Build times differ from batch to batch, and the queue is too short to smooth that out. "
 AHEAD: Final = (
     "While the loop waits for another DataLoader, the queue is full: a longer one is filled meanwhile, and the loop "
     "has these batches afterwards. "
+)
+PAUSED: Final = (
+    "In the loop's long steps the queue is full: a longer one is filled meanwhile, and the steps after them have these "
+    "batches. "
 )
 
 
@@ -36,12 +40,13 @@ def check(signals: Signals) -> Finding | Abstention | None:
     smoothing = workers.smoothing
     if smoothing is None or limiting_pace(signals) is not None:
         return None  # a longer queue waits for the slowest worker as well
-    smoothed, ahead = _smoothed_us(signals, smoothing, waited), _ahead_us(signals, smoothing)
-    if not smoothed and not ahead:
+    smoothed = _smoothed_us(signals, smoothing, waited)
+    ahead, paused = (_worth_it(signals, us) for us in (smoothing.ahead_us, smoothing.paused_us))
+    if not smoothed and not ahead and not paused:
         return None
     factor = signals.loader.prefetch_factor or 2
     change = Change(prefetch=2 * factor)
-    most = min(waited, smoothed + ahead)
+    most = min(waited, smoothed + ahead + paused)
     promise = signals.promise(change, signals.per_step(most))
     if promise.without_gain or expects_gain(signals, change) is False:
         return None
@@ -49,13 +54,14 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         severity=severity(signals, promise.us_per_step, otherwise_us=waited),
         title=f"DataLoader workers are {starved}, yet batches come late",
-        advice=f"{SMOOTHED if smoothed else ''}{AHEAD if ahead else ''}Let the workers prefetch more. Each additional "
-        "batch per DataLoader worker takes memory.",
+        advice=f"{SMOOTHED if smoothed else ''}{AHEAD if ahead else ''}{PAUSED if paused else ''}Let the workers "
+        "prefetch more. Each additional batch per DataLoader worker takes memory.",
         evidence=(
             Evidence("settings", f"prefetch_factor={factor}, num_workers={signals.num_workers}"),
             share("workers_starved", workers.starved, workers.whole, starved),
             time("build_p95", smoothing.p95_us, smoothing.text),
-            *_of_others(signals, ahead),
+            *_starved(signals, ahead, "while the loop waits for another DataLoader"),
+            *_starved(signals, paused, f"in {plural(smoothing.pauses, 'long step')} of the loop"),
             time("steady_wait", waited, _wait_text(signals, waited)),
             *promise.why,
         ),
@@ -80,17 +86,16 @@ def _smoothed_us(signals: Signals, smoothing: SmoothingSignals, waited_us: float
     return min(late, smoothing.starved * signals.own_window_us, smoothing.excess_us)
 
 
-def _ahead_us(signals: Signals, smoothing: SmoothingSignals) -> float:
-    """Of the data wait, at most: in an evaluation inside an epoch, queues are full, and longer ones would be filled."""
-    return smoothing.ahead_us if (signals.share(smoothing.ahead_us) or 0.0) >= INPUT_BOUND else 0.0
+def _worth_it(signals: Signals, starved_us: float) -> float:
+    """Of the data wait, at most, by queues that are filled while workers are starved now; 0 where that is little."""
+    return starved_us if (signals.share(starved_us) or 0.0) >= INPUT_BOUND else 0.0
 
 
-def _of_others(signals: Signals, ahead_us: float) -> tuple[Evidence, ...]:
-    part = signals.share(ahead_us)
-    if not ahead_us or part is None:
+def _starved(signals: Signals, us: float, when: str) -> tuple[Evidence, ...]:
+    part = signals.share(us)
+    if not us or part is None:
         return ()
-    text = f"starved for {percent(part)} of the window while the loop waits for another DataLoader"
-    return (share("starved_ahead", part, "window", text),)
+    return (share("starved_ahead", part, "window", f"starved for {percent(part)} of the window {when}"),)
 
 
 def _here_us(signals: Signals) -> float:

@@ -11,15 +11,17 @@ from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_
 from tests.trace_builder import TraceBuilder
 
 
-def one_worker(build: Sequence[float], own: Sequence[float], evaluation: float = 0.0) -> TraceBuilder:
-    """As torch hands batches out: two are asked for ahead. Milliseconds of each batch, and of each step beside the data
-    wait; `evaluation`: in the step after every eighth one, for so long another DataLoader is iterated.
+def one_worker(
+    build: Sequence[float], own: Sequence[float], evaluation: float = 0.0, prefetch: int = 2
+) -> TraceBuilder:
+    """As torch hands batches out: `prefetch` are asked for ahead. Milliseconds of each batch, and of each step beside
+    the data wait; `evaluation`: in the step after every eighth one, for so long another DataLoader is iterated.
     """
-    loaders = [{"num_workers": 1, "batch_size": 1, "prefetch_factor": 2}, {"num_workers": 1, "batch_size": 1}]
+    loaders = [{"num_workers": 1, "batch_size": 1, "prefetch_factor": prefetch}, {"num_workers": 1, "batch_size": 1}]
     builder = TraceBuilder().annotated(loaders=loaders[: 2 if evaluation else 1], host={"cores": 8}).worker(0)
-    consumed, finished, begin = [0.0, 0.0], 0.0, 0.0
+    consumed, finished, begin = [0.0] * prefetch, 0.0, 0.0
     for number, (took, rest) in enumerate(zip(build, own, strict=True)):
-        started = max(consumed[-2], finished) + 0.01
+        started = max(consumed[-prefetch], finished) + 0.01
         finished = started + took
         consumed.append(max(begin, finished) + 0.05)
         pause = evaluation if number % 8 == 7 else 0.0
@@ -27,7 +29,9 @@ def one_worker(build: Sequence[float], own: Sequence[float], evaluation: float =
         builder.step(1000 * begin, 1000 * (end - begin))
         builder.wait(1000 * begin, 1000 * (consumed[-1] + 0.05 - begin), "wait::DataLoader")
         spans = {"sample::Pets": (1000 * started, 1000 * took)}
-        builder.batch(number, 0, 1000 * consumed[-3], 1000 * started, 1000 * finished, 1000 * consumed[-1], spans)
+        builder.batch(
+            number, 0, 1000 * consumed[-prefetch - 1], 1000 * started, 1000 * finished, 1000 * consumed[-1], spans
+        )
         begin = end
     builder.batch(len(build), 0, 1000 * consumed[-2], 1000 * consumed[-2], None, None)
     return builder
@@ -42,21 +46,33 @@ def test_slow_batches_among_fast_ones_ask_for_a_deeper_queue() -> None:
     assert "building a batch takes 2.00 ms (median), 30.0 ms at p95" in evidence_of(said)
 
 
-def test_workers_starved_while_the_loop_evaluates_are_no_sign_of_a_short_queue() -> None:
-    """Its even batches are late in all steps, and its worker is starved in the pauses only."""
-    builder = one_worker([10.0, 11.0, 12.0, 11.0] * 12, [4.0] * 48, evaluation=50.0)
+def test_workers_starved_in_a_lone_pause_are_no_sign_of_a_short_queue() -> None:
+    """Its even batches are late in all steps, and its worker is starved in the pause only."""
+    builder = one_worker([10.0, 11.0, 12.0, 11.0] * 3, [4.0] * 12, evaluation=100.0)
     signals = signals_of(builder)
     assert signals.workers is not None and signals.workers.smoothing is not None
     assert signals.workers.starved > WORKERS_STARVED > 20 * signals.workers.smoothing.starved
     assert finding_of(builder, "prefetch_too_shallow") is None
 
 
+LONG_STEPS = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 49.0] * 6
+
+
 def test_uneven_steps_alone_are_no_uneven_builds() -> None:
-    builder = one_worker([10.0, 10.2] * 24, [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 29.0] * 6)
-    signals = signals_of(builder)
+    signals = signals_of(one_worker([10.0, 10.2] * 24, LONG_STEPS))
     assert signals.workers is not None and signals.workers.smoothing is not None
     assert signals.workers.smoothing.excess_us < 0.05 * signals.window_us
-    assert finding_of(builder, "prefetch_too_shallow") is None
+
+
+def test_a_longer_queue_is_filled_in_steps_that_are_long_again_and_again() -> None:
+    now, longer = (one_worker([10.0, 10.2] * 24, LONG_STEPS, prefetch=prefetch) for prefetch in (2, 4))
+    said = finding_in(now, "prefetch_too_shallow")
+    assert "In the loop's long steps the queue is full" in said.advice and "differ from batch" not in said.advice
+    assert "starved for 21.3% of the window in 5 long steps of the loop" in evidence_of(said)
+    before, after = (signals_of(builder).mean_step_us for builder in (now, longer))
+    assert before is not None and after is not None and said.gain_us_per_step is not None
+    assert 0 < before - after < 1.01 * said.gain_us_per_step
+    assert finding_of(one_worker([10.0, 10.2] * 24, [29.0] * 48), "prefetch_too_shallow") is None
 
 
 def test_workers_idle_at_the_end_of_an_epoch_are_no_reason_for_a_deeper_queue() -> None:
