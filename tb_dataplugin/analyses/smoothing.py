@@ -3,8 +3,8 @@
 A batch holds the loop up for no longer than it takes above the mean: with a queue that never runs empty, each of them
 takes the mean. And where the loop asks for nothing for so long that DataLoader workers fill their queues even with the
 batches that take longest (an evaluation, a checkpoint, a step that stalls), they are then starved however alike batches
-are: that is no sign of a short queue. In what comes again and again, as an evaluation or pictures that are saved every so
-many steps, a longer one would be filled.
+are: that is no sign of a short queue. In what comes again and again, as an evaluation or pictures that are saved, a
+longer one would be filled.
 """
 
 from __future__ import annotations
