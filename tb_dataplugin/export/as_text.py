@@ -230,6 +230,8 @@ def _steps(capture: pb.Capture, style: Style) -> Iterator[str]:
         bar = style.paint_bar(f"{_bar(parts, longest, width):<{width}}", tokens)
         yield f"{numbers}{bar}{waited}" if width else f"{numbers}{waited.lstrip()}"
     yield from more(len(capture.steps.items) - len(items), "steps")
+    if capture.steps.counted:
+        yield from wrap(f"steps: {capture.steps.counted}", "  ")
     if capture.steps.sawtooth.sentence:
         yield from wrap(capture.steps.sawtooth.sentence, "  ")
 

@@ -21,6 +21,7 @@ from tb_dataplugin.analyses.wait_parts import OTHER_LOADER
 from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import ApartSignals, left_out
+from tb_dataplugin.findings.counted import counting_sentence
 from tb_dataplugin.findings.detail_texts import slow_kind_sentence
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
@@ -67,6 +68,7 @@ class Sentences:
     headspace: str = ""
     gains: str = ""
     gains_of: str = ""
+    counted: str = ""
     quiet_workers: str = ""
     recording: RecordingCost | None = None
     apart: str = ""
@@ -95,6 +97,7 @@ def say(
         findings=_findings(results, verdict, findings),
         gains=" ".join(map(_gains, overlaps)),
         gains_of=_gains_of(findings),
+        counted=counting_sentence(results),
         wait=_wait(results),
         steady=_steady(results.steady, apart, results.loop.apart.begun) if results.steady else "",
         stages=_stages(results),

@@ -110,6 +110,7 @@ def _steps(table: StepTable, sawtooth: Sawtooth | None, sentences: Sentences) ->
         items=_step_items(table),
         sawtooth=_sawtooth(sawtooth, sentences) if sawtooth else None,
         gains_of=sentences.gains_of,
+        counted=sentences.counted,
     )
 
 

@@ -265,6 +265,8 @@ export interface Steps {
     | undefined;
   /** "a step of 119 ms, its part of an epoch's start included": what gains are shares of; "" where that is the mean step */
   gains_of: string;
+  /** "counted from the window's first, which trains on batch 30 of its epoch (from 0)": where numbers of items begin; "" where the profiler gave them */
+  counted: string;
 }
 
 /**
@@ -2730,6 +2732,7 @@ export const Steps: MessageFns<Steps> = {
         : isSet(object.gains_of)
         ? globalThis.String(object.gains_of)
         : "",
+      counted: isSet(object.counted) ? globalThis.String(object.counted) : "",
     };
   },
 };

@@ -50,6 +50,11 @@ export function StepChart({ steps, waitKnown, selection }: Props) {
         <h2>Steps</h2>
         <Legend items={legend} />
         {first.of > 1 && <span class="muted">each bar is the longest of {plural(first.of, "step")}</span>}
+        {steps.counted !== "" && (
+          <span class="muted" data-testid="steps-counted">
+            {steps.counted}
+          </span>
+        )}
         <PictureMenu name="Steps" />
         {sawtooth !== undefined && (
           <p class="sawtooth" data-testid="sawtooth" data-period={sawtooth.period}>
