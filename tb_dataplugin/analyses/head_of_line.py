@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.model.intervals import Int64Array, Intervals
+from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS, BatchTable, LoaderInfo
 
 
@@ -23,11 +23,15 @@ def unordered_loaders(loaders: Sequence[LoaderInfo]) -> frozenset[int]:
 
 
 def head_of_line_times(
-    table: BatchTable, wait_start_ns: Int64Array, wait_end_ns: Int64Array, unordered: frozenset[int]
+    table: BatchTable,
+    wait_start_ns: Int64Array,
+    wait_end_ns: Int64Array,
+    unordered: frozenset[int],
+    within: Window | None = None,
 ) -> Int64Array:
     """Per batch, the part of its time in queue in which it was held back; unknown without its finish or its wait.
 
-    Of `unordered` loaders none is.
+    Of `unordered` loaders none is. `within`: only what lies there counts.
     """
     held_back = np.full(len(table), UNKNOWN_NS)
     ready = known(wait_start_ns) & known(table.finished_ns)
@@ -35,6 +39,7 @@ def head_of_line_times(
     for rows in _passes(table, ready):
         if int(table.loader[rows[0]]) not in unordered:
             late = _waits_for_unfinished(table, rows, wait_start_ns, wait_end_ns)
+            late = late if within is None else late.clip(within)
             finished = table.finished_ns[rows]
             held_back[rows] = late.overlap(finished, np.maximum(wait_start_ns[rows], finished))
     return held_back

@@ -70,7 +70,7 @@ def find_whole_capture(
         window = selection.whole
         steps = _known(find_steps(trace))
         unordered = unordered_loaders(trace.info.pipeline.loaders if trace.info.pipeline else ())
-        batches = match_waits(batches.table, loader, unordered) if batches is not None else None
+        batches = match_waits(batches.table, loader, unordered, window) if batches is not None else None
     use = find_loader_use(trace, steps, loader, batches)
     starts = find_epoch_starts(trace, loader, window, batches)
     return WholeCapture(window, steps, loader, batches, use, tuple(_with_loader(starts, loader, use)))

@@ -79,7 +79,7 @@ def _summarise(workers: Workers, window: Window, number: int, wait_ns: int | Non
     batches = workers.batches
     waits = _of_loader(batches, number, batches.wait_end_ns) - _of_loader(batches, number, batches.wait_start_ns)
     in_queue = _of_loader(batches, number, batches.in_queue_ns)
-    head_of_line = _of_loader(batches, number, batches.head_of_line_ns)
+    head_of_line = _of_loader(batches, number, batches.held_back_ns)
     head_of_line = head_of_line[known(head_of_line)]
     waited = known(_of_loader(batches, number, batches.wait_start_ns))
     whole = int(waits[waited].sum())

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.analyses.head_of_line import head_of_line_times, unordered_loaders
+from tb_dataplugin.analyses.index_supply import given_to
 from tb_dataplugin.analyses.lifetimes import known, lifetimes
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.diagnostics import Unavailable
@@ -120,7 +121,8 @@ class BatchTimes:
     """Per row of the batch table (ns, or `UNKNOWN_NS`): its wait on the training thread, and what it cost.
 
     `wait_start_ns`, `wait_end_ns` bound the wait that received the batch. `in_queue_ns`, `head_of_line_ns` are of the
-    batch, also where it was finished before the window: neither is cut where the window begins.
+    batch, also where it was finished before the window: neither is cut where the window begins. `held_back_ns` is what
+    the window has of its head-of-line wait, also of a batch that the loop got after it.
     """
 
     table: BatchTable
@@ -128,6 +130,7 @@ class BatchTimes:
     wait_end_ns: Int64Array
     in_queue_ns: Int64Array
     head_of_line_ns: Int64Array
+    held_back_ns: Int64Array
 
     @property
     def wait_ns(self) -> Int64Array:
@@ -187,11 +190,11 @@ def find_workers(
     if pipeline is None or pipeline.batches is None or not pipeline.workers or not len(pipeline.batches):
         return _no_records(trace)
     unordered = unordered_loaders(pipeline.loaders)
-    batches = match_waits(pipeline.batches, loader, unordered, recorded)
+    batches = match_waits(pipeline.batches, loader, unordered, window, recorded)
     numbers = sorted({worker.loader for worker in pipeline.workers})
     lives = lifetimes(pipeline.workers, pipeline.batches, window)
     times = tuple(
-        _one_worker(worker, pipeline.batches, life, _given(trace, worker), window)
+        _one_worker(worker, pipeline.batches, life, given_to(trace, worker, window), window)
         for worker, life in zip(pipeline.workers, lives, strict=True)
     )
     return Workers(
@@ -236,29 +239,6 @@ def rows_touched(table: BatchTable, window: Window) -> Int64Array:
     return np.flatnonzero((first <= window.end_ns) & ~is_gone)
 
 
-def _given(trace: Trace, process: WorkerProcess) -> Intervals:
-    """When its loader had indices to give it. The worker of an iterable dataset may come to its end before the others:
-    nothing is missing from then on.
-    """
-    pipeline = trace.info.pipeline
-    assert pipeline is not None and pipeline.batches is not None
-    table, number = pipeline.batches, process.loader
-    rows = table.loader == number
-    if number < len(pipeline.loaders) and pipeline.loaders[number].iterable:
-        rows &= table.pid == process.pid
-    return drawing(table, rows)
-
-
-def drawing(table: BatchTable, rows: BoolArray) -> Intervals:
-    """Per epoch, from the first to the last index of these batches that the loader put into a queue."""
-    rows = rows & known(table.drawn_ns)
-    drawn, (epochs, place) = table.drawn_ns[rows], np.unique(table.epoch[rows], return_inverse=True)
-    first, last = np.full(len(epochs), drawn.max(initial=0)), np.full(len(epochs), drawn.min(initial=0))
-    np.minimum.at(first, place, drawn)
-    np.maximum.at(last, place, drawn)
-    return Intervals.union(first, last)
-
-
 def _between(start: Int64Array, end: Int64Array) -> Int64Array:
     """Time from one to the other; `UNKNOWN_NS` where one of them is."""
     return np.where(known(start) & known(end), end - start, UNKNOWN_NS)
@@ -276,7 +256,11 @@ def _from_before(table: BatchTable, loader: int, window: Window) -> int:
 
 
 def match_waits(
-    table: BatchTable, loader: LoaderWait | None, unordered: frozenset[int], recorded: LoaderWait | None = None
+    table: BatchTable,
+    loader: LoaderWait | None,
+    unordered: frozenset[int],
+    window: Window,
+    recorded: LoaderWait | None = None,
 ) -> BatchTimes:
     """The wait that received a batch is the one in which it was consumed; `recorded` may have earlier ones, too."""
     start, end = _receiving(table, loader)
@@ -285,7 +269,8 @@ def match_waits(
     ready = known(start) & known(whole[0]) & known(table.finished_ns)
     in_queue[ready] = np.maximum(whole[0][ready] - table.finished_ns[ready], 0)
     head_of_line[ready] = head_of_line_times(table, *whole, unordered)[ready]
-    return BatchTimes(table, start, end, in_queue, head_of_line)
+    held_back = head_of_line_times(table, *whole, unordered, within=window)
+    return BatchTimes(table, start, end, in_queue, head_of_line, held_back)
 
 
 def _receiving(table: BatchTable, loader: LoaderWait | None) -> tuple[Int64Array, Int64Array]:

@@ -2165,7 +2165,7 @@ class WorkerSummary(_message.Message):
     startup_us: _builtins.float
     """the longest of all processes"""
     head_of_line_us: _builtins.float
-    """summed over the loader's batches that the training thread received"""
+    """summed over the loader's batches; what the window has of it"""
     wait_us: _builtins.float
     """data wait for this loader's batches; absent when not known"""
     ready_wait_share: _builtins.float

@@ -73,7 +73,7 @@ def test_epochs_received_are_those_found_by_looking_at_every_batch(
     columns["consumed_ns"] = int64([UNKNOWN_NS if one is None else one for one in consumed])
     columns["epoch"] = np.arange(count, dtype=np.int64) % 4
     nothing = np.full(count, UNKNOWN_NS)
-    batches = BatchTimes(BatchTable(**columns), nothing, nothing, nothing, nothing)
+    batches = BatchTimes(BatchTable(**columns), nothing, nothing, nothing, nothing, nothing)
     start = int64([one[0] for one in waits])
     end = start + int64([one[1] for one in waits])
     expected = []

@@ -854,7 +854,7 @@ export interface WorkerSummary {
   startup_us?:
     | number
     | undefined;
-  /** summed over the loader's batches that the training thread received */
+  /** summed over the loader's batches; what the window has of it */
   head_of_line_us?:
     | number
     | undefined;

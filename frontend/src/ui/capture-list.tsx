@@ -67,7 +67,7 @@ export function CaptureList({ captures, order, current, search, open, turn, choo
         </h2>
         {(captures.length > SEARCHED || words.length > 0) && (
           <p class="captures-search">
-            <SearchField label="Search captures by name" text={search} shown={shown.length} all={captures.length} />
+            <SearchField label="Search this list" text={search} shown={shown.length} all={captures.length} />
           </p>
         )}
         {groupByRun(shown).map((group) => (

@@ -15,7 +15,7 @@ export function SearchField({ label, text, shown, all }: Props) {
     <span class="search">
       <input
         type="search"
-        placeholder="Search"
+        placeholder={label}
         aria-label={label}
         data-testid="search"
         value={text.value}

@@ -29,7 +29,7 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import ALL_CACHED, NO_CPU, SLOW_SAMPLES_TOGETHER
-from tb_dataplugin.units import count, duration, percent, plural
+from tb_dataplugin.units import count, duration, listed, percent, plural
 from tb_dataplugin.words import BLOCKED_BY
 
 SHOWN: Final = 5
@@ -43,11 +43,11 @@ OF_LOADING: Final = (
     "or load the next one ahead in a thread while these are used."
 )
 AT_LOCK: Final = (
-    "They did not compute, they waited{line}, where DataLoader workers wait for one another: it may be the turn of any "
+    "{who} did not compute, but waited{line}, where DataLoader workers wait for one another: it may be the turn of any "
     "sample, whatever its data."
 )
 AT_LINE: Final = (
-    "They did not compute, they waited{line}{what}. {see}; look at their data only if the same ones are slow again."
+    "{who} did not compute, but waited{line}{what}. {see}; look at their data only if the same ones are slow again."
 )
 SEE: Final = "See why that takes long at times"
 SEE_WHAT: Final[dict[WaitedFor, str]] = {
@@ -152,16 +152,26 @@ def _of_waiting(signals: Signals, slow: list[SlowSampleSignal]) -> str:
         if sample.waited_at is not None:
             times[sample.waited_at] = times.get(sample.waited_at, 0.0) + (sample.waited_us or 0.0)
     place, lock = max(times, key=lambda each: times[each], default=None), signals.shared_lock
-    line = f" at {place_text(place)}" if place else ""
+    line, who = f" at {place_text(place)}" if place else "", _who(slow, place)
     if lock is not None and lock.row.place == place:
-        return AT_LOCK.format(line=line)
+        return AT_LOCK.format(who=who, line=line)
     named = next((sample.waited_for for sample in slow if place is not None and sample.waited_at == place), None)
     if named is not None:
-        return AT_LINE.format(line=line, what=f", which {WAITS[named]}", see=SEE_WHAT[named])
+        return AT_LINE.format(who=who, line=line, what=f", which {WAITS[named]}", see=SEE_WHAT[named])
     cached = signals.costs.cached if signals.costs else None
     is_memory = cached is not None and cached >= ALL_CACHED
     what = f"{', '.join(BLOCKED_BY[1:])}: what was read was in memory" if is_memory else ", ".join(BLOCKED_BY)
-    return AT_LINE.format(line=line, what=f" ({what})", see=SEE)
+    return AT_LINE.format(who=who, line=line, what=f" ({what})", see=SEE)
+
+
+def _who(slow: list[SlowSampleSignal], place: Place | None) -> str:
+    """Those that were seen to wait there: the others may have waited for something else."""
+    there = [sample for sample in slow if place is None or sample.waited_at == place]
+    if len(there) == len(slow):
+        return "They" if len(slow) > 1 else "It"
+    names = list(dict.fromkeys(map(_name, there)))
+    who = listed(names) if len(names) <= SHOWN else f"{count(len(there))} of them"
+    return f"{who[0].upper()}{who[1:]}"
 
 
 def _saving(signals: Signals, slow: list[SlowSampleSignal], typical_us: float, most_us: float) -> Saving:

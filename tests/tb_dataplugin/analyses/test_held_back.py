@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tb_dataplugin.options import AnalysisOptions, StepRange
+from tb_dataplugin.pipeline import analyse_file
 from tests.tb_dataplugin.findings.cases import results_of
 from tests.trace_builder import TraceBuilder
 
@@ -57,3 +61,19 @@ def test_a_batch_is_held_back_only_while_the_training_thread_asks_for_an_earlier
 def test_batches_that_are_taken_as_they_come_hold_back_none() -> None:
     """Also where one that was finished sooner takes longer to arrive."""
     assert held_back_us(out_of_turn(((0, 711), (800, 10)), in_order=False)) == [0, 0]
+
+
+def test_of_chosen_steps_it_is_what_they_have_of_it(tmp_path: Path) -> None:
+    """Batches 1 and 2 are held back in the first step, and taken in the second and third."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).worker(0).worker(1)
+    for start, wait in ((0, 710), (1000, 10), (2000, 10)):
+        builder.step(start, 1000).wait(start, wait, "wait::DataLoader")
+    builder.batch(0, 0, 0, 0, 600, 705).batch(1, 1, 0, 0, 100, 1005).batch(2, 1, 0, 101, 200, 2005)
+    path = builder.write(tmp_path / "run.json")
+
+    def held_back(steps: StepRange | None) -> list[float]:
+        capture = analyse_file(path, "run", AnalysisOptions(steps=steps)).capture
+        return [loader.head_of_line_us for loader in capture.worker_summaries]
+
+    assert held_back(None) == held_back(StepRange(1, 1)) == [500 + 400]
+    assert held_back(StepRange(2, 3)) == [0]

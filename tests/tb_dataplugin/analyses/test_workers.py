@@ -118,6 +118,25 @@ def test_busy_and_idle_fill_the_lifetime_and_starved_is_idle_without_an_index() 
     assert worker["batches"] == 2
 
 
+def test_a_worker_without_an_index_while_its_epoch_goes_on_behind_the_window_is_starved() -> None:
+    """Two take turns; the loop waits for the other one's batch from 60 on, which arrives at 90."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "iterable": True}]).step(0, 100).wait(60, 30)
+    builder.worker(0).worker(1)
+    builder.batch(0, 0, 0, 0, 10, 20).batch(1, 1, 0, 0, 25, 25).batch(2, 0, 0, 10, 20, 30)
+    builder.batch(3, 1, 0, 25, 90, 90).batch(4, 0, 20, 20, 30, None).batch(6, 0, 30, 30, 40, None)
+    first = capture_of(builder)["workers"][0]
+    assert (first["starved_us"], first["epoch_over_us"]) == (60, 0)
+
+
+def test_a_worker_that_got_no_index_in_its_turn_is_at_its_end() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "iterable": True}]).step(0, 100).wait(60, 30)
+    builder.worker(0).worker(1).batch(0, 0, 0, 0, 10, 20)
+    for number, begin in enumerate((0, 25, 50, 75), start=1):
+        builder.batch(number, 1, begin, begin, begin + 24, begin + 24)
+    first = capture_of(builder)["workers"][0]
+    assert (first["starved_us"], first["epoch_over_us"]) == (0, 90)
+
+
 def test_a_window_of_nothing_but_prefetched_batches_is_said_to_be_too_short() -> None:
     def codes(finished: float) -> set[str]:
         builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(100, 100).wait(100, 1).worker(0)

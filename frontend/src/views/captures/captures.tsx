@@ -53,7 +53,7 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
         <div class="table-head">
           <h2>Captures</h2>
           <RunChoice names={names} run={run} />
-          <SearchField label="Search captures" text={captureSearch} shown={shown.length} all={rows.length} />
+          <SearchField label="Search this table" text={captureSearch} shown={shown.length} all={rows.length} />
         </div>
         <RowTable rows={shown} current={entry.value?.id ?? null} />
       </section>

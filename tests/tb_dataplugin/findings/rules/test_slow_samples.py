@@ -62,10 +62,10 @@ def test_slow_samples_that_compute_have_other_data_than_the_rest() -> None:
 def test_slow_samples_that_waited_say_so_and_where() -> None:
     said = finding_in(one_slow_sample(cpu=0.02), "slow_samples")
     assert said.title.endswith(", mostly waiting") and evidence_of(said)[1].endswith("off the CPU for 98.0%")
-    assert "they waited (storage, the network, a lock, another process, sleep)." in said.advice
+    assert "but waited (storage, the network, a lock, another process, sleep)." in said.advice
     assert "damaged" not in said.advice
     said = finding_in(in_a_line(one_slow_sample(cpu=0.02), "reply = ask(i)"), "slow_samples")
-    assert "they waited at `reply = ask(i)` in Pets.get at pets.py:24 (storage, the network, a lock" in said.advice
+    assert "but waited at `reply = ask(i)` in Pets.get at pets.py:24 (storage, the network, a lock" in said.advice
 
 
 @pytest.mark.parametrize(
@@ -80,13 +80,13 @@ def test_slow_samples_that_waited_say_so_and_where() -> None:
 )
 def test_a_line_that_names_what_it_waits_for_is_taken_at_its_word(source: str, what: str) -> None:
     said = finding_in(in_a_line(one_slow_sample(cpu=0.02, read_chars=5000, read_bytes=0), source), "slow_samples")
-    assert f"they waited at `{source}` in Pets.get at pets.py:24, {what}" in said.advice
+    assert f"but waited at `{source}` in Pets.get at pets.py:24, {what}" in said.advice
     assert "in memory" not in said.advice
 
 
 def test_what_was_in_memory_did_not_make_them_wait() -> None:
     said = finding_in(one_slow_sample(cpu=0.02, read_chars=5000, read_bytes=0), "slow_samples")
-    assert "they waited (the network, a lock, another process, sleep: what was read was in memory)." in said.advice
+    assert "but waited (the network, a lock, another process, sleep: what was read was in memory)." in said.advice
     assert "storage" not in said.advice
 
 
@@ -243,3 +243,13 @@ def test_two_calls_of_one_length_are_no_first_call() -> None:
     alike = [finding.title for finding in capture_of(chunked(80_000.0, 79_000.0)).findings]
     assert any(title.startswith("decode::numpy.NpzFile caused ") for title in alike)
     assert not any("One call" in title for title in alike)
+
+
+def test_only_those_that_were_seen_at_a_line_are_said_to_wait_there() -> None:
+    signals = signals_of(in_a_line(one_slow_sample(cpu=0.02), "time.sleep(0.7)"))
+    slow = signals.slow_samples[0]
+    unseen = replace(slow, index=3, waited_at=None)
+    said = check(replace(signals, slow_samples=(slow, unseen)))
+    assert isinstance(said, Finding) and said.advice.startswith("Index 8 did not compute, but waited at `time.sleep(")
+    said = check(replace(signals, slow_samples=(slow, replace(slow, index=3))))
+    assert isinstance(said, Finding) and said.advice.startswith("They did not compute, but waited at")
