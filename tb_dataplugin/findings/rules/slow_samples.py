@@ -64,7 +64,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     calls, wait_cost = _samples(signals), signals.wait_cost_us
     if calls is None or not wait_cost or signals.mode != "train":
         return None
-    slow = _slow(signals)
+    slow = _slow(signals, calls.p50_us)
     excess = sum(sample.duration_us - calls.p50_us for sample in slow)
     saving = _saving(signals, slow, calls.p50_us, min(wait_cost, _built_cost(signals, wait_cost)))
     if not slow or saving.us < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
@@ -99,8 +99,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
-def _slow(signals: Signals) -> list[SlowSampleSignal]:
-    """The slowest, as many as have almost all that the outliers take more than others."""
+def _slow(signals: Signals, typical_us: float) -> list[SlowSampleSignal]:
+    """The slowest, as many as have almost all that the outliers take more than others, and those that are as slow."""
     common_us = signals.sample_habit.common_us
     outliers = [
         sample
@@ -108,7 +108,9 @@ def _slow(signals: Signals) -> list[SlowSampleSignal]:
         if sample.duration_us >= SLOW * common_us and sample.held_up_us != 0 and not _is_by_place(signals, sample)
     ]
     excess = np.cumsum([sample.duration_us - common_us for sample in outliers])
-    return outliers[: 1 + int(np.searchsorted(excess, ALMOST_ALL * excess[-1]))] if outliers else []
+    most = outliers[: 1 + int(np.searchsorted(excess, ALMOST_ALL * excess[-1]))] if outliers else []
+    least_us = _times(most, typical_us) * typical_us
+    return [sample for sample in outliers if sample.duration_us >= min(least_us, most[-1].duration_us)]
 
 
 def _not_waited_for(signals: Signals) -> Iterator[Evidence]:
@@ -140,9 +142,13 @@ def _how_many(signals: Signals, slow: list[SlowSampleSignal]) -> str:
 
 
 def _take(slow: list[SlowSampleSignal], typical_us: float) -> str:
-    """The fastest of them says how many times as long as usual."""
-    times = max(round(SLOW), math.floor(slow[-1].duration_us / typical_us)) if typical_us else round(SLOW)
+    times = _times(slow, typical_us)
     return f"takes {count(times)}x the median" if len(slow) == 1 else f"take {count(times)}x the median or more"
+
+
+def _times(slow: list[SlowSampleSignal], typical_us: float) -> int:
+    """How many times as long as usual the fastest of them takes, or more."""
+    return max(round(SLOW), math.floor(slow[-1].duration_us / typical_us)) if slow and typical_us else round(SLOW)
 
 
 def _of_waiting(signals: Signals, slow: list[SlowSampleSignal]) -> str:

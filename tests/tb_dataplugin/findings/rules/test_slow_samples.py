@@ -253,3 +253,13 @@ def test_only_those_that_were_seen_at_a_line_are_said_to_wait_there() -> None:
     assert isinstance(said, Finding) and said.advice.startswith("Index 8 did not compute, but waited at `time.sleep(")
     said = check(replace(signals, slow_samples=(slow, replace(slow, index=3))))
     assert isinstance(said, Finding) and said.advice.startswith("They did not compute, but waited at")
+
+
+def test_all_that_are_as_slow_are_counted() -> None:
+    """The last ones have little of what all of them take more."""
+    signals = signals_of(one_slow_sample())
+    slow = signals.slow_samples[0]
+    alike = tuple(replace(slow, index=index, duration_us=900.0 - index) for index in range(25))
+    stages = tuple(replace(calls, count=200) for calls in signals.stages)
+    said = check(replace(signals, slow_samples=alike, stages=stages))
+    assert isinstance(said, Finding) and said.title.startswith("25 or more of 200 samples take 87x the median")
