@@ -8,7 +8,9 @@ Else the steady state is estimated. The DataLoader workers build `capacity` batc
 worker's batches over its busy time, summed over the workers by their lifetimes; of workers that take turns and are not
 alike, each as many as the slowest), and without any data wait the loop takes `own` per step: so the data wait per step
 is ``max(0, batches per step / capacity - own)``. A queue that drains hides data wait and one that fills adds some, so
-the estimate is at least, or at most, what was measured.
+the estimate is at least, or at most, what was measured. Of one that fills, the time counts as well in which workers are
+idle: batches that differ leave them without an index at times, and the loop without a batch at others. Whether a fuller
+queue smooths that out is not known, so the interval reaches down to the estimate without it.
 
 Where an epoch starts in the window, its start is left out, as it is told `apart`: what the other steps wait is the
 estimate.
@@ -136,8 +138,11 @@ def find_steady_state(
     if enough and state == "epoch_start":
         found = _between_starts(own, waited, _overlap(steps, apart.starts), len(apart.epochs))
     elif enough:
-        used = _built_in(workers, use.in_workers, for_others, steps) if workers and fed is None else theirs
-        found = _estimate(state, own, waited, used, _overlap(steps, use.beside.minus(apart.not_mine)), supply)
+        has_rows = workers is not None and fed is None
+        used = _built_in(workers, use.in_workers, for_others, steps) if workers and has_rows else theirs
+        idle = _idle(workers, use.in_workers, for_others, steps) if workers and has_rows else np.zeros(len(own))
+        beside = _overlap(steps, use.beside.minus(apart.not_mine))
+        found = _estimate(state, _PerStep(own, waited, used, beside, idle), supply)
     return SteadyState(
         state=state,
         measured_ns=measured,
@@ -158,6 +163,13 @@ def _built_in(workers: Workers, loader: int, times: Intervals, steps: StepTable)
     """Per step, how much of these times a DataLoader worker builds, on average: until the queue is full."""
     rows = [Intervals.union_of(each.busy for each in row.processes) for row in workers.rows if row.loader == loader]
     mean: Floats = np.mean([_overlap(steps, busy.intersect(times)) for busy in rows], axis=0)
+    return mean
+
+
+def _idle(workers: Workers, loader: int, others: Intervals, steps: StepTable) -> Floats:
+    """Per step, how long a DataLoader worker is idle, on average, outside of those times."""
+    rows = [Intervals.union_of(each.idle for each in row.processes) for row in workers.rows if row.loader == loader]
+    mean: Floats = np.mean([_overlap(steps, idle.minus(others)) for idle in rows], axis=0)
     return mean
 
 
@@ -273,24 +285,43 @@ def _between_starts(own: Floats, waited: Floats, starts: Floats, epochs: int) ->
     return interval(wait), interval(_share(wait, rest))
 
 
-def _estimate(
-    state: State, own: Floats, waited: Floats, theirs: Floats, beside: Floats, supply: _Supply
-) -> tuple[Estimate, Estimate]:
-    """Data wait per step and its share; first as found, then of resampled steps and batches. `own`, `waited`, `theirs`:
-    per step, of the loop itself, of data wait, and of time for others in which the loop's workers built; `beside`: what
-    `waited` has of such waits.
+@dataclass(frozen=True, slots=True)
+class _PerStep:
+    """Time per step: of the loop itself, of data wait, for others while the loop's workers built, what `waited` has of
+    such waits, and in which a worker is idle, on average.
     """
-    random, per_step = np.random.default_rng(0), supply.received / len(own)
-    own, waited, theirs, beside = (thinned(each, MOST_VALUES) for each in (own, waited, theirs, beside))
+
+    own: Floats
+    waited: Floats
+    theirs: Floats
+    beside: Floats
+    idle: Floats
+
+
+def _estimate(state: State, per: _PerStep, supply: _Supply) -> tuple[Estimate, Estimate]:
+    """Data wait per step and its share; first as found, then of resampled steps and batches."""
+    random, per_step = np.random.default_rng(0), supply.received / len(per.own)
+    columns = (per.own, per.waited, per.theirs, per.beside, per.idle)
+    own, waited, theirs, beside, idle = (thinned(each, MOST_VALUES) for each in columns)
     builds = [thinned(each, MOST_VALUES) for each in supply.builds]
     steps = blocks(random, len(own), period=len(builds))
     means = [with_resamples(each, blocks(random, len(each))) if len(each) else each for each in builds]
-    rest, measured, others, second = (with_resamples(each, steps) for each in (own, waited, theirs, beside))
-    wait = measured
-    if state != "steady":
-        needed = per_step / _capacity(means, supply) - rest - others
-        wait = np.maximum(needed, measured) if state == "draining" else np.clip(needed, second, measured)
-    return interval(wait), interval(_share(wait, rest))
+    columns = (own, waited, theirs, beside, idle)
+    rest, measured, others, second, unused = (with_resamples(each, steps) for each in columns)
+    if state == "steady":
+        return interval(measured), interval(_share(measured, rest))
+    needed = per_step / _capacity(means, supply) - rest - others
+    if state == "draining":
+        wait = np.maximum(needed, measured)
+        return interval(wait), interval(_share(wait, rest))
+    least, wait = (np.clip(each, second, measured) for each in (needed, needed + unused))
+    return _down_to(interval(least), interval(wait)), _down_to(
+        interval(_share(least, rest)), interval(_share(wait, rest))
+    )
+
+
+def _down_to(least: Estimate, found: Estimate) -> Estimate:
+    return replace(found, low=min(least.low, found.low))
 
 
 def _share(wait: Floats, rest: Floats) -> Floats:

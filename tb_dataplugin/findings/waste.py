@@ -38,10 +38,11 @@ SAME_ORDER: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Of `samples` read in an epoch, `again` had been read before."""
+    """Of `samples` read in an epoch, `again` had been read before, as far as it is recorded: `whole`, from its start."""
 
     samples: int
     again: int
+    whole: bool = True
 
     @property
     def share(self) -> float:
@@ -126,7 +127,15 @@ def find_again(indices: Indices) -> Again | None:
     _, first = np.unique(np.stack((indices.epoch, indices.index), axis=1), axis=0, return_index=True)
     again = chosen.copy()
     again[first] = False
-    return Again(int(chosen.sum()), int(again.sum()))
+    return Again(int(chosen.sum()), int(again.sum()), _has_starts(indices))
+
+
+def _has_starts(indices: Indices) -> bool:
+    """Whether each of the epochs was recorded from its first batch on, as far as batches are known."""
+    if len(indices.batch) != len(indices):
+        return True
+    first = [indices.batch[indices.epoch == epoch].min() for epoch in np.unique(indices.epoch)]
+    return all(batch <= 0 for batch in first)
 
 
 def find_same_order(indices: Indices) -> float | None:

@@ -16,10 +16,13 @@ def check(signals: Signals) -> Finding | None:
     if again is None or again.share < WASTED:
         return None
     text = f"{count(again.again)} of {plural(again.samples, 'sample')} had been read before in the same epoch"
+    part, least = percent(again.share), "" if again.whole else "at least "
+    if least:
+        text += "; what it read before the first recorded batch is not known"
     is_said = bool(signals.loader and signals.loader.replacement is not None)
     return Finding(
         severity="medium",
-        title=f"{percent(again.share)} of the samples are read again in the same epoch",
+        title=f"{least}{part} of the samples are read again in the same epoch".capitalize(),
         advice="If that is not intended, check the sampler for repeated indices and lists of files for duplicates. To "
         "make a sample count more, weight it in the loss instead.",
         evidence=(share("samples_again", again.share, "samples", text),),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -30,6 +30,7 @@ class Loop:
     noise: float = 0.0
     device: bool = False
     seed: int = 1
+    rare: float = 0.0  # part of the batches that take ten times as long
 
     def trace(self) -> TraceBuilder:
         settings = {"name": "DataLoader", "num_workers": self.workers, "batch_size": 1}
@@ -45,7 +46,9 @@ class Loop:
             worker = number % self.workers
             drawn = begin if number < ahead else consumed[number - ahead]
             start = max(drawn, free[worker])
-            end = free[worker] = start + self.build * luck.uniform(1 - self.noise, 1 + self.noise)
+            end = start + self.build * luck.uniform(1 - self.noise, 1 + self.noise)
+            end += 9 * (end - start) * (luck.random() < self.rare)
+            free[worker] = end
             taken = None
             if number < self.skip + self.steps:
                 taken = max(ask + 1, end + 1)
@@ -114,6 +117,16 @@ def test_a_queue_that_fills_makes_a_fast_loader_look_slow() -> None:
     assert steady.state == "filling"
     assert steady.measured_share > 0.05
     assert steady.share < 0.01
+
+
+def test_a_queue_that_is_fuller_in_the_end_by_chance_corrects_next_to_nothing() -> None:
+    """One batch in eight takes 80 ms, the others 8: as the loop goes on, it waits while workers are without an index."""
+    uneven = Loop(build=8_000, own=9_000, rare=1 / 8, noise=0.2, steps=30, skip=50)
+    truth = replace(uneven, steps=3000).capture().loader.steady_state.measured_share
+    states = [replace(uneven, seed=seed).capture().loader.steady_state for seed in range(40)]
+    filling = [steady for steady in states if steady.state == "filling"]
+    assert len(filling) >= 5
+    assert sum(steady.share for steady in filling) / len(filling) == pytest.approx(truth, abs=0.05)
 
 
 def test_few_steps_have_no_estimate() -> None:
