@@ -12,11 +12,13 @@ import { StageRef } from "./stage-ref";
 
 type Props = {
   readonly finding: Finding;
+  /** Its place in the capture's list, from 1: the same on every page, in the terminal, and for `verify --finding`. */
+  readonly number: number;
   readonly level: "full" | "brief";
 };
 
 /** What was seen, what to do, what it may gain and how far that can be trusted. */
-export function FindingItem({ finding, level }: Props) {
+export function FindingItem({ finding, number, level }: Props) {
   const confidence = confidenceWords(finding);
   const stage = finding.title_stage || finding.stage;
   return (
@@ -35,7 +37,7 @@ export function FindingItem({ finding, level }: Props) {
         </p>
       </div>
       <div class="finding-body">
-        <h3>
+        <h3 data-number={number}>
           <Prose text={finding.title} />
         </h3>
         {!finding.title.includes(stage) && (

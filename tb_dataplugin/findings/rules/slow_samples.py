@@ -118,7 +118,10 @@ def _not_waited_for(signals: Signals) -> Iterator[Evidence]:
     least = SLOW * signals.sample_habit.common_us
     others = [one for one in signals.slow_samples if one.duration_us >= least and one.held_up_us == 0]
     if others:
-        text = f"as slow, and not counted: {plural(len(others), 'sample')} whose batches the loop did not wait for here"
+        named = [str(one.index) for one in others if one.index >= 0][:SHOWN]
+        which = f" (index {listed(named)}{' among them' if len(named) < len(others) else ''})" if named else ""
+        whose = f"{plural(len(others), 'sample')}{which} whose batches the loop did not wait for here"
+        text = f"as slow, and not counted: {whose}"
         yield number("slow_samples_not_waited_for", len(others), "count", text)
 
 

@@ -20,8 +20,8 @@ export function Findings({ capture }: { capture: Capture }) {
       <FindingNumbers capture={capture} />
       <h2 class="offscreen">What to change</h2>
       <ol class="findings">
-        {capture.findings.map((finding) => (
-          <FindingItem key={findingKey(finding)} finding={finding} level="full" />
+        {capture.findings.map((finding, place) => (
+          <FindingItem key={findingKey(finding)} finding={finding} number={place + 1} level="full" />
         ))}
       </ol>
       <MissingData capture={capture} />

@@ -27,8 +27,8 @@ export function BestFindings({ capture }: { capture: Capture }) {
         <>
           <GainsSentence capture={capture} />
           <ol class="findings">
-            {findings.slice(0, BEST).map((finding) => (
-              <FindingItem key={findingKey(finding)} finding={finding} level="brief" />
+            {findings.slice(0, BEST).map((finding, place) => (
+              <FindingItem key={findingKey(finding)} finding={finding} number={place + 1} level="brief" />
             ))}
           </ol>
         </>

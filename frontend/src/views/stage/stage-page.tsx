@@ -120,7 +120,12 @@ function Findings({ capture, name }: { capture: Capture; name: string }) {
       <h2>What to change</h2>
       <ol class="findings">
         {own.map((finding) => (
-          <FindingItem key={findingKey(finding)} finding={finding} level="brief" />
+          <FindingItem
+            key={findingKey(finding)}
+            finding={finding}
+            number={capture.findings.indexOf(finding) + 1}
+            level="brief"
+          />
         ))}
       </ol>
     </section>

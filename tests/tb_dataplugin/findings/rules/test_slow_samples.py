@@ -49,7 +49,9 @@ def test_slow_samples_whose_batches_nobody_waited_for_are_named_beside_those_tha
     builder = one_slow_sample()
     builder.batch(9, 0, 0, 801, 1501, None, {"sample::Pets": (801, 700, 700.0)})
     said = finding_in(builder, "slow_samples")
-    assert "as slow, and not counted: 1 sample whose batches the loop did not wait for here" in evidence_of(said)
+    assert "as slow, and not counted: 1 sample (index 9) whose batches the loop did not wait for here" in evidence_of(
+        said
+    )
     assert "not counted" not in str(evidence_of(finding_in(one_slow_sample(), "slow_samples")))
 
 
