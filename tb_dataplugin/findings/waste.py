@@ -38,7 +38,7 @@ SAME_ORDER: Final = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Of `samples` read in an epoch, `again` had been read before, as far as it is recorded: `whole`, from its start."""
+    """Of `samples` read in an epoch, `again` had been read before, as recorded: `whole`, from its start."""
 
     samples: int
     again: int

@@ -120,7 +120,7 @@ def test_a_queue_that_fills_makes_a_fast_loader_look_slow() -> None:
 
 
 def test_a_queue_that_is_fuller_in_the_end_by_chance_corrects_next_to_nothing() -> None:
-    """One batch in eight takes 80 ms, the others 8: as the loop goes on, it waits while workers are without an index."""
+    """One batch in eight takes 80 ms, the others 8: the loop goes on waiting while workers have no index."""
     uneven = Loop(build=8_000, own=9_000, rare=1 / 8, noise=0.2, steps=30, skip=50)
     truth = replace(uneven, steps=3000).capture().loader.steady_state.measured_share
     states = [replace(uneven, seed=seed).capture().loader.steady_state for seed in range(40)]
