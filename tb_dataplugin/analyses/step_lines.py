@@ -101,8 +101,8 @@ class StepLine:
     `spread_lines`; or all of a file that call the same. Their shares are of the samples in the window, without waiting
     for Python's lock, as `own` is; `part`, of the window too, is with that.
 
-    `libraries`: names of those whose code they call. `is_one_off`: all of it lies in one of several steps, as a first
-    call does that loads or compiles something.
+    `libraries`: names of those whose code they call. `in_steps`: in so few of the steps all of it lies, as of what is
+    saved now and then, or in one, as a first call that loads or compiles something; None where that may be chance.
     """
 
     rows: Together
@@ -110,7 +110,7 @@ class StepLine:
     own: Estimate
     part: Estimate
     libraries: frozenset[str] = frozenset()
-    is_one_off: bool = False
+    in_steps: int | None = None
 
     @property
     def idle_share(self) -> float | None:
@@ -298,14 +298,17 @@ class _SortedOut:
             libraries=frozenset().union(
                 *(libraries_below(self.frames[stack]) for stack in set(self.stack[mine].tolist()))
             ),
-            is_one_off=self._is_one_off(own),
+            in_steps=self._in_steps(own),
         )
 
-    def _is_one_off(self, mine: Mask) -> bool:
-        """Too few samples may lie in one step by chance."""
-        if len(self.step_starts_ns) < FEWEST_STEPS or int(mine.sum()) < FEWEST_OF_ONE:
-            return False
-        return len(np.unique(np.searchsorted(self.step_starts_ns, self.hits.time_ns[mine], side="right"))) == 1
+    def _in_steps(self, mine: Mask) -> int | None:
+        """None where as many samples, spread over all steps, would leave half of these without one, too."""
+        steps, samples = len(self.step_starts_ns), int(mine.sum())
+        if steps < FEWEST_STEPS or samples < FEWEST_OF_ONE:
+            return None
+        found = len(np.unique(np.searchsorted(self.step_starts_ns, self.hits.time_ns[mine], side="right")))
+        by_chance = steps * (1 - np.exp(-samples / steps))
+        return found if found == 1 or 2 * found <= by_chance else None
 
     def _work(self, works: list[Work], mine: Mask, place: Place) -> Work:
         """What most of these samples, of that line, are about."""

@@ -88,8 +88,12 @@ class StepLineSignal:
     lines: int = 1
     libraries: frozenset[str] = frozenset()
     """Whose code they call, by name."""
-    is_one_off: bool = False
-    """All of it lies in one of several steps."""
+    in_steps: int | None = None
+    """In so few of the window's steps all of it lies; None where that may be chance."""
+
+    @property
+    def is_one_off(self) -> bool:
+        return self.in_steps == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,5 +232,5 @@ def _line(found: StepLine) -> StepLineSignal:
         call=call_of(found.rows),
         lines=len(found.rows),
         libraries=found.libraries,
-        is_one_off=found.is_one_off,
+        in_steps=found.in_steps,
     )

@@ -29,7 +29,7 @@ from tb_dataplugin.findings.step_work import (
     slow_lines,
     with_lock,
 )
-from tb_dataplugin.units import percent, plural
+from tb_dataplugin.units import count, percent, plural
 
 OWN_THREAD: Final = (
     " What it is given, {holder} works through in Python, and holds the lock meanwhile: so the step waits for it "
@@ -126,5 +126,6 @@ def _evidence(signals: Signals, line: StepLineSignal) -> Evidence:
     known = line.own if line is line_with_lock(signals) else line.part
     part = in_step(signals, known)
     samples = plural(part.samples, "stack sample")
-    text = f"{line.text}: {of_step(signals, known.share)}, {interval(part)}, {samples}"
+    some = f", all of it in {count(line.in_steps or 0)} of {count(signals.step_count or 0)} steps" * bool(line.in_steps)
+    text = f"{line.text}: {of_step(signals, known.share)}, {interval(part)}, {samples}{some}"
     return share("step_line", known.share, "step", text)

@@ -240,3 +240,18 @@ def test_a_line_that_loads_in_the_step_what_the_dataset_could_is_told_where_to_l
         builder.stage("decode::numpy.load", start, us)
     advice = finding_in(builder, "slow_step_line").advice
     assert ("The step loads data there (decode::numpy.load)" in advice) is is_lazy
+
+
+def test_a_line_that_is_slow_in_some_steps_only_says_in_how_many() -> None:
+    """Of 40 samples of the line, 20 in each of two long steps; spread over all steps it says nothing of that."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}])
+    begin, times, stacks = 0, list[float](), list[Sequence[Frame]]()
+    for step in range(10):
+        length = 24_000 if step in (3, 7) else 4_000
+        builder.step(begin, length).wait(begin, 400, "wait::DataLoader")
+        times += [begin + 500 + 1000 * number for number in range(length // 1000)]
+        stacks += [*[LOGGING] * (20 if length == 24_000 else 0), *[MODEL] * 4]
+        begin += length
+    finding = finding_in(builder.stacks(times, stacks), "slow_step_line")
+    assert finding.evidence[0].text.endswith("40 stack samples, all of it in 2 of 10 steps")
+    assert "all of it in" not in str(evidence_of(finding_in(run([(LOGGING, 60), (MODEL, 40)]), "slow_step_line")))
