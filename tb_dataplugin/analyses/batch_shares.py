@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from tb_dataplugin.analyses.batch_limits import find_batch_limits
+from tb_dataplugin.analyses.batch_limits import BatchLimits, find_batch_limits
 from tb_dataplugin.analyses.cpu_shortage import CpuShortage, find_cpu_shortage
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.proportional import (
@@ -31,6 +32,7 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
     batches = workers.batches
     received = received_in_turn(batches)
     limits = find_batch_limits(batches.table)
+    paced = paced_by_workers(batches, limits)
     rows = {process.pid: track for track, process in trace.worker_tracks().items()}
     pinned, shortage = _pinning_loaders(trace), find_cpu_shortage(trace, parts.tree)
     receiving = find_receiving(trace, parts.tree)
@@ -38,7 +40,7 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
         process = times.process
         mine = (batches.table.pid == process.pid) & (batches.table.loader == process.loader)
         track, his = rows.get(process.pid, -1 - number), received.take(mine[received.row])
-        limited = limits.throughput[his.row]
+        limited = paced[his.row]
         share_cycles(his.take(limited), batches.table, limits.since_ns, track, waits, receiving, parts)
         late, pins = his.take(~limited), process.loader in pinned
         built_late = is_built_late(late, batches.table, track, parts)
@@ -50,6 +52,24 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
         way = _Way(track, pins, shortage, receiving)
         _share_way(late, ready, batches.table, way, waits, parts)
     return waits.minus(Intervals.union(received.start, received.end))
+
+
+def paced_by_workers(batches: BatchTimes, limits: BatchLimits) -> npt.NDArray[np.bool_]:
+    """Per row, whether faster building would shorten the wait for that batch, or one behind it. Of a batch that had been
+    sent when it was asked for, only where the loop waits for one behind it, of the same epoch, that was not: without the
+    first wait, that one would be longer. Else workers were ahead until the window's end.
+    """
+    table = batches.table
+    paced = limits.throughput.copy()
+    rows = np.flatnonzero(known(batches.wait_start_ns))
+    rows = rows[np.lexsort((-table.consumed_ns[rows], table.epoch[rows], table.loader[rows]))]  # the last first
+    ready = known(table.serialised_ns[rows]) & (table.serialised_ns[rows] <= batches.wait_start_ns[rows])
+    late = limits.throughput[rows] & ~ready
+    group = np.concatenate(([True], (np.diff(table.loader[rows]) != 0) | (np.diff(table.epoch[rows]) != 0)))[: len(rows)]
+    before = np.cumsum(late) - late  # late ones that come behind it, of all that stand before it here
+    of_others = np.maximum.accumulate(np.where(group, before, 0))
+    paced[rows] &= ~ready | (before > of_others)
+    return paced
 
 
 def _pinning_loaders(trace: Trace) -> set[int]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.batch_limits import find_batch_limits
-from tb_dataplugin.analyses.batch_shares import received_in_turn
+from tb_dataplugin.analyses.batch_shares import paced_by_workers, received_in_turn
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.host_activity import operator_rows, outermost_rows
 from tb_dataplugin.analyses.launches import NONE, Rows
@@ -98,7 +98,8 @@ class ChainFinder:
         self.trace, self.tree, self.loader, self.workers = trace, tree, loader, workers
         self.device, self.attributed, self.by_stage = device, attributed, by_stage
         self._received = received_in_turn(workers.batches) if workers else None
-        self._by_throughput = find_batch_limits(workers.batches.table).throughput if workers else None
+        batches = workers.batches if workers else None
+        self._paced = paced_by_workers(batches, find_batch_limits(batches.table)) if batches else None
         self._stages = np.array([path[-1].name for path in tree.paths], dtype=object)
         self._is_sample = np.array([path[-1].kind == "sample" for path in tree.paths], dtype=np.bool_)
         self._pieces: dict[int, Rows] = {}
@@ -203,7 +204,7 @@ class ChainFinder:
         else a finished batch waits for what is not its worker's work on it.
         """
         building = self._building(batch.row)
-        if self._by_throughput is not None and self._by_throughput[batch.row]:
+        if self._paced is not None and self._paced[batch.row]:
             return building
         return building if len(building) and building.end[-1] > wait.start_ns else EMPTY
 
