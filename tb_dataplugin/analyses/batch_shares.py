@@ -55,19 +55,21 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
 
 
 def paced_by_workers(batches: BatchTimes, limits: BatchLimits) -> npt.NDArray[np.bool_]:
-    """Per row, whether faster building would shorten the wait for that batch, or one behind it. Of a batch that had been
-    sent when it was asked for, only where the loop waits for one behind it, of the same epoch, that was not: without the
-    first wait, that one would be longer. Else workers were ahead until the window's end.
+    """Per row, whether faster building would shorten the wait for that batch, or one behind it.
+
+    Of a batch that had been sent when it was asked for, only where the loop waits for one behind it, of the same epoch,
+    that was not: without the first wait, that one would be longer. Else workers were ahead until the window's end.
     """
     table = batches.table
-    paced = limits.throughput.copy()
     rows = np.flatnonzero(known(batches.wait_start_ns))
     rows = rows[np.lexsort((-table.consumed_ns[rows], table.epoch[rows], table.loader[rows]))]  # the last first
     ready = known(table.serialised_ns[rows]) & (table.serialised_ns[rows] <= batches.wait_start_ns[rows])
     late = limits.throughput[rows] & ~ready
-    group = np.concatenate(([True], (np.diff(table.loader[rows]) != 0) | (np.diff(table.epoch[rows]) != 0)))[: len(rows)]
-    before = np.cumsum(late) - late  # late ones that come behind it, of all that stand before it here
-    of_others = np.maximum.accumulate(np.where(group, before, 0))
+    is_new = (np.diff(table.loader[rows]) != 0) | (np.diff(table.epoch[rows]) != 0)
+    begins = np.concatenate(([True], is_new))[: len(rows)]
+    before: Int64Array = np.cumsum(late, dtype=np.int64) - late  # late ones that come behind it
+    of_others = np.maximum.accumulate(np.where(begins, before, 0))
+    paced: npt.NDArray[np.bool_] = limits.throughput.copy()
     paced[rows] &= ~ready | (before > of_others)
     return paced
 

@@ -58,6 +58,12 @@ def waits_with_later_finished(
     )
 
 
+def waits_for_unfinished(table: BatchTable, wait_start_ns: Int64Array, wait_end_ns: Int64Array) -> Intervals:
+    """Parts of the waits in which the batch that they received was not finished."""
+    rows = np.flatnonzero(known(wait_start_ns) & known(table.finished_ns))
+    return _waits_for_unfinished(table, rows, wait_start_ns, wait_end_ns)
+
+
 def _passes(table: BatchTable, chosen: npt.NDArray[np.bool_]) -> Iterator[Int64Array]:
     """The chosen rows, by loader and pass."""
     rows = np.flatnonzero(chosen)

@@ -19,6 +19,7 @@ from tb_dataplugin.analyses.doubts import find_doubts
 from tb_dataplugin.analyses.fed_queue import find_fed_queue
 from tb_dataplugin.analyses.flow import TORCHS_PREFETCH, EpochStart, Flow, WorkerFlow, find_worker_flow
 from tb_dataplugin.analyses.gaps import Gap, list_all_gaps
+from tb_dataplugin.analyses.head_of_line import waits_for_unfinished
 from tb_dataplugin.analyses.headspace import Headspace, find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import HotLines, find_hot_lines, lines_at
@@ -109,6 +110,7 @@ def _find_whole(
     trace: Trace, window: Window, options: AnalysisOptions, reasons: _Reasons, selection: StepSelection | None
 ) -> _Whole:
     tree, steps = build_stage_tree(trace), reasons.known("steps", _steps(trace, options))
+    tree = replace(tree, chosen=window) if selection else tree
     devices = reasons.known("devices", find_device_idle(trace, window)) or ()
     loader = reasons.known("loader", find_loader_wait(trace, window, devices))
     recorded = find_recorded_wait(trace, selection) if selection else loader
@@ -216,7 +218,7 @@ def run_analyses(
         trace=trace,
         window=window,
         steps=table,
-        sawtooth=_rhythm(table, settings, apart, whole.starts_in(window)) if table else None,
+        sawtooth=_rhythm(table, settings, apart, whole.starts_in(window), seen.batches) if table else None,
         devices=devices,
         gaps=_gaps(trace, seen, options.max_gaps),
         copies=find_copies(trace, window, devices),
@@ -256,11 +258,18 @@ def run_analyses(
 
 
 def _rhythm(
-    table: StepTable, settings: LoaderInfo | None, apart: Apart, starts: tuple[EpochStart, ...]
+    table: StepTable,
+    settings: LoaderInfo | None,
+    apart: Apart,
+    starts: tuple[EpochStart, ...],
+    batches: BatchTimes | None,
 ) -> Sawtooth | None:
     """`starts`: of epochs, of all loaders."""
     workers = settings.num_workers if settings else None
-    found = find_sawtooth(table, workers) or find_rhythm(table)
+    unfinished = (
+        None if batches is None else waits_for_unfinished(batches.table, batches.wait_start_ns, batches.wait_end_ns)
+    )
+    found = find_sawtooth(table, workers, unfinished) or find_rhythm(table)
     if found is None or (not found.of_workers and found.period == workers):
         return None
     mine = Intervals.union_of(start.wait for start in starts if not apart.not_mine.intersect(start.wait).total_ns)

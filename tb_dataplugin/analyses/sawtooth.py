@@ -75,9 +75,10 @@ def find_lone_wait(table: StepTable) -> LoneWait | None:
     return LoneWait(number, longest / whole, any(row.apart_ns for row in rows))
 
 
-def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
+def find_sawtooth(table: StepTable, num_workers: int | None, unfinished: Intervals | None = None) -> Sawtooth | None:
     """None where one step in `num_workers` does not stand out, or only few of these do. What is told apart is no
-    part of the pattern.
+    part of the pattern. `unfinished`: waits for batches while they were built, if that is known: where these steps
+    wait for finished ones, their workers' pace is not why.
     """
     period = num_workers or 0
     rows = table.rows
@@ -94,9 +95,18 @@ def find_sawtooth(table: StepTable, num_workers: int | None) -> Sawtooth | None:
     standing_out = sum(waits[place] > mean for place in places)
     if 2 * standing_out < len(places) or standing_out < LEAST_TEETH:
         return None
+    if unfinished is not None and 2 * _within(table, places, unfinished) < most:
+        return None
     steps = tuple(rows[place].number for place in places)
     is_partial = any(row.apart_ns for row in rows)
     return Sawtooth(period, most, most / whole, steps, len(rows), is_partial)
+
+
+def _within(table: StepTable, places: Sequence[int], waits: Intervals) -> int:
+    """How long these waits are in the steps at those places."""
+    begin = int64([table.rows[place].start_ns for place in places])
+    length = int64([table.rows[place].duration_ns for place in places])
+    return int(waits.overlap(begin, begin + length).sum())
 
 
 def find_rhythm(table: StepTable) -> Sawtooth | None:

@@ -52,10 +52,15 @@ class StageTree:
     piece_track: npt.NDArray[np.int32]
     clipped: int
     merged: int = 0
+    chosen: Window | None = None
+    """The chosen steps: what lies behind them is recorded as well."""
 
     def starts_in(self, window: Window) -> npt.NDArray[np.bool_]:
-        """Which spans start in the window."""
-        inside: npt.NDArray[np.bool_] = (self.start_ns >= window.start_ns) & (self.start_ns < window.end_ns)
+        """Which spans count for the window: those that start in it; for chosen steps those that have their middle
+        there, as one long call may start in them and take all of its time behind them.
+        """
+        at = self.start_ns if window != self.chosen else self.start_ns + (self.end_ns - self.start_ns) // 2
+        inside: npt.NDArray[np.bool_] = (at >= window.start_ns) & (at < window.end_ns)
         return inside
 
     def pieces_of_track(self, track: int) -> slice:

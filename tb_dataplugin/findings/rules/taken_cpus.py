@@ -8,6 +8,7 @@ from typing import Final
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.leading import leading_place
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import given_back
 from tb_dataplugin.findings.severity import severity
@@ -17,11 +18,20 @@ from tb_dataplugin.findings.thresholds import HEALTHY, INPUT_BOUND, MOSTLY_WORKE
 from tb_dataplugin.findings.worker_cpus import delayed_text, has_hidden_threads, takes_cpus, who_holds
 from tb_dataplugin.units import duration, percent
 
+SEVERAL: Final = 1.1
+"""Threads that compute a step, from which it has more than one: counters do not agree to a tenth."""
+
 ALL_THEIRS: Final = 0.9
 """Share of that CPU time from which nothing is said of others: counters do not agree to a tenth."""
 
-LESS_WORK: Final = (
-    "Batches come in time, at the step's expense. Do less work per sample, keep its results, or move it to the device."
+IN_TIME: Final = "Batches come in time, at the step's expense. "
+LATE: Final = "Building batches takes more from the step than the data wait is. "
+LESS_WORK: Final = "Do less work per sample, keep its results, or move it to the device."
+
+ALONE: Final = "How far the threads of a step wait for each other is not recorded, so the gain may be less."
+TOGETHER: Final = (
+    "How far the threads of a step wait for each other is not recorded: the gain may be less, or more where one that "
+    "waits for another keeps its CPU meanwhile."
 )
 
 ONE_THREAD: Final = (
@@ -34,21 +44,24 @@ FEWER_WORKERS: Final = " Fewer DataLoader workers leave more CPU time to the ste
 
 @rule(title="CPUs taken from the training step", about="host", workers=True)
 def check(signals: Signals) -> Finding | None:
-    """Where data are worth working on, the findings about stages say it (`saving.saved_without`)."""
+    """Where a stage of DataLoader workers leads the data wait, the finding on it says it (`saving.saved_without`)."""
     taken = signals.taken
-    if taken is None or not takes_cpus(signals) or signals.is_input_bound(INPUT_BOUND):
+    if taken is None or not takes_cpus(signals) or _is_said_of_a_stage(signals):
         return None
     stages = {row.stage.name: [other for other in signals.stages if other.stage == row.stage] for row in signals.stages}
     name = max(stages, key=lambda each: _cpu_us(stages[each]), default="")
-    saving = given_back(signals, stages.get(name, []))
+    saving = given_back(signals, [row for row in signals.stages if row.in_workers_us])
     gain = signals.per_step(saving.us)
     used = f"the DataLoader workers use {duration(taken.workers_us)} of CPU time in the window"
     most = f"{name} has most of it: {duration(_cpu_us(stages[name]))}" if name else "no stage of it is known"
+    alone = signals.per_step(given_back(signals, stages.get(name, [])).us) or 0.0
+    most += f", without which the step gets up to {duration(alone)} shorter" if alone else ""
     return Finding(
         severity=severity(signals, gain, otherwise_us=0.0) if signals.is_input_bound(HEALTHY) else "low",
         title=f"{who_holds(taken)} hold the CPUs that the training step waits for, "
         f"{percent(taken.delayed)} of its time",
-        advice=LESS_WORK
+        advice=(LATE if signals.is_input_bound(INPUT_BOUND) else IN_TIME)
+        + LESS_WORK
         + (ONE_THREAD if has_hidden_threads(signals) else "")
         + (FEWER_WORKERS if (signals.num_workers or 0) > 1 else ""),
         stage=name,
@@ -60,8 +73,13 @@ def check(signals: Signals) -> Finding | None:
         ),
         gain_us_per_step=gain,
         confidence="likely" if taken.by_workers >= MOSTLY_WORKERS else "possible",
-        confidence_reason="How far the threads of a step wait for each other is not recorded, so the gain may be less.",
+        confidence_reason=TOGETHER if taken.threads >= SEVERAL else ALONE,
     )
+
+
+def _is_said_of_a_stage(signals: Signals) -> bool:
+    leader = leading_place(signals) if signals.is_input_bound(INPUT_BOUND) else None
+    return leader is not None and any(row.in_workers_us and row.stage.name == leader.name for row in signals.stages)
 
 
 def _others(taken: TakenCpus) -> Iterator[Evidence]:

@@ -37,3 +37,26 @@ def test_without_a_queued_index_the_way_of_the_batch_counts() -> None:
     builder.batch(2, 0, 12_000, 12_100, 19_000, None)
     attribution = results_of(builder).attribution
     assert attribution.wait_by_stage_ns == {"transfer": 5_000_000}
+
+
+def sent_ahead(last_finished: float) -> TraceBuilder:
+    """A worker that always has its next index, and had sent batches 0 and 1 long before they were asked for."""
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 1, "batch_size": 1}]).worker(0)
+    got_last = max(30_000, last_finished) + 1_000
+    times = ((10, 4_000, 10_000, 10_500), (4_010, 8_000, 20_000, 20_500), (8_010, last_finished, 30_000, got_last))
+    for number, (begun, finished, asked, got) in enumerate(times):
+        builder.step(asked, 10_000).wait(asked, got - asked, "wait::DataLoader")
+        builder.batch(number, 0, 0, begun, finished, got, {"sample::Pets": (begun, finished - begun)})
+        builder.moments(serialise_us=finished + 10, serialised_us=finished + 100, deserialise_us=got - 400)
+    return builder.batch(3, 0, 0, last_finished + 10, 60_000, None)
+
+
+def test_a_batch_that_was_sent_long_before_it_was_asked_for_waits_for_its_way() -> None:
+    """Faster building would not make its wait shorter, however busy its worker is."""
+    by_stage = results_of(sent_ahead(12_000)).attribution.wait_by_stage_ns
+    assert by_stage is not None and "sample::Pets" not in by_stage, by_stage
+
+
+def test_what_such_a_wait_takes_is_waited_for_anyway_where_a_later_batch_is_late() -> None:
+    by_stage = results_of(sent_ahead(34_000)).attribution.wait_by_stage_ns
+    assert by_stage is not None and by_stage["sample::Pets"] > 5_000_000, by_stage

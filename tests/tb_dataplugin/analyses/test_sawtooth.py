@@ -135,3 +135,17 @@ def test_one_step_in_each_epoch_is_no_pattern_of_the_data() -> None:
     capture = found(epochs=True)
     assert capture.loader.apart.starts_us
     assert not capture.steps.HasField("sawtooth") and "each 3rd" not in capture.verdict.sentence
+
+
+@pytest.mark.parametrize(("finished", "is_tooth"), [(-5, False), (59, True)])
+def test_every_second_wait_is_none_of_the_workers_pace_where_its_batch_was_finished(
+    finished: float, is_tooth: bool
+) -> None:
+    """Steps of 100 us, of which every second waits for 60 us."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).worker(0).worker(1)
+    for number in range(16):
+        begin, wait = 100.0 * number, 1.0 if number % 2 else 60.0
+        done = begin - 5 if number % 2 else begin + finished
+        builder.step(begin, 100).wait(begin, wait, "wait::DataLoader")
+        builder.batch(number, number % 2, begin - 150, begin - 100, done, begin + wait)
+    assert analyse(builder.trace()).capture.steps.HasField("sawtooth") == is_tooth

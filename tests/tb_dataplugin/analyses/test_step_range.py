@@ -127,3 +127,22 @@ def test_a_batch_was_held_back_for_as_long_as_it_was_in_the_queue_whichever_step
         for steps in (None, StepRange(2, 2))
     ]
     assert times == [[(50, 38)], [(50, 38)]]
+
+
+def test_a_call_that_takes_most_of_its_time_behind_the_chosen_steps_is_none_of_theirs(tmp_path: Path) -> None:
+    """One that begins in the second of four steps of 100 us, and takes 250; another one ends 10 us behind that step."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 1}]).worker(0).worker(1)
+    for number in range(4):
+        builder.step(100 * number, 100).wait(100 * number, 1, "wait::DataLoader")
+    builder.batch(0, 0, 0, 0, 90, 101, {"sample::Pets": (0, 90)}).batch(1, 1, 0, 0, 95, 201, {"sample::Pets": (0, 95)})
+    builder.batch(2, 0, 91, 140, 390, 395, {"sample::Pets": (140, 250)})
+    builder.batch(3, 1, 96, 130, 210, 396, {"sample::Pets": (130, 80)})
+    path = builder.write(tmp_path / "run.json")
+
+    def stage(steps: StepRange | None) -> tuple[int, float]:
+        (row,) = (row for row in capture_of(path, steps).stages if row.path[-1] == "sample::Pets")
+        return row.count, row.total_us
+
+    assert stage(None) == (4, 90 + 95 + 250 + 80)
+    assert stage(StepRange(2, 2)) == (1, 80)
+    assert stage(StepRange(3, 4)) == (1, 250)

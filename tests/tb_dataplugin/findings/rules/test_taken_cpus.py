@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from annotate.trace_format import Stage
 from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.rules.taken_cpus import check
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.whatif import Change, Range, fit_loop, predict
@@ -232,3 +235,17 @@ def test_hidden_threads_are_named_where_batches_come_in_time() -> None:
     costs = builder.top_level["dataPipeline"]["batch_costs"]
     costs["process_cpu_us"] = [2 * spent for spent in costs["process_cpu_us"]]
     assert "first limit each to one, by OPENBLAS_NUM_THREADS=1" in finding_in(builder, "taken_cpus").advice
+
+
+def test_the_bound_is_of_all_that_the_workers_do_and_says_what_one_stage_has() -> None:
+    whole, half = (finding_in(crowded(stage=part), "taken_cpus") for part in (1.0, 0.5))
+    assert half.gain_us_per_step == pytest.approx(whole.gain_us_per_step, rel=0.1)
+    assert "transform::Blur has most of it: 99.5 ms, without which the step gets up to" in str(evidence_of(whole))
+    assert "or more where one that waits for another keeps its CPU" in whole.confidence_reason
+
+
+def test_it_is_said_as_well_where_a_transfer_leads_a_data_wait_that_counts() -> None:
+    signals = signals_of(crowded(wait=800))
+    transfer = replace(next(iter(signals.waits_by_stage or ())), name="transfer", stage=Stage("transfer", "queue"))
+    said = check(replace(signals, waits_by_stage=(transfer,)))
+    assert isinstance(said, Finding) and said.advice.startswith("Building batches takes more from the step than")
