@@ -76,13 +76,15 @@ class Samples:
 
     `loaders`: whose they are, the training loop's first. `common_ns`: what samples commonly take, as
     `call_kinds.common_ns`; `are_even`: those that take many times as long as that come too evenly among the others for
-    exceptions. Both are of the loop as it goes on.
+    exceptions; `slow`: how many these are, of which each takes `slow_ns` or more. All are of the loop as it goes on.
     """
 
     slowest: tuple[SlowSample, ...] = ()
     loaders: tuple[LoaderSamples, ...] = ()
     common_ns: float = 0.0
     are_even: bool = False
+    slow: int = 0
+    slow_ns: int = 0
 
 
 def find_samples(
@@ -107,8 +109,10 @@ def find_samples(
         return found
     took, rows = took[goes_on], rows[goes_on]
     common = common_ns(took)
-    are_even = come_evenly(slow_calls(took, common), tree.start_ns[rows], tree.track[rows])
-    return replace(found, common_ns=common, are_even=are_even)
+    slow = slow_calls(took, common)
+    are_even = come_evenly(slow, tree.start_ns[rows], tree.track[rows])
+    least = int(took[slow].min()) if slow.any() else 0
+    return replace(found, common_ns=common, are_even=are_even, slow=int(slow.sum()), slow_ns=least)
 
 
 def _split(number: Int64Array) -> Iterator[tuple[int, BoolArray]]:

@@ -15,6 +15,7 @@ from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import COME_AND_GONE, Quantity
 from tb_dataplugin.compare.settings import SettingChange
 from tb_dataplugin.compare.sides import Unit
+from tb_dataplugin.compare.unjudged import largest_unjudged
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.units import UNKNOWN, duration, listed, ratio
 from tb_dataplugin.words import SETTINGS, label_of
@@ -116,6 +117,7 @@ def _judged(compared: Compared) -> Verdict:
     evidence = (
         *stages,
         *_part_evidence(compared),
+        *largest_unjudged(compared.parts, total, compared.unit),
         *lines,
         *settings,
         *evidence_of_others(compared.others),

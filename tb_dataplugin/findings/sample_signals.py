@@ -60,10 +60,15 @@ class SampleHabit:
     """By far most of them take that, or are of a kind that is many times as slow and a considerable part of all."""
     are_even: bool
     """Those that take many times as long come too evenly among the others for exceptions."""
+    slow: int = 0
+    """How many of them there are."""
+    slow_us: float = 0.0
+    """What the fastest of these takes."""
 
 
 def read_habit(results: Results) -> SampleHabit:
-    return SampleHabit(results.samples.common_ns / 1e3, results.samples.are_even)
+    found = results.samples
+    return SampleHabit(found.common_ns / 1e3, found.are_even, found.slow, found.slow_ns / 1e3)
 
 
 def read_slow_samples(results: Results) -> tuple[SlowSampleSignal, ...]:

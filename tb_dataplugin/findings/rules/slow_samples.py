@@ -83,7 +83,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     is_of_any = has_waited and (calls.has_index or not loading)
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
-        title=f"{_how_many(signals, slow)} of {count(calls.count)} samples {_take(slow, calls.p50_us)}"
+        title=f"{_how_many(slow, signals, calls)} {_take(slow, calls.p50_us)}"
         f"{', mostly waiting' if has_waited else ''}",
         advice=f"{_of_waiting(signals, slow) if is_of_any else loading or OF_DATA}{_order(signals)}",
         stage=slow[0].stage,
@@ -91,6 +91,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
             time("slow_samples_excess", excess, text),
             *map(_evidence, slow[:SHOWN]),
             *_not_waited_for(signals),
+            *_others_as_well(signals, slow, calls.p50_us),
             *saving.why,
         ),
         gain_us_per_step=gain,
@@ -125,6 +126,16 @@ def _not_waited_for(signals: Signals) -> Iterator[Evidence]:
         yield number("slow_samples_not_waited_for", len(others), "count", text)
 
 
+def _others_as_well(signals: Signals, slow: list[SlowSampleSignal], typical_us: float) -> Iterator[Evidence]:
+    """Slow ones beyond those that are known one by one."""
+    habit, known = signals.sample_habit, len(signals.slow_samples)
+    if habit.slow > known and typical_us:
+        times = math.floor(habit.slow_us / typical_us)
+        text = f"in all, {count(habit.slow)} samples take {count(times)}x the median or more"
+        text += f", of which the {count(known)} slowest are known one by one"
+        yield number("slow_samples_in_all", habit.slow, "count", text)
+
+
 def _loading(signals: Signals, slow: list[SlowSampleSignal]) -> str:
     """Where only the slow ones run the stage that makes them slow, later samples live on what it loads; else ""."""
     names = {sample.stage for sample in slow}
@@ -139,9 +150,13 @@ def _is_by_place(signals: Signals, sample: SlowSampleSignal) -> bool:
     return sample.first or (signals.kept_loads is not None and sample.stage == signals.kept_loads.stage.name)
 
 
-def _how_many(signals: Signals, slow: list[SlowSampleSignal]) -> str:
+def _how_many(slow: list[SlowSampleSignal], signals: Signals, calls: StageCalls) -> str:
     """Only the slowest ones are known."""
-    return count(len(slow)) if len(slow) < len(signals.slow_samples) else f"{count(len(slow))} or more"
+    whole = plural(calls.count, "sample")
+    if signals.sample_habit.slow > len(signals.slow_samples):
+        return f"{count(len(slow))} of the slowest among {whole}"
+    many = count(len(slow)) if len(slow) < len(signals.slow_samples) else f"{count(len(slow))} or more"
+    return f"{many} of {whole}"
 
 
 def _take(slow: list[SlowSampleSignal], typical_us: float) -> str:

@@ -1,0 +1,36 @@
+"""What has most of a difference, and no interval: of the data wait for a stage a run has only the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from tb_dataplugin.compare.changes import difference_us, pair
+from tb_dataplugin.compare.quantity import UNTOLD, Quantity
+from tb_dataplugin.compare.sides import Unit
+from tb_dataplugin.findings.evidence import Evidence, time
+from tb_dataplugin.units import duration
+
+MOST: Final = 0.5
+"""Part of the difference of the whole, from which it is said."""
+
+LEAST: Final = 0.1
+"""Difference of the whole, over the side that takes more, from which what has most of it is of interest."""
+
+
+def largest_unjudged(parts: Sequence[Quantity], total: Quantity | None, unit: Unit) -> tuple[Evidence, ...]:
+    """Where the whole is not certain to differ: what would have most of that, if it does."""
+    if total is None or not total.before_us or not total.after_us or total.significant:
+        return ()
+    whole = difference_us(total)
+    if abs(whole) < LEAST * max(total.before_us, total.after_us):
+        return ()
+    sums = [part for part in parts if part.kind == "data_wait_by_stage" and part.outcome in UNTOLD]
+    alike = [part for part in sums if difference_us(part) * whole > 0]
+    largest = max(alike, key=lambda part: abs(difference_us(part)), default=None)
+    if largest is None or abs(difference_us(largest)) < MOST * abs(whole):
+        return ()
+    us = difference_us(largest)
+    of_it = f"{duration(abs(us))} of the difference of {duration(abs(whole))} per {unit}"
+    text = f"{largest.title}: {pair(largest)}, {of_it}; a run has only its sum, so it is not judged"
+    return (time("largest_unjudged", us, text, whole=unit),)

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from tb_dataplugin.compare.quantity import Outcome, Quantity
+from tb_dataplugin.compare.unjudged import largest_unjudged
+
+
+def quantity(kind: str, title: str, before: float, after: float, outcome: Outcome) -> Quantity:
+    change = after / before - 1 if before else None
+    return Quantity(kind, title, title, before, after, change, None, "", outcome)  # type: ignore[arg-type]
+
+
+def total(after: float, outcome: Outcome = "too_short") -> Quantity:
+    return quantity("time", "time", 7000.0, after, outcome)
+
+
+PARTS = (
+    quantity("data_wait_by_stage", "data wait: sample::Pets", 30.0, 1480.0, "unknown"),
+    quantity("data_wait_by_stage", "data wait: transform::Blur", 4200.0, 4400.0, "unknown"),
+    quantity("part", "data wait", 4300.0, 6000.0, "too_short"),
+)
+
+
+def test_what_has_most_of_an_uncertain_difference_is_said_though_no_interval_is_known() -> None:
+    (fact,) = largest_unjudged(PARTS, total(9000), "sample")
+    assert fact.text.startswith(
+        "data wait: sample::Pets: 0.0300 → 1.48 ms, 1.45 ms of the difference of 2.00 ms per sample"
+    )
+
+
+@pytest.mark.parametrize("whole", [None, total(9000, "slower"), total(7100), total(5000), total(11_000)])
+def test_nothing_is_said_of_what_is_judged_small_or_has_little_of_it(whole: Quantity | None) -> None:
+    assert largest_unjudged(PARTS, whole, "sample") == ()
