@@ -265,3 +265,13 @@ def test_all_that_are_as_slow_are_counted() -> None:
     stages = tuple(replace(calls, count=200) for calls in signals.stages)
     said = check(replace(signals, slow_samples=alike, stages=stages))
     assert isinstance(said, Finding) and said.title.startswith("25 or more of 200 samples take 87x the median")
+
+
+def test_more_slow_ones_than_are_known_one_by_one_are_counted() -> None:
+    signals = signals_of(one_slow_sample())
+    habit = replace(signals.sample_habit, slow=65, slow_us=105.0)
+    stages = tuple(replace(calls, count=900) for calls in signals.stages)
+    said = check(replace(signals, sample_habit=habit, stages=stages))
+    assert isinstance(said, Finding) and said.title.startswith("1 of the slowest among 900 samples takes 70x")
+    texts = [fact.text for fact in said.evidence]
+    assert any(text.startswith("in all, 65 samples take 10x the median or more, of which the 9") for text in texts)
