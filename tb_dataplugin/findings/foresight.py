@@ -125,7 +125,8 @@ class Foresight:
         now_us = self._loop.measured_step_ns / 1e3
         worse = longer.up_to_us >= now_us
         even = f", so a step may even get longer than the {duration(now_us)} of now" if worse else ""
-        text = f"{longer.why}; `tb-dataplugin whatif` predicts up to {duration(longer.up_to_us)} per step{even}"
+        step = f"steps of up to {duration(longer.up_to_us)} {_words(change)}"
+        text = f"{longer.why}; `tb-dataplugin whatif` predicts {step}{even}"
         return replace(promise, why=(*promise.why, time(LONGER_IN_WORKERS, longer.up_to_us, text)), may_worsen=worse)
 
     def _likely(self, change: Change) -> Evidence | None:

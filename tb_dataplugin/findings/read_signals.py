@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
@@ -44,6 +43,7 @@ from tb_dataplugin.findings.read_waits import read_waits
 from tb_dataplugin.findings.restart_signals import read_restarts
 from tb_dataplugin.findings.sample_signals import read_habit, read_slow_samples
 from tb_dataplugin.findings.signals import FEEDER, Signals
+from tb_dataplugin.findings.stage_lines import stage_lines
 from tb_dataplugin.findings.started_signals import read_started
 from tb_dataplugin.findings.thresholds import LONG_PAUSE_US
 from tb_dataplugin.findings.uneven_signals import UnevenSignals
@@ -174,7 +174,7 @@ def _of_lines(results: Results) -> _OfLines:
     lines, pipeline = results.lines, results.trace.info.pipeline
     return {
         "stage_places": dict(pipeline.stages_at) if pipeline else {},
-        "stage_lines": dict(_stage_lines(results)),
+        "stage_lines": dict(stage_lines(results)),
         "stages_without_lines": dict(_without_lines(results)),
         "training_lines": dict(_training_lines(results)),
         "feeder_us": _us(lines.feeder.time_ns) if lines and lines.feeder else 0.0,
@@ -218,16 +218,6 @@ def _unsteady(results: Results) -> tuple[SteadyState | None, float]:
     if results.steady is None or results.steady.state not in ("draining", "filling"):
         return None, 0.0
     return results.steady, _hidden_us(results)
-
-
-def _stage_lines(results: Results) -> Iterator[tuple[str, HotLine]]:
-    """Of the chosen steps, where these have enough samples of a stage; else of the whole capture."""
-    lines = results.lines
-    if lines is None:
-        return
-    for name, line in hottest((stage.name, part) for stage, part in lines.whole_stages.items()):
-        yield name, replace(line, in_whole_capture=True)
-    yield from hottest((stage.name, part) for stage, part in lines.serving.items())
 
 
 def _without_lines(results: Results) -> Iterable[tuple[str, str]]:

@@ -246,6 +246,19 @@ def test_perfetto_takes_every_span_of_every_worker(perfetto: Perfetto) -> None:
     assert spans >= sum(event["ph"] == "X" for event in written) > 100
 
 
+def test_one_step_back_leaves_perfetto(browser: Any, host: Host) -> None:
+    """Its frame has made a step of the browser's history of its own."""
+    name, _ = live(host, "train", workers=2)
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    tab = Tab(page, host.url)
+    tab.open(name, "stages")
+    tab.find("tab-trace").click()
+    perfetto_with_trace(tab)
+    page.evaluate("history.back()")
+    tab.frame.locator('[data-testid="tab-stages"][aria-selected="true"]').wait_for(timeout=TIMEOUT_MS)
+    page.close()
+
+
 def test_dark_mode_follows_tensorboard(tab: Tab, host: Host) -> None:
     tab.open(V100, "overview")
     tab.find("verdict").wait_for(timeout=TIMEOUT_MS)

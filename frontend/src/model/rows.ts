@@ -62,7 +62,7 @@ export function runsOfRows(rows: readonly CaptureRow[]): string[] {
   return [...new Set(rows.map((row) => row.run))].sort();
 }
 
-/** Captures that are nearer to each other are of one moment: files that were copied together. */
+/** Files that were changed nearer to each other are of one moment: they were copied together. */
 const ONE_MOMENT_S = 1;
 
 /** Captures of one program, oldest first. `left`: captures of the run that are of other programs. */
@@ -82,7 +82,9 @@ export function courseOf(rows: readonly CaptureRow[], run: string, inView: strin
   const worst = own.toSorted((a, b) => (b.lost_share ?? 0) - (a.lost_share ?? 0))[0];
   const found = own.filter(({ rank }) => rank === worst?.rank);
   const [first, last] = [found[0], found.at(-1)];
-  if (first === undefined || last === undefined || timeOf(last) - timeOf(first) < ONE_MOMENT_S) return null;
+  if (first === undefined || last === undefined) return null;
+  const least = stampOf(first) === undefined || stampOf(last) === undefined ? ONE_MOMENT_S : Number.MIN_VALUE;
+  if (timeOf(last) - timeOf(first) < least) return null;
   return { rows: found, left: all.length - own.length };
 }
 
@@ -91,8 +93,13 @@ export function runsWithCourse(rows: readonly CaptureRow[]): string[] {
   return runsOfRows(rows).filter((run) => courseOf(rows, run, null) !== null);
 }
 
-/** By the nanoseconds in the name that annotate gives, else when the file was changed. */
-function timeOf({ name, modified }: CaptureRow): number {
+/** By the name, else when the file was changed. */
+function timeOf(row: CaptureRow): number {
+  return stampOf(row) ?? row.modified;
+}
+
+/** Seconds, by the nanoseconds in the name that annotate and torch's trace handler give. */
+function stampOf({ name }: CaptureRow): number | undefined {
   const stamp = /\.(1\d{18})$/.exec(name)?.[1];
-  return stamp === undefined ? modified : Number(stamp) / 1e9;
+  return stamp === undefined ? undefined : Number(stamp) / 1e9;
 }

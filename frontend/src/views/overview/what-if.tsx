@@ -195,7 +195,7 @@ function ChangeForm({ capture, changes }: FormProps) {
           value={wanted.value.stage}
           onChange={(event) => set({ stage: event.currentTarget.value })}>
           <option value="">none</option>
-          {[...names, "transfer"].map((name) => (
+          {(workers ? [...names, "transfer"] : names).map((name) => (
             <option key={name} value={name}>
               {name}
             </option>

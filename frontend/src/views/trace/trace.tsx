@@ -190,6 +190,7 @@ function PerfettoFrame({ entry, name, shown, whole, state }: FrameProps) {
         return;
       }
       state.value = "Handing the trace to Perfetto";
+      skipOnBack(target, frameRef);
       const channel = windowChannel(target, window.location.origin);
       stop = handOver(channel, packed(entry, name, answer.value), () => {
         state.value = null;
@@ -220,6 +221,19 @@ function PerfettoFrame({ entry, name, shown, whole, state }: FrameProps) {
       src={PERFETTO_PAGE}
     />
   );
+}
+
+/**
+ * Perfetto gives the trace an address of its own in its frame, which is one more step of the browser's history: who goes
+ * back over it means the view before.
+ */
+function skipOnBack(target: Window, frame: { readonly current: HTMLIFrameElement | null }): void {
+  const first = target.location.hash;
+  let hasLeft = false;
+  target.addEventListener("hashchange", () => {
+    if (target.location.hash !== first) hasLeft = true;
+    else if (hasLeft) window.setTimeout(() => frame.current?.isConnected && window.history.back(), 0);
+  });
 }
 
 const TOUCHES = ["pointerdown", "wheel", "keydown"] as const;

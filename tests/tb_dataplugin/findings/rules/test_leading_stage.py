@@ -384,3 +384,15 @@ def test_steps_that_have_too_few_samples_name_the_line_that_the_whole_capture_ha
         "Pets.__getitem__ at train.py:41: 100% of Pets in the whole capture; "
         "these steps alone have too few stack samples"
     ]
+
+
+def test_a_line_of_long_calls_elsewhere_is_not_named_for_steps_of_short_ones() -> None:
+    """Of the second step's one call the line takes more than the calls of the first one take at all."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}])
+    builder.step(0, 1000).wait(0, 600).stage("sample::Pets", 0, 300).stage("sample::Pets", 300, 300)
+    builder.step(1000, 10_000).wait(1000, 9000).stage("sample::Pets", 1000, 9000)
+    times = [1000 + 70.0 * n for n in range(1, 121)]
+    builder.stacks(times, [[("Pets.__getitem__", "/home/me/train.py", 41)]] * len(times))
+    capture = analyse(builder.trace(), AnalysisOptions(steps=StepRange(1, 1))).capture
+    said = next(finding for finding in capture.findings if finding.rule == "leading_stage")
+    assert "train.py:41" not in said.advice
