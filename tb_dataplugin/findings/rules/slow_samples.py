@@ -90,7 +90,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         evidence=(
             time("slow_samples_excess", excess, text),
             *map(_evidence, slow[:SHOWN]),
-            *_not_waited_for(signals),
+            *_not_waited_for(signals, slow, calls.p50_us),
             *_others_as_well(signals, slow, calls.p50_us),
             *saving.why,
         ),
@@ -114,9 +114,9 @@ def _slow(signals: Signals, typical_us: float) -> list[SlowSampleSignal]:
     return [sample for sample in outliers if sample.duration_us >= min(least_us, most[-1].duration_us)]
 
 
-def _not_waited_for(signals: Signals) -> Iterator[Evidence]:
+def _not_waited_for(signals: Signals, slow: list[SlowSampleSignal], typical_us: float) -> Iterator[Evidence]:
     """As slow, and listed among the slowest samples; that they cost nothing in this window is luck."""
-    least = SLOW * signals.sample_habit.common_us
+    least = min(_times(slow, typical_us) * typical_us, slow[-1].duration_us)
     others = [one for one in signals.slow_samples if one.duration_us >= least and one.held_up_us == 0]
     if others:
         named = [str(one.index) for one in others if one.index >= 0][:SHOWN]

@@ -55,6 +55,17 @@ class LengthGrouped:  # a batch sampler; lengths: one number for each sample
         yield from random.sample(batches, len(batches))
 
 DataLoader(dataset, batch_sampler=LengthGrouped(lengths, size))"""
+ITERABLE: Final = (
+    " An iterable dataset draws no indices: sort a buffer of samples by length in its own __iter__, and hand out its "
+    "batches in random order."
+)
+ITERABLE_CODE: Final = """\
+def length_grouped(samples, size, length=len):  # in __iter__: yield from length_grouped(samples, batch_size)
+    samples = iter(samples)
+    while part := sorted(itertools.islice(samples, 100 * size), key=length):
+        batches = [part[at : at + size] for at in range(0, len(part), size)]
+        for batch in random.sample(batches, len(batches)):
+            yield from batch"""
 
 
 @rule(title="Batches of very different sizes", about="host")
@@ -68,13 +79,14 @@ def check(signals: Signals) -> Finding | None:
     sampler = _own_sampler(signals) if uneven.padding_us is None else ""
     saving = until_workers_limit(signals, most_us)
     gain = None if sampler else signals.per_step(saving.us)
+    is_iterable = bool(signals.loader and signals.loader.iterable)
     return Finding(
         severity="low" if sampler else severity(signals, gain, otherwise_us=saving.us),
         title=_title(uneven),
-        advice=OWN_SAMPLER.format(sampler=sampler) if sampler else ADVICE,
+        advice=OWN_SAMPLER.format(sampler=sampler) if sampler else ADVICE + (ITERABLE if is_iterable else ""),
         evidence=(*_evidence(uneven), *_where(signals), *(() if sampler else saving.why)),
         gain_us_per_step=gain,
-        code="" if sampler else CODE,
+        code="" if sampler else ITERABLE_CODE if is_iterable else CODE,
         confidence="possible" if sampler else "likely",
         confidence_reason=_reason(uneven, sampler),
     )

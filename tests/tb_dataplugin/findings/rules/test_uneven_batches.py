@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
 import numpy as np
 import pytest
 
+from annotate.trace_format import METADATA_KEY
 from tb_dataplugin.analyses.uneven_batches import judge
 from tb_dataplugin.findings.rules.uneven_batches import CODE
 from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of
@@ -161,3 +163,17 @@ def test_the_code_to_copy_gives_each_sample_once_in_batches_of_like_length() -> 
     assert len(batches) == len(sampler)
     spread = [max(lengths[i] for i in batch) - min(lengths[i] for i in batch) for batch in batches]
     assert sorted(spread)[len(spread) // 2] < 20  # of 500
+
+
+def test_an_iterable_dataset_gets_code_that_draws_no_indices() -> None:
+    builder = padded(0, {3: 30_000.0, 11: 40_000.0}, {3: 2_000_000, 11: LARGE})
+    assert "class LengthGrouped" in finding_in(builder, "uneven_batches").code
+    builder.top_level[METADATA_KEY]["loaders"][0]["iterable"] = True
+    said = finding_in(builder, "uneven_batches")
+    assert "batch_sampler" not in said.code and "in its own __iter__" in said.advice
+    names: dict[str, Any] = {"random": random, "itertools": itertools}
+    exec(said.code, names)
+    texts = ["x" * (number % 7 + 1) for number in range(1000)]
+    given = list(names["length_grouped"](texts, 8))
+    assert sorted(given) == sorted(texts)
+    assert sum(len(set(map(len, given[at : at + 8]))) == 1 for at in range(0, 800, 8)) > 80
