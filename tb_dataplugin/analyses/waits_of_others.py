@@ -5,6 +5,8 @@ shows that it is none of the recorded ones:
 
 - the training loop takes its batches through ``prof.steps``, and this wait is outside of that;
 - torch's mark is that of a DataLoader without workers, and all recorded ones have workers;
+- the only recorded one has no workers, builds its batches in its waits, and goes on after this one, in which it built
+  nothing, without beginning anew;
 - the recorded one handed out a batch before and the next one after it, or the last of an epoch before, whose end it
   was asked for once, and the first of the next epoch after it.
 """
@@ -53,12 +55,35 @@ def waits_of_others(
     found = in_process & (all(loader.num_workers for loader in loaders) and not is_around)
     if len(loaders) == 1 and batches is not None and loaders[0].in_order is not False:
         found |= marked & _between(waits, batches, begun)
+    if len(loaders) == 1 and loaders[0].num_workers == 0:
+        found |= _builds_nothing(in_process, built, _begins_anew(trace, waits))
     if of_steps.any() and _all_are_recorded(loaders, batches, of_wait):
         ends = _may_be_ends(marked & ~of_steps, received, _most_open(loaders, True))
         ends |= _may_be_ends(in_process & ~of_steps, built, _most_open(loaders, False))
         found |= (marked | (in_process & ~built)) & ~ends
     certain: BoolArray = found & ~received & ~of_steps
     return certain
+
+
+def _builds_nothing(in_process: BoolArray, built: BoolArray, begins: BoolArray) -> BoolArray:
+    """Waits without a batch of the one loader, up to one with its next batch: had it come to its end in one of them, it
+    would begin anew there.
+    """
+    places = np.flatnonzero(built)
+    after = np.searchsorted(places, np.arange(len(built)), side="right")
+    goes_on = np.append(~begins[places], False)[after]  # nothing is known of those behind its last batch
+    found: BoolArray = in_process & ~built & goes_on & (after > 0)
+    return found
+
+
+def _begins_anew(trace: Trace, waits: Intervals) -> BoolArray:
+    """Which of them are for an epoch's first batch, as a recorded loader marks it."""
+    spans, events = trace.stage_spans, trace.events
+    first = np.array([stage.label.endswith(FIRST_BATCH) for stage in spans.stages], dtype=np.bool_)
+    rows = spans.row[first[spans.stage] & spans.is_kind("wait")]
+    rows = rows[events.track[rows] == trace.training_track]
+    anew: BoolArray = Intervals.union(events.start_ns[rows], events.end_ns[rows]).overlap(waits.start, waits.end) > 0
+    return anew
 
 
 def _may_be_ends(waits: BoolArray, got_one: BoolArray, most: int) -> BoolArray:

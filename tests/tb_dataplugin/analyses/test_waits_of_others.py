@@ -188,3 +188,23 @@ def test_two_that_end_in_the_same_step_are_none_of_others(ends: tuple[int, ...])
     for place in range(3):
         builder.wait(10 * STEP + 3_000 + 500 * place, 200, HERE)
     assert len(find_unannotated(results_of(builder))) == 1, "the first two of three may be their ends"
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["within an epoch", "between two epochs"])
+def test_waits_that_build_nothing_are_anothers_where_the_recorded_one_without_workers_goes_on(goes_on: bool) -> None:
+    """Of 12 steps the seventh has three more waits of torch's mark, 4 ms each. Where an epoch begins after them, one of
+    them may be the end of the one before.
+    """
+    builder, at = TraceBuilder().annotated(loaders=[{**TRAIN, "num_workers": 0}]), 0.0
+    for number in range(12):
+        begin = at
+        for _ in range(3 if number == 6 else 0):
+            builder.wait(at, 4000, HERE)
+            at += 4100
+        first = " (first batch)" if number == 6 and not goes_on else ""
+        builder.wait(at, 1000, f"wait::DataLoader{first}").wait(at + 1, 998, HERE).stage("sample::Pets", at + 10, 900)
+        at += 5000
+        builder.step(begin, at - begin)
+    said = capture_of(builder).verdict.sentence
+    assert "Another DataLoader that is not annotated, iterated in step 7 (an evaluation?), has" in said
+    assert f"({'12.0' if goes_on else '8.00'} ms of 24.0 ms)" in said
