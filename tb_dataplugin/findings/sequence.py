@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_high
+from typing import Final
 
 from tb_dataplugin.analyses.stages import OF_VALUE, Path
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import COPY_US_PER_BYTE, HANDING_ON_US, SHRINKS
+
+WIDEST: Final = 8
+"""Times as many bytes as another type may have for the same values: float64 for uint8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +76,37 @@ def sequences(stages: Sequence[StageCalls]) -> list[tuple[Step, ...]]:
             children.setdefault(calls.path[:-1], []).append(calls)
     held = containers(stages)
     inner = held & {calls.path for rows in children.values() for calls in rows}
-    return [_steps(tuple(_flat(parent, children, held))) for parent in children if parent not in inner]
+    handed_on = _handed_on(stages)
+    return [_placed(tuple(_flat(parent, children, held)), handed_on) for parent in children if parent not in inner]
+
+
+def _handed_on(stages: Sequence[StageCalls]) -> float:
+    """Bytes of a sample in its batch; 0 where that is not known."""
+    samples = sum(row.count for row in stages if row.stage.kind == "sample" and len(row.path) == 1)
+    collated = max((row.bytes or 0.0 for row in stages if row.stage.kind == "collate"), default=0.0)
+    return collated / samples if samples else 0.0
+
+
+def _placed(rows: tuple[StageCalls, ...], handed_on: float) -> tuple[Step, ...]:
+    """What makes something of its own, beside the value, has no place among those that turn that into the next."""
+    beside = {place for place in range(1, len(rows)) if _is_beside(rows, place, handed_on)}
+    mine = tuple(row for place, row in enumerate(rows) if place not in beside)
+    return (*_steps(mine), *(Step(rows[place], (), None) for place in sorted(beside)))
+
+
+def _is_beside(rows: tuple[StageCalls, ...], place: int, handed_on: float) -> bool:
+    """A transform of an index or a label: far less than the one before it returns, and the sample has far more in the
+    end than another type could make of it.
+    """
+    own = _returned(rows[place])
+    earlier = max((_returned(row) for row in rows[:place] if row.stage.kind != "read"), default=0.0)
+    later = max((handed_on, *map(_returned, rows[place + 1 :])))
+    return rows[place].stage.kind == "transform" and 0 < own < min(earlier, later) / WIDEST
+
+
+def _returned(row: StageCalls) -> float:
+    """Bytes for a sample."""
+    return row.per_sample * row.bytes / row.count if row.bytes else 0.0
 
 
 def containers(stages: Sequence[StageCalls]) -> frozenset[Path]:

@@ -237,3 +237,17 @@ def test_a_stage_that_a_crop_is_before_goes_before_one_of_an_unknown_kind() -> N
         "transform::LogMel": (0.85, 0.15, 0.15, 16_000),
     }
     assert finding_in(input_bound(stages=chain), "shrink_first").title.startswith("RandomCrop keeps 10.0%")
+
+
+@pytest.mark.parametrize(("collated", "is_kept"), [(1_200_000, False), (8, True)])
+def test_a_stage_that_makes_something_beside_the_picture_keeps_no_part_of_it(collated: float, is_kept: bool) -> None:
+    """A label's or index' own result, of 8 bytes, behind a transform of the picture, which the batch has in the end."""
+    chain = {
+        "sample::Pets": (0.0, 0.9, 0.9),
+        "decode::PIL.Image": (0.0, 0.4, 0.4, 1_200_000),
+        "transform::Jitter": (0.4, 0.4, 0.4, 1_200_000),
+        "transform::Meta": (0.8, 0.1, 0.1, 8),
+        "collate::default_collate": (0.9, 0.1, 0.1, collated),
+    }
+    found = finding_of(input_bound(stages=chain), "shrink_first")
+    assert (found is not None and "Meta returns <0.01%" in found.title) == is_kept
