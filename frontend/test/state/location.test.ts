@@ -1,7 +1,7 @@
 import { batch } from "@preact/signals";
 import { beforeEach, expect, it, vi } from "vitest";
 import { chooseSides, refreshRuns, selectCapture, selectSteps, selectView, showStage } from "../../src/state/actions";
-import { type Address, fieldsOfHostHash, fieldsOfOwnHash, hostHash, isOurTab, ownHash } from "../../src/state/address";
+import { type Address, fieldsOfOwnHash, ownHash } from "../../src/state/address";
 import {
   captureId,
   captureSearch,
@@ -29,42 +29,11 @@ import {
   whatIfChanges,
 } from "../../src/state/atoms";
 import { PlaceKeeper } from "../../src/state/location";
-import { type Fields, fieldsOfPlace, type Place, placeOfFields, START } from "../../src/state/place";
+import type { Fields } from "../../src/state/place";
 import { askWhatIf, removeWhatIf } from "../../src/state/predicting";
 import { paddedSlice, suffices } from "../../src/state/timeline-loader";
+import { openCapture } from "../../src/views/shared/open-capture";
 import { entry, runsOf } from "../build";
-
-const PLACE: Place = {
-  view: "gaps",
-  capture: "runs/a b&c=d/é%",
-  steps: "3..7",
-  run: "runs/a",
-  rank: 3,
-  range: { startUs: 12.5, endUs: 1234.567 },
-  gapUs: 138.08957822262724,
-  link: "sample",
-  cause: "data_wait",
-  device: 1,
-  loader: 2,
-  batch: "0:0:1:17:",
-  sample: "5:0:0:40",
-  stage: "decode::PIL.Image",
-  before: "capture:a",
-  after: "run:b",
-  anyway: "on",
-  flame: "training:host",
-  measure: "wait",
-  order: "time",
-  frame: "12~RandomMask.dilate",
-  list: "on",
-  search: "train.py & more",
-  flat: "on",
-  captures: "exp1 gpu",
-  spans: "Random Crop",
-  lanes: "worker:0.0,worker:0.1",
-  sort: "stages.-self_us,slowest-calls.start",
-  whatIf: "workers=4&stage=read::open=0.5x;usual",
-};
 
 beforeEach(() => {
   window.sessionStorage.clear();
@@ -86,42 +55,6 @@ beforeEach(() => {
     spanSearch.value = "";
     lanesTurned.value = new Set();
   });
-});
-
-it("keeps a place in an address, whatever is in the names", () => {
-  const compared: Place = { ...PLACE, view: "compare" };
-  expect(placeOfFields(fieldsOfPlace(compared))).toEqual(compared);
-  const fields = fieldsOfPlace(PLACE);
-  expect(placeOfFields(fields), "the compared captures are in Compare's address only").toEqual({
-    ...PLACE,
-    before: null,
-    after: null,
-    anyway: null,
-  });
-  expect(fieldsOfOwnHash(ownHash(fields))).toEqual(fields);
-  expect(fieldsOfHostHash(hostHash("#data_pipeline", fields))).toEqual(fields);
-  expect(fieldsOfPlace({ ...START, view: "stages" })).toEqual({ view: "stages" });
-});
-
-it("takes what it does not understand as not there", () => {
-  expect(placeOfFields({ view: "nonsense" })).toBeNull();
-  expect(placeOfFields({})).toBeNull();
-  expect(
-    placeOfFields(fieldsOfOwnHash("#view=gaps&from_us=9&to_us=x&device=-1&steps=7..3&cause=weather&link=%E0%A4%A")),
-  ).toEqual({
-    ...START,
-    view: "gaps",
-  });
-  expect(placeOfFields({ view: "gaps", from_us: "9", to_us: "8" })?.range).toBeNull();
-});
-
-it("leaves the other settings in TensorBoard's address alone", () => {
-  const hash = "#data_pipeline&smoothing=0.5&p.other.view=x&p.data_pipeline.view=stages&p.data_pipeline.gap_us=3";
-  expect(fieldsOfHostHash(hash)).toEqual({ view: "stages", gap_us: "3" });
-  expect(hostHash(hash, { view: "gaps" })).toBe(
-    "#data_pipeline&smoothing=0.5&p.other.view=x&p.data_pipeline.view=gaps",
-  );
-  expect([isOurTab(hash), isOurTab("#scalars&p.data_pipeline.view=gaps"), isOurTab("")]).toEqual([true, false, false]);
 });
 
 /** An address with its history, and a clock that is turned by hand. */
@@ -364,6 +297,13 @@ it("makes an entry for a prediction, and for another flame graph, so that Back l
   flameScope.value = "training thread";
   expect(entries.slice(-2).map((one) => one.flame)).toEqual([undefined, "training thread"]);
   stop();
+});
+
+it("makes one entry for a capture that another view leads to", () => {
+  const { entries, keeper } = browser({ view: "captures", capture: "a" });
+  keeper.start();
+  openCapture("b");
+  expect(entries).toEqual([expect.objectContaining({ capture: "a" }), { view: "overview", capture: "b" }]);
 });
 
 it("makes an entry for another comparison, so that Back leads to the one before", () => {

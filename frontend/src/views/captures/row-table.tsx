@@ -12,7 +12,6 @@ import {
   type TimeUnit,
 } from "../../model/format";
 import { orderOf, orderWords } from "../../model/rows";
-import { selectCapture, selectView } from "../../state/actions";
 import { Breakable } from "../../ui/breakable";
 import { ExportCell, ExportHead } from "../../ui/cells";
 import { DataTable } from "../../ui/data-table";
@@ -21,6 +20,7 @@ import { Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { SortHeader } from "../../ui/sort-header";
 import { useSort } from "../../ui/use-sort";
+import { openCapture } from "../shared/open-capture";
 
 const COLUMNS = {
   capture: (row: CaptureRow) => `${row.run}/${row.name}`,
@@ -127,11 +127,6 @@ function Row({ row, unit, hasRanks, current }: RowProps) {
       <ExportCell text={row.doubtful ? row.doubt_text || "yes" : ""} />
     </tr>
   );
-}
-
-function openCapture(id: string): void {
-  selectCapture(id);
-  selectView("overview");
 }
 
 function Known({ row, unit }: { row: CaptureRow; unit: TimeUnit }) {

@@ -3,12 +3,12 @@ import type { CaptureRow } from "../../contract/report";
 import { chooseTimeUnit, formatCount, formatDuration, formatPercent, onAxis, plural } from "../../model/format";
 import type { Course } from "../../model/rows";
 import { niceStep } from "../../model/time-scale";
-import { selectCapture, selectView } from "../../state/actions";
 import { LineKey, lineClass, type Stroke } from "../../ui/line-key";
 import { PictureMenu } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
 import { Tooltip } from "../../ui/tooltip";
 import { useWidth } from "../../ui/use-width";
+import { openCapture } from "../shared/open-capture";
 
 /** Room for "5,000 ms". */
 const LEFT_PX = 64;
@@ -122,10 +122,7 @@ export function Trend({ run, course }: Props) {
             onPointerLeave={() => {
               hover.value = null;
             }}
-            onClick={() => {
-              selectCapture(row.id);
-              selectView("overview");
-            }}
+            onClick={() => openCapture(row.id)}
           />
         ))}
       </svg>

@@ -1,5 +1,6 @@
 // Going to a capture that another view names.
 
+import { batch } from "@preact/signals";
 import type { CaptureEntry } from "../../data/runs";
 import { selectCapture, selectView, showStage } from "../../state/actions";
 import { runs } from "../../state/atoms";
@@ -18,17 +19,22 @@ export function captureWithId(id: string): CaptureEntry | undefined {
   );
 }
 
+/** Both at once: one step back from it. */
 export function openCapture(id: string): void {
-  selectCapture(id);
-  selectView("overview");
+  batch(() => {
+    selectCapture(id);
+    selectView("overview");
+  });
 }
 
 /** From a view of several captures to the pages of stages of one of them, which is named as in `captureWithId`. */
 export function waysInto(capture: string, stages: readonly string[]): StageWay | null {
   const item = captureWithId(capture);
   if (item === undefined) return null;
-  return stageWay(stages, (name) => {
-    selectCapture(item.id);
-    showStage(name);
-  });
+  return stageWay(stages, (name) =>
+    batch(() => {
+      selectCapture(item.id);
+      showStage(name);
+    }),
+  );
 }
