@@ -40,7 +40,7 @@ from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.restarts import Restarts, find_restarts
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_samples
-from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth, is_once_an_epoch
+from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth, find_worker, is_once_an_epoch
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
@@ -218,7 +218,7 @@ def run_analyses(
         trace=trace,
         window=window,
         steps=table,
-        sawtooth=_rhythm(table, settings, apart, whole.starts_in(window), seen.batches) if table else None,
+        sawtooth=_rhythm(table, settings, apart, whole.starts_in(window), seen.batches, use) if table else None,
         devices=devices,
         gaps=_gaps(trace, seen, options.max_gaps),
         copies=find_copies(trace, window, devices),
@@ -263,6 +263,7 @@ def _rhythm(
     apart: Apart,
     starts: tuple[EpochStart, ...],
     batches: BatchTimes | None,
+    use: LoaderUse,
 ) -> Sawtooth | None:
     """`starts`: of epochs, of all loaders."""
     workers = settings.num_workers if settings else None
@@ -273,7 +274,9 @@ def _rhythm(
     if found is None or (not found.of_workers and found.period == workers):
         return None
     mine = Intervals.union_of(start.wait for start in starts if not apart.not_mine.intersect(start.wait).total_ns)
-    return None if is_once_an_epoch(found, table, mine) else found
+    if is_once_an_epoch(found, table, mine):
+        return None
+    return found if batches is None else replace(found, worker=find_worker(found, table, batches, use.in_workers))
 
 
 def _with_code_around(results: Results) -> Throughput | None:

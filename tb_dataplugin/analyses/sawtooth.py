@@ -16,7 +16,9 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.step_table import StepTable
+from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import Intervals, int64
 
 LEAST_TEETH: Final = 3
@@ -54,6 +56,8 @@ class Sawtooth:
     is_partial: bool = False
     """Data wait that is told apart is left out of all of it."""
     of_workers: bool = True
+    worker: int | None = None
+    """The DataLoader worker that built all batches taken in these steps; None where several did, or it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +126,18 @@ def find_rhythm(table: StepTable) -> Sawtooth | None:
     steps = tuple(rows[place].number for place in places)
     is_partial = any(row.apart_ns for row in rows)
     return Sawtooth(round(float(gaps.mean())), most, most / whole, steps, len(rows), is_partial, of_workers=False)
+
+
+def find_worker(found: Sawtooth, table: StepTable, batches: BatchTimes, loader: int) -> int | None:
+    """Of `Sawtooth.worker`."""
+    rows = [row for row in table.rows if row.number in found.steps]
+    begin = int64([row.start_ns for row in rows])
+    taken = np.flatnonzero((batches.table.loader == loader) & known(batches.wait_end_ns))
+    at = np.searchsorted(begin, batches.wait_end_ns[taken], side="right") - 1
+    end = int64([row.start_ns + row.duration_ns for row in rows])
+    here = taken[(at >= 0) & (batches.wait_end_ns[taken] <= end[at])]
+    workers = np.unique(batches.table.worker[here]).tolist()
+    return workers[0] if len(workers) == 1 else None
 
 
 def is_once_an_epoch(found: Sawtooth, table: StepTable, starts: Intervals) -> bool:

@@ -1,9 +1,10 @@
 """How many bytes building batches read, and how many of these came from storage.
 
 The system's own count is taken for one batch in a while only. Who reads a whole shard for every tenth batch may never
-be caught at it. So where spans of reads have sizes (each kind's mean, for those that were not measured), those of all
-batches count, and the system's for what they do not show. What came from storage is not known where the counted batches
-read next to nothing of all that.
+be caught at it, or twice as often as it does. So where spans of reads have sizes, those of all batches count, and the
+system's for what they do not show. A batch, or a span of a stage, that was not measured is taken to read what that one
+of the measured did that took most nearly as long. What came from storage is not known where the counted batches read
+next to nothing of all that.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy.typing as npt
 
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.stages import Path, StageTree
+from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import BatchCosts, BatchTable, Trace
 
 BoolArray = npt.NDArray[np.bool_]
@@ -23,6 +25,8 @@ Floats = npt.NDArray[np.float64]
 
 TYPICAL: Final = 0.5
 """Part of the mean batch's reading that the counted ones do at least, to stand for all."""
+
+NOT_MEASURED: Final = -1.0
 
 
 def find_worker_reads(
@@ -33,15 +37,19 @@ def find_worker_reads(
     if not counted.any():
         return None, None
     scale = int(rows.sum()) / int(counted.sum())
-    returned, stored = (float(column[counted].sum()) for column in (costs.read_chars, costs.read_bytes))
     seen = _seen(trace, tree, table)
+    returned, stored = (
+        _of_all(np.where(counted, column, NOT_MEASURED), table, rows)
+        for column in (np.maximum(costs.read_chars - seen, 0.0), costs.read_bytes)
+    )
     of_all, of_counted = float(seen[rows].sum()), float(seen[counted].sum())
-    if counted.sum() == rows.sum() or not of_all:
-        return round(returned * scale), round(stored * scale)
-    read = of_all + max(0.0, returned - of_counted) * scale
-    if of_counted * scale < TYPICAL * of_all or not returned:
-        return round(read), None
-    return round(read), round(read * min(1.0, stored / returned))
+    if of_counted * scale < TYPICAL * of_all:
+        return round(of_all + returned), None
+    return round(of_all + returned), round(min(of_all + returned, stored))
+
+
+def _of_all(values: Floats, table: BatchTable, rows: BoolArray) -> float:
+    return float(_as_those_alike(values[rows], (table.finished_ns - table.started_ns)[rows]).sum())
 
 
 def _seen(trace: Trace, tree: StageTree, table: BatchTable) -> Floats:
@@ -62,13 +70,25 @@ def _seen(trace: Trace, tree: StageTree, table: BatchTable) -> Floats:
 
 def _reads(trace: Trace, tree: StageTree) -> tuple[npt.NDArray[np.intp], Floats]:
     """Spans that read, of those inside one another the outermost that have sizes, and how many bytes each did."""
-    sizes, nodes = trace.span_facts.bytes, len(tree.paths)
-    measured = np.flatnonzero(sizes >= 0)
-    of = tree.node[measured]
-    mean = np.bincount(of, sizes[measured], nodes) / np.maximum(1, np.bincount(of, None, nodes))
-    outermost = list(_outermost({path: node for node, path in enumerate(tree.paths) if mean[node] > 0}))
+    sizes = trace.span_facts.bytes
+    sized = np.unique(tree.node[sizes > 0]).tolist()
+    outermost = list(_outermost({path: node for node, path in enumerate(tree.paths) if node in sized}))
     spans = np.flatnonzero(np.isin(tree.node, outermost))
-    return spans, np.where(sizes[spans] >= 0, sizes[spans], mean[tree.node[spans]])
+    read = sizes[spans].astype(np.float64)
+    for node in outermost:
+        here = np.flatnonzero(tree.node[spans] == node)
+        read[here] = _as_those_alike(read[here], tree.end_ns[spans[here]] - tree.start_ns[spans[here]])
+    return spans, read
+
+
+def _as_those_alike(sizes: Floats, length_ns: Int64Array) -> Floats:
+    """Each that was not measured (below 0) as the measured one whose length is nearest, as a ratio."""
+    length = np.log(np.maximum(1, length_ns))
+    measured = np.flatnonzero(sizes >= 0)
+    measured = measured[np.argsort(length[measured], kind="stable")]
+    middle = (length[measured][1:] + length[measured][:-1]) / 2
+    nearest = sizes[measured][np.searchsorted(middle, length)]
+    return np.where(sizes >= 0, sizes, nearest)
 
 
 def _outermost(nodes: Mapping[Path, int]) -> Iterator[int]:

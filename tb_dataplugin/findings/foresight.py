@@ -100,6 +100,10 @@ class Foresight:
         loop = fit_loop(self._results)
         return None if isinstance(loop, Unavailable) else loop
 
+    @property
+    def predicts(self) -> bool:
+        return self._loop is not None
+
     def without_profiler(self, longer: float) -> Unrecorded | None:
         """`longer`: how many times as long that makes a step's own work. None where nothing can be predicted."""
         return None if self._loop is None else without_profiler(self._loop, longer)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from tb_dataplugin.analyses.sawtooth import LoneWait, Sawtooth
+from tb_dataplugin.findings.worker_signals import PaceSignals
 from tb_dataplugin.units import count, percent, plural
 
 ADVICE: Final = "See what happens once in so many batches, such as another file being read."
@@ -14,15 +15,18 @@ SHOWN: Final = 5
 """Steps that are named."""
 
 
-def rhythm_sentence(found: Sawtooth, left_out: str) -> str:
-    """`left_out`: names what of the data wait is told apart."""
+def rhythm_sentence(found: Sawtooth, left_out: str, pace: PaceSignals | None = None) -> str:
+    """`left_out`: names what of the data wait is told apart. `pace`: of the workers of the training loop."""
     whole = _whole(found, left_out)
     if found.of_workers:
-        return (
-            f"1 step in {found.period} has {percent(found.share)} of {whole}: the "
-            f"{plural(found.period, 'DataLoader worker')} finish their batches at about the same time."
-        )
+        return f"1 step in {found.period} has {percent(found.share)} of {whole}{_why(found, pace)}."
     return f"{_few_steps(found, whole)}: {_numbers(found)}. {ADVICE}"
+
+
+def _why(found: Sawtooth, pace: PaceSignals | None) -> str:
+    if pace is None or not pace.is_uneven:
+        return f": the {plural(found.period, 'DataLoader worker')} finish their batches at about the same time"
+    return f": {pace.text}" if found.worker in pace.slow else ""
 
 
 def rhythm_clause(found: Sawtooth, left_out: str) -> str:

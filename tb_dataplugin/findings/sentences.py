@@ -33,6 +33,7 @@ from tb_dataplugin.findings.rivals import Overlap
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
 from tb_dataplugin.findings.worker_sentences import LoopShare, name_of, quiet_sentence, worker_sentence
+from tb_dataplugin.findings.worker_signals import PaceSignals
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, listed, ordinal, percent, plural
@@ -106,7 +107,7 @@ def say(
         limits=dict(_limits(results)),
         slowest_part=_slowest_part(results.throughput) if results.throughput else "",
         stage_profiler=dict(_stage_profiler(results)),
-        sawtooth=rhythm_sentence(results.sawtooth, left_out(apart)) if results.sawtooth else "",
+        sawtooth=rhythm_sentence(results.sawtooth, left_out(apart), _pace(results)) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
         workers=tuple(
             worker_sentence(
@@ -247,6 +248,11 @@ def _stages(results: Results) -> str:
     time = f"{_us(row.self_ns)} in {calls}, {share} of all recorded stage time"
     kind = slow_kind_sentence(next((one for one in results.stage_details if one.stage == row.stage), None))
     return f"{row.stage.name} has the highest self time: {time}.{kind}"
+
+
+def _pace(results: Results) -> PaceSignals | None:
+    pace = results.flow.workers.pace if results.flow.workers else None
+    return None if pace is None else PaceSignals.of(pace)
 
 
 def _stage_places(summary: StageSummary) -> str:

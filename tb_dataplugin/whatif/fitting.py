@@ -27,11 +27,9 @@ from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, T
 from tb_dataplugin.whatif.measured_wait import find_wait_ends
 from tb_dataplugin.whatif.on_cpu import find_on_cpu, find_result_bytes
 from tb_dataplugin.whatif.pauses import find_pauses
+from tb_dataplugin.whatif.predictable import why_unpredictable
 from tb_dataplugin.whatif.received import find_received
 from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
-
-LEAST_STEPS: Final = 4
-"""Fewer do not show how steps differ."""
 
 TORCHS_PREFETCH: Final = 2
 """DataLoader's own default per worker."""
@@ -73,19 +71,10 @@ class _Cpus:
 
 def fit_loop(results: Results) -> Loop | Unavailable:
     """The loop of the capture's main loader; Unavailable without steps, the data wait, or who built the batches."""
-    steps, loader, settings = results.steps, results.loader, results.settings
-    if steps is None or len(steps.rows) < LEAST_STEPS or loader is None or settings is None:
-        return _cannot(f"it takes {LEAST_STEPS} steps with their data wait, and the settings of the loader")
-    if results.trace.info.mode == "replay":
-        return _cannot("a replay has no training steps; take the capture of a run")
-    if results.restarts:
-        return _cannot("its steps make their iterators anew, so it has no steady state; mend that first")
-    workers = settings.num_workers or 0
-    if workers and results.workers is None:
-        return _cannot("its DataLoader workers left no records")
-    if not results.stages:
-        return _cannot("no stage was recorded; call annotate.loader(loader) and capture again")
-    return _with_workers(results, results.workers) if workers and results.workers else _without_workers(results)
+    if why := why_unpredictable(results):
+        return _cannot(why)
+    workers = results.workers if results.settings and results.settings.num_workers else None
+    return _without_workers(results) if workers is None else _with_workers(results, workers)
 
 
 def _cannot(why: str) -> Unavailable:

@@ -153,8 +153,8 @@ def _title(signals: Signals) -> str:
 
 
 def _other_numbers(signals: Signals) -> str:
-    """A plain capture has no stages to predict from."""
-    return "; `tb-dataplugin whatif` predicts other numbers" if signals.stages else ""
+    predicts = signals.foresight is not None and signals.foresight.predicts
+    return "; `tb-dataplugin whatif` predicts other numbers" if predicts else ""
 
 
 def _workers(signals: Signals, cost_us: float) -> tuple[int, str]:

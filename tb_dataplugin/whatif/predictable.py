@@ -1,0 +1,29 @@
+"""Whether a capture shows enough of its loop to predict from."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.units import plural
+
+LEAST_STEPS: Final = 4
+"""Fewer do not show how steps differ."""
+
+AGAIN: Final = "call annotate.loader(loader) and capture again"
+
+
+def why_unpredictable(results: Results) -> str:
+    """ "" where it does."""
+    steps = 0 if results.steps is None else len(results.steps.rows)
+    if steps < LEAST_STEPS:
+        return f"it has {plural(steps, 'step') if steps else 'no steps'}, and a prediction takes {LEAST_STEPS}"
+    if results.trace.info.mode == "replay":
+        return "a replay has no training steps; take the capture of a run"
+    if results.loader is None or results.settings is None:
+        return f"the data wait and the settings of its DataLoader were not recorded; {AGAIN}"
+    if results.restarts:
+        return "its steps make their iterators anew, so it has no steady state; mend that first"
+    if results.settings.num_workers and results.workers is None:
+        return "its DataLoader workers left no records"
+    return "" if results.stages else f"no stage was recorded; {AGAIN}"
