@@ -1,21 +1,27 @@
 """Whether the long calls of a stage are the first in their process, which may import, compile or fill a cache.
 
-A call is none of these where another of that stage has ended before it in its process, in any step of the capture, or
-where its DataLoader worker had built batches before the capture, of which each calls that stage.
+A call is none of these where another of that stage has ended before it in its process, in any step of the capture,
+where its DataLoader worker had built batches before the capture, of which each calls that stage, or where it reads or
+returns far more bytes than any other: then that is why it is long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.analyses.making import nodes_of
 from tb_dataplugin.analyses.stages import Path, StageTree, groups
+from tb_dataplugin.model.intervals import Int64Array
 from tb_dataplugin.model.trace import Trace
 
 BoolArray = npt.NDArray[np.bool_]
+
+FAR_MORE: Final = 2.0
+"""Times the bytes of every call of the stage that is less than half as long."""
 
 
 def first_of_long(trace: Trace, tree: StageTree, counted: BoolArray) -> Mapping[Path, float]:
@@ -23,10 +29,17 @@ def first_of_long(trace: Trace, tree: StageTree, counted: BoolArray) -> Mapping[
     first, duration = _may_be_first(trace, tree), tree.end_ns - tree.start_ns
     found = {}
     for node, here in groups(tree.node, np.flatnonzero(counted)):
-        long = here[2 * duration[here] >= duration[here].max()]
-        whole = int(duration[long].sum())
-        found[tree.paths[node]] = float(duration[long[first[long]]].sum() / whole) if whole else 1.0
+        is_long = 2 * duration[here] >= duration[here].max()
+        long, whole = here[is_long], int(duration[here[is_long]].sum())
+        may_be = long[:0] if _is_large(trace.span_facts.bytes[here], is_long) else long[first[long]]
+        found[tree.paths[node]] = float(duration[may_be].sum() / whole) if whole else 1.0
     return found
+
+
+def _is_large(sizes: Int64Array, long: BoolArray) -> bool:
+    """Whether the size of a stage's long calls tells them from the others; never where one of both was not measured."""
+    large, others = sizes[long & (sizes >= 0)], sizes[~long & (sizes >= 0)]
+    return bool(len(large) and len(others) and large.min() >= FAR_MORE * max(1, others.max()))
 
 
 def _may_be_first(trace: Trace, tree: StageTree) -> BoolArray:
