@@ -56,12 +56,23 @@ def _nearness(own: str, other: str) -> tuple[int, bool, int]:
 
 
 def _is_replay_of(capture: pb.Capture, other: pb.Capture) -> bool:
-    """Of a dataset that is called the same and has most stages in common: programs have datasets of one name."""
+    """Of a dataset that is called the same, stands in the same file, and has most stages in common: programs have
+    datasets of one name.
+    """
     dataset = capture.loader.dataset
     if other.mode != "replay" or not dataset or other.loader.dataset != dataset:
         return False
+    files = [_files_of_samples(one) for one in (capture, other)]
     own, replayed = _names(capture), _names(other)
-    return len(own & replayed) >= ALIKE * len(own | replayed)
+    return all(files[1].get(name, file) == file for name, file in files[0].items()) and (
+        len(own & replayed) >= ALIKE * len(own | replayed)
+    )
+
+
+def _files_of_samples(capture: pb.Capture) -> dict[str, str]:
+    """By stage, the file of the class whose samples it makes, where that is known."""
+    made = [stage for stage in capture.stages if stage.kind == "sample" and stage.defined_at]
+    return {stage.path[-1]: stage.defined_at.rpartition(":")[0] for stage in made}
 
 
 def _names(capture: pb.Capture) -> frozenset[str]:
