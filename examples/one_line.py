@@ -43,11 +43,11 @@ def main() -> None:
     parser.add_argument("--logdir", type=Path, default=Path("runs"))
     logdir = parser.parse_args().logdir / "one-line"
 
-    loader = DataLoader(Noise(640, transform=Blur()), batch_size=32, shuffle=True)
+    loader = DataLoader(Noise(960, transform=Blur()), batch_size=32, shuffle=True)
     loader = annotate.loader(loader)  # the one line
 
     model = torch.nn.Linear(3 * 64 * 64, 10)
-    with annotate.profile(logdir, wait=2, warmup=1, active=5) as prof:
+    with annotate.profile(logdir, wait=2, warmup=1, active=10) as prof:
         for images, labels in prof.steps(loader):
             torch.nn.functional.cross_entropy(model(images.flatten(1)), labels).backward()
     print(f"wrote {prof.trace_files[0]}")

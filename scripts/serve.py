@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import sys
@@ -20,10 +21,12 @@ def main(logdir: str) -> int:
     print(f"\nOpen http://localhost:{port}/#data_pipeline in a browser (Ctrl+C ends it)\n", flush=True)
     tensorboard = Path(sys.executable).with_name("tensorboard")
     command = [str(tensorboard), "--logdir", logdir, "--port", str(port)]
-    try:
-        return subprocess.run(command, stderr=subprocess.DEVNULL).returncode
-    except KeyboardInterrupt:
-        return 0
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as served:
+        signal.signal(signal.SIGTERM, lambda *_: served.terminate())  # it does not outlive this
+        try:
+            return served.wait()
+        except KeyboardInterrupt:
+            return 0
 
 
 if __name__ == "__main__":

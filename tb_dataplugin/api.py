@@ -77,13 +77,16 @@ class Report(Sequence[Capture]):
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
 
-def read_report(paths: str | Path | Iterable[str | Path], steps: tuple[int, int] | None = None) -> Report:
+def read_report(
+    paths: str | Path | Iterable[str | Path], *more: str | Path, steps: tuple[int, int] | None = None
+) -> Report:
     """The report on trace files, or on all traces below folders; either may be a URL that fsspec opens.
 
     Links that lead out of a folder are refused unless ``TB_DATAPLUGIN_FOLLOW_LINKS=1`` is in the environment.
 
     Args:
-        paths: a folder, a trace file, a URL of one (``"s3://bucket/runs/exp1"``), or several of them.
+        paths: a folder, a trace file, a URL of one (``"s3://bucket/runs/exp1"``), or a list of them.
+        more: further ones.
         steps: numbers of the first and the last step that all numbers are to be about; None: all of them.
 
     Raises:
@@ -92,7 +95,7 @@ def read_report(paths: str | Path | Iterable[str | Path], steps: tuple[int, int]
         NoSuchSteps: a capture does not have the steps.
         BadRequest: what opens a URL is not installed, or there is nothing that opens it.
     """
-    given = [_place(path) for path in ([paths] if isinstance(paths, (str, Path)) else paths)]
+    given = [_place(path) for path in (*([paths] if isinstance(paths, (str, Path)) else paths), *more)]
     store = user_store()
     stores = () if store is None else (store,)
     traces = [trace for path in given for trace in _traces(path)]

@@ -12,7 +12,7 @@ from tb_dataplugin.sharing.pruning import prune
 
 
 class PruneCommand:
-    """Write a trace with only what its report needs: a fraction of the size, and the same report.
+    """Write a trace with only what its report needs: a fraction of the size of most, and the same report.
 
     Operators inside other operators, Python stacks, shapes and arrows are left out. Without -o it is written into the
     working folder, as NAME.pruned.pt.trace.json.gz.
@@ -26,7 +26,7 @@ class PruneCommand:
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        return rewrite_all(arguments, prune, _named)
+        return rewrite_all(arguments, prune, _named, "it had hardly anything that its report does without")
 
 
 def _named(trace: TraceFile) -> Path:

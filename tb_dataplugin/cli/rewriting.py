@@ -24,6 +24,9 @@ SUFFIX: Final = TRACE_SUFFIXES[0]
 _LEVEL: Final = 6
 """Of zlib: isal's best is four times as large here."""
 
+HARDLY_SMALLER: Final = 0.9
+"""Of a trace's size."""
+
 Rewrite = Callable[[TraceParts], Iterable[bytes]]
 
 
@@ -34,8 +37,12 @@ def add_rewriting_arguments(parser: argparse.ArgumentParser, required: bool) -> 
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help_output)
 
 
-def rewrite_all(arguments: argparse.Namespace, rewrite: Rewrite, named: Callable[[TraceFile], Path]) -> int:
-    """Writes each trace; a bad one costs a line and the exit status. `named`: a trace's file below the folder OUT."""
+def rewrite_all(
+    arguments: argparse.Namespace, rewrite: Rewrite, named: Callable[[TraceFile], Path], as_large: str = ""
+) -> int:
+    """Writes each trace; a bad one costs a line and the exit status. `named`: a trace's file below the folder OUT.
+    `as_large`: what is said of one that gets hardly smaller.
+    """
     traces = list(expand(arguments.paths, arguments.follow_links))
     check_output(arguments.output, [trace.path for trace in traces])
     status = 0
@@ -43,7 +50,7 @@ def rewrite_all(arguments: argparse.Namespace, rewrite: Rewrite, named: Callable
         try:
             target = _target(arguments, len(traces), named(trace))
             check_output(target, [one.path for one in traces])
-            _rewrite(trace, target, rewrite)
+            _rewrite(trace, target, rewrite, as_large)
         except (UnreadableTrace, InternalError) as error:
             complain(str(error))
             status = max(status, error.exit_status)
@@ -60,7 +67,7 @@ def _target(arguments: argparse.Namespace, count: int, named: Path) -> Path:
     return output if is_file else output / named
 
 
-def _rewrite(trace: TraceFile, target: Path, rewrite: Rewrite) -> None:
+def _rewrite(trace: TraceFile, target: Path, rewrite: Rewrite, as_large: str) -> None:
     if trace.refused:
         raise Refused(trace.refused)
     try:
@@ -72,7 +79,9 @@ def _rewrite(trace: TraceFile, target: Path, rewrite: Rewrite) -> None:
         raise
     except Exception as error:
         raise InternalError(f"rewrite {trace.path}", error) from error
-    complain(f"wrote {target}: {data_size(size)} of {data_size(trace.path.stat().st_size)}")
+    before = trace.path.stat().st_size
+    why = f"; {as_large}" if as_large and size >= HARDLY_SMALLER * before else ""
+    complain(f"wrote {target}: {data_size(size)} of {data_size(before)}{why}")
     if any(one.code in DAMAGE for one in parts.trace.diagnostics):
         complain(f"{trace.path} is damaged: {target} has only what could be read")
 

@@ -25,7 +25,7 @@ from tb_dataplugin.tune.running import Limits
 from tb_dataplugin.tune.script import Script
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import NAMES
-from tb_dataplugin.tune.training_step import step_from
+from tb_dataplugin.tune.training_step import WITHOUT, step_from
 from tb_dataplugin.tune.tuning import tune
 
 INTERRUPTED = 130
@@ -150,6 +150,7 @@ def program_of(arguments: argparse.Namespace, capture: Place | None) -> Program:
             trace = newest_trace(capture, arguments.follow_links)
             step_ms, measured, _ = step_from(trace)
             step_cpu = measured if step_cpu is None else step_cpu
+    without = WITHOUT if capture is not None and arguments.step_ms is None else ""
     step_ms, step_cpu = step_ms or 0.0, step_cpu or 0.0
     if not 0 <= step_ms < 1e6:
         raise BadRequest(f"--step-ms must be at least 0, not {step_ms:g}")
@@ -159,6 +160,7 @@ def program_of(arguments: argparse.Namespace, capture: Place | None) -> Program:
         target=arguments.target,
         step_ms=step_ms,
         step_cpu=step_cpu,
+        step_without=without,
         device=arguments.device,
         arguments=tuple(arguments.arguments),
         python=arguments.python,

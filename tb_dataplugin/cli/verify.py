@@ -20,7 +20,8 @@ class VerifyCommand:
     """Measure whether one finding's advice helps: the setting that it names, beside those of the capture.
 
     Both run with the loader that MODULE:NAME makes, each in a separate process, in alternating windows; the training
-    step only takes the time that the capture shows. Prints the measured gain beside the finding's bound.
+    step only takes the time that the capture shows, without its waits for a CPU. Prints the measured gain beside the
+    finding's bound.
     Advice about code is not measured: make the change, capture again, and run `compare` (exit status 1).
     """
 

@@ -58,7 +58,7 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     if any(map(loop_wait, captures)):
         yield from wrap("below a data wait, the loop: without other DataLoaders and first batches", "  ")
     if any(map(wide_interval, captures)):
-        said = "below a data wait: 95% interval of the steady state, where it may be less than half as much"
+        said = "below a data wait: 95% interval of the steady state, where that is wide"
         yield from wrap(f"{said}; of the loop, where that is named" if any(map(loop_wait, captures)) else said, "  ")
     if sum(capture.world_size > 1 for capture in captures) > 1:
         yield from wrap("which rank holds up the others: tb-dataplugin ranks FOLDER", "  ")

@@ -51,9 +51,7 @@ def _step_text(program: Program | Script) -> str:
     copies = f" Batches are copied to {shown(program.device)}." if program.device else ""
     if not program.step_ms:
         return f"No training step was simulated: this is the loader's own throughput.{copies}"
-    busy = f", {percent(program.step_cpu)} of it busy on a CPU" if program.step_cpu else ""
-    length = duration(program.step_ms * 1e3)
-    return f"The training step was simulated: it takes {length}{busy}, and computes nothing.{copies}"
+    return f"{program.step_text}{copies}"
 
 
 def _before(outcome: Outcome) -> str:

@@ -46,8 +46,7 @@ def _lines(made: Differential, program: Program, size: int | None, notes: Sequen
     yield from wrap(_adds("Loading from the page cache", made.loading_s, "the step alone"), "")
     if made.reading_s is not None:
         yield from wrap(_adds("Reading from storage", made.reading_s, "that"), "")
-    length = duration(program.step_ms * 1e3) if program.step_ms else "nothing"
-    yield from wrap(f"The training step was simulated: it takes {length}, and computes nothing.", "")
+    yield from wrap(program.step_text, "")
     for note in notes:
         yield from wrap(shown(note), "")
 

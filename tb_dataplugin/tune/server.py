@@ -21,6 +21,7 @@ from typing import Any, Final
 
 from tb_dataplugin.tune.running import CannotRun, Facts, Window
 from tb_dataplugin.tune.setting import Changes
+from tb_dataplugin.units import duration, percent
 
 STARTS_WITHIN: Final = 300.0
 """Seconds in which the user's module has to be imported, and the loader made."""
@@ -40,6 +41,7 @@ class Program:
 
     python          the interpreter that has torch
     step_cpu        share of the step that keeps a CPU busy
+    step_without    names what the step of the capture has beside these; "" where it was given
     device          batches are copied there: "" for none
     arguments       what the module finds in ``sys.argv``
     seconds         that a window is timed
@@ -48,10 +50,19 @@ class Program:
     target: str
     step_ms: float = 0.0
     step_cpu: float = 0.0
+    step_without: str = ""
     device: str = ""
     arguments: tuple[str, ...] = ()
     python: str = sys.executable
     seconds: float = 2.0
+
+    @property
+    def step_text(self) -> str:
+        """A sentence."""
+        length = duration(self.step_ms * 1e3) if self.step_ms else "nothing"
+        busy = f", {percent(self.step_cpu)} of it busy on a CPU" if self.step_ms and self.step_cpu else ""
+        beside = f" ({self.step_without})" if self.step_ms and self.step_without else ""
+        return f"The training step was simulated: it takes {length}{beside}{busy}, and computes nothing."
 
     def start(self, changes: Changes) -> Server:
         """Raises CannotRun where the loader cannot be made with these settings."""

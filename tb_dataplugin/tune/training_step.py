@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from tb_dataplugin.pipeline import loop_of
 from tb_dataplugin.reader.discovery import TraceFile
 
+WITHOUT: Final = "that of the capture without its data wait and its waits for a CPU"
+
 
 class TrainingStep(NamedTuple):
-    """Milliseconds for each batch, without data wait; the share of it that keeps a CPU busy; batches in one step."""
+    """Milliseconds for each batch, without data wait and waits for a CPU, which come again where that is short; the
+    share of it that keeps a CPU busy; batches in one step.
+    """
 
     ms: float
     cpu: float

@@ -27,13 +27,12 @@ def _lines(verified: Verified, program: Program, style: Style) -> Iterator[str]:
     ends = f"95% interval {duration(least)} to {duration(most)}, {ratio.pairs} pairs of windows"
     bound = finding.gain_text or "gain unknown"
     relative = f"{change(ratio.value - 1)} (95% interval {interval(ratio.low - 1, ratio.high - 1)})"
-    step = f"{duration(program.step_ms * 1e3)}" if program.step_ms else "nothing"
     yield from title(f"verify   {finding.rule}: {shown(finding.title)}", style)
     yield from wrap(f"Advice:    {verified.changed.text}   beside   {verified.base.text}", "", "           ")
     yield from wrap(f"Bound:     {bound}", "", "           ")
     yield from wrap(f"Measured:  saves {duration(saved)} per batch ({ends}); step {relative}", "", "           ")
     yield ""
-    yield from wrap(f"{verified.verdict} The training step was simulated: it takes {step}, and computes nothing.", "")
+    yield from wrap(f"{verified.verdict} {program.step_text}", "")
 
 
 def as_json(verified: Verified, program: Program) -> str:

@@ -38,6 +38,7 @@ def test_folders_and_several_paths_are_reported_together(golden: Path, tmp_path:
     names = [capture.name for capture in tb_dataplugin.read_report(str(tmp_path))]
     assert names == ["a/torch2_13_cpu_workers0", "b/torch2_13_cpu_workers0"]
     assert len(tb_dataplugin.read_report([tmp_path / "a", tmp_path / "b"])) == 2
+    assert len(tb_dataplugin.read_report(str(tmp_path / "a"), tmp_path / "b")) == 2
 
 
 def test_a_notebook_shows_the_page_in_a_frame(golden: Path) -> None:
