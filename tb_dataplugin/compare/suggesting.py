@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from tb_dataplugin.compare.programs import are_same_program
@@ -33,12 +33,13 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class Suggestion:
     """Ids of both sides; empty where none is known to be of the same program. `waiting`: some that would come first are
-    not analysed yet.
+    not analysed yet. `passed_over`: runs that would come first, were they not doubtful.
     """
 
     before: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     waiting: bool = False
+    passed_over: tuple[str, ...] = ()
 
 
 def suggest(
@@ -65,10 +66,10 @@ def suggest(
         is_older = {other.id: _when(other, own, begun) < _when(own, other, begun) for other in group}
         older = [other for other in group if is_older[other.id]]
         newer = [other for other in reversed(group) if not is_older[other.id]]
-        for found, waits in (_nearest(older, own, capture), _nearest(newer, own, capture)):
+        for found, passed_over, waits in (_nearest(older, own, capture), _nearest(newer, own, capture)):
             if found is not None:
                 before, after = (found, own) if is_older[found.id] else (own, found)
-                return _widened(before, after, sides)
+                return replace(_widened(before, after, sides), passed_over=passed_over)
             if waits:
                 return Suggestion(waiting=True)
     return Suggestion()
@@ -90,14 +91,17 @@ def is_beside(place: str, other: str) -> bool:
     return place != other and place.rpartition("/")[0] == other.rpartition("/")[0]
 
 
-def _nearest(candidates: Sequence[Candidate], own: Candidate, capture: Capture) -> tuple[Candidate | None, bool]:
-    """None where there is none; and whether some are not analysed yet."""
+def _nearest(
+    candidates: Sequence[Candidate], own: Candidate, capture: Capture
+) -> tuple[Candidate | None, tuple[str, ...], bool]:
+    """None where there is none; the runs passed over for it; and whether some are not analysed yet."""
     ordered = sorted(candidates, key=lambda other: (other.place == own.place, other.run == own.run))  # nearest first
     runs = list(_alike(ordered, own, capture))
     alike = next((run for run in runs if _is_sound(run)), runs[0] if runs else [])
     same_rank = [other for other, report in alike if report.rank == capture.rank]
     waiting = any(other.state == "waiting" for other in candidates)
-    return next(iter(same_rank), alike[0][0] if alike else None), waiting
+    found = next(iter(same_rank), alike[0][0] if alike else None)
+    return found, tuple(run[0][0].run for run in runs[: runs.index(alike)] if run) if alike else (), waiting
 
 
 def _alike(

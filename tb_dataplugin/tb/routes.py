@@ -157,7 +157,8 @@ def suggestion_route(request: Request, library: CaptureLibrary) -> Response:
     found = suggestion_for(library, entry, capture)
     if found.waiting:
         return loading(request)
-    return _json(request, {"before": found.before, "after": found.after})
+    passed_over = {"passed_over": found.passed_over} if found.passed_over else {}
+    return _json(request, {"before": found.before, "after": found.after, **passed_over})
 
 
 def timeline_route(request: Request, library: CaptureLibrary) -> Response:

@@ -94,15 +94,26 @@ export function fetchComparison(before: readonly string[], after: readonly strin
 }
 
 /** Ids of captures of the same program, those of each side; none where none are known. */
-export type Suggestion = { readonly before: readonly string[]; readonly after: readonly string[] };
+export type Suggestion = {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  /** Runs that would come first, were they not doubtful. */
+  readonly passedOver?: readonly string[];
+};
 
 export const NO_SUGGESTION: Suggestion = { before: [], after: [] };
+
+function passedOver(value: unknown): Pick<Suggestion, "passedOver"> {
+  const runs = listIn(value, "passed_over").map(String);
+  return runs.length === 0 ? {} : { passedOver: runs };
+}
 
 /** What the capture `id` suggests itself to be compared with. */
 export function fetchSuggestion(id: string): Promise<Answer<Suggestion>> {
   return get(routeUrl("suggestion", { id }), (value) => ({
     before: listIn(value, "before").map(String),
     after: listIn(value, "after").map(String),
+    ...passedOver(value),
   }));
 }
 

@@ -2,6 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import type { Capture, CaptureRows, Comparison, RanksList, Steps, WholeRuns } from "../contract/report";
+import type { Suggestion } from "../data/api";
 import type { CaptureEntry, Runs } from "../data/runs";
 import type { DataSource } from "../data/source";
 import type { WhatIf } from "../data/what-if";
@@ -60,11 +61,9 @@ export type WhatIfState =
   | { readonly kind: "failed"; readonly message: string };
 
 /** What the capture `id`, in that version, suggests itself to be compared with. */
-export type SuggestionState = {
+export type SuggestionState = Suggestion & {
   readonly id: string;
   readonly version: string;
-  readonly before: readonly string[];
-  readonly after: readonly string[];
   readonly pending: boolean;
 };
 

@@ -60,7 +60,8 @@ def test_a_run_that_is_not_doubtful_comes_before_a_nearer_one_that_is(host: Host
     written(host, "doubtful/b", MODEL, 10)
     written(host, "sound/c", MODEL, 20, steps=30)
     host.work()
-    assert host.get("suggestion?id=now/a") == (200, {"before": ["sound/c"], "after": ["now/a"]})
+    answer = {"before": ["sound/c"], "after": ["now/a"], "passed_over": ["doubtful"]}
+    assert host.get("suggestion?id=now/a") == (200, answer)
 
 
 def test_an_earlier_capture_of_the_same_run_where_no_other_run_has_one(host: Host) -> None:

@@ -48,8 +48,21 @@ function Sides() {
   return (
     <>
       {carried === null ? <Chooser /> : <Pairs pairs={carried} />}
+      <PassedOver />
       <Result />
     </>
+  );
+}
+
+/** Why the nearest run is not what the capture is compared with. */
+function PassedOver() {
+  const runs = suggestion.value?.passedOver ?? [];
+  const isSuggested = (sideBefore.value ?? sideAfter.value) === null && before.value !== null;
+  if (!isSuggested || suggestion.value?.id !== entry.value?.id || runs.length === 0) return null;
+  return (
+    <p class="muted" data-testid="passed-over">
+      Nearer in time, but doubtful, and so not proposed: {runs.join(", ")}
+    </p>
   );
 }
 

@@ -115,8 +115,8 @@ function Unpredicted() {
     <section data-testid="what-if-unavailable">
       <h2>What if</h2>
       <p class="muted reason">
-        Predictions need stage data, and this capture has none: pass the loader to <code>annotate.loader</code>, or
-        run the program with <code>tb-dataplugin run</code>, and capture again.
+        Predictions need stage data, and this capture has none: pass the loader to <code>annotate.loader</code>, or run
+        the program with <code>tb-dataplugin run</code>, and capture again.
       </p>
     </section>
   );
