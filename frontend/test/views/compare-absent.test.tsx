@@ -26,7 +26,8 @@ beforeEach(() => {
     ...httpSource,
     runs: () => Promise.resolve({ kind: "ready", value: listed }),
     report: () => Promise.resolve({ kind: "ready", value: capture({}) }),
-    suggestion: () => Promise.resolve({ kind: "ready", value: { before: ["old/a"], after: ["new/b"] } }),
+    suggestion: () =>
+      Promise.resolve({ kind: "ready", value: { before: ["old/a"], after: ["new/b"], passedOver: ["odd"] } }),
     comparison: (before, after) => {
       asked.push([...before], [...after]);
       return Promise.resolve({ kind: "ready", value: Comparison.fromJSON({ outcome: "identical", sentence: "Same" }) });
@@ -121,4 +122,11 @@ it("says it too where there is nothing left to compare with", async () => {
   listed = runsOf({ captures: CAPTURES.slice(0, 1) });
   await open({ before: "run:v/sh-before" });
   expect(find("unavailable-state").textContent).toContain("Before: v/sh-before is not in the log directory.");
+});
+
+it("says which nearer runs are not proposed, unless sides are chosen", async () => {
+  await open({ capture: "new/b" });
+  expect(find("passed-over").textContent).toContain("doubtful, and so not proposed: odd");
+  await open({ capture: "new/b", before: "capture:old/a" });
+  expect(all("passed-over")).toEqual([]);
 });

@@ -123,15 +123,6 @@ beforeEach(() => {
 
 afterEach(() => useSource(httpSource));
 
-it("says which nearer runs are not proposed, until sides are chosen by hand", async () => {
-  suggested = { kind: "ready", value: { before: ["old/a"], after: ["new/b"], passedOver: ["between"] } };
-  answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
-  await drawAndWait();
-  expect(find("passed-over").textContent).toContain("doubtful, and so not proposed: between");
-  choose(find("side-before"), "capture:old/a");
-  expect(all("passed-over")).toEqual([]);
-});
-
 it("compares the selected capture with the one that suggests itself, and shows exact values", async () => {
   answerWith({ kind: "ready", value: Comparison.fromJSON(SLOWER) });
   await drawAndWait();
