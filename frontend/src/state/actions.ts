@@ -120,8 +120,9 @@ export function selectCapture(id: string): void {
   batch(() => {
     capturesOpen.value = false;
     goneId.value = null;
-    unknownSteps.value = null;
-    if (captureId.value !== id) forgetCaptureState();
+    // What a link says without naming a capture is said of the first one that is shown.
+    if (captureId.value !== null) unknownSteps.value = null;
+    if (captureId.value !== null && captureId.value !== id) forgetCaptureState();
     if (source().compared !== null && captureId.value !== id) forgetSides(); // a file's pairs are chosen as a whole
     if (sideBefore.value === sideOfCapture(id)) sideBefore.value = null; // nobody compares a capture with itself
     captureId.value = id;

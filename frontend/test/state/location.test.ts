@@ -337,3 +337,13 @@ it("says which steps of an address are no range, until one goes on", () => {
   expect([chosenSteps.value, unknownSteps.value]).toEqual(["3..7", null]);
   stop();
 });
+
+it("keeps what a link without a capture says for the first one that is shown", async () => {
+  serve("exp1/b", true);
+  const { keeper } = browser({ view: "gaps", steps: "3..7", gap_us: "5" });
+  const stop = keeper.start();
+  await refreshRuns();
+  expect([captureId.value, chosenSteps.value, selectedGapUs.value]).toEqual(["exp1/b", "3..7", 5]);
+  stop();
+  vi.unstubAllGlobals();
+});

@@ -87,6 +87,12 @@ it("says of a plain capture why nothing is predicted, and what to do", () => {
   expect(find("what-if-unavailable").textContent).toContain("annotate.loader");
 });
 
+it("is offered for a plain capture whose own marks are stages", () => {
+  open({ mode: "unannotated", loader: { wait_us: 1 }, stages: [{ kind: "user", label: "load" }] }, "overview");
+  expect(all("what-if-unavailable")).toEqual([]);
+  expect(find("what-if")).toBeTruthy();
+});
+
 it("says that nothing is chosen only where nothing is", () => {
   open({ mode: "train", loader: { wait_us: 1 } }, "overview");
   expect(find("what-if-form").textContent).toContain("Nothing chosen");

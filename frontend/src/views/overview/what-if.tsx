@@ -32,7 +32,7 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
     section.current.scrollIntoView({ block: "start" });
   }, []);
   if (capture.mode === "replay" || capture.loader === undefined) return null;
-  if (capture.stages.length === 0) return <Unpredicted />;
+  if (capture.mode === "unannotated" && capture.stages.length === 0) return <Unpredicted />;
   if (!isLive && asked[0]?.state?.kind !== "ready") return <NeedsTrace file={capture.file || capture.name} />;
   return (
     <section data-testid="what-if" ref={section}>
@@ -115,8 +115,8 @@ function Unpredicted() {
     <section data-testid="what-if-unavailable">
       <h2>What if</h2>
       <p class="muted reason">
-        Predictions need stage data, and this capture has none: pass the loader to <code>annotate.loader</code>, or run
-        the program with <code>tb-dataplugin run</code>, and capture again.
+        Predictions need stage data, and a plain capture has none: pass the loader to <code>annotate.loader</code>, or
+        run the program with <code>tb-dataplugin run</code>, and capture again.
       </p>
     </section>
   );
