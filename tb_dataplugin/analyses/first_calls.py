@@ -26,7 +26,7 @@ FAR_MORE: Final = 2.0
 
 def first_of_long(trace: Trace, tree: StageTree, counted: BoolArray) -> Mapping[Path, float]:
     """By chain of stages: of the time of calls at least half as long as its longest, what may be first calls."""
-    first, duration = _may_be_first(trace, tree), tree.end_ns - tree.start_ns
+    first, duration = may_be_first(trace, tree), tree.end_ns - tree.start_ns
     found = {}
     for node, here in groups(tree.node, np.flatnonzero(counted)):
         is_long = 2 * duration[here] >= duration[here].max()
@@ -42,7 +42,7 @@ def _is_large(sizes: Int64Array, long: BoolArray) -> bool:
     return bool(len(large) and len(others) and large.min() >= FAR_MORE * max(1, others.max()))
 
 
-def _may_be_first(trace: Trace, tree: StageTree) -> BoolArray:
+def may_be_first(trace: Trace, tree: StageTree) -> BoolArray:
     """Per span. Calls that overlap in several threads may all be first: they wait for the same import."""
     names = {name: number for number, name in enumerate(dict.fromkeys(path[-1].name for path in tree.paths))}
     stage = np.array([names[path[-1].name] for path in tree.paths], dtype=np.int64)[tree.node]

@@ -71,8 +71,8 @@ class SlowSample:
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Single samples that start in the window: those of DataLoader workers; without their records those that the
-    training process loaded itself.
+    """Single samples that start in the window, or that its beginning cuts, where steps are not chosen: those of
+    DataLoader workers; without their records those that the training process loaded itself.
 
     `loaders`: whose they are, the training loop's first. `common_ns`: what samples commonly take, as
     `call_kinds.common_ns`; `are_even`: those that take many times as long as that come too evenly among the others for
@@ -138,10 +138,17 @@ def _slowest(
 
 def _loaded(calls: Calls, window: Window) -> Rows:
     tree, tracks = calls.tree, calls.tracks
-    rows = _is_sample(tree)[tree.node] & tree.starts_in(window)
+    rows = _is_sample(tree)[tree.node] & (tree.starts_in(window) | _cut(tree, window))
     if tracks:
         rows &= np.isin(tree.track, list(tracks))
     return np.flatnonzero(rows)
+
+
+def _cut(tree: StageTree, window: Window) -> BoolArray:
+    """What began before the window, with a considerable part in it. Of chosen steps other steps have it."""
+    inside = np.minimum(tree.end_ns, window.end_ns) - window.start_ns
+    cut = (tree.start_ns < window.start_ns) & (inside > SLOW * (tree.end_ns - tree.start_ns))
+    return cut & (window != tree.chosen)
 
 
 def _is_sample(tree: StageTree) -> BoolArray:

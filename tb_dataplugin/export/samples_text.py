@@ -31,6 +31,7 @@ _WHAT: Final = (
 )
 
 
+BEFORE: Final = "begun before the window"
 FIRST: Final = "the first of its iterator, which may fill a buffer or open files"
 
 
@@ -78,6 +79,8 @@ def _table(samples: Sequence[pb.SlowSample], head: str) -> Iterator[str]:
 
 def _below(sample: pb.SlowSample) -> Iterator[str]:
     yield from _files(sample.files)
+    if sample.begun_before:
+        yield from wrap(BEFORE, INDENT)
     if sample.first:
         yield from wrap(FIRST, INDENT)
 

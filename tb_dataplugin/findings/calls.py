@@ -13,7 +13,7 @@ from tb_dataplugin.findings.thresholds import ONE_CALL
 
 @dataclass(frozen=True, slots=True)
 class AllCalls:
-    """All calls of a stage, anywhere in the tree."""
+    """All calls of a stage, anywhere in the tree; also those that began before the window, where they matter."""
 
     count: int
     total_us: float  # of the calls, with nested stages, without full collections of garbage
@@ -28,18 +28,24 @@ class AllCalls:
         known = list(rows)
         if not known:
             return None
-        longest_us = max(max(calls.p50_us, calls.max_us - calls.collected_us) for calls in known)
+        before = [calls.before for calls in known if calls.before is not None]
+        longest = [max(calls.p50_us, calls.max_us - calls.collected_us) for calls in known]
+        longest_us = max(*longest, *(one.longest_ns / 1e3 for one in before), 0.0)
         long = [calls for calls in known if 2 * calls.max_us >= longest_us]
+        long_before = [one for one in before if 2 * one.longest_ns / 1e3 >= longest_us]
         waited_us = sum(calls.data_wait_us or 0.0 for calls in known)
         is_known = waited_us > 0 and all(calls.long_wait_us is not None for calls in long)
+        long_wait_us = sum(calls.long_wait_us or 0.0 for calls in long) + sum(one.wait_ns / 1e3 for one in long_before)
+        times = [(calls.max_us, calls.long_first) for calls in long]
+        times += [(one.longest_ns / 1e3, float(one.is_first)) for one in long_before]
         return AllCalls(
-            count=sum(calls.count for calls in known),
-            total_us=sum(calls.total_us - calls.collected_us for calls in known),
+            count=sum(calls.count for calls in known) + sum(one.count for one in before),
+            total_us=sum(calls.total_us - calls.collected_us for calls in known)
+            + sum(one.total_ns / 1e3 for one in before),
             median_us=max(known, key=lambda calls: calls.count).p50_us,
             longest_us=longest_us,
-            long_wait=sum(calls.long_wait_us or 0.0 for calls in long) / waited_us if is_known else None,
-            may_be_first=2 * sum(calls.long_first * calls.max_us for calls in long)
-            >= sum(calls.max_us for calls in long),
+            long_wait=long_wait_us / waited_us if is_known else None,
+            may_be_first=2 * sum(us * first for us, first in times) >= sum(us for us, _ in times),
         )
 
     @property

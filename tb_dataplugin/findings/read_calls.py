@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from tb_dataplugin.analyses.begun_before import BegunBefore, find_begun_before
 from tb_dataplugin.analyses.collector import collected_by_stage
 from tb_dataplugin.analyses.first_calls import first_of_long
 from tb_dataplugin.analyses.making import by_path, self_ns_in
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.step_calls import in_step
@@ -26,7 +28,7 @@ def read_calls(results: Results) -> Iterator[StageCalls]:
     collected = collected_by_stage(results.trace, results.tree, results.window)
     slowest, (in_thread, thread_wait) = _in_slowest(results), _in_thread(results)
     counted = results.loop.apart.left(results.tree.starts_in(results.window))
-    first = first_of_long(results.trace, results.tree, counted)
+    first, before = first_of_long(results.trace, results.tree, counted), begun_before(results)
     for row in results.loop.stages:
         calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
         calls = replace(
@@ -35,6 +37,7 @@ def read_calls(results: Results) -> Iterator[StageCalls]:
             in_slowest_us=_us(slowest.get(row.path, 0)),
             in_thread_us=_us(in_thread.get(row.path, 0)),
             thread_wait_us=_us(thread_wait.get(row.path, 0)),
+            before=before.get(row.path),
         )
         weight = results.stage_weights.get(row.path)
         if weight is not None and weight.share >= WORTH_A_WORD:
@@ -42,6 +45,13 @@ def read_calls(results: Results) -> Iterator[StageCalls]:
             unprobed = weight.operators is None
             calls = replace(calls, profiler_share=weight.share, operators=operators, spans=spans, is_unprobed=unprobed)
         yield calls
+
+
+def begun_before(results: Results) -> Mapping[Path, BegunBefore]:
+    """Of the training loop."""
+    calls, apart = Calls(results.trace, results.tree, results.lines), results.loop.apart
+    waited = results.loop.attribution.wait_by_span_ns
+    return find_begun_before(calls, results.window, waited, apart.spans if apart else None)
 
 
 def _in_slowest(results: Results) -> Mapping[Path, int]:

@@ -36,6 +36,8 @@ class SlowSampleSignal:
     """That self time."""
     files: tuple[str, ...] = ()
     """That it was read from, where they were seen."""
+    before: bool = False
+    """It began before the window."""
     first: bool = False
     """It is the first of an iterable dataset's iterator, which may fill buffers."""
     batch: int = -1
@@ -87,6 +89,7 @@ def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:
         stage=sample.stage,
         stage_us=sample.stage_ns / 1e3,
         files=sample.files,
+        before=sample.start_ns < results.window.start_ns,
         first=sample.first,
         batch=sample.batch,
         held_up_us=held_up_us,

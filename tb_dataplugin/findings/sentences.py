@@ -21,11 +21,13 @@ from tb_dataplugin.analyses.wait_parts import OTHER_LOADER
 from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
 from tb_dataplugin.findings.apart_sentence import apart_sentence
 from tb_dataplugin.findings.apart_signals import ApartSignals, left_out
+from tb_dataplugin.findings.begun_texts import before_sentence
 from tb_dataplugin.findings.counted import counting_sentence
 from tb_dataplugin.findings.detail_texts import slow_kind_sentence
 from tb_dataplugin.findings.finding import NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_sentence
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
+from tb_dataplugin.findings.read_calls import begun_before
 from tb_dataplugin.findings.recorded_texts import NOT_PROBED, recorded_text
 from tb_dataplugin.findings.recording import RecordingCost, recording_cost
 from tb_dataplugin.findings.rhythm import rhythm_sentence
@@ -52,7 +54,7 @@ SLOWEST: Final[dict[SlowestPart, str]] = {
 @dataclass(frozen=True, slots=True)
 class Sentences:
     """ "" where there is nothing to say. `devices` and `workers` are in the order of the results; `limits` and
-    `stage_profiler` are by the stage's path.
+    `stage_profiler`, `stage_before` are by the stage's path.
     """
 
     findings: str
@@ -74,6 +76,7 @@ class Sentences:
     recording: RecordingCost | None = None
     apart: str = ""
     stage_profiler: Mapping[Path, str] = field(default_factory=dict)
+    stage_before: Mapping[Path, str] = field(default_factory=dict)
     slowest_part: str = ""
     worker_names: tuple[str, ...] = ()
     first_batch_of: str = ""
@@ -107,6 +110,7 @@ def say(
         limits=dict(_limits(results)),
         slowest_part=_slowest_part(results.throughput) if results.throughput else "",
         stage_profiler=dict(_stage_profiler(results)),
+        stage_before={path: before_sentence(found) for path, found in begun_before(results).items()},
         sawtooth=rhythm_sentence(results.sawtooth, left_out(apart), _pace(results)) if results.sawtooth else "",
         devices=tuple(_device(device, attributed, results.window) for device, attributed in devices),
         workers=tuple(

@@ -10,6 +10,7 @@ from tb_dataplugin.analyses.line_waits import WaitedFor
 from tb_dataplugin.analyses.occupancy import TOO_SHORT_NS, StageLimit
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.findings import collecting
+from tb_dataplugin.findings.begun_texts import begun_before_evidence
 from tb_dataplugin.findings.by_size import by_size
 from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
@@ -139,6 +140,7 @@ def stage_finding(signals: Signals, place: StageWait, later: Step | None = None,
         evidence=(
             _waited(signals, place),
             *_calls_evidence(signals, calls, place),
+            *begun_before_evidence(rows),
             *stage_line(signals, place.name),
             *_parents(stage, rows),
             *same_file(signals, stage),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from annotate.trace_format import Stage, StageKind
+from tb_dataplugin.analyses.begun_before import BegunBefore
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.analyses.stages import Path
 
@@ -97,6 +98,9 @@ class StageCalls:
     """What was recorded then, where that has a considerable part of it."""
     is_unprobed: bool = False
     """Torch's profiler recorded operators in them, and what one costs was not measured."""
+    before: BegunBefore | None = None
+    """Calls that began before the window: of the other numbers only `data_wait_us` has them. None where that is little.
+    """
     of_calls: float = 1.0
     """Part of its calls' own time that the row is of (`unblocked`)."""
 

@@ -26,6 +26,7 @@ def stage_reports(results: Results, sentences: Sentences) -> Iterator[pb.Stage]:
         if weight is not None:
             stage.MergeFrom(_recorded(weight))
         stage.profiler_text = sentences.stage_profiler.get(row.path, "")
+        stage.before_text = sentences.stage_before.get(row.path, "")
         stage.defined_at = places.get(row.stage.name, "")
         stage.for_others = results.for_others.get(row.path, 0)
         blocks = results.stage_blocks.get(row.path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TypedDict
 
 from tb_dataplugin.analyses.host_load import LoadRow, SeriesSummary
@@ -12,7 +13,7 @@ from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
 from tb_dataplugin.analyses.workers import BatchTimes, QueueDepth, WorkerRow, rows_touched
 from tb_dataplugin.findings import Sentences
-from tb_dataplugin.model.intervals import Int64Array
+from tb_dataplugin.model.intervals import Int64Array, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_sample_loaders import sample_loaders
@@ -39,7 +40,10 @@ class WorkerFields(TypedDict, total=False):
 def worker_fields(results: Results, sentences: Sentences) -> WorkerFields:
     workers, samples = results.workers, results.samples
     listed = listed_samples(samples.slowest)
-    slow, loaders = map(_slow_sample, listed), sample_loaders(results, listed, sentences.loader_names)
+    slow, loaders = (
+        map(partial(_slow_sample, results.window), listed),
+        sample_loaders(results, listed, sentences.loader_names),
+    )
     usual = tuple(loaders[0].usual_samples) if loaders else ()
     if workers is None:
         return {"slow_samples": slow, "usual_samples": usual, "sample_loaders": loaders}
@@ -155,7 +159,7 @@ def _queue(depth: QueueDepth) -> pb.QueueDepth:
     )
 
 
-def _slow_sample(sample: SlowSample) -> pb.SlowSample:
+def _slow_sample(window: Window, sample: SlowSample) -> pb.SlowSample:
     return pb.SlowSample(
         index=sample.index,
         loader=sample.loader,
@@ -167,6 +171,7 @@ def _slow_sample(sample: SlowSample) -> pb.SlowSample:
         stage=sample.stage,
         stage_us=us(sample.stage_ns),
         files=sample.files,
+        begun_before=sample.start_ns < window.start_ns,
         first=sample.first,
         storage_share=sample.storage_share,
     )

@@ -1782,6 +1782,7 @@ class Stage(_message.Message):
     BLOCK_SELF_US_FIELD_NUMBER: _builtins.int
     BLOCK_CPU_US_FIELD_NUMBER: _builtins.int
     FOR_OTHERS_FIELD_NUMBER: _builtins.int
+    BEFORE_TEXT_FIELD_NUMBER: _builtins.int
     BLOCK_WORKER_FIELD_NUMBER: _builtins.int
     kind: _builtins.str
     label: _builtins.str
@@ -1836,6 +1837,8 @@ class Stage(_message.Message):
     """"file:line" of the class, function or annotate.stage call that it is named for; "" """
     for_others: _builtins.int
     """of `count`, calls for another DataLoader of Loader.apart"""
+    before_text: _builtins.str
+    """what calls that began before the window have of blame_us, and which; "" where that is little"""
     @_builtins.property
     def path(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """enclosing stages, outermost first, ending with this one"""
@@ -1893,11 +1896,12 @@ class Stage(_message.Message):
         block_self_us: _abc.Iterable[_builtins.float] | None = ...,
         block_cpu_us: _abc.Iterable[_builtins.float] | None = ...,
         for_others: _builtins.int = ...,
+        before_text: _builtins.str = ...,
         block_worker: _abc.Iterable[_builtins.int] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "_spans", b"_spans", "_spans_us", b"_spans_us", "blame_us", b"blame_us", "blocked_us", b"blocked_us", "bytes", b"bytes", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "operators", b"operators", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "spans", b"spans", "spans_us", b"spans_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "_spans", b"_spans", "_spans_us", b"_spans_us", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "defined_at", b"defined_at", "for_others", b"for_others", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "operators", b"operators", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "profiler_text", b"profiler_text", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "spans", b"spans", "spans_us", b"spans_us", "total_us", b"total_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us", "_blocked_us", b"_blocked_us", "_bytes", b"_bytes", "_cpu_self_us", b"_cpu_self_us", "_cpu_us", b"_cpu_us", "_operators", b"_operators", "_profiler_us", b"_profiler_us", "_replay_mean_us", b"_replay_mean_us", "_replay_ratio", b"_replay_ratio", "_run_delay_us", b"_run_delay_us", "_spans", b"_spans", "_spans_us", b"_spans_us", "before_text", b"before_text", "blame_us", b"blame_us", "block_count", b"block_count", "block_cpu_us", b"block_cpu_us", "block_self_us", b"block_self_us", "block_worker", b"block_worker", "blocked_us", b"blocked_us", "bytes", b"bytes", "count", b"count", "cpu_self_us", b"cpu_self_us", "cpu_us", b"cpu_us", "defined_at", b"defined_at", "for_others", b"for_others", "kind", b"kind", "label", b"label", "limited_by", b"limited_by", "limited_by_text", b"limited_by_text", "max_us", b"max_us", "operators", b"operators", "p50_us", b"p50_us", "p95_us", b"p95_us", "parent", b"parent", "path", b"path", "profiler_text", b"profiler_text", "profiler_us", b"profiler_us", "replay_mean_us", b"replay_mean_us", "replay_ratio", b"replay_ratio", "run_delay_us", b"run_delay_us", "self_us", b"self_us", "spans", b"spans", "spans_us", b"spans_us", "total_us", b"total_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__blame_us: _TypeAlias = _typing.Literal["blame_us"]  # noqa: Y015
     _WhichOneofArgType__blame_us: _TypeAlias = _typing.Literal["_blame_us", b"_blame_us"]  # noqa: Y015
@@ -2685,6 +2689,7 @@ class SlowSample(_message.Message):
     START_US_FIELD_NUMBER: _builtins.int
     STORAGE_SHARE_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
+    BEGUN_BEFORE_FIELD_NUMBER: _builtins.int
     FIRST_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
@@ -2701,6 +2706,8 @@ class SlowSample(_message.Message):
     start_us: _builtins.float
     storage_share: _builtins.float
     """of the bytes that reads returned to its batch, what came from storage"""
+    begun_before: _builtins.bool
+    """it began before the window"""
     first: _builtins.bool
     """the first next() of an iterable dataset's iterator: it may fill buffers"""
     @_builtins.property
@@ -2721,11 +2728,12 @@ class SlowSample(_message.Message):
         start_us: _builtins.float = ...,
         storage_share: _builtins.float | None = ...,
         files: _abc.Iterable[_builtins.str] | None = ...,
+        begun_before: _builtins.bool = ...,
         first: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "storage_share", b"storage_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "first", b"first", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "begun_before", b"begun_before", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "first", b"first", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__storage_share: _TypeAlias = _typing.Literal["storage_share"]  # noqa: Y015
     _WhichOneofArgType__storage_share: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share"]  # noqa: Y015

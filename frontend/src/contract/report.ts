@@ -758,6 +758,8 @@ export interface Stage {
   block_cpu_us: number[];
   /** of `count`, calls for another DataLoader of Loader.apart */
   for_others: number;
+  /** what calls that began before the window have of blame_us, and which; "" where that is little */
+  before_text: string;
   /** numbers the workers of the blocks; no worker id */
   block_worker: number[];
 }
@@ -1074,6 +1076,8 @@ export interface SlowSample {
     | undefined;
   /** paths that it was read from, the first ones; empty where the recorder saw none */
   files: string[];
+  /** it began before the window */
+  begun_before: boolean;
   /** the first next() of an iterable dataset's iterator: it may fill buffers */
   first: boolean;
 }
@@ -3521,6 +3525,11 @@ export const Stage: MessageFns<Stage> = {
         : isSet(object.for_others)
         ? globalThis.Number(object.for_others)
         : 0,
+      before_text: isSet(object.beforeText)
+        ? globalThis.String(object.beforeText)
+        : isSet(object.before_text)
+        ? globalThis.String(object.before_text)
+        : "",
       block_worker: globalThis.Array.isArray(object?.blockWorker)
         ? object.blockWorker.map((e: any) => globalThis.Number(e))
         : globalThis.Array.isArray(object?.block_worker)
@@ -3971,6 +3980,11 @@ export const SlowSample: MessageFns<SlowSample> = {
       files: globalThis.Array.isArray(object?.files)
         ? object.files.map((e: any) => globalThis.String(e))
         : [],
+      begun_before: isSet(object.begunBefore)
+        ? globalThis.Boolean(object.begunBefore)
+        : isSet(object.begun_before)
+        ? globalThis.Boolean(object.begun_before)
+        : false,
       first: isSet(object.first) ? globalThis.Boolean(object.first) : false,
     };
   },

@@ -152,7 +152,7 @@ def _is_by_place(signals: Signals, sample: SlowSampleSignal) -> bool:
 
 def _how_many(slow: list[SlowSampleSignal], signals: Signals, calls: StageCalls) -> str:
     """Only the slowest ones are known."""
-    whole = plural(calls.count, "sample")
+    whole = plural(calls.count + sum(sample.before for sample in signals.slow_samples), "sample")
     if signals.sample_habit.slow > len(signals.slow_samples):
         return f"{count(len(slow))} of the slowest among {whole}"
     many = count(len(slow)) if len(slow) < len(signals.slow_samples) else f"{count(len(slow))} or more"
@@ -231,7 +231,8 @@ def _held_up(slow: list[SlowSampleSignal], wait_cost: float) -> float:
 def _evidence(sample: SlowSampleSignal) -> Evidence:
     inside = f"{percent(sample.stage_us / sample.duration_us)} in {sample.stage}"
     off = "" if sample.waited_us is None else f", off the CPU for {percent(sample.waited_us / sample.duration_us)}"
-    text = f"{_name(sample)}: {duration(sample.duration_us)}, {inside}{off}"
+    before = ", begun before the window" if sample.before else ""
+    text = f"{_name(sample)}: {duration(sample.duration_us)}{before}, {inside}{off}"
     return time("slow_sample", sample.duration_us, text, stage=sample.stage)
 
 

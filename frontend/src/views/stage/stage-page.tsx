@@ -39,6 +39,7 @@ export function StagePage({ capture, id, name }: Props) {
         </p>
       )}
       <StageNumbers capture={capture} rows={rows} detail={detail} />
+      <BegunBefore rows={rows} />
       {capture.stage_summary?.note_texts
         .filter((note) => note.includes(name))
         .map((note) => (
@@ -98,6 +99,17 @@ function Limits({ rows }: { rows: readonly Stage[] }) {
       ))}
     </section>
   );
+}
+
+/** What its data wait has that none of its other numbers show, of each place that it is called in. */
+function BegunBefore({ rows }: { rows: readonly Stage[] }) {
+  const begun = rows.filter((row) => row.before_text !== "");
+  return begun.map((row) => (
+    <p key={row.path.join(" > ")} data-testid="stage-before">
+      {rows.length > 1 && `${whereWords(row)}: `}
+      <Prose text={row.before_text} />
+    </p>
+  ));
 }
 
 /** How much of it is recording, of each place that it is called in. */

@@ -136,6 +136,11 @@ function SampleLine({ sample, unit, batches, withIndex, withBatch, withFiles }: 
             <StageRef name={stage} />
           </>
         )}
+        {sample.begun_before && (
+          <div class="muted" data-testid="begun-before">
+            begun before the window
+          </div>
+        )}
         {sample.first && (
           <div class="muted" data-testid="first-of-iterator">
             the first of its iterator, which may fill a buffer or open files
