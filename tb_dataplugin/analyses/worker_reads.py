@@ -38,14 +38,15 @@ def find_worker_reads(
         return None, None
     scale = int(rows.sum()) / int(counted.sum())
     seen = _seen(trace, tree, table)
-    returned, stored = (
+    beside, returned, stored = (
         _of_all(np.where(counted, column, NOT_MEASURED), table, rows)
-        for column in (np.maximum(costs.read_chars - seen, 0.0), costs.read_bytes)
+        for column in (np.maximum(costs.read_chars - seen, 0.0), costs.read_chars, costs.read_bytes)
     )
     of_all, of_counted = float(seen[rows].sum()), float(seen[counted].sum())
+    read = of_all + beside
     if of_counted * scale < TYPICAL * of_all:
-        return round(of_all + returned), None
-    return round(of_all + returned), round(min(of_all + returned, stored))
+        return round(read), None
+    return round(read), round(read * min(1.0, stored / returned)) if returned else 0
 
 
 def _of_all(values: Floats, table: BatchTable, rows: BoolArray) -> float:

@@ -273,3 +273,21 @@ def test_nor_does_the_one_that_read_it_stand_for_all() -> None:
     found = capture_of(shards(measured=0))["worker_costs"]
     assert found["read_chars"] == 5_000_000 + 10 * 100
     assert found["cached_share"] == pytest.approx(0.5)
+
+
+def test_reads_that_were_not_measured_are_as_those_that_took_as_long() -> None:
+    """Two kinds: 5 MB in 200 us and 1 kB in 2 us, of each of which one was measured."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).step(0, 6000).worker(0)
+    builder.wait(0, 5_900, "wait::DataLoader")
+    for number in range(10):
+        start, is_large = 500 * number, number in (2, 7)
+        size = {0: (1, 1_000), 2: (1, 5_000_000)}.get(number, ())
+        stages: dict[str, tuple[float, ...]] = {
+            "sample::Shards": (start, 400 if is_large else 60),
+            "read::file": (start, 200 - number if is_large else 2 + number / 10, *size),
+        }
+        told = {"read_chars": 5_000_000, "read_bytes": 0} if number == 2 else {}
+        builder.batch(number, 0, start, start, start + 400, start + 400, stages, **told)
+        for values in [builder.costs.setdefault(name, []) for name in ("read_chars", "read_bytes")]:
+            values += [None] * (number + 1 - len(values))
+    assert capture_of(builder)["worker_costs"]["read_chars"] == 2 * 5_000_000 + 8 * 1_000

@@ -32,6 +32,16 @@ def test_the_replay_beside_the_stages_is_named() -> None:
     assert as_report(captures).captures[0].replay_name == "pets-replay"
 
 
+def test_a_replay_of_a_dataset_of_the_same_name_in_another_file_does_not() -> None:
+    replay = training_run().annotated(mode="replay", loaders=[{"dataset": "Pets"}])
+    captures = [analyse(live().trace()).capture, analyse(replay.trace()).capture]
+    for file, paired in (("pets.py", True), ("other/pets.py", False)):
+        for capture, at in zip(captures, ("pets.py:3", f"{file}:9"), strict=True):
+            for stage in capture.stages:
+                stage.defined_at = at if stage.kind == "sample" else ""
+        assert any(stage.HasField("replay_ratio") for stage in as_report(captures).captures[0].stages) == paired
+
+
 def test_of_several_replays_that_of_the_same_folder_and_process_stands_beside() -> None:
     replay = training_run().annotated(mode="replay", loaders=[{"dataset": "Pets"}])
     names = ("one/train/vm_7.1795000000000000009", "one/replay/vm_7.1795000000000000001",

@@ -83,3 +83,11 @@ def test_the_command_writes_one_file_and_never_over_another(tmp_path: Path, caps
     assert [path.name for path in tmp_path.iterdir()] == [out.name]
     assert main(["prune", str(trace), "-o", str(out)]) == 2
     assert "exists already" in capsys.readouterr().err
+
+
+def test_a_trace_that_gets_hardly_smaller_is_said_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace, out = GOLDEN / "traces" / "torch2_4_cpu_workers0_stack.pt.trace.json.gz", tmp_path / "out.pt.trace.json.gz"
+    assert main(["prune", str(trace), "-o", str(out)]) == 0
+    assert "hardly anything" not in capsys.readouterr().err
+    assert main(["prune", str(out), "-o", str(tmp_path / "again.pt.trace.json.gz")]) == 0
+    assert "it had hardly anything that its report does without" in capsys.readouterr().err

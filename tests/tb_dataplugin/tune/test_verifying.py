@@ -10,6 +10,7 @@ from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.running import Window
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import Changes
+from tb_dataplugin.tune.training_step import WITHOUT
 from tb_dataplugin.tune.verified_text import as_text
 from tb_dataplugin.tune.verifying import Verified, advised, both_sides, find
 from tests.tb_dataplugin.tune.made_up_loops import MADE
@@ -61,6 +62,10 @@ def test_the_measured_gain_stands_beside_the_bound(ratio: Ratio, bound: float | 
     windows = (Window(100, 1.0, 0.9),)
     finding = Finding(rule="too_few_workers", title="Too few", gain_text="saves up to 10 ms per step")
     verified = Verified(finding, Changes(), Changes.of({"num_workers": 4}), Beside(windows, windows, ratio), bound)
-    text = as_text(verified, Program("train:make_loader", step_ms=5.0), PLAIN)
+    text = as_text(verified, Program("train:make_loader", step_ms=5.0, step_cpu=0.5, step_without=WITHOUT), PLAIN)
     assert words in text
+    assert "it takes 5.00 ms (that of the capture without its data wait and its waits for a CPU)" in " ".join(
+        text.split()
+    )
+    assert "was simulated: it takes nothing, and" in Program("train:make_loader", step_cpu=0.5).step_text
     assert "saves up to 10 ms per step" in text

@@ -53,6 +53,17 @@ def test_a_decoder_that_waits_for_its_files_is_advised_about_what_it_waits_for(i
     assert ("put the files on a faster or local disk" in advice, ".npy" in advice) == (is_blocked, not is_blocked)
 
 
+@pytest.mark.parametrize(("size", "is_first"), [(90_000, False), (1_500, True)])
+def test_a_call_that_reads_far_more_than_all_others_is_no_first_call(size: int, is_first: bool) -> None:
+    builder = TraceBuilder().annotated().step(0, 1000).wait(0, 900)
+    for number in range(10):
+        args = {"bytes": size if number == 0 else 1_000}
+        builder.add("user_annotation", "read::numpy.fromfile", 1 + 75 * number, 700 if number == 0 else 1, **args)
+    builder.events[-1]["ts"] = 880
+    said = finding_in(builder, "leading_stage").advice
+    assert said.startswith("The first call of a stage") == is_first
+
+
 def test_one_slow_call_is_an_outlier_and_no_habit() -> None:
     builder = TraceBuilder().annotated().step(0, 1000).wait(0, 900)
     for number in range(10):

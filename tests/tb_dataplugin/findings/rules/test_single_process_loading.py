@@ -27,6 +27,16 @@ def test_the_gain_is_limited_by_how_fast_those_workers_build_batches() -> None:
     assert said.gain_us_per_step == pytest.approx(100 - 90 / 2)
 
 
+def test_whatif_is_named_only_where_it_can_predict() -> None:
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}], host={"cores": 4})
+    for number in range(4):
+        assert "whatif" not in finding_in(builder, "single_process_loading").advice if number else True
+        start = 100_000 * number
+        builder.step(start, 100_000).wait(start, 60_000, "wait::DataLoader")
+        builder.stage("sample::Pets", start + 1, 50_000)
+    assert "`tb-dataplugin whatif` predicts other numbers" in finding_in(builder, "single_process_loading").advice
+
+
 def test_a_loader_with_workers_has_some() -> None:
     assert finding_of(alone(2), "single_process_loading") is None
 
