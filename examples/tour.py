@@ -3,8 +3,8 @@
     python examples/tour.py --logdir runs/tour
     tensorboard --logdir runs/tour
 
-Every stop is captured with `annotate.profile`. Printed are the report's verdict and its first finding, and what the
-change brought: measured, beside the finding that the report of the stop before had first, and its bound. The report
+Every stop is captured with `annotate.profile`, which prints its verdict. Printed here are the first finding and what
+the change brought: measured, beside the finding that the report of the stop before had first, and its bound. The report
 does not know the story; where it recommends something else than the next stop does, it may know this machine better: on
 two cores, more workers bring nothing, so that the stop after them goes on from the baseline. A gain above a bound is
 noise, or the change did more than what was recommended.
@@ -16,6 +16,7 @@ take the workers' cores, and be what everything waits for.
 from __future__ import annotations
 
 import argparse
+import textwrap
 import time
 import warnings
 from collections.abc import Callable
@@ -173,16 +174,20 @@ def tell(stop: Stop, path: str, before: Seen | None) -> Seen:
     step_us = capture.steps.mean_us
     print(f"\n== {stop.name}: {stop.workers} workers, {step_us / 1000:.1f} ms per step")
     if before is not None:
-        print(f"   measured: {before.step_us / step_us:.2f}x as fast as {before.name}, {before.promise}")
-    print(f"   {capture.verdict.sentence}")
+        say(f"measured: {before.step_us / step_us:.2f}x as fast as {before.name}, {before.promise}")
     if not capture.findings:
         print("   no findings")
         return Seen(stop.name, step_us, "which had no findings")
     first = capture.findings[0]
-    print(f"   first finding ({first.severity}): {first.title}\n   -> {first.advice}")
+    say(f"first finding ({first.severity}): {first.title}")
+    say(f"-> {first.advice}")
     for line in (evidence.text for evidence in first.evidence if evidence.kind in LINES):
-        print(f"   line: {line}")
+        say(f"line: {line}")
     return Seen(stop.name, step_us, f'whose first finding, "{first.title}", {bound_of(first, step_us)}')
+
+
+def say(text: str) -> None:
+    print(textwrap.fill(text, 100, initial_indent="   ", subsequent_indent="      "))
 
 
 def bound_of(finding: Finding, step_us: float) -> str:
