@@ -40,7 +40,7 @@ from tb_dataplugin.analyses.replayed_samples import find_replayed_samples
 from tb_dataplugin.analyses.restarts import Restarts, find_restarts
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import find_samples
-from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth, find_worker, is_once_an_epoch
+from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth, is_once_an_epoch, with_batches
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
@@ -276,7 +276,7 @@ def _rhythm(
     mine = Intervals.union_of(start.wait for start in starts if not apart.not_mine.intersect(start.wait).total_ns)
     if is_once_an_epoch(found, table, mine):
         return None
-    return found if batches is None else replace(found, worker=find_worker(found, table, batches, use.in_workers))
+    return found if batches is None else with_batches(found, table, batches, use.in_workers)
 
 
 def _with_code_around(results: Results) -> Throughput | None:

@@ -10,16 +10,17 @@ these: an epoch begins with nothing built ahead, so its length alone makes some 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.workers import BatchTimes
-from tb_dataplugin.model.intervals import Intervals, int64
+from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
 
 LEAST_TEETH: Final = 3
 """Fewer steps that stand out may be chance."""
@@ -32,6 +33,9 @@ TOOTH_SHARE: Final = 0.6
 
 LEAST_WAIT: Final = 0.02
 """Data wait as a share of the steps, below which it is noise, whatever its pattern."""
+
+TOGETHER: Final = 0.5
+"""Part of a round, of one batch of each worker, within which all are finished, where they are together."""
 
 CHANCE: Final = 0.05
 """Probability up to which regular distances are not taken for chance: that of all intervals here."""
@@ -58,6 +62,8 @@ class Sawtooth:
     of_workers: bool = True
     worker: int | None = None
     """The DataLoader worker that built all batches taken in these steps; None where several did, or it is not known."""
+    together: bool = True
+    """All workers finish their batches at about the same time, as far as batches are known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +134,31 @@ def find_rhythm(table: StepTable) -> Sawtooth | None:
     return Sawtooth(round(float(gaps.mean())), most, most / whole, steps, len(rows), is_partial, of_workers=False)
 
 
-def find_worker(found: Sawtooth, table: StepTable, batches: BatchTimes, loader: int) -> int | None:
-    """Of `Sawtooth.worker`."""
+def with_batches(found: Sawtooth, table: StepTable, batches: BatchTimes, loader: int) -> Sawtooth:
+    """With what the batches tell that are taken in these steps, and those after them."""
     rows = [row for row in table.rows if row.number in found.steps]
     begin = int64([row.start_ns for row in rows])
-    taken = np.flatnonzero((batches.table.loader == loader) & known(batches.wait_end_ns))
-    at = np.searchsorted(begin, batches.wait_end_ns[taken], side="right") - 1
     end = int64([row.start_ns + row.duration_ns for row in rows])
-    here = taken[(at >= 0) & (batches.wait_end_ns[taken] <= end[at])]
-    workers = np.unique(batches.table.worker[here]).tolist()
-    return workers[0] if len(workers) == 1 else None
+    mine = batches.table.loader == loader
+    order = np.lexsort((batches.table.number, batches.table.epoch))
+    order = order[(mine & known(batches.table.finished_ns))[order]]
+    taken_ns = batches.wait_end_ns[order]
+    at = np.searchsorted(begin, taken_ns, side="right") - 1
+    first = np.flatnonzero(known(taken_ns) & (at >= 0) & (taken_ns <= end[at]))
+    workers = np.unique(batches.table.worker[order[first]]).tolist()
+    worker = workers[0] if len(workers) == 1 else None
+    together = _finish_together(batches.table.finished_ns[order], first, found.period)
+    return replace(found, worker=worker, together=together)
+
+
+def _finish_together(finished_ns: Int64Array, first: npt.NDArray[np.intp], workers: int) -> bool:
+    """Whether rounds of batches, one of each worker, are finished within a part of the time from one to the next."""
+    rounds = [finished_ns[row : row + workers] for row in first.tolist() if row + workers <= len(finished_ns)]
+    if len(rounds) < LEAST_TEETH:
+        return True
+    spread = np.median([np.ptp(each) for each in rounds])
+    cycle = np.median(np.diff([np.median(each) for each in rounds]))
+    return bool(spread <= TOGETHER * cycle)
 
 
 def is_once_an_epoch(found: Sawtooth, table: StepTable, starts: Intervals) -> bool:

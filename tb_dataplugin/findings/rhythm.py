@@ -24,9 +24,10 @@ def rhythm_sentence(found: Sawtooth, left_out: str, pace: PaceSignals | None = N
 
 
 def _why(found: Sawtooth, pace: PaceSignals | None) -> str:
-    if pace is None or not pace.is_uneven:
-        return f": the {plural(found.period, 'DataLoader worker')} finish their batches at about the same time"
-    return f": {pace.text}" if found.worker in pace.slow else ""
+    if pace is not None and pace.is_uneven:
+        return f": {pace.text}" if found.worker in pace.slow else ""
+    together = f": the {plural(found.period, 'DataLoader worker')} finish their batches at about the same time"
+    return together if found.together else ""
 
 
 def rhythm_clause(found: Sawtooth, left_out: str) -> str:
