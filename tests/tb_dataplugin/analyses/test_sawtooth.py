@@ -33,16 +33,18 @@ def test_every_fourth_step_of_four_workers_stands_out() -> None:
     assert found.sawtooth.sentence.startswith("1 step in 4 has 95.2% of the data wait: the 4 DataLoader workers finish")
 
 
-def turns(slow: float, swap: bool = False) -> str:
+def turns(slow: float, swap: bool = False, early: float = 0) -> str:
     """What is said of two workers that take turns in 24 steps, the second of which needs so long for a batch (the
-    first 10 us), and whose batches are waited for; or the other one's.
+    first 10 us), and whose batches are waited for; or the other one's. `early`: by how much sooner the first one's are
+    finished.
     """
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).worker(0).worker(1)
     for number in range(24):
         start, is_slow = 100 * number, number % 2 == 1
         wait, takes = (60 if is_slow != swap else 1), slow if is_slow else 10.0
         builder.step(start, 100).wait(start, wait, "wait::DataLoader")
-        builder.batch(number, number % 2, start - 100, start + wait - 1 - takes, start + wait - 1, start + wait)
+        finished = start + wait - 1 - (0 if is_slow else early)
+        builder.batch(number, number % 2, start - 300, finished - takes, finished, start + wait)
     return analyse(builder.trace()).capture.steps.sawtooth.sentence
 
 
@@ -50,6 +52,7 @@ def test_it_is_the_slow_worker_s_turn_where_one_is_slow() -> None:
     assert turns(80).endswith("of the data wait: DataLoader worker 1 needs 80.0 µs for a batch, the other one 10.0 µs.")
     assert turns(10.5).endswith("the 2 DataLoader workers finish their batches at about the same time.")
     assert turns(80, swap=True).endswith("of the data wait."), "the waits are for the other one's batches"
+    assert turns(10.5, early=150).endswith("of the data wait."), "they are finished by turns"
 
 
 def test_the_steps_are_those_that_the_share_is_of() -> None:
