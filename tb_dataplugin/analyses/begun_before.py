@@ -21,6 +21,9 @@ from tb_dataplugin.model.intervals import Int64Array, Window
 WORTH_A_WORD: Final = 0.25
 """Share of the data wait that a stage caused."""
 
+FAR_LONGER: Final = 2.0
+"""Times the longest call that counts: the batches that are in the queue when the window begins are like all others."""
+
 
 @dataclass(frozen=True, slots=True)
 class BegunBefore:
@@ -40,7 +43,7 @@ class BegunBefore:
 def find_begun_before(
     calls: Calls, window: Window, waited: Int64Array | None, apart: BoolArray | None = None
 ) -> Mapping[Path, BegunBefore]:
-    """Of chains of stages with so much of their data wait from such calls.
+    """Of chains of stages with so much of their data wait from such calls, of which one is longer than all that count.
 
     Args:
         waited: per span, the data wait that it caused (`Attribution.wait_by_span_ns`).
@@ -50,14 +53,16 @@ def find_begun_before(
     if waited is None:
         return {}
     caused = waited > 0 if apart is None else (waited > 0) & ~apart
-    before = caused & ~tree.starts_in(window) & (tree.start_ns < window.start_ns)
+    counts = tree.starts_in(window)
+    before = caused & ~counts & (tree.start_ns < window.start_ns)
     whole = np.bincount(tree.node[caused], waited[caused], len(tree.paths))
     first, duration, found = may_be_first(calls.trace, tree), tree.end_ns - tree.start_ns, {}
+    usual = np.zeros(len(tree.paths), dtype=np.int64)
+    np.maximum.at(usual, tree.node[counts], duration[counts])
     for node, here in groups(tree.node, np.flatnonzero(before)):
-        wait_ns = int(waited[here].sum())
-        if wait_ns < WORTH_A_WORD * whole[node]:
+        wait_ns, longest = int(waited[here].sum()), int(here[duration[here].argmax()])
+        if wait_ns < WORTH_A_WORD * whole[node] or duration[longest] < FAR_LONGER * usual[node]:
             continue
-        longest = int(here[duration[here].argmax()])
         found[tree.paths[node]] = BegunBefore(
             len(here),
             int(duration[here].sum()),

@@ -154,8 +154,8 @@ def with_batches(found: Sawtooth, table: StepTable, batches: BatchTimes, loader:
 def _finish_together(finished_ns: Int64Array, first: npt.NDArray[np.intp], workers: int) -> bool:
     """Whether rounds of batches, one of each worker, are finished within a part of the time from one to the next."""
     rounds = [finished_ns[row : row + workers] for row in first.tolist() if row + workers <= len(finished_ns)]
-    if len(rounds) < LEAST_TEETH:
-        return True
+    if len(rounds) < 2:
+        return False
     spread = np.median([np.ptp(each) for each in rounds])
     cycle = np.median(np.diff([np.median(each) for each in rounds]))
     return bool(spread <= TOGETHER * cycle)

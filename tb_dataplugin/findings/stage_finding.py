@@ -139,7 +139,7 @@ def stage_finding(signals: Signals, place: StageWait, later: Step | None = None,
         gain_us_per_step=gain,
         evidence=(
             _waited(signals, place),
-            *_calls_evidence(signals, calls, place),
+            *_calls_evidence(signals, rows, calls, place),
             *begun_before_evidence(rows),
             *stage_line(signals, place.name),
             *_parents(stage, rows),
@@ -352,11 +352,13 @@ def _waited(signals: Signals, place: StageWait) -> Evidence:
     return time("wait_by_stage", place.data_wait_us, text, stage=place.name)
 
 
-def _calls_evidence(signals: Signals, calls: AllCalls | None, place: StageWait) -> tuple[Evidence, ...]:
+def _calls_evidence(
+    signals: Signals, rows: list[StageCalls], calls: AllCalls | None, place: StageWait
+) -> tuple[Evidence, ...]:
     if calls is None:
         return ()
     samples = samples_built(signals)
-    often = calls.count / samples if samples else 0.0
+    often = sum(row.count for row in rows) / samples if samples else 0.0
     each = f" ({significant(often)} per sample: are all of them needed?)" if often >= OFTEN else ""
     spread = f"p50 {duration(calls.median_us)}, longest {duration(calls.longest_us)}"
     counted = f"{plural(calls.count, 'call')}{for_loader(signals, place.name)}"
