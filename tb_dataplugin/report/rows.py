@@ -174,7 +174,11 @@ def _why_left(row: pb.CaptureRow) -> str:
 
 
 def _ends(rows: list[pb.CaptureRow], names: dict[int, str]) -> str:
-    """``most a, 83.1% of the window, least b, 1.2%``: a rank that others wait for has little, and is not the best"""
+    """``most a, 83.1% of the window, least b, 1.2%``: a rank that others wait for has little, and is not the best;
+    ``59.6% of the window in each``
+    """
+    if len(rows) > 1 and len({f"{percent(row.lost_share)}{_reserve(row)}" for row in rows}) == 1:
+        return f"{percent(rows[0].lost_share)}{_reserve(rows[0])} of the window in each"
     most, least = (f"{names[id(row)]}, {percent(row.lost_share)}{_reserve(row)}" for row in (rows[0], rows[-1]))
     return f"{most} of the window" if len(rows) == 1 else f"most {most} of the window, least {least}"
 

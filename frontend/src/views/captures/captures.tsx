@@ -64,13 +64,14 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
 /** Runs that are offered by name; the choice below has all of them. */
 const OFFERED = 5;
 
-/** Where other runs have a trend, which ones. */
+/** What it takes, where the run has several captures, or other runs have a trend: which ones. */
 function NoTrend({ rows, run }: { rows: readonly CaptureRow[]; run: string }) {
   const others = useMemo(() => runsWithCourse(rows), [rows]);
-  if (others.length === 0) return null;
+  if (others.length === 0 && rows.filter((row) => row.run === run).length < 2) return null;
   return (
     <p class="muted" data-testid="no-trend">
-      No trend of {runLabel(run)}: that takes two captures of one program, one after the other. Of another run:{" "}
+      No trend of {runLabel(run)}: that takes two captures of one program, taken one after the other.
+      {others.length > 0 && " Of another run: "}
       {others.slice(0, OFFERED).map((name, at) => (
         <Fragment key={name}>
           {at > 0 && ", "}
