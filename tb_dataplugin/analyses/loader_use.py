@@ -14,7 +14,7 @@ or beside the training loop's own, where most steps draw from it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -39,8 +39,9 @@ class LoaderUse:
     """`main`: number of the training loop's loader. `in_workers`: of those whose DataLoader workers left batches, the
     same, or the next in line. `of_wait`: per wait of the data wait, the loader's number. `steps`: per loader, the
     places of the steps that take batches of it; of all others of the window where that is not known. `unannotated`: the
-    same of those that are not annotated. `certain`: waits that are for them. `whole`: the same of the whole capture,
-    where this is of some of its steps. `inside`: loaders that are gone through inside single steps (`loader_passes`).
+    same of those that are not annotated. `certain`: waits that are for them. `drawn`: waits for annotated ones other
+    than `in_workers`, of which most steps draw some (zipped loaders). `whole`: the same of the whole capture, where
+    this is of some of its steps. `inside`: loaders that are gone through inside single steps (`loader_passes`).
     """
 
     main: int
@@ -51,11 +52,17 @@ class LoaderUse:
     unannotated: Int64Array = field(default_factory=lambda: int64([]))
     certain: Intervals = EMPTY
     inside: frozenset[int] = frozenset()
+    drawn: Intervals = EMPTY
 
     @property
     def beside(self) -> Intervals:
         """Waits of the loop for batches of DataLoaders that are not annotated, of which most steps draw some."""
         return EMPTY if self.is_aside(UNANNOTATED) else self.certain
+
+    @property
+    def elsewhere(self) -> Intervals:
+        """Waits of the loop in which the DataLoader with workers is not the one that is asked."""
+        return Intervals.union_of((self.beside, self.drawn))
 
     def steps_of(self, number: int) -> Int64Array:
         """Places of the steps that take batches of that loader."""
@@ -104,7 +111,16 @@ def find_loader_use(
     certain[made] = certain[made + 1]
     inside = frozenset() if steps is None else inside_steps(loaders, of_wait, begun)
     use = _use(trace, int64(np.where(certain, UNANNOTATED, of_wait)), step, batches, whole, inside)
-    return replace(use, certain=Intervals(waits.start[certain], waits.end[certain]))
+    drawn = np.isin(use.of_wait, list(_drawn(use, len(loaders)))) & (batches is not None)
+    return replace(
+        use,
+        certain=Intervals(waits.start[certain], waits.end[certain]),
+        drawn=Intervals(waits.start[drawn], waits.end[drawn]),
+    )
+
+
+def _drawn(use: LoaderUse, loaders: int) -> Iterator[int]:
+    yield from (number for number in range(loaders) if number != use.in_workers and not use.is_aside(number))
 
 
 def _use(

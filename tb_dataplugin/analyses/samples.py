@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final
 
@@ -70,21 +70,31 @@ class SlowSample:
 
 
 @dataclass(frozen=True, slots=True)
+class Habit:
+    """What samples of one loader take, without the first ones of iterators, which `count` has: `median_ns`;
+    `common_ns`, as `call_kinds.common_ns`. `are_even`: those that take many times as long as that come too evenly among
+    the others for exceptions; `slow`: how many these are, of which each takes `slow_ns` or more.
+    """
+
+    count: int
+    median_ns: float
+    common_ns: float
+    are_even: bool
+    slow: int
+    slow_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Samples:
     """Single samples that start in the window, or that its beginning cuts, where steps are not chosen: those of
     DataLoader workers; without their records those that the training process loaded itself.
 
-    `loaders`: whose they are, the training loop's first. `common_ns`: what samples commonly take, as
-    `call_kinds.common_ns`; `are_even`: those that take many times as long as that come too evenly among the others for
-    exceptions; `slow`: how many these are, of which each takes `slow_ns` or more. All are of the loop as it goes on.
+    `loaders`: whose they are, the training loop's first. `habits`: by number of the loader, in the loop as it goes on.
     """
 
     slowest: tuple[SlowSample, ...] = ()
     loaders: tuple[LoaderSamples, ...] = ()
-    common_ns: float = 0.0
-    are_even: bool = False
-    slow: int = 0
-    slow_ns: int = 0
+    habits: Mapping[int, Habit] = field(default_factory=dict)
 
 
 def find_samples(
@@ -104,15 +114,22 @@ def find_samples(
     goes_on = np.array([row not in first and (apart is None or not apart[row]) for row in rows.tolist()], np.bool_)
     took = tree.end_ns[rows] - tree.start_ns[rows] - collected
     by_duration = sorted(chain(*slowest), key=lambda one: (one.collected_ns - one.duration_ns, one.start_ns))
-    found = Samples(tuple(by_duration), by_loader(number, calls.facts.index[rows], took, goes_on, use.main))
-    if not goes_on.any():
-        return found
-    took, rows = took[goes_on], rows[goes_on]
+    loaders = by_loader(number, calls.facts.index[rows], took, goes_on, use.main)
+    loop = np.ones(len(rows), np.bool_) if apart is None else ~apart[rows]
+    habits = {
+        each: replace(_habit(tree, rows[mine & goes_on], took[mine & goes_on]), count=int((mine & loop).sum()))
+        for each, mine in _split(number)
+        if (mine & goes_on).any()
+    }
+    return Samples(tuple(by_duration), loaders, habits)
+
+
+def _habit(tree: StageTree, rows: Rows, took: Int64Array) -> Habit:
     common = common_ns(took)
     slow = slow_calls(took, common)
     are_even = come_evenly(slow, tree.start_ns[rows], tree.track[rows])
     least = int(took[slow].min()) if slow.any() else 0
-    return replace(found, common_ns=common, are_even=are_even, slow=int(slow.sum()), slow_ns=least)
+    return Habit(len(rows), float(np.median(took)), common, are_even, int(slow.sum()), least)
 
 
 def _split(number: Int64Array) -> Iterator[tuple[int, BoolArray]]:

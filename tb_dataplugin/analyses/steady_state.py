@@ -141,7 +141,7 @@ def find_steady_state(
         has_rows = workers is not None and fed is None
         used = _built_in(workers, use.in_workers, for_others, steps) if workers and has_rows else theirs
         idle = _idle(workers, use.in_workers, for_others, steps) if workers and has_rows else np.zeros(len(own))
-        beside = _overlap(steps, use.beside.minus(apart.not_mine))
+        beside = _overlap(steps, use.elsewhere.minus(apart.not_mine))
         found = _estimate(state, _PerStep(own, waited, used, beside, idle), supply)
     return SteadyState(
         state=state,

@@ -172,7 +172,8 @@ def _beside(loop: Loop, unit: TimeUnit) -> str:
     if not loop.beside_ns:
         return ""
     each = f"{in_unit(loop.beside_ns / 1e3, unit)} {unit.name}"
-    return f" {each} of that are data wait for another DataLoader, which is not annotated."
+    which = ", which is not annotated" if loop.is_beside_unannotated else ""
+    return f" {each} of that are data wait for another DataLoader{which}."
 
 
 def _name(prediction: Prediction) -> str:

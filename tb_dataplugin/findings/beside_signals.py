@@ -25,3 +25,10 @@ def read_beside(results: Results) -> BesideSignals | None:
     devices = results.loop.attribution.devices
     cost = cost_us(devices[0] if devices else None, (waits,))
     return BesideSignals(waits.total_ns / 1e3, cost, drawn_from(results))
+
+
+def drawn_cost(results: Results) -> float:
+    """Of the same, what waits for annotated loaders cost that are not the one with DataLoader workers."""
+    devices = results.loop.attribution.devices
+    waits = results.use.drawn.minus(results.loop.apart.waits)
+    return cost_us(devices[0] if devices else None, (waits,)) if len(waits) else 0.0

@@ -28,7 +28,7 @@ from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
 from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
-from tb_dataplugin.findings.beside_signals import BesideSignals, read_beside
+from tb_dataplugin.findings.beside_signals import BesideSignals, drawn_cost, read_beside
 from tb_dataplugin.findings.detail_texts import slow_kind_text
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
 from tb_dataplugin.findings.foresight import Foresight
@@ -41,7 +41,7 @@ from tb_dataplugin.findings.read_calls import read_calls, read_in_step
 from tb_dataplugin.findings.read_lock import read_lock
 from tb_dataplugin.findings.read_waits import read_waits
 from tb_dataplugin.findings.restart_signals import read_restarts
-from tb_dataplugin.findings.sample_signals import read_habit, read_slow_samples
+from tb_dataplugin.findings.sample_signals import read_habits, read_slow_samples
 from tb_dataplugin.findings.signals import FEEDER, Signals
 from tb_dataplugin.findings.stage_lines import stage_lines
 from tb_dataplugin.findings.started_signals import read_started
@@ -112,7 +112,7 @@ def read_signals(results: Results) -> Signals:
         stages=tuple(read_calls(results)),
         stages_in_step=read_in_step(results),
         slow_samples=read_slow_samples(results),
-        sample_habit=read_habit(results),
+        sample_habits=read_habits(results),
         slow_kinds={one.stage.name: text for one in results.stage_details if (text := slow_kind_text(one))},
         loader=results.settings,
         ranks=read_ranks(results),
@@ -139,6 +139,7 @@ def read_signals(results: Results) -> Signals:
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
         kept_loads=find_kept_loads(results),
         foresight=foresight,
+        drawn_us=drawn_cost(results),
         restarts=read_restarts(results),
         looks=read_looks(results),
         started_again=read_started(results),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tb_dataplugin.analyses.code_places import Place
@@ -36,6 +37,8 @@ class SlowSampleSignal:
     """That self time."""
     files: tuple[str, ...] = ()
     """That it was read from, where they were seen."""
+    loader: int = 0
+    """Number of its loader."""
     before: bool = False
     """It began before the window."""
     first: bool = False
@@ -56,8 +59,11 @@ class SlowSampleSignal:
 
 @dataclass(frozen=True, slots=True)
 class SampleHabit:
-    """What samples of the training loop take as it goes on."""
+    """What samples of one DataLoader take in the training loop as it goes on."""
 
+    count: int
+    """How many there are."""
+    median_us: float
     common_us: float
     """By far most of them take that, or are of a kind that is many times as slow and a considerable part of all."""
     are_even: bool
@@ -68,9 +74,14 @@ class SampleHabit:
     """What the fastest of these takes."""
 
 
-def read_habit(results: Results) -> SampleHabit:
-    found = results.samples
-    return SampleHabit(found.common_ns / 1e3, found.are_even, found.slow, found.slow_ns / 1e3)
+def read_habits(results: Results) -> Mapping[int, SampleHabit]:
+    """By number of the loader."""
+    return {
+        number: SampleHabit(
+            one.count, one.median_ns / 1e3, one.common_ns / 1e3, one.are_even, one.slow, one.slow_ns / 1e3
+        )
+        for number, one in results.samples.habits.items()
+    }
 
 
 def read_slow_samples(results: Results) -> tuple[SlowSampleSignal, ...]:
@@ -85,6 +96,7 @@ def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:
         built = _built(sample, workers.batches, loader.waits)
     return SlowSampleSignal(
         index=sample.index,
+        loader=sample.loader,
         duration_us=(sample.duration_ns - sample.collected_ns) / 1e3,
         stage=sample.stage,
         stage_us=sample.stage_ns / 1e3,

@@ -106,12 +106,13 @@ def _saved_without(signals: Signals, rows: Sequence[StageCalls], least_us: float
     building = part * _of_one_worker(signals, rows) * in_the_long_run(signals)
     in_thread = min(caused, part * signals.cost_in_thread(rows))
     of_calls = in_thread + max(caused - in_thread, building)
-    saved, given_back = min(signals.wait_cost_us, of_calls), part * given_back_us(signals, rows)
+    asked = max(0.0, signals.wait_cost_us - signals.drawn_us)
+    saved, given_back = min(asked, of_calls), part * given_back_us(signals, rows)
     most = max(caused, signals.loop_us - needed_us(signals, building, in_the_long_run(signals)))
     given_back = max(0.0, min(given_back, most - saved))
     given_back = given_back if given_back >= WORTH_SAYING * signals.loop_us else 0.0
     saved = min(saved, most)
-    foreseen = _foreseen(signals, _shorter(rows, 1 - part), saved + given_back, most_saved_us(signals))
+    foreseen = _foreseen(signals, _shorter(rows, 1 - part), saved + given_back, asked + _most_of_step_us(signals))
     saved, given_back = _divided(signals, foreseen.ratio, saved, given_back)
     record = recording(signals, rows, saved, signals.wait_cost_us)
     if duration(saved + given_back) == duration(caused):

@@ -89,7 +89,7 @@ class Signals:
     """The stage table, of the calls that serve the loader; empty when there are no stages."""
     slow_samples: tuple[SlowSampleSignal, ...]
     """The slowest samples, slowest first."""
-    sample_habit: SampleHabit
+    sample_habits: Mapping[int, SampleHabit]
     """What they are slow beside."""
     slow_kinds: Mapping[str, str]
     """By stage: what a kind of its calls that is slow again and again has, in words."""
@@ -174,6 +174,7 @@ class Signals:
     """What other settings would bring; None in a test of something else."""
     restarts: RestartSignals | None = None  # iterators that most steps make anew
     looks: LookSignals | None = None  # those that some steps make for a look at a few batches
+    drawn_us: float = 0.0  # of `wait_cost_us`, for other loaders that most steps draw from, as zipped ones
     has_later_steps: bool = False  # of a capture of which some steps are looked at
     of_some_steps: bool = False  # sizes are of the whole capture all the same
     started_again: tuple[StartedSignals, ...] = ()  # other loaders whose workers start anew for each pass

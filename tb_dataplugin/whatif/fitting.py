@@ -229,6 +229,7 @@ def _loop(
         own_delayed=training.delayed,
         in_step=_in_step(results, own),
         beside_ns=float(beside.mean()),
+        is_beside_unannotated=not len(results.use.drawn),
         paused_ns=paused,
         away_ns=float(away.mean()),
         left_out=results.loop.apart.names(results.window),

@@ -153,7 +153,8 @@ class Loop:
     left_out: str = ""
     """Names what the capture has besides, as an epoch's start, which is not in here; "" where that is nothing."""
     beside_ns: float = 0.0
-    """Per step, in `own_ns` and not in `measured_wait_ns`: data wait for another DataLoader, which is not annotated."""
+    """Per step, in `own_ns` and not in `measured_wait_ns`: data wait for another loader that most steps draw from."""
+    is_beside_unannotated: bool = False
     paused_ns: Floats = field(default_factory=lambda: np.zeros(1))
     """Per step, and in no step's time: the loop waits for another DataLoader, and its own workers build ahead."""
     away_ns: float = 0.0

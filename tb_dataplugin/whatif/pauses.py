@@ -10,7 +10,7 @@ from tb_dataplugin.whatif.loop import Floats
 
 
 class Pauses(NamedTuple):
-    """Per step, in ns: data wait for what is not annotated, which cannot be told from the step's own time; and waits
+    """Per step, in ns: data wait for what is not annotated, or for another loader that most steps draw from; and waits
     for other DataLoaders, and for full collections of garbage, that are told apart, with the work between these waits.
     `between_ns`: all such work, also where workers have nothing to build meanwhile. `away_ns`: what comes
     again like `paused_ns`, and fell between two epochs.
@@ -26,7 +26,8 @@ def find_pauses(results: Results) -> Pauses:
     rows = results.steps.rows if results.steps else ()
     begin = int64([row.start_ns for row in rows])
     end = begin + int64([row.duration_ns for row in rows])
-    beside, apart = results.use.beside, results.loop.apart
+    apart = results.loop.apart
+    beside = results.use.elsewhere.minus(apart.not_mine)
     ahead = apart.ahead.minus(beside)
     parts = (beside, ahead, apart.between, apart.recurring.minus(Intervals.union_of((ahead, beside))))
     return Pauses(*(part.overlap(begin, end).astype(float) for part in parts))

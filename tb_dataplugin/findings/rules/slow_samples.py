@@ -7,7 +7,8 @@ then does the work of several, and nothing is wrong with the sample that it is f
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
@@ -23,11 +24,10 @@ from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.line_texts import WAITS, place_text
 from tb_dataplugin.findings.registry import rule
-from tb_dataplugin.findings.sample_signals import BuiltBatch, SlowSampleSignal
+from tb_dataplugin.findings.sample_signals import BuiltBatch, SampleHabit, SlowSampleSignal
 from tb_dataplugin.findings.saving import Saving, saved_in_batches
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import ALL_CACHED, NO_CPU, SLOW_SAMPLES_TOGETHER
 from tb_dataplugin.units import count, duration, listed, percent, plural
 from tb_dataplugin.words import BLOCKED_BY
@@ -61,17 +61,17 @@ SEE_WHAT: Final[dict[WaitedFor, str]] = {
 
 @rule(title="A few slow samples", about="delivery", input_bound=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    calls, wait_cost = _samples(signals), signals.wait_cost_us
-    if calls is None or not wait_cost or signals.mode != "train":
+    of, wait_cost = _of_one_loader(signals), signals.wait_cost_us
+    if of is None or not wait_cost or signals.mode != "train":
         return None
-    slow = _slow(signals, calls.p50_us)
-    excess = sum(sample.duration_us - calls.p50_us for sample in slow)
-    saving = _saving(signals, slow, calls.p50_us, min(wait_cost, _built_cost(signals, wait_cost)))
-    if not slow or saving.us < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= calls.count:
+    slow, median_us = of.slow, of.habit.median_us
+    excess = sum(sample.duration_us - median_us for sample in slow)
+    saving = _saving(signals, slow, median_us, min(wait_cost, _built_cost(signals, wait_cost)))
+    if not slow or saving.us < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= of.habit.count:
         return None
-    waited = sum(min(sample.waited_us or 0.0, sample.duration_us - calls.p50_us) for sample in slow)
+    waited = sum(min(sample.waited_us or 0.0, sample.duration_us - median_us) for sample in slow)
     has_waited, loading = waited >= MOSTLY * excess, _loading(signals, slow)
-    if signals.sample_habit.are_even and not loading and not (has_waited and calls.has_index):
+    if of.habit.are_even and not loading and not (has_waited and of.has_index):
         return None
     if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
         return Abstention("DataLoader workers often waited for a CPU, so a slow sample may only have waited for one.")
@@ -79,19 +79,18 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return Abstention("Other programs used the CPUs, so a slow sample may only have waited for one.")
     gain = signals.per_step(saving.us)
     whose = " of the DataLoader workers' time" if signals.builds_batches_in_workers else ""
-    text = f"median {duration(calls.p50_us)}; together they take {duration(excess)}{whose} more than that"
-    is_of_any = has_waited and (calls.has_index or not loading)
+    text = f"median {duration(median_us)}; together they take {duration(excess)}{whose} more than that"
+    is_of_any = has_waited and (of.has_index or not loading)
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
-        title=f"{_how_many(slow, signals, calls)} {_take(slow, calls.p50_us)}"
-        f"{', mostly waiting' if has_waited else ''}",
+        title=f"{_how_many(of)} {_take(slow, median_us)}{', mostly waiting' if has_waited else ''}",
         advice=f"{_of_waiting(signals, slow) if is_of_any else loading or OF_DATA}{_order(signals)}",
         stage=slow[0].stage,
         evidence=(
             time("slow_samples_excess", excess, text),
             *map(_evidence, slow[:SHOWN]),
-            *_not_waited_for(signals, slow, calls.p50_us),
-            *_others_as_well(signals, slow, calls.p50_us),
+            *_not_waited_for(of),
+            *_others_as_well(of),
             *saving.why,
         ),
         gain_us_per_step=gain,
@@ -100,24 +99,51 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
-def _slow(signals: Signals, typical_us: float) -> list[SlowSampleSignal]:
+@dataclass(frozen=True, slots=True)
+class _OfOne:
+    """Samples of one DataLoader: `known` one by one, the slowest first, of which `slow` are what is wrong."""
+
+    known: tuple[SlowSampleSignal, ...]
+    slow: list[SlowSampleSignal]
+    habit: SampleHabit
+
+    @property
+    def has_index(self) -> bool:
+        return any(sample.index >= 0 for sample in self.known)
+
+    @property
+    def excess_us(self) -> float:
+        return sum(sample.duration_us - self.habit.median_us for sample in self.slow)
+
+
+def _of_one_loader(signals: Signals) -> _OfOne | None:
+    """Of that whose slow samples take most more than its others."""
+    found = []
+    for loader, habit in signals.sample_habits.items():
+        known = tuple(sample for sample in signals.slow_samples if sample.loader == loader)
+        found.append(_OfOne(known, _slow(signals, known, habit), habit))
+    return max(found, key=lambda one: one.excess_us, default=None)
+
+
+def _slow(signals: Signals, known: Sequence[SlowSampleSignal], habit: SampleHabit) -> list[SlowSampleSignal]:
     """The slowest, as many as have almost all that the outliers take more than others, and those that are as slow."""
-    common_us = signals.sample_habit.common_us
+    common_us = habit.common_us
     outliers = [
         sample
-        for sample in signals.slow_samples
+        for sample in known
         if sample.duration_us >= SLOW * common_us and sample.held_up_us != 0 and not _is_by_place(signals, sample)
     ]
     excess = np.cumsum([sample.duration_us - common_us for sample in outliers])
     most = outliers[: 1 + int(np.searchsorted(excess, ALMOST_ALL * excess[-1]))] if outliers else []
-    least_us = _times(most, typical_us) * typical_us
+    least_us = _times(most, habit.median_us) * habit.median_us
     return [sample for sample in outliers if sample.duration_us >= min(least_us, most[-1].duration_us)]
 
 
-def _not_waited_for(signals: Signals, slow: list[SlowSampleSignal], typical_us: float) -> Iterator[Evidence]:
+def _not_waited_for(of: _OfOne) -> Iterator[Evidence]:
     """As slow, and listed among the slowest samples; that they cost nothing in this window is luck."""
-    least = min(_times(slow, typical_us) * typical_us, slow[-1].duration_us)
-    others = [one for one in signals.slow_samples if one.duration_us >= least and one.held_up_us == 0]
+    typical_us = of.habit.median_us
+    least = min(_times(of.slow, typical_us) * typical_us, of.slow[-1].duration_us)
+    others = [one for one in of.known if one.duration_us >= least and one.held_up_us == 0]
     if others:
         named = [str(one.index) for one in others if one.index >= 0][:SHOWN]
         which = f" (index {listed(named)}{' among them' if len(named) < len(others) else ''})" if named else ""
@@ -126,11 +152,11 @@ def _not_waited_for(signals: Signals, slow: list[SlowSampleSignal], typical_us: 
         yield number("slow_samples_not_waited_for", len(others), "count", text)
 
 
-def _others_as_well(signals: Signals, slow: list[SlowSampleSignal], typical_us: float) -> Iterator[Evidence]:
+def _others_as_well(of: _OfOne) -> Iterator[Evidence]:
     """Slow ones beyond those that are known one by one."""
-    habit, known = signals.sample_habit, len(signals.slow_samples)
-    if habit.slow > known and typical_us:
-        times = math.floor(habit.slow_us / typical_us)
+    habit, known = of.habit, len(of.known)
+    if habit.slow > known and habit.median_us:
+        times = math.floor(habit.slow_us / habit.median_us)
         text = f"in all, {count(habit.slow)} samples take {count(times)}x the median or more"
         text += f", of which the {count(known)} slowest are known one by one"
         yield number("slow_samples_in_all", habit.slow, "count", text)
@@ -150,13 +176,12 @@ def _is_by_place(signals: Signals, sample: SlowSampleSignal) -> bool:
     return sample.first or (signals.kept_loads is not None and sample.stage == signals.kept_loads.stage.name)
 
 
-def _how_many(slow: list[SlowSampleSignal], signals: Signals, calls: StageCalls) -> str:
+def _how_many(of: _OfOne) -> str:
     """Only the slowest ones are known."""
-    whole = plural(calls.count + sum(sample.before for sample in signals.slow_samples), "sample")
-    if signals.sample_habit.slow > len(signals.slow_samples):
-        return f"{count(len(slow))} of the slowest among {whole}"
-    many = count(len(slow)) if len(slow) < len(signals.slow_samples) else f"{count(len(slow))} or more"
-    return f"{many} of {whole}"
+    whole, many = plural(of.habit.count, "sample"), count(len(of.slow))
+    if of.habit.slow > len(of.known):
+        return f"{many} of the slowest among {whole}"
+    return f"{many if len(of.slow) < len(of.known) else f'{many} or more'} of {whole}"
 
 
 def _take(slow: list[SlowSampleSignal], typical_us: float) -> str:
@@ -243,8 +268,3 @@ def _name(sample: SlowSampleSignal) -> str:
     if sample.files:
         return PurePath(sample.files[0]).name
     return f"in batch {sample.batch}" if sample.batch >= 0 else "one"
-
-
-def _samples(signals: Signals) -> StageCalls | None:
-    rows = [calls for calls in signals.stages if calls.stage.kind == "sample"]
-    return max(rows, key=lambda calls: calls.count, default=None)

@@ -262,16 +262,15 @@ def test_all_that_are_as_slow_are_counted() -> None:
     signals = signals_of(one_slow_sample())
     slow = signals.slow_samples[0]
     alike = tuple(replace(slow, index=index, duration_us=900.0 - index) for index in range(25))
-    stages = tuple(replace(calls, count=200) for calls in signals.stages)
-    said = check(replace(signals, slow_samples=alike, stages=stages))
+    habits = {0: replace(signals.sample_habits[0], count=200)}
+    said = check(replace(signals, slow_samples=alike, sample_habits=habits))
     assert isinstance(said, Finding) and said.title.startswith("25 or more of 200 samples take 87x the median")
 
 
 def test_more_slow_ones_than_are_known_one_by_one_are_counted() -> None:
     signals = signals_of(one_slow_sample())
-    habit = replace(signals.sample_habit, slow=65, slow_us=105.0)
-    stages = tuple(replace(calls, count=900) for calls in signals.stages)
-    said = check(replace(signals, sample_habit=habit, stages=stages))
+    habits = {0: replace(signals.sample_habits[0], slow=65, slow_us=105.0, count=900)}
+    said = check(replace(signals, sample_habits=habits))
     assert isinstance(said, Finding) and said.title.startswith("1 of the slowest among 900 samples takes 70x")
     texts = [fact.text for fact in said.evidence]
     assert any(text.startswith("in all, 65 samples take 10x the median or more, of which the 9") for text in texts)
