@@ -69,6 +69,8 @@ class StartSignals:
     """What its DataLoader workers, each at work all of the time, need to build the batches taken in the window."""
     again_us: float = 0.0
     again_by_stage: Mapping[str, float] = field(default_factory=dict)
+    short: int = 0
+    """Starts of the loop's epochs in the window that are no part of it, as they take little more than their batches."""
     steps_before: float | None = None
     """How many steps the epoch had that the last of these starts followed, by its batches; None: not recorded."""
 
@@ -282,8 +284,13 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         needed_us=_needed_us(results, apart),
         again_us=cost_us(device, (again,)),
         again_by_stage={name: cost_us(device, (waits.intersect(again),)) for name, waits in by_stage.items()},
+        short=max(0, apart.begun - len(apart.epochs)) if _are_mains(results, apart) else 0,
         steps_before=_steps_before(results, repeated[-1]) if repeated else None,
     )
+
+
+def _are_mains(results: Results, apart: Apart) -> bool:
+    return all(start.loader in (None, results.use.main) for start in apart.epochs)
 
 
 def _steps_before(results: Results, start: EpochStart) -> float | None:

@@ -15,6 +15,7 @@ from tb_dataplugin.findings.epoch_length import start_us_per_step
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.worker_sentences import name_of
+from tb_dataplugin.units import duration
 
 EPOCH: Final = "Each epoch"
 
@@ -34,6 +35,19 @@ def epoch_of(signals: Signals, one: LoaderStarts) -> str:
     """Whose epochs they are, as a title begins."""
     is_only = one.is_main and len(signals.apart.starts_of if signals.apart else ()) < 2
     return EPOCH if is_only else f"{EPOCH} of {name_of(one.loader)}"
+
+
+def wait_of(starts: StartSignals) -> str:
+    """How long an epoch after the first begins with a wait."""
+    return f"{'up to ' if starts.short else ''}{duration(starts.repeated_us / starts.repeated)}"
+
+
+def waited_text(starts: StartSignals) -> str:
+    """A clause."""
+    each = "" if starts.repeated == 1 else " on average"
+    others = "the other start" if starts.short == 1 else f"{starts.short} other starts"
+    short = f" ({others} in the window took less than twice what its batches take in any case)" if starts.short else ""
+    return f"{duration(starts.repeated_us / starts.repeated)}{each} until an epoch's first batch{short}"
 
 
 def needed_us(signals: Signals, starts: StartSignals) -> float:

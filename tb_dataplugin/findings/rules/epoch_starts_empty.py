@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.findings.apart_signals import LoaderStarts, StartSignals
-from tb_dataplugin.findings.epoch_gain import epoch_of, most_us, needed_us, of_the_costliest
+from tb_dataplugin.findings.epoch_gain import epoch_of, most_us, needed_us, of_the_costliest, wait_of, waited_text
 from tb_dataplugin.findings.epoch_length import EpochLength, start_us_per_step, steps_between
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
@@ -51,8 +51,7 @@ def _judge(signals: Signals, one: LoaderStarts) -> Finding | None:
     repeats = loader.sampler == "RandomSampler" and loader.replacement is False and not loader.iterable
     return Finding(
         severity=severity(signals, gain),
-        title=f"{epoch_of(signals, one)} begins with a wait of {duration(starts.repeated_us / starts.repeated)}, as "
-        "nothing is built ahead for it",
+        title=f"{epoch_of(signals, one)} begins with a wait of {wait_of(starts)}, as nothing is built ahead for it",
         advice=f"{WHY}{ITERABLE if loader.iterable else MAP_STYLE}{ACROSS}",
         evidence=tuple(_evidence(starts, length, waited, gain, needed_us(signals, starts))),
         gain_us_per_step=gain,
@@ -66,8 +65,7 @@ def _judge(signals: Signals, one: LoaderStarts) -> Finding | None:
 def _evidence(
     starts: StartSignals, length: EpochLength, waited: float, gain: float, needed: float
 ) -> Iterator[Evidence]:
-    wait, each = starts.repeated_us / starts.repeated, "" if starts.repeated == 1 else " on average"
-    text = f"{duration(wait)}{each} until an epoch's first batch, {length.text}"
+    text = f"{waited_text(starts)}, {length.text}"
     yield time("repeated_epoch_starts", starts.repeated_us, text)
     if duration(gain) != duration(waited):
         text = f"beyond that the loop waits for its DataLoader workers, which need {duration(needed)} per step"

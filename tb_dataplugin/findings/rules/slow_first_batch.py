@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.findings.apart_signals import FirstBuild, LoaderStarts, StartSignals
-from tb_dataplugin.findings.epoch_gain import epoch_of, most_us, of_the_costliest
+from tb_dataplugin.findings.epoch_gain import epoch_of, most_us, of_the_costliest, wait_of, waited_text
 from tb_dataplugin.findings.epoch_length import EpochLength, steps_between
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
@@ -49,7 +49,7 @@ def _judge(signals: Signals, one: LoaderStarts) -> Finding | Abstention | None:
         return None
     return Finding(
         severity=severity(signals, gain),
-        title=f"{epoch_of(signals, one)} begins with a wait of {duration(starts.repeated_us / starts.repeated)}, as "
+        title=f"{epoch_of(signals, one)} begins with a wait of {wait_of(starts)}, as "
         "its DataLoader workers are started anew",
         advice=_advice(signals, one),
         evidence=(*_waited(starts, saved, length), *_limit(gain, waited), *_first_build(starts.first_build)),
@@ -78,11 +78,10 @@ def _advice(signals: Signals, one: LoaderStarts) -> str:
 
 
 def _waited(starts: StartSignals, saved: float, length: EpochLength | None) -> Iterator[Evidence]:
-    wait, each = starts.repeated_us / starts.repeated, "" if starts.repeated == 1 else " on average"
     parts = [f"{duration(starts.built_us / starts.repeated)} of it building that batch, which stays"]
     if starts.startup_us:
         parts.append(f"{duration(starts.startup_us / starts.epochs)} until a DataLoader worker ran")
-    text = f"{duration(wait)}{each} until an epoch's first batch: {', '.join(parts)}"
+    text = f"{waited_text(starts)}: {', '.join(parts)}"
     yield time("repeated_epoch_starts", starts.repeated_us, text)
     if starts.shutdown_us:
         text = f"{duration(starts.end_us)} before that to stop the DataLoader workers"
