@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.tb_dataplugin.findings.cases import capture_of, input_bound
+from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.findings.saving import saved_without
+from tb_dataplugin.whatif import fit_loop
+from tests.tb_dataplugin.findings.cases import capture_of, input_bound, results_of, signals_of
 from tests.trace_builder import TraceBuilder
 
 
@@ -68,3 +71,27 @@ def test_loaders_with_the_same_settings_are_told_apart_by_their_numbers() -> Non
         builder.batch(0, 0, 0, 10, 60, 80, {"sample::Episodes": (10, 40)}, loader=loader)
     names = [summary.sentence.split(" (")[0] for summary in capture_of(builder).worker_summaries]
     assert names == [f"1 DataLoader worker of the DataLoader of Episodes, number {number}" for number in (0, 1)]
+
+
+def test_what_the_other_loader_takes_of_each_step_stays_whatever_becomes_faster() -> None:
+    """300 us of a step are waits, of which 200 are for the loader without workers."""
+    loop = fit_loop(results_of(zipped(large=8)))
+    assert not isinstance(loop, Unavailable)
+    assert (loop.beside_ns, loop.measured_wait_ns) == (200_000, 100_000)
+    assert loop.measured_step_ns - loop.measured_wait_ns == 900_000
+    signals = signals_of(zipped(large=8))
+    assert (signals.drawn_us, signals.wait_cost_us) == (2_000, 3_000)
+    rows = [row for row in signals.stages if row.stage.label == "Unlabelled"]
+    assert saved_without(signals, rows).us <= 1_000, "of all steps, what is waited for its batches"
+
+
+def test_nothing_is_beside_a_loader_without_workers_whose_waits_build_its_batches() -> None:
+    loop = fit_loop(results_of(zipped(large=40)))
+    assert not isinstance(loop, Unavailable) and loop.beside_ns == 0
+
+
+def test_a_slow_sample_is_held_against_those_of_its_own_loader() -> None:
+    signals = signals_of(zipped(large=8))
+    assert {number: (one.count, one.median_us) for number, one in signals.sample_habits.items()} == {0: (9, 700.0)}, (
+        "of workers; the first one was built before the window"
+    )
