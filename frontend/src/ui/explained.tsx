@@ -47,12 +47,15 @@ class Shower {
   private element: HTMLElement | null = null;
   private title = "";
   private timer = 0;
+  /** Where the pointer rests since a click: what comes to lie under it was not gone to. */
+  private clicked: Pick<Place, "x" | "y"> | null = null;
 
   constructor(private readonly show: (shown: Shown | null) => void) {}
 
   listen(): () => void {
     const listeners: ReadonlyArray<readonly [string, (event: never) => void]> = [
       ["pointerover", this.onOver],
+      ["pointermove", this.onMove],
       ["focusin", this.onFocus],
       ["focusout", this.hide],
       ["click", this.onClick],
@@ -68,11 +71,21 @@ class Shower {
 
   private readonly onOver = (event: PointerEvent): void => {
     const element = titledAround(event.target);
-    if (event.pointerType !== "mouse" || this.isOpenAround(event.target, element)) return;
+    if (event.pointerType !== "mouse" || this.rests(event) || this.isOpenAround(event.target, element)) return;
     this.hide();
     if (element === null) return;
     this.timer = window.setTimeout(() => this.open(element, { x: event.clientX, y: event.clientY }), HOVER_MS);
   };
+
+  private readonly onMove = (event: PointerEvent): void => {
+    if (this.clicked === null || this.rests(event)) return;
+    this.clicked = null;
+    this.onOver(event);
+  };
+
+  private rests({ clientX, clientY }: PointerEvent): boolean {
+    return this.clicked?.x === clientX && this.clicked.y === clientY;
+  }
 
   /** Only where the keyboard led there: a click has shown it already. */
   private readonly onFocus = (event: FocusEvent): void => {
@@ -85,6 +98,7 @@ class Shower {
 
   private readonly onClick = (event: MouseEvent): void => {
     const element = titledAround(event.target);
+    this.clicked = { x: event.clientX, y: event.clientY };
     if (this.element?.contains(event.target as Node) === true) return;
     this.hide();
     if (element !== null && isWordOnly(event.target)) this.open(element, { x: event.clientX, y: event.clientY });

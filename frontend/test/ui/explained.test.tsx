@@ -64,3 +64,15 @@ it("leaves what the keyboard leads to in sight, at the lower edge of the window 
   const tip = document.querySelector<HTMLElement>('[role="tooltip"]');
   expect(Number.parseFloat(tip?.style.bottom ?? "")).toBeGreaterThan(window.innerHeight - top);
 });
+
+it("waits for the mouse to move where a click brought something else under it", () => {
+  const inner = root.querySelector("b") as HTMLElement;
+  const over = (type: string, clientX: number): Event =>
+    new PointerEvent(type, { bubbles: true, pointerType: "mouse", clientX, clientY: 5 });
+  send(document.body, new MouseEvent("click", { bubbles: true, clientX: 7, clientY: 5 }));
+  send(inner, over("pointerover", 7));
+  send(inner, over("pointermove", 7));
+  expect(shown()).toBeUndefined();
+  send(inner, over("pointermove", 8));
+  expect(shown()).toBe("exact");
+});
