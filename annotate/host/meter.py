@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from time import perf_counter_ns
+from time import perf_counter_ns, process_time_ns
 from typing import Final
 
 from annotate.host import garbage
@@ -33,7 +33,8 @@ UNKNOWN: Final = -1
 EVERY_NS = 200_000_000
 """A batch is measured when it begins so long after the last measured one did.
 
-Right after a batch's work the caches are cold, and a reading takes 60 us instead of 3: too much for each batch.
+Right after a batch's work the caches are cold, and a reading takes 60 us instead of 3: too much for each batch. The CPU
+time of the process is of each: batches that follow a long one are measured most often, and say nothing of that.
 """
 
 NOT_TOLD: Final = (UNKNOWN,) * len(COLUMNS)
@@ -43,7 +44,7 @@ Reading = tuple[int, ...]
 
 
 class Meter:
-    """Reads the totals of this process and the thread that makes it: four system calls, files kept open."""
+    """Reads the totals of this process and the thread that makes it: five system calls, files kept open."""
 
     def __init__(self) -> None:
         garbage.start()  # first: where it fails, no file is open yet
@@ -64,20 +65,25 @@ class Meter:
                     os.close(file)
         self._schedstat = self._io = None
 
-    def begin(self) -> Reading | None:
-        """The totals as a batch begins; None when it is not this one's turn."""
+    def begin(self) -> Reading:
+        """The totals as a batch begins; of CPU time alone when it is not this one's turn."""
         now = perf_counter_ns()
         if now - self._begun_at < EVERY_NS:
-            return None
+            return _cpu_alone()
         self._begun_at = now
         return self.read()
 
+    def since(self, first: Reading) -> Reading:
+        """What a batch has added that began with it."""
+        is_cpu_alone = first[1:] == NOT_TOLD[1:]
+        return between(first, _cpu_alone() if is_cpu_alone else self.read())
+
     def read(self) -> Reading:
         """Now. What the system no longer reports is unknown."""
-        cpu = faults = voluntary = involuntary = system = minor = delay = chars = storage = UNKNOWN
+        faults = voluntary = involuntary = system = minor = delay = chars = storage = UNKNOWN
+        cpu = process_time_ns()
         if resource is not None:
-            usage = resource.getrusage(resource.RUSAGE_SELF)
-            cpu, faults = round((usage.ru_utime + usage.ru_stime) * 1e9), usage.ru_majflt
+            faults = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
             if hasattr(resource, "RUSAGE_THREAD"):
                 thread = resource.getrusage(resource.RUSAGE_THREAD)
                 voluntary, involuntary = thread.ru_nvcsw, thread.ru_nivcsw
@@ -91,6 +97,10 @@ class Meter:
                 words = os.pread(self._io, 256, 0).split()
                 chars, storage = (int(words[1]), int(words[9])) if words[1] != b"0" else (UNKNOWN, UNKNOWN)
         return cpu, delay, voluntary, involuntary, chars, storage, faults, garbage.total_ns(), system, minor
+
+
+def _cpu_alone() -> Reading:
+    return (process_time_ns(), *NOT_TOLD[1:])
 
 
 def between(first: Reading, last: Reading) -> Reading:

@@ -177,9 +177,9 @@ class SpansContent:
     def _cost(self) -> meter.Reading:
         """Of the batch that has just been finished."""
         before, self._before = self._before, None
-        if before is None or self._meter is None:  # not its turn, or the window opened in the middle of it
+        if before is None or self._meter is None:  # the window opened in the middle of it
             return meter.NOT_TOLD
-        return meter.between(before, self._meter.read())
+        return self._meter.since(before)
 
     def _write(self, started: int, finished: int, cost: meter.Reading) -> None:
         """Write what has been recorded. Any failure ends the recording, and what could not be written is counted."""

@@ -105,9 +105,21 @@ def test_a_batch_is_measured_when_its_turn_has_come(monkeypatch: pytest.MonkeyPa
     measured = []
     for time_ns in (0, 100, 199, 200, 350, 500):
         now[0] = time_ns
-        measured.append(reader.begin() is not None)
+        measured.append(reader.begin()[1:] != meter.NOT_TOLD[1:])
     reader.close()
     assert measured == [True, False, False, True, False, True]
+
+
+def test_cpu_time_is_of_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "EVERY_NS", 10**12)
+    reader = meter.Meter()
+    reader.begin()  # its turn: the next one's is not
+    first, begin = reader.begin(), time.process_time_ns()
+    while time.process_time_ns() - begin < WORK_NS:
+        pass
+    cpu, *others = reader.since(first)
+    reader.close()
+    assert cpu >= WORK_NS and set(others) == {meter.UNKNOWN}
 
 
 @pytest.mark.alone
