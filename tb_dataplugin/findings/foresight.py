@@ -29,6 +29,9 @@ from tb_dataplugin.words import GAIN_BOUND
 WORTH_SAYING: Final = 0.01
 """Part of the step below which a gain is none: steps differ by more."""
 
+FAR_LESS: Final = 0.5
+"""Of a bound."""
+
 ALMOST: Final = 0.02
 """Part of a bound by which it may differ from what the model expects: they count a step's time a little differently."""
 
@@ -45,13 +48,15 @@ LONGER_IN_WORKERS: Final = "longer_in_workers"
 class Promise:
     """`us_per_step`: saved, at most; None: not known, or nothing. `why`: evidence, where the model allows less than the
     capture by itself would. `without_gain`: where it allows nothing, how long a step would be, and is.
-    `may_worsen`: a step may as well take longer than now.
+    `may_worsen`: a step may as well take longer than now. `likely_us`: what the model expects that it saves, where that
+    is far less.
     """
 
     us_per_step: float | None
     why: tuple[Evidence, ...] = ()
     without_gain: str = ""
     may_worsen: bool = False
+    likely_us: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,17 @@ class Foresight:
         if promise.us_per_step is None:
             return promise
         likely = self._likely(change)
-        return self._with_longer(promise if likely is None else replace(promise, why=(*promise.why, likely)), change)
+        if likely is not None:
+            promise = replace(promise, why=(*promise.why, likely))
+        return self._with_longer(promise if likely is not None else self._with_expected(promise, change), change)
+
+    def _with_expected(self, promise: Promise, change: Change) -> Promise:
+        """Where the bound is far from what the model expects."""
+        expected, most_us = self._expected(change), promise.us_per_step or 0.0
+        if expected is None or expected.saved_us > FAR_LESS * most_us:
+            return promise
+        likely = max(0.0, expected.saved_us)
+        return replace(promise, why=(*promise.why, expected.evidence("about", change)), likely_us=likely)
 
     def _with_longer(self, promise: Promise, change: Change) -> Promise:
         """Where workers take over code that may take longer there."""

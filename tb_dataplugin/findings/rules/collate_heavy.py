@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from annotate.trace_format import Stage
 from tb_dataplugin.findings import in_memory
 from tb_dataplugin.findings.callee_advice import callee_advice
+from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import stage_line
@@ -18,7 +20,7 @@ from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
-from tb_dataplugin.findings.thresholds import HEAVY_PART, HOT_LINE
+from tb_dataplugin.findings.thresholds import HEAVY_PART, HOT_LINE, NO_CPU
 from tb_dataplugin.units import duration, percent, plural
 
 ADVICE: Final = (
@@ -38,6 +40,14 @@ MAY_STACK: Final = (
     "numbers or lists, return one tensor per field from the dataset."
 )
 """Where no line says which of both it is."""
+OF_THREADS: Final = (
+    "Half of the calls take {median} or less, so it is not what is put together: in the others this thread, or torch's "
+    "further threads that it waits for, had no CPU. Let torch use fewer threads there (torch.set_num_threads(1), or "
+    "OMP_NUM_THREADS=1), or leave CPUs free, and measure again."
+)
+AT_TIMES: Final = 0.25
+"""Part of the time of all calls that they would take were all like the median one, below which few are slow."""
+
 NEW_MEMORY: Final = ", with DataLoader workers into new shared memory"
 
 OF_LINE: Final = (
@@ -102,6 +112,8 @@ def check(signals: Signals) -> Finding | None:
         return None
     rows = [calls for calls in signals.stages if calls.stage == wait.stage]
     advice, code = (in_memory.ADVICE, in_memory.code_for(signals)) if whole else _advice(signals, wait.stage)
+    if threads := _of_threads(signals, wait.stage, rows):
+        advice, code = threads, ""
     saving = saved_without(signals, rows, wait.cost_us)
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     return Finding(
@@ -134,6 +146,19 @@ def _advice(signals: Signals, stage: Stage | None) -> tuple[str, str]:
     then = f" Then see {line.second} of it." if line.second else ""
     of_line = OF_LINE if _NUMBERS.search(source) else OF_OTHER_LINE
     return f"{_begin(line)} {callee_advice(line.calls) or of_line}{then}", ""
+
+
+def _of_threads(signals: Signals, stage: Stage | None, rows: Sequence[StageCalls]) -> str:
+    """What to do where torch's own function takes many times as long at times, without a CPU: batches are alike, and it
+    is no matter of their bytes; "" elsewhere.
+    """
+    calls = AllCalls.of(rows)
+    if calls is None or stage is None or not stage.label.startswith(TORCHS) or not calls.total_us:
+        return ""
+    waited = sum(row.cpu_use.run_delay_us for row in rows if row.cpu_use is not None)
+    if calls.count * calls.median_us >= AT_TIMES * calls.total_us or waited < NO_CPU * calls.total_us:
+        return ""
+    return OF_THREADS.format(median=duration(calls.median_us))
 
 
 def _copying(signals: Signals, words: str) -> tuple[str, str]:

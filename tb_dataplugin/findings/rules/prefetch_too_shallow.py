@@ -8,6 +8,7 @@ from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.foresight import Promise
 from tb_dataplugin.findings.limiting import expects_gain, limiting_pace
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
@@ -52,7 +53,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     starved = f"starved for {percent(workers.starved)} {workers.of_whole}"
     return Finding(
-        severity=severity(signals, promise.us_per_step, otherwise_us=waited),
+        severity=severity(signals, _counted_us(promise), otherwise_us=waited),
         title=f"DataLoader workers are {starved}, yet batches come late",
         advice=f"{SMOOTHED if smoothed else ''}{AHEAD if ahead else ''}{PAUSED if paused else ''}Let the workers "
         "prefetch more. Each additional batch per DataLoader worker takes memory.",
@@ -73,6 +74,10 @@ def check(signals: Signals) -> Finding | Abstention | None:
         if smoothed
         else "How far a longer queue is filled in that time is predicted, not measured.",
     )
+
+
+def _counted_us(promise: Promise) -> float | None:
+    return promise.us_per_step if promise.likely_us is None else promise.likely_us
 
 
 def _smoothed_us(signals: Signals, smoothing: SmoothingSignals, waited_us: float) -> float:

@@ -27,7 +27,7 @@ ADVICE: Final = (
 OWN_SAMPLER: Final = (
     "{sampler} chooses the samples of a batch. If it puts samples of like length together, little padding is left to "
     "save: batches of a fixed number of tokens would make steps alike in length, but not shorter in total. If it "
-    "does not, and collate pads to a batch's longest sample, let it sort by length within a few hundred batches."
+    "does not, and batches are padded to their longest sample, let it sort by length within a few hundred batches."
 )
 OF_TORCH: Final = frozenset(
     (
@@ -40,6 +40,9 @@ OF_TORCH: Final = frozenset(
     )
 )
 """Samplers that do not look at lengths."""
+
+PASSES_ON: Final = "default_convert"
+"""Torch's collate function for batches that the dataset makes."""
 
 CODE: Final = """\
 class LengthGrouped:  # a batch sampler; lengths: one number for each sample
@@ -100,9 +103,18 @@ def _title(uneven: UnevenSignals) -> str:
 
 
 def _own_sampler(signals: Signals) -> str:
-    """The class of a sampler that may look at lengths, "" where none draws the batches."""
+    """The class of a sampler, or of a dataset that makes the batches itself, that may look at lengths; "" where none
+    does.
+    """
+    if signals.loader is not None and _makes_batches(signals):
+        return signals.loader.dataset or "The dataset"
     names = [row.stage.name for row in signals.stages if row.stage.kind == "sampler"]
     return next((name for name in names if name.rpartition("::")[2] not in OF_TORCH), "")
+
+
+def _makes_batches(signals: Signals) -> bool:
+    """With ``batch_size=None`` torch's own function only turns what the dataset gives into tensors."""
+    return any(row.stage.kind == "collate" and row.stage.label == PASSES_ON for row in signals.stages)
 
 
 def _reason(uneven: UnevenSignals, sampler: str) -> str:
@@ -126,7 +138,8 @@ def _evidence(uneven: UnevenSignals) -> Iterator[Evidence]:
 
 def _where(signals: Signals) -> Iterator[Evidence]:
     """Which function makes the batches."""
-    names = [row.stage.name for row in signals.stages if row.stage.kind == "collate"]
+    made = (row.stage for row in signals.stages if row.stage.kind == "collate" and row.stage.label != PASSES_ON)
+    names = [stage.name for stage in made]
     for name in names[:1]:
         place = signals.stage_places.get(name)
         if place:

@@ -10,7 +10,7 @@ from annotate.trace_format import Stage
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest
-from tb_dataplugin.findings.foresight import LONGER_IN_WORKERS, Foresight
+from tb_dataplugin.findings.foresight import LONGER_IN_WORKERS, Foresight, _Step
 from tb_dataplugin.options import AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import analyse_file
 from tb_dataplugin.whatif import Change, fit_loop, predict, soonest_us
@@ -246,3 +246,17 @@ def test_the_command_is_not_named_for_what_it_does_not_print() -> None:
     texts = [text for found in chosen.findings for text in evidence_of(found)]
     assert not any("`tb-dataplugin whatif` predicts" in text for text in texts)
     assert any(text.startswith("the model of these steps alone predicts about") for text in texts)
+
+
+@pytest.mark.parametrize(("expected_us", "likely_us"), [(960.0, 40.0), (1_100.0, 0.0), (600.0, None)])
+def test_a_bound_far_from_what_the_model_expects_says_so(
+    expected_us: float, likely_us: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foresight = Foresight(results_of(crowded(1000, 600)))
+    loop = replace(loop_of(crowded(1000, 600)), measured_step_ns=1e6)
+    monkeypatch.setattr(Foresight, "_expected", lambda *_: _Step(expected_us, loop, ""))
+    monkeypatch.setattr(Foresight, "_least", lambda *_: None)
+    promise = foresight.promise(Change(prefetch=4), 500.0, 800.0)
+    assert (promise.us_per_step, promise.likely_us) == (500.0, likely_us)
+    said = [fact.text for fact in promise.why]
+    assert any("predicts about" in text and "it takes 1.00 ms now" in text for text in said) == (likely_us is not None)

@@ -7,6 +7,7 @@ import pytest
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.rules.collate_heavy import check
+from tb_dataplugin.findings.stage_signals import CpuUse
 from tests.tb_dataplugin.findings.cases import finding_in, handed_over, signals_of
 
 
@@ -111,3 +112,15 @@ def test_torchs_own_stack_is_advised_to_copy_less_and_not_to_stack(source: str, 
     assert found.advice.startswith("Here torch copies each sample into the batch") and "uint8" in found.advice
     assert ("new shared memory" in found.advice) is bool(workers)
     assert "of one shape" not in found.advice and "begin there" not in found.advice
+
+
+@pytest.mark.parametrize(("waited_us", "is_threads"), [(1_500.0, True), (100.0, False)])
+def test_torchs_own_that_takes_long_at_times_without_a_cpu_has_not_too_many_bytes(
+    waited_us: float, is_threads: bool
+) -> None:
+    signals = signals_of(handed_over(100, collate=3000))
+    (row,) = (row for row in signals.stages if row.stage.kind == "collate")
+    some = replace(row, count=30, p50_us=10.0, total_us=3000.0, cpu_use=CpuUse(3000 - waited_us, waited_us, 0.0, None))
+    found = check(replace(signals, stages=tuple(some if one is row else one for one in signals.stages)))
+    assert isinstance(found, Finding)
+    assert found.advice.startswith("Half of the calls take 10.0 µs or less, so it is not what is put") == is_threads

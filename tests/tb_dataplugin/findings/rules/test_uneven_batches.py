@@ -51,6 +51,19 @@ def test_steps_with_the_largest_batches_are_named_with_what_the_others_would_sav
     assert "size of a batch: 3.80 MB there, 201 kB usually (median)" in evidence_of(finding)
 
 
+def test_a_dataset_that_makes_its_batches_itself_may_group_them() -> None:
+    """Torch's own function only passes them on."""
+    builder = padded(1, {3: 60_000.0, 11: 50_000.0}, {3: LARGE, 11: 0.9 * LARGE})
+    for event in builder.events:
+        if event["name"] == "collate::pad":
+            event["name"] = "collate::default_convert"
+    builder.top_level[METADATA_KEY]["loaders"][0] |= {"dataset": "Clips", "batch_size": None}
+    finding = finding_in(builder, "uneven_batches")
+    assert finding.advice.startswith("Clips chooses the samples of a batch.") and finding.code == ""
+    assert finding.severity == "low" and not finding.HasField("gain_us_per_step")
+    assert "makes the batches" not in evidence_of(finding)
+
+
 @pytest.mark.parametrize(
     ("own", "sizes"),
     [
