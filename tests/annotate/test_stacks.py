@@ -393,7 +393,7 @@ def test_where_no_process_may_look_a_thread_samples_and_says_what_it_cannot_see(
     monkeypatch.setattr(Watch, "reads_stacks", property(lambda _: False))
     loader = annotate.loader(DataLoader(Slow(), batch_size=8, num_workers=workers))
     before = threading.active_count()
-    with annotate.profile(tmp_path, wait=2, warmup=1, active=30) as prof:
+    with annotate.profile(tmp_path, wait=2, warmup=1, active=60) as prof:
         for _ in prof.steps(loader):
             if prof.trace_files:
                 break
