@@ -82,7 +82,7 @@ class RunFollower:
             series = self.all[-1]
         if series is None:
             sizes = settings.get("batch_size", 1), _length_of(loader), settings.get("num_workers", 0)
-            series = Series(len(self.all), self, *sizes)
+            series = Series(len(self.all), self, *sizes, workers_end=not settings.get("persistent_workers", False))
             self.settings.append(settings)
             self.all.append(series)
         self._known[loader] = series

@@ -55,6 +55,8 @@ class RunEpoch:
         self._chosen: Final[set[int]] = set()
         """Those that are measured. Others are known, too, above all an epoch's first ones: with them, what is summed up
         would be of the gaps between epochs."""
+        self._last: Final[set[int]] = set()
+        """Those that only tell what their worker has noticed."""
 
     def drawn(self, batch: Batch, indices: object) -> str | None:
         return self.drawn_asleep(batch.batch, indices)
@@ -64,7 +66,10 @@ class RunEpoch:
         period, place = divmod(self._series.drawn, _EVERY)
         self._series.drawn += 1
         if place != int((period + 2) * _GOLDEN % 1 * _EVERY):
-            return None
+            if not self._series.is_last(number):
+                return None
+            self._last.add(number)
+            return sums_content.NAME
         self._chosen.add(number)
         return sums_content.NAME
 
@@ -83,10 +88,13 @@ class RunEpoch:
         series.pids.add(facts.pid)
         sent = payload.get(sums_content.NAME)
         if sent is not None:
-            series.built(facts)
             measured = BatchSums.received(sent)
             where = {"epoch": self._number, "batch": facts.batch, "worker": facts.worker}
-            series.measured(measured.stages, measured.samples, measured.attempts, **where)
+            if facts.batch in self._last:
+                series.last(measured.samples, measured.attempts, **where)
+            else:
+                series.built(facts)
+                series.measured(measured.stages, measured.samples, measured.attempts, **where)
             series.noticed(measured.noticed, facts.iteration, epoch=self._number, worker=facts.worker)
         if facts.serialised != UNKNOWN and facts.serialise != UNKNOWN:
             series.tally.serialised += 1

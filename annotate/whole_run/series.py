@@ -67,11 +67,26 @@ class Owner(Protocol):
 class Series:
     """One loader, over all its epochs."""
 
-    def __init__(self, number: int, owner: Owner, batch_size: int, length: int | None, workers: int = 0) -> None:
+    def __init__(
+        self,
+        number: int,
+        owner: Owner,
+        batch_size: int,
+        length: int | None,
+        workers: int = 0,
+        *,
+        workers_end: bool = False,
+    ) -> None:
+        """
+        Args:
+            workers_end: they do with each epoch, and what they have not told by then is lost.
+        """
         self.number: Final = number
         self.owner: Final = owner
         self.batch_size: Final = batch_size
         self.length: Final = length
+        self._tells: Final = length - workers if workers_end and workers and length is not None else None
+        """Number of the first of an epoch's last batches, one of each worker; None: none of them has to tell."""
         self.tally = Tally()
         self.batches = 0
         """Handed out so far."""
@@ -158,6 +173,17 @@ class Series:
             tally.build_ns += facts.finished - facts.started
             tally.starved_ns += max(0, facts.started - facts.before)
 
+    def is_last(self, batch: int) -> bool:
+        """Whether the worker that makes it makes no other in its life."""
+        return self._tells is not None and batch >= self._tells
+
+    def last(self, samples: sums.Samples, attempts: sums.Attempts, **where: int) -> None:
+        """Of a worker's last batch, which is none of those whose stages are measured: they would be of epochs' ends."""
+        tally = self.tally
+        tally.other_samples += samples.number
+        tally.other_failures.update(attempts.failures)
+        tally.add_slow_samples(_slow_samples(samples, **where))
+
     def measured(self, stages: dict[str, int], samples: sums.Samples, attempts: sums.Attempts, **where: int) -> None:
         """
         Args:
@@ -170,9 +196,7 @@ class Series:
         tally.measured_samples += samples.number
         tally.failures.update(attempts.failures)
         tally.retries.update(attempts.retries)
-        tally.add_slow_samples(
-            [_slow_sample(took, index, files, **where) for took, index, files in samples.slowest if index >= 0]
-        )
+        tally.add_slow_samples(_slow_samples(samples, **where))
 
     def noticed(self, noticed: Noticed, iteration: int, epoch: int, worker: int) -> None:
         """What a worker saw of batches that were not measured, of this epoch and perhaps the one before."""
@@ -193,6 +217,10 @@ class Series:
                 if slow.batch >= 0 and epoch >= (slow.iteration != iteration)
             ]
         )
+
+
+def _slow_samples(samples: sums.Samples, **where: int) -> list[dict[str, Any]]:
+    return [_slow_sample(took, index, files, **where) for took, index, files in samples.slowest if index >= 0]
 
 
 def _slow_sample(took: int, index: int, files: tuple[str, ...], **where: int) -> dict[str, Any]:

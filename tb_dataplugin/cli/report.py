@@ -35,7 +35,7 @@ from tb_dataplugin.rank_files import folders_of_ranks, newest_of_each, row_of
 from tb_dataplugin.ranks import RankTable, summarise
 from tb_dataplugin.reader.discovery import TraceFile, find_traces
 from tb_dataplugin.remote import Source, Url, growing
-from tb_dataplugin.report.build_ranks import ranks_report
+from tb_dataplugin.report.build_ranks import ranks_report, unknown_ranks
 from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.report.report_pb2 import Ranks, Report
 from tb_dataplugin.shown import encodable, shown
@@ -119,8 +119,10 @@ def _ranks(kept: list[KeptCapture]) -> list[Ranks]:
         tables = newest_of_each(traces, lambda these: (known.get(this) or row_of(this) for this in these))
         for error in tables.errors:
             complain(str(error))
-        if len(tables.tables) > 1:
+        if tables.tables:
             found.append(ranks_report(summarise(traces[0].run, tables.tables, tables.notes)))
+        else:
+            found.append(unknown_ranks(traces[0].run, next(iter(tables.notes), "none of them can be read")))
     return found
 
 

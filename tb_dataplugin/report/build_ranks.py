@@ -39,6 +39,11 @@ def ranks_report(run: RunOfRanks) -> pb.Ranks:
     )
 
 
+def unknown_ranks(run: str, why: str) -> pb.Ranks:
+    """Of a run of which no capture can be joined with others."""
+    return pb.Ranks(run=encodable(run), sentence=f"The ranks of this run could not be read: {why}.")
+
+
 def _row(row: RankRow) -> pb.RankRow:
     return pb.RankRow(
         rank=row.rank,

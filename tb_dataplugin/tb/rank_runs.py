@@ -16,7 +16,7 @@ from google.protobuf.message import DecodeError
 from tb_dataplugin.rank_files import newest_of_each
 from tb_dataplugin.ranks import summarise
 from tb_dataplugin.reader.discovery import describe
-from tb_dataplugin.report.build_ranks import ranks_report
+from tb_dataplugin.report.build_ranks import ranks_report, unknown_ranks
 from tb_dataplugin.report.report_pb2 import Ranks
 from tb_dataplugin.tb.shelf import Shelf
 
@@ -72,15 +72,11 @@ class RankRuns:
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             why = "reading them took too long" if isinstance(error, subprocess.TimeoutExpired) else str(error)
-            return _unknown(run, f"{why}; use a terminal: tb-dataplugin ranks")
+            return unknown_ranks(run, f"{why}; use a terminal: tb-dataplugin ranks")
         try:
-            return Ranks.FromString(done.stdout) if done.stdout else _unknown(run, "see TensorBoard's own output")
+            return Ranks.FromString(done.stdout) if done.stdout else unknown_ranks(run, "see TensorBoard's own output")
         except DecodeError:
-            return _unknown(run, "see TensorBoard's own output")
-
-
-def _unknown(run: str, why: str) -> Ranks:
-    return Ranks(run=run, sentence=f"The ranks of this run could not be read: {why}.")
+            return unknown_ranks(run, "see TensorBoard's own output")
 
 
 def _command() -> list[str]:
@@ -109,7 +105,7 @@ def read_ranks(run: str, names: dict[Path, str], roots: tuple[Path, ...]) -> Ran
     found = newest_of_each([describe(path, ".", roots) for path in names if path.exists()])
     notes = (*map(str, found.errors), *found.notes)
     if not found.tables:
-        return _unknown(run, notes[0] if notes else "the files are gone")
+        return unknown_ranks(run, notes[0] if notes else "the files are gone")
     ranks = ranks_report(summarise(run, found.tables, notes))
     ids = {describe(path, ".", roots).id: name for path, name in names.items() if path.exists()}
     for row in ranks.rows:

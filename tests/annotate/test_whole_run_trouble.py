@@ -299,6 +299,23 @@ def test_a_worker_notices_failures_and_slow_samples_of_batches_that_are_not_meas
     assert all(sample["batch"] == sample["index"] // 4 and sample["worker"] == 0 for sample in samples)
 
 
+@pytest.mark.parametrize("persistent", [False, True])
+def test_workers_that_end_with_the_epoch_tell_with_their_last_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, persistent: bool
+) -> None:
+    """Those that live on tell with the next batch that is measured, of which there is none here."""
+    monkeypatch.setattr(iterating, "_EVERY", 10**9)
+    loader = DataLoader(Flaky(), batch_size=4, num_workers=2, persistent_workers=persistent)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    for _ in range(2):
+        assert torch.cat(list(loader)).flatten().tolist() == list(range(24))
+    annotate.off()
+    numbers = interval_of(tmp_path)
+    assert numbers.get("other_samples", 0) == (0 if persistent else 48)
+    assert "measured" not in numbers and "measured_samples" not in numbers and "stages" not in numbers
+    assert len(numbers.get("slow_samples", [])) == (0 if persistent else MOST_SLOW)
+
+
 class Nested(Dataset[torch.Tensor]):
     """Takes another item where one is broken."""
 

@@ -129,7 +129,7 @@ it("shows which stages failed, and which samples were slow", () => {
   open({}, "run");
   expect(plain(find("run-troubles").textContent)).toContain("read::s364");
   expect(plain(document.body.textContent)).toContain("Failures in 880 samples, retries in the 160 measured ones.");
-  expect(plain(document.body.textContent)).toContain("Of all batches that DataLoader workers made.");
+  expect(plain(document.body.textContent)).toContain("Of 880 samples that were looked at.");
   expect(plain(find("run-slow-samples").textContent)).toContain("123451.00 sepoch 2, batch 3a/b.png");
 });
 

@@ -215,6 +215,7 @@ function Stages({ run }: { run: WholeRun }) {
   return (
     <section>
       <h2>Stages</h2>
+      <p class="muted">On average over the batches that were measured: {plural(run.measured_samples, "sample")}.</p>
       <DataTable name="Stages of the run" testId="run-stages">
         <thead>
           <tr>
@@ -289,9 +290,7 @@ function SlowSamples({ run }: { run: WholeRun }) {
   return (
     <section>
       <h2>Slowest samples</h2>
-      <p class="muted">
-        {run.other_samples > 0 ? "Of all batches that DataLoader workers made." : "Of the batches that were measured."}
-      </p>
+      <p class="muted">Of {plural(run.measured_samples + run.other_samples, "sample")} that were looked at.</p>
       <div class="scroll-x">
         <DataTable name="Slowest samples" testId="run-slow-samples">
           <thead>
