@@ -101,10 +101,15 @@ def _apart(spent: Sequence[Floats], differ: tuple[bool, bool], common: float) ->
 
 
 def find_making(
-    trace: Trace, tree: StageTree, counted: BoolArray, workers: Workers | None, apart: Apart
+    trace: Trace, tree: StageTree, counted: BoolArray, workers: Workers | None, apart: Apart, main: int
 ) -> Making | None:
-    """None where no DataLoader worker made any. `counted`: which spans count; other loaders are `apart`."""
+    """None where no DataLoader worker made any. `counted`: which spans count; other loaders are `apart`. Of the loader
+    `main` alone, where that has workers: beside another one that the steps draw from, its samples are what is counted.
+    """
     tracks, others = trace.worker_tracks(), {other.number for other in apart.others}
+    if main in {process.loader for process in tracks.values()}:
+        others |= {process.loader for process in tracks.values()} - {main}
+    tracks = {track: process for track, process in tracks.items() if process.loader not in others}
     mine = np.isin(tree.track, list(tracks)) & counted
     sample, read = single_samples(tree), np.isin(tree.node, nodes_of(tree, "read"))
     if not (sample & mine).any():

@@ -151,7 +151,7 @@ def _find_rates(
     if len(loader.duration_ns) < LEAST_BATCHES:
         return Throughput(samples, reached, None, None, None, None, batches=len(loader.duration_ns))
     counted = loop.apart.left(tree.starts_in(window))
-    making = find_making(trace, tree, counted, workers, loop.apart)
+    making = find_making(trace, tree, counted, workers, loop.apart, use.main)
     here = int((single_samples(tree) & counted).sum()) or samples
     alone = _in_training_thread(here, _spent_waiting(attribution)) if making is None else _in_workers(making)
     busy = devices[0].busy.total_ns if devices else 0
