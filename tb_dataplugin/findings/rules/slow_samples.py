@@ -7,6 +7,7 @@ then does the work of several, and nothing is wrong with the sample that it is f
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -46,9 +47,9 @@ AT_LOCK: Final = (
     "{who} did not compute, but waited{line}, where DataLoader workers wait for one another: it may be the turn of any "
     "sample, whatever its data."
 )
-AT_LINE: Final = (
-    "{who} did not compute, but waited{line}{what}. {see}; look at their data only if the same ones are slow again."
-)
+AT_LINE: Final = "{who} did not compute, but waited{line}{what}. {see}; {data}."
+ONCE: Final = "look at their data only if the same ones are slow again"
+AGAIN: Final = "{which} {are} slow more than once: look at {its} data as well"
 SEE: Final = "See why that takes long at times"
 SEE_WHAT: Final[dict[WaitedFor, str]] = {
     "sleep": "See what it sleeps for, such as a retry or a rate limit",
@@ -73,10 +74,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
     has_waited, loading = waited >= MOSTLY * excess, _loading(signals, slow)
     if of.habit.are_even and not loading and not (has_waited and of.has_index):
         return None
-    if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
-        return Abstention("DataLoader workers often waited for a CPU, so a slow sample may only have waited for one.")
-    if any(doubt.code == "busy_machine" for doubt in signals.doubts):
-        return Abstention("Other programs used the CPUs, so a slow sample may only have waited for one.")
+    if doubt := _may_be_for_a_cpu(signals, slow, waited if has_waited else 0.0):
+        return Abstention(doubt)
     gain = signals.per_step(saving.us)
     whose = " of the DataLoader workers' time" if signals.builds_batches_in_workers else ""
     text = f"median {duration(median_us)}; together they take {duration(excess)}{whose} more than that"
@@ -97,6 +96,18 @@ def check(signals: Signals) -> Finding | Abstention | None:
         confidence="likely",
         confidence_reason="Only the excess of the slowest samples is counted, and the queue may hide part of it.",
     )
+
+
+def _may_be_for_a_cpu(signals: Signals, slow: Sequence[SlowSampleSignal], waited_us: float) -> str:
+    """Why, in a sentence; "" also where they were seen to be blocked at a line."""
+    blocked = sum(sample.waited_us or 0.0 for sample in slow if sample.waited_at is not None)
+    if waited_us and blocked >= MOSTLY * waited_us:
+        return ""
+    if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
+        return "DataLoader workers often waited for a CPU, so a slow sample may only have waited for one."
+    if any(doubt.code == "busy_machine" for doubt in signals.doubts):
+        return "Other programs used the CPUs, so a slow sample may only have waited for one."
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,12 +216,25 @@ def _of_waiting(signals: Signals, slow: list[SlowSampleSignal]) -> str:
     if lock is not None and lock.row.place == place:
         return AT_LOCK.format(who=who, line=line)
     named = next((sample.waited_for for sample in slow if place is not None and sample.waited_at == place), None)
+    data = _data(slow)
     if named is not None:
-        return AT_LINE.format(who=who, line=line, what=f", which {WAITS[named]}", see=SEE_WHAT[named])
+        return AT_LINE.format(who=who, line=line, what=f", which {WAITS[named]}", see=SEE_WHAT[named], data=data)
     cached = signals.costs.cached if signals.costs else None
     is_memory = cached is not None and cached >= ALL_CACHED
     what = f"{', '.join(BLOCKED_BY[1:])}: what was read was in memory" if is_memory else ", ".join(BLOCKED_BY)
-    return AT_LINE.format(who=who, line=line, what=f" ({what})", see=SEE)
+    return AT_LINE.format(who=who, line=line, what=f" ({what})", see=SEE, data=data)
+
+
+def _data(slow: list[SlowSampleSignal]) -> str:
+    """Whether it may be that of these samples."""
+    seen = Counter(sample.index for sample in slow if sample.index >= 0)
+    again = [index for index, times in seen.items() if times > 1]
+    if not again:
+        return ONCE
+    which = listed([str(index) for index in again[:SHOWN]])
+    more = " among others" if len(again) > SHOWN else ""
+    is_one = len(again) == 1
+    return AGAIN.format(which=f"index {which}{more}", are="is" if is_one else "are", its="its" if is_one else "their")
 
 
 def _who(slow: list[SlowSampleSignal], place: Place | None) -> str:
