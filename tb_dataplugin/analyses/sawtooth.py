@@ -62,6 +62,8 @@ class Sawtooth:
     of_workers: bool = True
     worker: int | None = None
     """The DataLoader worker that built all batches taken in these steps; None where several did, or it is not known."""
+    slow: tuple[int, ...] = ()
+    """Indices of samples, one of which is in the batch of each of these steps, drawn at random (`slow_rhythm`)."""
     together: bool = True
     """All workers finish their batches at about the same time, as far as batches are known."""
 

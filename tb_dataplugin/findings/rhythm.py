@@ -20,7 +20,8 @@ def rhythm_sentence(found: Sawtooth, left_out: str, pace: PaceSignals | None = N
     whole = _whole(found, left_out)
     if found.of_workers:
         return f"1 step in {found.period} has {percent(found.share)} of {whole}{_why(found, pace)}."
-    return f"{_few_steps(found, whole)}: {_numbers(found)}. {ADVICE}"
+    steps = f"{_few_steps(found, whole)}: {_numbers(found)}"
+    return f"{steps}{_slow(found)}." if found.slow else f"{steps}. {ADVICE}"
 
 
 def _why(found: Sawtooth, pace: PaceSignals | None) -> str:
@@ -32,7 +33,7 @@ def _why(found: Sawtooth, pace: PaceSignals | None) -> str:
 
 def rhythm_clause(found: Sawtooth, left_out: str) -> str:
     """Of steps at regular distances, for the verdict."""
-    return f"{_few_steps(found, _whole(found, left_out))}."
+    return f"{_few_steps(found, _whole(found, left_out))}{_slow(found)}."
 
 
 def lone_clause(found: LoneWait, left_out: str) -> str:
@@ -47,9 +48,18 @@ def _whole(found: Sawtooth | LoneWait, left_out: str) -> str:
 
 def _few_steps(found: Sawtooth, whole: str) -> str:
     steps = f"{count(len(found.steps))} of {plural(found.count, 'step')}"
+    if found.slow:
+        return f"{steps} have {percent(found.share)} of {whole}"
     gaps = {later - step for step, later in pairwise(found.steps)}
     about = "" if len(gaps) == 1 else "about "
     return f"{steps}, {about}each {_ordinal(found.period)}, have {percent(found.share)} of {whole}"
+
+
+def _slow(found: Sawtooth) -> str:
+    if not found.slow:
+        return ""
+    more = ", ..." if len(found.slow) > SHOWN else ""
+    return f", each with a slow sample in its batch (index {', '.join(map(str, found.slow[:SHOWN]))}{more})"
 
 
 def _numbers(found: Sawtooth) -> str:

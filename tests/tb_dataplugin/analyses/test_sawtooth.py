@@ -171,3 +171,24 @@ def test_every_second_wait_is_none_of_the_workers_pace_where_its_batch_was_finis
         builder.step(begin, 100).wait(begin, wait, "wait::DataLoader")
         builder.batch(number, number % 2, begin - 150, begin - 100, done, begin + wait)
     assert analyse(builder.trace()).capture.steps.HasField("sawtooth") == is_tooth
+
+
+def slow_at(steps_with: tuple[int, ...], sampler: str) -> str:
+    """What is said of 24 steps of which these wait for a batch with a sample (index 100 + its step) of 70 ms."""
+    loader = {"num_workers": 1, "batch_size": 1, "sampler": sampler}
+    builder, at = TraceBuilder().annotated(loaders=[loader]).worker(0), 100_000.0
+    for number in range(24):
+        build = 70_000.0 if number in steps_with else 1_000.0
+        wait = build + 100
+        builder.step(at, wait + 5_000).wait(at, wait, "wait::DataLoader")
+        builder.batch(number, 0, at - 1_000, at, at + build, at + wait - 10, {"sample::Birds": (at + 5, build - 10)})
+        builder.events[-1]["args"]["index"] = 100 + number
+        at += wait + 5_000
+    return analyse(builder.trace()).capture.steps.sawtooth.sentence
+
+
+def test_slow_samples_of_a_random_order_are_no_rhythm() -> None:
+    said = slow_at((5, 11, 18), "RandomSampler")
+    assert said.startswith("3 of 24 steps have 9") and "each 6th" not in said
+    assert said.endswith(": steps 6, 12, 19, each with a slow sample in its batch (index 105, 111, 118).")
+    assert "3 of 24 steps, about each 6th, have" in slow_at((5, 11, 18), "SequentialSampler")

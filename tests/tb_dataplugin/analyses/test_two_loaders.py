@@ -95,3 +95,24 @@ def test_a_slow_sample_is_held_against_those_of_its_own_loader() -> None:
     assert {number: (one.count, one.median_us) for number, one in signals.sample_habits.items()} == {0: (9, 700.0)}, (
         "of workers; the first one was built before the window"
     )
+
+
+def test_what_building_alone_could_sustain_is_of_the_loader_whose_samples_are_counted() -> None:
+    """Its worker needs 800 us for 8 samples, that of the other one 100 us for as many."""
+    loaders = [{"name": "DataLoader", "dataset": name, "num_workers": 1, "batch_size": 8} for name in ("Text", "Extra")]
+    builder = TraceBuilder().annotated(loaders=loaders, host={"cores": 8})
+    for loader in (0, 1):
+        builder.worker(0, loader=loader, pid=100 + loader)
+    for number in range(10):
+        begin = 1_000 * number
+        builder.step(begin, 1_000).wait(begin, 500, "wait::DataLoader").wait(begin + 500, 50, "wait::DataLoader")
+        for loader, name, build, came in ((0, "Text", 100, 490), (1, "Extra", 12.5, 540)):
+            builder.pids[0] = 100 + loader
+            builder.batch(number, 0, begin - 900, begin + came - 8 * build, begin + came, begin + came + 5)
+            builder.of_loader(loader)
+            for sample in range(8):
+                facts = {"batch": number, "index": 8 * number + sample, "epoch": 0}
+                start, pid = begin + came - (8 - sample) * build, 100 + loader
+                builder.add("user_annotation", f"sample::{name}", start, build, pid=pid, tid=pid, **facts)
+    rates = capture_of(builder).throughput
+    assert (rates.samples, round(rates.prepare_per_s)) == (80, 10_000)

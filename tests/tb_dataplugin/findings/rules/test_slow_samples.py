@@ -9,13 +9,15 @@ from annotate.trace_format import THREAD_STATES, Stage
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.line_rows import LineRow
 from tb_dataplugin.analyses.shared_lock import SharedLock
+from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.export.as_text import as_text
-from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.rules.slow_samples import check
 from tb_dataplugin.pipeline import as_report
 from tests.tb_dataplugin.findings.cases import abstentions, capture_of, evidence_of, finding_in, signals_of
 from tests.trace_builder import TraceBuilder
 
+BUSY: Final = Doubt("busy_machine", "Other programs used the CPUs.")
 RUNNING, BLOCKED = THREAD_STATES.index("running"), THREAD_STATES.index("blocked")
 
 
@@ -274,3 +276,18 @@ def test_more_slow_ones_than_are_known_one_by_one_are_counted() -> None:
     assert isinstance(said, Finding) and said.title.startswith("1 of the slowest among 900 samples takes 70x")
     texts = [fact.text for fact in said.evidence]
     assert any(text.startswith("in all, 65 samples take 10x the median or more, of which the 9") for text in texts)
+
+
+def test_samples_that_were_seen_blocked_waited_for_no_cpu_whoever_used_them() -> None:
+    signals = replace(signals_of(in_a_line(one_slow_sample(cpu=0.02), "time.sleep(0.7)")), doubts=(BUSY,))
+    slow = signals.slow_samples[0]
+    assert isinstance(check(signals), Finding)
+    assert isinstance(check(replace(signals, slow_samples=(replace(slow, waited_at=None),))), Abstention)
+
+
+def test_samples_that_are_slow_more_than_once_are_named() -> None:
+    signals = signals_of(in_a_line(one_slow_sample(cpu=0.02), "time.sleep(0.7)"))
+    slow = signals.slow_samples[0]
+    once, again = check(signals), check(replace(signals, slow_samples=(slow, slow)))
+    assert isinstance(once, Finding) and "only if the same ones are slow again" in once.advice
+    assert isinstance(again, Finding) and "; index 8 is slow more than once: look at its data as well." in again.advice
