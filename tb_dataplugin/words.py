@@ -218,11 +218,7 @@ COSTS: Final = (
         "Threads at work",
         "CPU time of all threads of the process over that of its main thread; 1 means no hidden threads.",
     ),
-    Term(
-        "read_chars",
-        "Read",
-        "Bytes that reads gave, of mapped files too; counted in some batches, estimated in others.",
-    ),
+    Term("read_chars", "Read", "Bytes that reads and mapped files gave; in part estimated from some batches."),
     Term("read_bytes", "Read from storage", "Bytes that came from storage."),
     Term("cached_share", "From the page cache", "Share of the bytes read that did not come from storage."),
     Term("voluntary_switches", "Voluntary context switches", "The main thread gave up its CPU to wait for something."),

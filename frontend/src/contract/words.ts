@@ -150,7 +150,7 @@ export const SETTINGS = [
 export const COSTS = [
   {"id": "build_us", "label": "Build time", "meaning": "From a batch's start to its finish, on average."},
   {"id": "threads", "label": "Threads at work", "meaning": "CPU time of all threads of the process over that of its main thread; 1 means no hidden threads."},
-  {"id": "read_chars", "label": "Read", "meaning": "Bytes that reads gave, of mapped files too; counted in some batches, estimated in others."},
+  {"id": "read_chars", "label": "Read", "meaning": "Bytes that reads and mapped files gave; in part estimated from some batches."},
   {"id": "read_bytes", "label": "Read from storage", "meaning": "Bytes that came from storage."},
   {"id": "cached_share", "label": "From the page cache", "meaning": "Share of the bytes read that did not come from storage."},
   {"id": "voluntary_switches", "label": "Voluntary context switches", "meaning": "The main thread gave up its CPU to wait for something."},
