@@ -40,11 +40,14 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SlowKind:
-    """`calls` of all `of` are slow, and no exceptions. They have `time_share` of the time."""
+    """`calls` of all `of` are slow, and no exceptions. They have `time_share` of the time. `among_quick`: with each of
+    them a quick one of the same thread comes.
+    """
 
     calls: int
     of: int
     time_share: float
+    among_quick: bool = True
 
 
 def find_slow_kind(duration: Int64Array, start: Int64Array, track: npt.NDArray[np.int32]) -> SlowKind | None:
@@ -52,7 +55,15 @@ def find_slow_kind(duration: Int64Array, start: Int64Array, track: npt.NDArray[n
     slow = slow_calls(duration, float(np.median(duration)))
     if slow.sum() < LEAST or not _is_apart(duration, slow) or not (_is_kind(slow) or come_evenly(slow, start, track)):
         return None
-    return SlowKind(int(slow.sum()), len(duration), float(duration[slow].sum() / duration.sum()))
+    return SlowKind(
+        int(slow.sum()), len(duration), float(duration[slow].sum() / duration.sum()), _are_among_quick(slow, track)
+    )
+
+
+def _are_among_quick(slow: BoolArray, track: npt.NDArray[np.int32]) -> bool:
+    """One more may stand at an end."""
+    mine = (slow[track == one] for one in np.unique(track[slow]).tolist())
+    return all(2 * int(each.sum()) <= len(each) + 1 for each in mine)
 
 
 def _is_apart(duration: Int64Array, slow: BoolArray) -> bool:

@@ -43,6 +43,7 @@ def slow_kind_text(detail: StageDetail) -> str:
     if kind is None or kind.time_share < MOSTLY:
         return ""
     makes_all = detail.stage.kind == "sample" and not detail.has_index and kind.time_share >= ALMOST_ALL
+    makes_all &= kind.among_quick  # else they are of one DataLoader worker, which has slow data
     why = ": it makes several samples at once" if makes_all else ""
     return f"one call in {count(round(kind.of / kind.calls))} has {percent(kind.time_share)} of the time{why}"
 
