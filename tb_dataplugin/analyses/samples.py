@@ -71,9 +71,9 @@ class SlowSample:
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """What samples of one loader take, without the first ones of iterators, which `count` has: `median_ns`;
-    `common_ns`, as `call_kinds.common_ns`. `are_even`: those that take many times as long as that come too evenly among
-    the others for exceptions; `slow`: how many these are, of which each takes `slow_ns` or more.
+    """What samples of one loader take; `count` of them start in the window. Without the first ones of iterators:
+    `median_ns`; `common_ns`, as `call_kinds.common_ns`. `are_even`: those that take many times as long as that come too
+    evenly among the others for exceptions; `slow`: how many these are, of which each takes `slow_ns` or more.
     """
 
     count: int
@@ -115,9 +115,9 @@ def find_samples(
     took = tree.end_ns[rows] - tree.start_ns[rows] - collected
     by_duration = sorted(chain(*slowest), key=lambda one: (one.collected_ns - one.duration_ns, one.start_ns))
     loaders = by_loader(number, calls.facts.index[rows], took, goes_on, use.main)
-    loop = np.ones(len(rows), np.bool_) if apart is None else ~apart[rows]
+    loop, begun = np.ones(len(rows), np.bool_) if apart is None else ~apart[rows], tree.starts_in(window)[rows]
     habits = {
-        each: replace(_habit(tree, rows[mine & goes_on], took[mine & goes_on]), count=int((mine & loop).sum()))
+        each: replace(_habit(tree, rows[mine & goes_on], took[mine & goes_on]), count=int((mine & loop & begun).sum()))
         for each, mine in _split(number)
         if (mine & goes_on).any()
     }

@@ -189,7 +189,8 @@ def _is_by_place(signals: Signals, sample: SlowSampleSignal) -> bool:
 
 def _how_many(of: _OfOne) -> str:
     """Only the slowest ones are known."""
-    whole, many = plural(of.habit.count, "sample"), count(len(of.slow))
+    whole = plural(of.habit.count + sum(sample.before for sample in of.slow), "sample")
+    many = count(len(of.slow))
     if of.habit.slow > len(of.known):
         return f"{many} of the slowest among {whole}"
     return f"{many if len(of.slow) < len(of.known) else f'{many} or more'} of {whole}"
