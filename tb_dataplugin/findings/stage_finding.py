@@ -263,11 +263,11 @@ def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
     if stage.kind == "sample":
         advice = advice.format(method=method_of(signals, stage))
     if stage.kind in ("sample", "user"):
-        return advice + _where(signals, stage)
+        return advice + where_in(signals, stage)
     if stage.kind != "transform":
         return advice
     if any(path[-1] == stage for path in containers(signals.stages)):
-        return f"This is time in {stage.label} itself, outside the transforms inside it{_where(signals, stage)}"
+        return f"This is time in {stage.label} itself, outside the transforms inside it{where_in(signals, stage)}"
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
     own = next((step for step in steps if step.calls.stage == stage), None)
     if own is not None and own.shrinks and has_pictures(signals):
@@ -304,7 +304,7 @@ def method_of(signals: Signals, stage: Stage) -> str:
     return "__getitem__" if has_index else "__iter__"
 
 
-def _where(signals: Signals, stage: Stage) -> str:
+def where_in(signals: Signals, stage: Stage) -> str:
     """The line that has most of it; else how to find the part."""
     line = signals.stage_lines.get(stage.name)
     if line is None or line.share < HOT_LINE:

@@ -102,8 +102,10 @@ def _loaded_by_feeder(signals: Signals) -> tuple[StageCalls, ...]:
     """
     lock = signals.lock
     is_alone = lock is not None and len(lock.holders_us) == 1 and holder_of(lock) not in lock.holders
-    loads_itself = signals.workers is None and signals.data_wait_us is None
-    return filling_stages(signals) if loads_itself and is_alone else ()
+    rows = filling_stages(signals) if is_alone and signals.workers is None else ()
+    elsewhere = sum(row.self_us - row.in_thread_us for row in rows)
+    is_elsewhere = signals.data_wait_us is None or 2 * elsewhere > sum(row.self_us for row in rows)
+    return rows if is_elsewhere else ()
 
 
 def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.fed import filling_stages, waits_for_queue
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.own_reads import is_own
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_finding import ADVICE, MARK
+from tb_dataplugin.findings.stage_finding import ADVICE, method_of, where_in
 from tb_dataplugin.units import duration, percent, plural
 
 
@@ -24,7 +25,8 @@ def check(signals: Signals) -> Finding | None:
     stage = rows[0].stage
     kind = "user" if is_own(stage) else stage.kind
     advice = ADVICE.get(kind, "This is what takes most of the time to build a batch")
-    advice = advice.format(method="__getitem__") + (MARK if kind in ("sample", "user") else "")
+    advice = advice.format(method=method_of(signals, stage))
+    advice += where_in(signals, stage) if kind in ("sample", "user") else ""
     return Finding(
         severity=severity(signals, None, otherwise_us=queue.part.share * signals.window_us),
         title=f"The training thread waits for a queue at {queue.place.short} for {percent(queue.part.share)} of the "
@@ -48,6 +50,7 @@ def _evidence(signals: Signals) -> Iterator[Evidence]:
     where = "in DataLoader workers" if signals.workers is not None else "in the thread that fills the queue"
     name = rows[0].stage.name
     yield time("self_time", own, f"{name}: self time {duration(own)} {where}", stage=name)
+    yield from stage_line(signals, name)
     if signals.workers is not None:
         busy = signals.workers.busy
         said = f"the DataLoader workers are busy for {percent(busy)} {signals.workers.of_whole}"
