@@ -7,9 +7,11 @@ from __future__ import annotations
 from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, share
+from tb_dataplugin.findings.fed import filling_stages
 from tb_dataplugin.findings.line_signals import StepLineSignal
 from tb_dataplugin.findings.lock_signals import LockSignals
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import LOCK, ONE_HOLDER
 from tb_dataplugin.units import percent
 
@@ -39,7 +41,8 @@ def lock_sentence(signals: Signals) -> str:
     part = lock_share(signals)
     if signals.lock is None or part is None:
         return ""
-    return f" For {percent(part)} of the window {lock_words(signals.lock)}{fed_words(signals)}."
+    builds = " and which builds the batches" if mostly_loads(signals) else ""
+    return f" For {percent(part)} of the window {lock_words(signals.lock)}{builds}{fed_words(signals)}."
 
 
 def lock_words(lock: LockSignals) -> str:
@@ -54,6 +57,24 @@ def holder_words(lock: LockSignals) -> str:
     name = holder_of(lock)
     known = lock.holders.get(name)
     return f"the thread {name!r}{f' ({known.runs})' if known else ''}" if name else ""
+
+
+def loaded_by_feeder(signals: Signals) -> tuple[StageCalls, ...]:
+    """What the thread that takes the batches takes longest for, where it builds them itself and no other thread was
+    seen with the lock: which thread loads is known, and what holds the lock, but not which name is whose, unless that
+    one was seen to load nothing.
+    """
+    lock = signals.lock
+    is_alone = lock is not None and len(lock.holders_us) == 1 and holder_of(lock) not in lock.holders
+    rows = filling_stages(signals) if is_alone and signals.workers is None else ()
+    elsewhere = sum(row.self_us - row.in_thread_us for row in rows)
+    is_elsewhere = signals.data_wait_us is None or 2 * elsewhere > sum(row.self_us for row in rows)
+    return rows if is_elsewhere else ()
+
+
+def mostly_loads(signals: Signals) -> bool:
+    """Whether the thread that has the lock does little else than to build the batches."""
+    return sum(row.self_us for row in loaded_by_feeder(signals)) > signals.feeder_us
 
 
 def fed_words(signals: Signals) -> str:

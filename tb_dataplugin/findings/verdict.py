@@ -18,7 +18,7 @@ from tb_dataplugin.findings.fed import fed_sentence
 from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.limiting import limiting_pace
 from tb_dataplugin.findings.line_signals import interval
-from tb_dataplugin.findings.lock import lock_sentence
+from tb_dataplugin.findings.lock import lock_sentence, mostly_loads
 from tb_dataplugin.findings.rank_signals import OTHERS_SHOW
 from tb_dataplugin.findings.reasons import Bound, Reason
 from tb_dataplugin.findings.restart_texts import restart_sentence
@@ -49,6 +49,7 @@ BOUND_OF_KIND: Final[dict[StageKind, Bound]] = {
 }
 
 NOT_DATA: Final = "the DataLoader is not the bottleneck"
+WITH_LOCK: Final = "its batches come in time, at the cost of the training step"
 HOLDS_UP: Final = "the DataLoader is the bottleneck"
 IN_TIME: Final = "while torch's profiler records, batches come in time"
 
@@ -281,6 +282,8 @@ def _acquitted(signals: Signals) -> str:
     if signals.unrecorded_wait or signals.apart:
         acquitted = IN_TIME if signals.unrecorded_wait else NOT_DATA
         return not_data(signals, f"there, {acquitted}" if signals.apart else acquitted)
+    if signals.lock_limits_host and mostly_loads(signals):
+        return WITH_LOCK
     return not_data(signals, f"{NOT_DATA}{_nearly(signals)}")
 
 

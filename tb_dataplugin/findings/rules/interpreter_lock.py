@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.findings.evidence import Evidence, share, time
-from tb_dataplugin.findings.fed import filling_stages
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import beside_line, feeder_line, lock_line, stage_line
 from tb_dataplugin.findings.lock import (
@@ -15,15 +14,16 @@ from tb_dataplugin.findings.lock import (
     holder_of,
     holder_words,
     is_known_to_feed,
+    loaded_by_feeder,
     lock_share,
     lock_words,
+    mostly_loads,
 )
 from tb_dataplugin.findings.lock_signals import LockSignals
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import WORTH_SAYING, Saving, until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.step_work import line_with_lock
 from tb_dataplugin.units import duration, percent
 
@@ -91,21 +91,7 @@ def _advice(signals: Signals, lock: LockSignals) -> str:
     holder, line = holder_words(lock) or "the thread that holds it", feeding_line(signals)
     if line is not None and is_known_to_feed(lock, line):
         return OF_CALL.format(call=line.call or line.text, place=line.place, holder=holder)
-    mostly_loads = sum(row.self_us for row in _loaded_by_feeder(signals)) > signals.feeder_us
-    return IN_FEEDER.format(f"{holder[0].upper()}{holder[1:]}") if mostly_loads else IN_TRAINING.format(holder)
-
-
-def _loaded_by_feeder(signals: Signals) -> tuple[StageCalls, ...]:
-    """What the thread that takes the batches takes longest for, where it builds them itself and no other thread was
-    seen with the lock: which thread loads is known, and what holds the lock, but not which name is whose, unless that
-    one was seen to load nothing.
-    """
-    lock = signals.lock
-    is_alone = lock is not None and len(lock.holders_us) == 1 and holder_of(lock) not in lock.holders
-    rows = filling_stages(signals) if is_alone and signals.workers is None else ()
-    elsewhere = sum(row.self_us - row.in_thread_us for row in rows)
-    is_elsewhere = signals.data_wait_us is None or 2 * elsewhere > sum(row.self_us for row in rows)
-    return rows if is_elsewhere else ()
+    return IN_FEEDER.format(f"{holder[0].upper()}{holder[1:]}") if mostly_loads(signals) else IN_TRAINING.format(holder)
 
 
 def _evidence(signals: Signals, lock: LockSignals) -> Iterator[Evidence]:
@@ -150,7 +136,7 @@ def _in_feeder(signals: Signals) -> Iterator[Evidence]:
     """What the thread that takes the batches runs: loading, where it does that itself, and what it does besides. What
     has most of its time comes first, and what has little is left out.
     """
-    rows = _loaded_by_feeder(signals)
+    rows = loaded_by_feeder(signals)
     loading = sum(row.self_us for row in rows)
     parts = [
         (loading, stage_line(signals, rows[0].stage.name) if rows else ()),

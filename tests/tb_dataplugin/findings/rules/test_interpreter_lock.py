@@ -1,11 +1,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from annotate.trace_format import METADATA_KEY
-from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.rules.interpreter_lock import check
+from tb_dataplugin.findings.verdict import judge_run
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of, signals_of
 from tests.tb_dataplugin.findings.step_cases import MODEL
 from tests.trace_builder import TraceBuilder
 
@@ -135,6 +139,17 @@ def test_where_that_thread_mostly_loads_the_line_that_loads_comes_first() -> Non
 def test_a_thread_that_mostly_loads_is_advised_to_have_workers_load() -> None:
     assert "Give that DataLoader workers" in finding_in(fed(loading=15), "interpreter_lock").advice
     assert "Move what the thread 'feeder' does" in finding_in(fed(loading=2), "interpreter_lock").advice
+
+
+def test_so_is_one_whose_data_wait_is_known_where_it_loads_outside_the_training_thread() -> None:
+    """Under `prof.steps`, around a DataLoader that hands its batches on from a thread of its own."""
+    signals = replace(signals_of(fed(loading=15)), data_wait_us=300.0)
+    found = check(signals)
+    assert isinstance(found, Finding) and "Give that DataLoader workers" in found.advice
+    assert "which builds the batches" in judge_run(signals).sentence
+    here = tuple(replace(row, in_thread_us=row.self_us) for row in signals.stages)
+    other = check(replace(signals, stages=here))
+    assert isinstance(other, Finding) and "Move what the thread 'feeder' does" in other.advice
 
 
 def test_of_several_threads_that_had_the_lock_none_is_taken_for_the_one_that_loads() -> None:
