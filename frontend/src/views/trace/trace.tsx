@@ -190,7 +190,7 @@ function PerfettoFrame({ entry, name, shown, whole, state }: FrameProps) {
         return;
       }
       state.value = "Handing the trace to Perfetto";
-      skipOnBack(target, frameRef);
+      leaveNoSteps(target, frameRef);
       const channel = windowChannel(target, window.location.origin);
       stop = handOver(channel, packed(entry, name, answer.value), () => {
         state.value = null;
@@ -223,10 +223,28 @@ function PerfettoFrame({ entry, name, shown, whole, state }: FrameProps) {
   );
 }
 
+interface NavigateEvent extends Event {
+  readonly navigationType: string;
+  readonly hashChange: boolean;
+  readonly destination: { readonly url: string };
+}
+
 /**
- * Perfetto gives the trace an address of its own in its frame, which is one more step of the browser's history: who goes
- * back over it means the view before.
+ * Perfetto gives the trace addresses of its own in its frame, each one more step of the browser's history, which stays
+ * when the frame is gone. They take the place of one another instead; where the browser does not tell of them, who goes
+ * back over one means the view before.
  */
+function leaveNoSteps(target: Window, frame: { readonly current: HTMLIFrameElement | null }): void {
+  const navigation = (target as Window & { readonly navigation?: EventTarget }).navigation;
+  if (navigation === undefined) skipOnBack(target, frame);
+  navigation?.addEventListener("navigate", (event) => {
+    const { navigationType, hashChange, destination } = event as NavigateEvent;
+    if (navigationType !== "push" || !hashChange || !event.cancelable) return;
+    event.preventDefault();
+    target.location.replace(destination.url);
+  });
+}
+
 function skipOnBack(target: Window, frame: { readonly current: HTMLIFrameElement | null }): void {
   const first = target.location.hash;
   let hasLeft = false;
