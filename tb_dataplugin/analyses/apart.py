@@ -178,7 +178,7 @@ def find_apart(
     none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
     count = _num_workers(trace, use)
     mine = [start for start in whole.starts_in(window) if not none_of_these.intersect(start.wait).total_ns]
-    begun = max(len(mine), _iterated(trace, use.main) if window == whole.window else 0)
+    begun = max(len(mine), _iterated(trace, use.main) if window == whole.window and not count else 0)
     own = _longer(mine, whole, use.main, count, pauses)
     first = _first_batches(batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)

@@ -69,7 +69,9 @@ def suggest(
         for found, passed_over, waits in (_nearest(older, own, capture), _nearest(newer, own, capture)):
             if found is not None:
                 before, after = (found, own) if is_older[found.id] else (own, found)
-                return replace(_widened(before, after, sides), passed_over=passed_over)
+                suggestion = _widened(before, after, sides)
+                compared = {one.run for one in every if one.id in (*suggestion.before, *suggestion.after)}
+                return replace(suggestion, passed_over=tuple(run for run in passed_over if run not in compared))
             if waits:
                 return Suggestion(waiting=True)
     return Suggestion()

@@ -65,7 +65,7 @@ NAMED_SHARE: Final = 0.02
 REST: Final = f"the rest of {TRANSFER}, while the batch was on its way"
 
 SAID: Final = {
-    UNRECORDED: "unrecorded (no record of who built the batch)",
+    UNRECORDED: "unrecorded (no record of what the batch was made of)",
     COLLECTOR: "Python's garbage collector",
     STARVED: "no index yet (not drawn)",
     OTHER_LOADER: "another DataLoader, which is not annotated",

@@ -247,15 +247,19 @@ def test_perfetto_takes_every_span_of_every_worker(perfetto: Perfetto) -> None:
 
 
 def test_one_step_back_leaves_perfetto(browser: Any, host: Host) -> None:
-    """Its frame has made a step of the browser's history of its own."""
+    """Whatever addresses its frame goes through; and one leads over it."""
     name, _ = live(host, "train", workers=2)
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     tab = Tab(page, host.url)
     tab.open(name, "stages")
+    steps = page.evaluate("history.length")
     tab.find("tab-trace").click()
     perfetto_with_trace(tab)
-    page.evaluate("history.back()")
-    tab.frame.locator('[data-testid="tab-stages"][aria-selected="true"]').wait_for(timeout=TIMEOUT_MS)
+    assert page.evaluate("history.length") == steps + 1
+    tab.find("tab-findings").click()
+    for view in ("trace", "stages"):
+        page.evaluate("history.back()")
+        tab.frame.locator(f'[data-testid="tab-{view}"][aria-selected="true"]').wait_for(timeout=TIMEOUT_MS)
     page.close()
 
 

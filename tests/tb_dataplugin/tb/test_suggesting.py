@@ -64,6 +64,16 @@ def test_a_run_that_is_not_doubtful_comes_before_a_nearer_one_that_is(host: Host
     assert host.get("suggestion?id=now/a") == (200, answer)
 
 
+def test_no_run_of_the_proposed_sides_is_said_to_be_passed_over(host: Host) -> None:
+    """All captures of both versions are the sides, also the nearest one, which is doubtful."""
+    for number, (name, steps) in enumerate((("after/r2", 30), ("after/r1", 30), ("before/r2", 1), ("before/r1", 30))):
+        (host.logdir / name).mkdir(parents=True)
+        written(host, f"{name}/a", MODEL, 10 * number, steps=steps)
+    host.work()
+    answer = {"before": ["before/r2/a", "before/r1/a"], "after": ["after/r2/a", "after/r1/a"]}
+    assert host.get("suggestion?id=after/r2/a") == (200, answer)
+
+
 def test_an_earlier_capture_of_the_same_run_where_no_other_run_has_one(host: Host) -> None:
     written(host, "now/a", MODEL, 0)
     written(host, "now/earlier", MODEL, 10)
