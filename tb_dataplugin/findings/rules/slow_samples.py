@@ -87,7 +87,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         stage=slow[0].stage,
         evidence=(
             time("slow_samples_excess", excess, text),
-            *map(_evidence, slow[:SHOWN]),
+            *_each(slow),
             *_not_waited_for(of),
             *_others_as_well(of),
             *saving.why,
@@ -278,11 +278,23 @@ def _held_up(slow: list[SlowSampleSignal], wait_cost: float) -> float:
     return max((wait_cost if one.held_up_us is None else one.held_up_us for one in slow), default=0.0)
 
 
-def _evidence(sample: SlowSampleSignal) -> Evidence:
+def _each(slow: Sequence[SlowSampleSignal]) -> Iterator[Evidence]:
+    """The slowest first, each once; how often, of those that were slow several times."""
+    times = Counter(sample.index for sample in slow if sample.index >= 0)
+    first = {
+        sample.index if sample.index >= 0 else -1 - place: sample for place, sample in reversed([*enumerate(slow)])
+    }
+    for sample in sorted(first.values(), key=lambda sample: -sample.duration_us)[:SHOWN]:
+        yield _evidence(sample, times[sample.index])
+
+
+def _evidence(sample: SlowSampleSignal, times: int) -> Evidence:
     inside = f"{percent(sample.stage_us / sample.duration_us)} in {sample.stage}"
     off = "" if sample.waited_us is None else f", off the CPU for {percent(sample.waited_us / sample.duration_us)}"
     before = ", begun before the window" if sample.before else ""
-    text = f"{_name(sample)}: {duration(sample.duration_us)}{before}, {inside}{off}"
+    often = f", the slowest of {count(times)} times" if times > 1 else ""
+    file = f" ({PurePath(sample.files[0]).name})" if sample.index >= 0 and sample.files else ""
+    text = f"{_name(sample)}{file}: {duration(sample.duration_us)}{often}{before}, {inside}{off}"
     return time("slow_sample", sample.duration_us, text, stage=sample.stage)
 
 

@@ -291,3 +291,5 @@ def test_samples_that_are_slow_more_than_once_are_named() -> None:
     once, again = check(signals), check(replace(signals, slow_samples=(slow, slow)))
     assert isinstance(once, Finding) and "only if the same ones are slow again" in once.advice
     assert isinstance(again, Finding) and "; index 8 is slow more than once: look at its data as well." in again.advice
+    texts = [fact.text for fact in again.evidence if fact.kind == "slow_sample"]
+    assert len(texts) == 1 and texts[0].startswith("index 8: 700 µs, the slowest of 2 times, ")
