@@ -178,7 +178,7 @@ def find_apart(
     none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
     count = _num_workers(trace, use)
     mine = [start for start in whole.starts_in(window) if not none_of_these.intersect(start.wait).total_ns]
-    begun = max(len(mine), _iterated(trace, use.main) if window == whole.window and not count else 0)
+    begun = max(len(mine), _iterated(trace, use.main) if window == whole.window else 0)
     own = _longer(mine, whole, use.main, count, pauses)
     first = _first_batches(batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
@@ -273,9 +273,11 @@ def _num_workers(trace: Trace, use: LoaderUse) -> int:
 
 
 def _iterated(trace: Trace, main: int) -> int:
-    """How often in all of the window: without DataLoader workers nothing else shows that epochs start."""
+    """How often in all of the window: without DataLoader workers nothing else shows that epochs start. With them, an
+    iterator that was made just before the window counts as well.
+    """
     loaders = trace.info.pipeline.loaders if trace.info.pipeline else ()
-    return (loaders[main].iterated_in_window or 0) if main < len(loaders) else 0
+    return 0 if main >= len(loaders) or loaders[main].num_workers else loaders[main].iterated_in_window or 0
 
 
 def _longer(

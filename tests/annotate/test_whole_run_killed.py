@@ -41,7 +41,7 @@ while number < batches:
             time.sleep(0.001)
             if number >= batches:
                 break
-    except (RuntimeError, OSError) as error:  # of torch: its queue may be the first to notice, or a handler of signals
+    except (RuntimeError, OSError, EOFError) as error:  # of torch: its queue may notice first, or a handler of signals
         try:  # the other one may come here, as a second exception
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         except RuntimeError:
