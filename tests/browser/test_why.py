@@ -162,6 +162,9 @@ def test_a_chain_is_walked_by_keyboard(tab: Tab, host: Host) -> None:
     tab.page.keyboard.press("Enter")
     wait_until(lambda: tab.shown_range() != batch, "the timeline goes to the DataLoader worker", seconds=10)
     assert tab.find("chain-row", link="worker").get_attribute("aria-current") == "true"
+    tab.page.go_back()
+    wait_until(lambda: tab.shown_range() == pytest.approx(batch), "Back leads to the batch again", seconds=10)
+    assert tab.find("chain-row", link="batch").get_attribute("aria-current") == "true"
 
 
 def test_a_gap_is_chosen_in_the_timeline_and_in_the_table_without_a_jump_of_the_page(tab: Tab, host: Host) -> None:

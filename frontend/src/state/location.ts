@@ -45,15 +45,16 @@ function same(a: Place, b: Place): boolean {
 }
 
 /**
- * Another view, capture, stage, flame graph, comparison, prediction or other steps are somewhere else, where Back leads
- * back from.
+ * Another view, capture, stage, flame graph, comparison, prediction, link of a chain or other steps are somewhere else,
+ * where Back leads back from.
  */
 function isElsewhere(from: Place, to: Place): boolean {
   if (from.capture === null || from.capture === goneId.peek()) return false;
   if (from.view !== to.view || from.capture !== to.capture) return true;
   const isOtherComparison = to.view === "compare" && (from.before !== to.before || from.after !== to.after);
   const isOtherFlame = (to.view === "flame" || to.view === "compare") && from.flame !== to.flame;
-  if (isOtherComparison || isOtherFlame) return true;
+  const isOtherLink = to.view === "gaps" && to.link !== null && from.link !== to.link;
+  if (isOtherComparison || isOtherFlame || isOtherLink) return true;
   return from.stage !== to.stage || from.steps !== to.steps || from.whatIf !== to.whatIf;
 }
 

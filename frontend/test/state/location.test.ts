@@ -5,6 +5,7 @@ import { type Address, fieldsOfOwnHash, ownHash } from "../../src/state/address"
 import {
   captureId,
   captureSearch,
+  chainLink,
   chosenSteps,
   entry as current,
   flameScope,
@@ -43,6 +44,7 @@ beforeEach(() => {
     view.value = "overview";
     range.value = null;
     selectedGapUs.value = null;
+    chainLink.value = null;
     goneId.value = null;
     keptEntry.value = null;
     reports.value = new Map();
@@ -94,6 +96,27 @@ it("makes an entry for another view or capture, and none for a zoom", () => {
     ["gaps", "a", "4"],
     ["stages", "a", "4"],
     ["stages", "b", undefined],
+  ]);
+  stop();
+});
+
+it("makes an entry for each link of a gap's chain that is followed, and none for another gap", () => {
+  const { entries, keeper, rest } = browser({ view: "gaps", capture: "a" });
+  const stop = keeper.start();
+  const follow = (link: "batch" | "stage" | null, gapUs: number): void =>
+    batch(() => {
+      selectedGapUs.value = gapUs;
+      chainLink.value = link;
+    });
+  follow(null, 1);
+  follow("batch", 1);
+  follow("stage", 1);
+  follow(null, 2);
+  rest();
+  expect(entries.map(({ gap_us, link }) => [gap_us, link])).toEqual([
+    ["1", undefined],
+    ["1", "batch"],
+    ["2", undefined],
   ]);
   stop();
 });
