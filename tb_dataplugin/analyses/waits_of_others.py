@@ -6,7 +6,7 @@ shows that it is none of the recorded ones:
 - the training loop takes its batches through ``prof.steps``, and this wait is outside of that;
 - torch's mark is that of a DataLoader without workers, and all recorded ones have workers;
 - the only recorded one has no workers, builds its batches in its waits, and goes on after this one, in which it built
-  nothing, without beginning anew;
+  nothing, without beginning anew: where first batches are not marked, more of such waits than it began anew;
 - the recorded one handed out a batch before and the next one after it, or the last of an epoch before, whose end it
   was asked for once, and the first of the next epoch after it.
 """
@@ -56,7 +56,8 @@ def waits_of_others(
     if len(loaders) == 1 and batches is not None and loaders[0].in_order is not False:
         found |= marked & _between(waits, batches, begun)
     if len(loaders) == 1 and loaders[0].num_workers == 0:
-        found |= _builds_nothing(in_process, built, _begins_anew(trace, waits))
+        made = 0 if of_steps.any() else loaders[0].iterated_in_window  # ``prof.steps`` marks first batches
+        found |= _builds_nothing(in_process, built, _begins_anew(trace, waits), made)
     if of_steps.any() and _all_are_recorded(loaders, batches, of_wait):
         ends = _may_be_ends(marked & ~of_steps, received, _most_open(loaders, True))
         ends |= _may_be_ends(in_process & ~of_steps, built, _most_open(loaders, False))
@@ -65,15 +66,28 @@ def waits_of_others(
     return certain
 
 
-def _builds_nothing(in_process: BoolArray, built: BoolArray, begins: BoolArray) -> BoolArray:
+def _builds_nothing(in_process: BoolArray, built: BoolArray, begins: BoolArray, made: int | None) -> BoolArray:
     """Waits without a batch of the one loader, up to one with its next batch: had it come to its end in one of them, it
-    would begin anew there.
+    would begin anew there. `made`: how often it began anew in the window without a mark; None: not recorded.
     """
     places = np.flatnonzero(built)
     after = np.searchsorted(places, np.arange(len(built)), side="right")
     goes_on = np.append(~begins[places], False)[after]  # nothing is known of those behind its last batch
     found: BoolArray = in_process & ~built & goes_on & (after > 0)
+    found[_may_have_ended(found, after, made)] = False
     return found
+
+
+def _may_have_ended(found: BoolArray, after: Int64Array, made: int | None) -> Int64Array:
+    """Places of waits that may be its ends: the first one up to each next batch. Where most of these cannot be, as it
+    began anew `made` times, the steps draw from another loader as well, and an end is one wait more. `after`: how many
+    batches each comes after.
+    """
+    places = np.flatnonzero(found)
+    _, first, times = np.unique(after[places], return_index=True, return_counts=True)
+    few = made is not None and 2 * made < len(first)
+    longest = np.argsort(-times, kind="stable")[: made if few else None]
+    return int64(places[first[longest]])
 
 
 def _begins_anew(trace: Trace, waits: Intervals) -> BoolArray:

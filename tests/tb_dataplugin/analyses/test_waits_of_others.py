@@ -195,7 +195,8 @@ def test_waits_that_build_nothing_are_anothers_where_the_recorded_one_without_wo
     """Of 12 steps the seventh has three more waits of torch's mark, 4 ms each. Where an epoch begins after them, one of
     them may be the end of the one before.
     """
-    builder, at = TraceBuilder().annotated(loaders=[{**TRAIN, "num_workers": 0}]), 0.0
+    builder = TraceBuilder().annotated(loaders=[{**TRAIN, "num_workers": 0, "iterated_in_window": 1 - goes_on}])
+    at = 0.0
     for number in range(12):
         begin = at
         for _ in range(3 if number == 6 else 0):
@@ -208,3 +209,24 @@ def test_waits_that_build_nothing_are_anothers_where_the_recorded_one_without_wo
     said = capture_of(builder).verdict.sentence
     assert "Another DataLoader that is not annotated, iterated in step 7 (an evaluation?), has" in said
     assert f"({'12.0' if goes_on else '8.00'} ms of 24.0 ms)" in said
+
+
+@pytest.mark.parametrize("others", [0, 1])
+@pytest.mark.parametrize("made", [1, None])
+def test_where_first_batches_are_not_marked_the_ends_of_epochs_are_the_recorded_ones_own(
+    made: int | None, others: int
+) -> None:
+    """Under a profiler of the user's: 12 steps, an epoch's end before the seventh, in the tenth perhaps another two."""
+    iterated = {} if made is None else {"iterated_in_window": made}
+    loaders = [{**TRAIN, "num_workers": 0, **iterated}]
+    builder, at = TraceBuilder().annotated(loaders=loaders), 0.0
+    for number in range(12):
+        begin = at
+        for _ in range(1 if number == 6 else 2 * others if number == 9 else 0):
+            builder.wait(at, 4000, HERE)
+            at += 4100
+        builder.wait(at, 1000, HERE).stage("sample::Pets", at + 10, 900)
+        at += 5000
+        builder.step(begin, at - begin)
+    apart = capture_of(builder).loader.apart
+    assert [list(other.steps) for other in apart.others] == ([[10]] if others else [])
