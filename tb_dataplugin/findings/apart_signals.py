@@ -15,6 +15,7 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.line_trees import FOR_OTHERS
+from tb_dataplugin.analyses.nested_epochs import has_nested_epochs
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.findings.line_signals import HotLine, hottest
@@ -91,11 +92,14 @@ class StartSignals:
 
 @dataclass(frozen=True, slots=True)
 class LoaderStarts:
-    """Those of one DataLoader. `is_main`: the training loop's own, not one that it takes batches of as well."""
+    """Those of one DataLoader. `is_main`: the training loop's own, not one that it takes batches of as well.
+    `is_nested`: one began while the loop still took batches of an earlier one.
+    """
 
     loader: LoaderInfo
     is_main: bool
     starts: StartSignals
+    is_nested: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +239,7 @@ def _of_each(
     whose = [main if start.loader is None else start.loader for start in apart.epochs]
     numbers = sorted(set(whose)) or [main]
     if len(numbers) == 1:
-        yield LoaderStarts(loaders[numbers[0]], numbers[0] == main, starts)
+        yield LoaderStarts(loaders[numbers[0]], numbers[0] == main, starts, _is_nested(results, numbers[0]))
         return
     begun, ended = (int64([edge(start.wait) for start in apart.epochs]) for edge in (_first_ns, _last_ns))
     waits = apart.starts
@@ -247,7 +251,11 @@ def _of_each(
         epochs = tuple(start for start, one in zip(apart.epochs, whose, strict=True) if one == number)
         found = _starts(results, replace(apart, starts=mine, epochs=epochs, ends=apart.ends.intersect(mine)))
         if found is not None:
-            yield LoaderStarts(loaders[number], number == main, found)
+            yield LoaderStarts(loaders[number], number == main, found, _is_nested(results, number))
+
+
+def _is_nested(results: Results, loader: int) -> bool:
+    return results.workers is not None and has_nested_epochs(results.workers.batches, loader)
 
 
 def _first_ns(waits: Intervals) -> int:

@@ -148,7 +148,7 @@ def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | Non
         return None
     if loop.time_ns <= 0:
         return None
-    waits = loop.waits.minus(results.use.beside)
+    waits = loop.waits.minus(results.use.elsewhere)
     ready = ready_share(results.workers.batches, summary.loader, waits) if results.workers else None
     return LoopShare(flow.busy, waits.total_ns / loop.time_ns, ready, apart.names)
 

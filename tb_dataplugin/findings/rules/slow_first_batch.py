@@ -20,6 +20,11 @@ LIVE_ON = (
     "Keep the workers alive between epochs: they also keep what they hold in memory, such as caches and open files. "
     "What that saves besides is unknown: for a dataset that keeps its samples it may be far more than the start."
 )
+APART: Final = (
+    "First give the loop inside the other one a DataLoader of its own: this one began a new epoch while the loop still "
+    "took batches of the one before (an evaluation of the same DataLoader?), and with persistent_workers=True both "
+    "share one iterator, which starts anew for both. "
+)
 ONCE: Final = "Make the DataLoader once: one that is made anew for an epoch starts its workers in any case"
 
 
@@ -69,6 +74,7 @@ def _limit(gain: float, waited: float) -> Iterator[Evidence]:
 def _advice(signals: Signals, one: LoaderStarts) -> str:
     first = one.starts.first_build
     live_on = f"{ONCE}. {LIVE_ON}" if signals.remade and one.is_main else LIVE_ON
+    live_on = f"{APART}{live_on}" if one.is_nested else live_on
     if first is None or first.mean_us < ONCE_PER_WORKER * first.others_us:
         return live_on
     where = f"{first.stage} ({first.line.place})" if first.line is not None else first.stage

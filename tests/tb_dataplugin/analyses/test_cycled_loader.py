@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tb_dataplugin.findings.epoch_gain import most_us
-from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_of, signals_of
+from tb_dataplugin.whatif import fit_loop
+from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_of, results_of, signals_of
 from tests.trace_builder import TraceBuilder
 
 STEPS, LENGTH, WAIT, OWN, START = 24, 4, 1_000, 7_000, 24_000
@@ -45,6 +46,16 @@ def test_the_steady_state_is_without_its_starts() -> None:
     steady = capture_of(cycled()).loader.steady_state
     assert steady.state == "epoch_start"
     assert steady.wait_us == pytest.approx(2 * WAIT - 100, rel=0.2), "of the steps without a start"
+
+
+def test_what_the_loops_loader_is_waited_for_has_none_of_the_other_ones_waits() -> None:
+    (said,) = (each.sentence for each in capture_of(cycled()).worker_summaries if "Unlabelled" in each.sentence)
+    assert "the training thread waits 11.4% of the rest of the window for its batches" in said
+
+
+def test_what_if_begins_without_the_other_ones_starts() -> None:
+    loop = fit_loop(results_of(cycled()))
+    assert loop.measured_step_ns < (OWN + 2 * WAIT) * 1.2e3
 
 
 def test_the_finding_names_the_loader_whose_epochs_start() -> None:

@@ -30,6 +30,17 @@ def test_the_bound_is_of_the_starts_for_what_workers_keep_in_memory_may_save_mor
     assert "What that saves besides is unknown" in finding.advice
 
 
+def test_an_epoch_inside_another_one_of_the_same_loader_needs_a_loader_of_its_own() -> None:
+    """Both would share one iterator of persistent workers."""
+    after = epochs().next_epoch().batch(0, 0, 1000, 1010, 1190, 1199)
+    assert "a DataLoader of its own" not in finding_in(after, "slow_first_batch").advice
+    after.epoch = 0
+    after.batch(1, 0, 100, 110, 150, 1250)
+    assert finding_in(after, "slow_first_batch").advice.startswith(
+        "First give the loop inside the other one a DataLoader"
+    )
+
+
 def test_persistent_workers_are_not_recommended_twice_nor_for_the_only_start() -> None:
     assert finding_of(epochs(persistent_workers=True), "slow_first_batch") is None
     only = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 1000)
