@@ -396,5 +396,5 @@ class PipelineMetadata(TypedDict, total=False):
     replayed: ReplayedSamples
     replayed_usual: list[int]  # dataset indices of usual samples, loaded after them; the first load is not counted
     headspace: HeadspaceRecord  # added to the file of the last window, some steps after it
-    handing_over: dict[str, float]  # a batch in pickle, without workers: serialise_us, deserialise_us, bytes, tensors
+    handing_over: dict[str, float]  # a batch without workers: tensors; in pickle: serialise_us, deserialise_us, bytes
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

@@ -8,6 +8,7 @@ from typing import Final
 
 from annotate.capture.missing import what_is_missing
 from annotate.capture.session import Session
+from annotate.hooks import batch_tensors
 from annotate.hooks.loaders import describe
 from annotate.host import facts, heap
 from annotate.host.sampler import HostSampler
@@ -94,6 +95,7 @@ class Window:
     def open(self) -> None:
         """Record the calling thread; torch's profiler must be recording."""
         self._session.refresh()
+        batch_tensors.forget()
         self._heap_bytes = [heap.in_use()]
         self._anchors = Anchors()
         self._anchors.begin()
@@ -177,6 +179,7 @@ class Window:
             notes=[*self._notes, *self._session.patches.notes],
             no_native=self._watch.why_no_native,
             further=self._further,
+            tensors=batch_tensors.found(),
         )
 
 
@@ -206,6 +209,8 @@ class Recorded:
     callers: list[CallerMetadata] = field(default_factory=list)
     """Generators and iterators around the loaders."""
     further: Callable[[], PipelineMetadata] = PipelineMetadata
+    tensors: int | None = None
+    """Of a batch that the training process made; None: not known."""
     before_us: list[float] = field(default_factory=list)
     """Durations of steps before the window, where they were seen."""
     no_native: str = ""
@@ -247,6 +252,8 @@ class Recorded:
             metadata["overhead"]["heap_bytes"] = self.heap_bytes
         if costs:
             metadata["batch_costs"] = costs
+        if self.tensors is not None:
+            metadata["handing_over"] = {"tensors": self.tensors}
         metadata["steps"] = self._steps()
         if self.before_us:
             metadata["steps"]["before_us"] = self.before_us

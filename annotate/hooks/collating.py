@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from annotate.hooks import batch_tensors
 from annotate.hooks.stand_ins import callable_label
 from annotate.recording import switch
 from annotate.recording.definitions import define
@@ -27,7 +28,9 @@ class Collate:
 
     def __call__(self, batch: Any) -> Any:
         if switch.RECORDING:
-            return switch.call(self._name, self.function, (batch,), {})
+            made = switch.call(self._name, self.function, (batch,), {})
+            batch_tensors.look_at(made)
+            return made
         try:
             return self.function(batch)
         except Exception as error:

@@ -213,11 +213,13 @@ class HeadspaceSteps:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """What pickling a batch takes, and loading it again; `size`: bytes of the pickle, without `tensors`."""
+    """What pickling a batch takes, and loading it again; `size`: bytes of the pickle, without `tensors`; None: it was
+    not pickled.
+    """
 
     serialise_ns: int
     deserialise_ns: int
-    size: int
+    size: int | None
     tensors: int
 
 

@@ -140,10 +140,10 @@ class _Headspace(msgspec.Struct):
 
 
 class _HandingOver(msgspec.Struct):
-    serialise_us: Duration
-    deserialise_us: Duration
-    bytes: Total
     tensors: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+    serialise_us: Duration = 0.0
+    deserialise_us: Duration = 0.0
+    bytes: Total | None = None
 
 
 class _Metadata(msgspec.Struct):

@@ -9,6 +9,7 @@ import numpy as np
 
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.model.trace import HandedOver
+from tb_dataplugin.units import duration, plural
 from tb_dataplugin.whatif.loop import Loop, Timed
 
 RECEIVE_NS: Final = 0.7e6
@@ -31,7 +32,7 @@ INTO_SHARED: Final = "collate::default_collate"
 """Writes the batch into shared memory itself, in a DataLoader worker; any other function leaves that to the sender."""
 
 NOT_MEASURED: Final = (
-    "The capture has no DataLoader workers, so what they need to send a batch is not measured: 0.7 ms assumed."
+    "The capture has no DataLoader workers, so what they need to send a batch{tensors} is not measured: {time} assumed."
 )
 
 
@@ -50,9 +51,16 @@ def with_other_workers(new: Loop, loop: Loop) -> tuple[Loop, tuple[str, ...]]:
     )
     copied_ns = 0.0 if _collates_into_shared(build) else _fill_ns(new)
     new = replace(new, build=_filled(build, _fill_ns(new)), receive=outside, way_ns=np.full(1, copied_ns))
-    if new.handed_over is None:
-        return _receiving(new, RECEIVE_NS), (NOT_MEASURED,)
-    return _sending(new, new.handed_over), ()
+    batch = new.handed_over
+    if batch is not None and batch.size is not None:
+        return _sending(new, batch, batch.size), ()
+    received_ns = _received_ns(batch.tensors if batch is not None else 0)
+    tensors = f" of {plural(batch.tensors, 'tensor')}" if batch is not None else ""
+    return _receiving(new, received_ns), (NOT_MEASURED.format(tensors=tensors, time=duration(received_ns / 1e3)),)
+
+
+def _received_ns(tensors: int) -> float:
+    return RECEIVE_NS + TENSOR_NS * max(0, tensors - FEW_TENSORS)
 
 
 def _fill_ns(loop: Loop) -> float:
@@ -81,13 +89,13 @@ def _receiving(new: Loop, each_ns: float) -> Loop:
     return replace(new, receive=Timed((*new.receive.parts, ()), np.column_stack((new.receive.ns, sent_ns))))
 
 
-def _sending(new: Loop, batch: HandedOver) -> Loop:
+def _sending(new: Loop, batch: HandedOver, size: int) -> Loop:
     """A second thread of the worker pickles each batch, and keeps the building one from the interpreter's lock; the
     training thread unpickles it. Either keeps a CPU busy.
     """
-    pipe_ns = BYTE_NS * batch.size
+    pipe_ns = BYTE_NS * size
     send_ns, take_ns = batch.serialise_ns + pipe_ns, batch.deserialise_ns + pipe_ns
-    received_ns = RECEIVE_NS + TENSOR_NS * max(0, batch.tensors - FEW_TENSORS) + take_ns
+    received_ns = _received_ns(batch.tensors) + take_ns
     build_ns = max(1.0, float(new.build.total_ns.mean()))
     return replace(
         _receiving(new, received_ns),

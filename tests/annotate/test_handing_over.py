@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections import OrderedDict, namedtuple
+from collections import OrderedDict, UserDict, namedtuple
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader, Dataset
 import annotate
 from annotate.capture import handing_over
 from annotate.capture.handing_over import cost_of
+from annotate.hooks.batch_tensors import count_tensors
 
 Boxes = namedtuple("Boxes", "corners labels")
 
@@ -104,3 +105,40 @@ def test_a_capture_without_workers_says_what_sending_would_cost(
     if is_known:
         assert record["handing_over"]["tensors"] == 0
         assert record["handing_over"]["bytes"] == len(seen[0])
+
+
+def test_a_batch_that_was_not_pickled_has_its_tensors_counted(tmp_path: Path) -> None:
+    """Where the loop is not iterated over ``prof.steps``: the program has told nobody of warm-up steps."""
+    loader = annotate.loader(DataLoader(Columns(), batch_size=2))
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=1) as prof:
+        for _ in loader:
+            prof.step()
+    assert load(prof.trace_files[0])["dataPipeline"]["handing_over"] == {"tensors": 3}
+
+
+class Columns(Dataset[dict[str, Any]]):
+    def __len__(self) -> int:
+        return 6
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        return {"x": torch.ones(2), "pair": (torch.ones(3), index), "name": str(index)}
+
+
+class Odd(dict[str, Any]):
+    def values(self) -> Any:
+        raise AssertionError("code of the batch's own class")
+
+
+@pytest.mark.parametrize(
+    ("batch", "count"),
+    [
+        (torch.ones(1), 1),
+        ({"a": torch.ones(1), "b": [torch.ones(1), 3, "x"]}, 2),
+        (UserDict(a=torch.ones(1), b=Boxes(torch.ones(1), torch.ones(1))), 3),
+        (Odd(a=torch.ones(1)), 1),
+        ([torch.ones(1)] * 5000, None),
+        (Plain(1), 0),
+    ],
+)
+def test_tensors_of_a_batch_are_counted_without_code_of_its_own(batch: object, count: int | None) -> None:
+    assert count_tensors(batch) == count

@@ -24,6 +24,7 @@ from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration, plural
 from tb_dataplugin.whatif import Change
+from tb_dataplugin.whatif.other_workers import RECEIVE_NS, TENSOR_NS
 
 FULL: Final = (
     "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there: first see that "
@@ -49,6 +50,15 @@ RESTARTED: Final = (
 REMADE: Final = "First make the DataLoader once: each new one would start workers, whatever persistent_workers says. "
 
 MAY_WORSEN: Final = "A step may even get longer, since code with such large results may take longer in a worker."
+
+SENDING_US: Final = RECEIVE_NS / 1e3
+MANY_SENT, SOME_SENT = 10, 3
+"""Times `SENDING_US`: what batches of some 25 tensors, and of eight, take to send. A longer data wait pays for that."""
+
+MAY_COST_MORE: Final = (
+    "A DataLoader worker takes about {few} to send a batch of a tensor or two, and {each} for each further one: with "
+    "many tensors a step may even get longer."
+)
 
 UNKNOWN_CPUS: Final = 4
 """Workers to start with where the capture does not say how many CPUs there are."""
@@ -85,11 +95,12 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     facts = (*facts, *(busy.evidence if full else ()), *promise.why)
     if promise.without_gain:
         return _without_gain(signals, full, promise.without_gain, facts)
+    may_cost_more = _may_cost_more(signals, cost_us)
     how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
     divide = divide_first(signals, workers)
     first = f"{divide.advice}{full}{RESTARTED if signals.restarts else REMADE if signals.remade else ''}"
     return Finding(
-        severity="low" if full == FULL else how_severe,
+        severity="low" if full == FULL or (may_cost_more and _is_little(signals, cost_us, SOME_SENT)) else how_severe,
         title=_title(signals),
         advice=f"{first}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited "
         f"by those processes{_other_numbers(signals)}.",
@@ -97,9 +108,21 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
         evidence=facts,
         code=f"{ONE_THREAD if full not in ('', FULL) else ''}{divide.code}{_code(signals, workers)}",
         change=change,
-        confidence="possible" if full or promise.may_worsen else "likely",
-        confidence_reason=_reason(full, may_worsen=promise.may_worsen),
+        confidence="possible" if full or promise.may_worsen or may_cost_more else "likely",
+        confidence_reason=may_cost_more or _reason(full, may_worsen=promise.may_worsen),
     )
+
+
+def _may_cost_more(signals: Signals, cost_us: float) -> str:
+    """Where sending batches may take what building them did; "" where it does not, or `whatif` knows."""
+    if (signals.foresight and signals.foresight.predicts) or not _is_little(signals, cost_us, MANY_SENT):
+        return ""
+    return MAY_COST_MORE.format(few=duration(SENDING_US), each=duration(TENSOR_NS / 1e3))
+
+
+def _is_little(signals: Signals, cost_us: float, times: int) -> bool:
+    saved = signals.per_step(cost_us)
+    return saved is not None and saved < times * SENDING_US
 
 
 def _full(signals: Signals) -> str:

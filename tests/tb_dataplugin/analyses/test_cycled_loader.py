@@ -8,6 +8,7 @@ import pytest
 
 from tb_dataplugin.findings.epoch_gain import most_us
 from tb_dataplugin.whatif import fit_loop
+from tb_dataplugin.whatif.loop import Loop
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_of, results_of, signals_of
 from tests.trace_builder import TraceBuilder
 
@@ -55,6 +56,7 @@ def test_what_the_loops_loader_is_waited_for_has_none_of_the_other_ones_waits() 
 
 def test_what_if_begins_without_the_other_ones_starts() -> None:
     loop = fit_loop(results_of(cycled()))
+    assert isinstance(loop, Loop)
     assert loop.measured_step_ns < (OWN + 2 * WAIT) * 1.2e3
 
 

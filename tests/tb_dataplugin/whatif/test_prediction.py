@@ -152,7 +152,12 @@ def test_the_loop_as_it_was_captured_has_no_error_of_the_model(tmp_path: Path) -
 def test_new_workers_send_what_the_capture_says_that_a_batch_takes(tmp_path: Path) -> None:
     loop = replace(in_one_thread(tmp_path), build_cpus=0.0, own_cpus=0.0)
     (assumed,) = predict(loop, Change(workers=8)).notes
-    assert "0.7 ms assumed" in assumed
+    assert "what they need to send a batch is not measured: 700 µs assumed" in assumed
+    few, many = (replace(loop, handed_over=HandedOver(0, 0, None, count)) for count in (2, 28))
+    (assumed,) = predict(many, Change(workers=8)).notes
+    assert "what they need to send a batch of 28 tensors is not measured: 7.20 ms assumed" in assumed
+    fewer, more = (predict(each, Change(workers=8)).step_us.value for each in (few, many))
+    assert more - fewer == pytest.approx(26 * 250, rel=0.02)
     objects = HandedOver(serialise_ns=2_000_000, deserialise_ns=6_000_000, size=500_000, tensors=0)
     made = predict(replace(loop, handed_over=objects), Change(workers=8))
     assert made.notes == ()
