@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from mmap import mmap
 from typing import Any, Final
 
 from annotate.recording.rows import UNKNOWN
@@ -10,6 +11,9 @@ from annotate.recording.rows import UNKNOWN
 _DEEP_MODES: Final = {"I": 4, "F": 4, "I;16": 2, "I;16L": 2, "I;16B": 2, "I;16N": 2}
 """Modes of PIL whose bands take more than a byte."""
 
+
+_LAZY: Final = frozenset(("h5py", "h5netcdf", "zarr", "dask", "xarray"))
+"""Packages whose arrays have a size before anything of them was read."""
 
 _MOST: Final = 16
 """Values of a container that are looked at: a sample of ten thousand numbers must cost no more than it took to make."""
@@ -44,6 +48,11 @@ def size_of(value: Any) -> int:
     return round(total) if is_known else UNKNOWN
 
 
+def _is_a_file(array: Any) -> bool:
+    """A file that was mapped into memory and not read, not a part of one."""
+    return isinstance(array.base, mmap)
+
+
 def _size_of_one(value: Any) -> int:
     kind = type(value)
     if kind in (bytes, bytearray, str):
@@ -51,9 +60,11 @@ def _size_of_one(value: Any) -> int:
     if kind in (int, float, bool, type(None)):
         return UNKNOWN
     try:
+        if kind.__module__.partition(".")[0] in _LAZY:
+            return UNKNOWN
         nbytes = getattr(value, "nbytes", None)
         if type(nbytes) is int:
-            return nbytes
+            return UNKNOWN if kind.__name__ == "memmap" and _is_a_file(value) else nbytes
         if hasattr(value, "getbands"):
             if getattr(value, "tile", None):  # opened, not decoded yet
                 return UNKNOWN

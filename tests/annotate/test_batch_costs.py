@@ -229,3 +229,16 @@ def test_what_a_sample_holds_is_not_counted_to_its_end() -> None:
 
     assert size_of({"points": [[Point(at)] * 50 for at in range(5000)], "more": [Point(0)] * 5000}) > 0
     assert len(looked_at) <= 64
+
+
+def test_what_was_only_opened_has_no_size(tmp_path: Path) -> None:
+    """A dataset of h5py says how large it is, before anything of it was read."""
+    lazy = type("Dataset", (), {"__module__": "h5py._hl.dataset", "nbytes": 100_728_832})()
+    assert size_of(lazy) == -1
+    assert size_of({"images": lazy, "label": b"1"}) == 1
+    path = tmp_path / "array.npy"
+    np.save(path, np.zeros((100, 5)))
+    mapped = np.load(path, mmap_mode="r")
+    assert size_of(mapped) == -1
+    assert size_of(mapped[3]) == 40
+    assert size_of(np.array(mapped)) == 4000
