@@ -175,6 +175,8 @@ class _SortedOut:
         self.homes = [home_of(frames) for frames in whole]
         self.frames = list(map(python_part, whole))
         self.callers = _callers(trace)
+        pipeline = trace.info.pipeline
+        self.has_loader = any(one.num_workers is not None for one in (pipeline.loaders if pipeline else ()))
         outside = ~loader.waits.contains(hits.time_ns)
         makes = np.array([makes_iterators(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         self.outside, self.making = outside, outside & makes
@@ -320,7 +322,7 @@ class _SortedOut:
 
     def _takes_batch(self, mine: Mask, place: Place) -> bool:
         """Where waits are short no sample may lie in one; then the line is known by its time, right behind them."""
-        if not TAKES_BATCH.search(place.source):
+        if not self.has_loader or not TAKES_BATCH.search(place.source):
             return False
         weights = self.hits.weight_ns
         return place in self.drawing or float(weights[mine & self.early].sum()) > float(weights[mine].sum()) / 2

@@ -36,7 +36,7 @@ class TakenCpus:
     delayed     share of it in which the training thread waited for a CPU
     threads     that compute a step: CPU time of the training process over that of its training thread
     workers_ns  CPU time of DataLoader workers in the window
-    by_workers  share of the CPU time of all others that they have
+    by_workers  share of the CPU time of all others that they have; nobody waits longer for their CPUs than they ran
     of_all      `delayed` is of all recorded steps, where only some were chosen: the kernel's counters know no steps
     """
 
@@ -80,7 +80,7 @@ def find_taken_cpus(results: Results) -> TakenCpus | None:
         delayed=min(MOST, delayed_ns / own_ns),
         threads=1.0 if results.devices else step_threads(results),
         workers_ns=workers_ns,
-        by_workers=_by_workers(results, workers_ns, thread),
+        by_workers=_by_workers(results, workers_ns, thread, delayed_ns),
         of_all=results.selection is not None and not results.devices and not _is_sampled(results),
     )
 
@@ -204,11 +204,12 @@ def _is_sampled(results: Results) -> bool:
     return outside is not None and outside.no_cpu_ns is not None and outside.whole_ns > 0
 
 
-def _by_workers(results: Results, workers_ns: float, thread: ThreadCosts) -> float:
-    """All of it where the load of the machine is not known."""
+def _by_workers(results: Results, workers_ns: float, thread: ThreadCosts, delayed_ns: float) -> float:
+    """All of it where the load of the machine is not known, as far as they ran at all."""
+    most = min(1.0, workers_ns / delayed_ns) if delayed_ns > 0 else 1.0
     load = results.load
     if load is None or load.cpu_busy is None:
-        return 1.0
+        return most
     mine = max(thread.cpu_ns, thread.process_cpu_ns or 0)
     others = load.cpu_busy * load.cores * results.window.duration_ns - mine
-    return min(1.0, workers_ns / others) if others > 0 else 1.0
+    return min(most, workers_ns / others) if others > 0 else most

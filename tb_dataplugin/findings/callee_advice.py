@@ -42,3 +42,19 @@ _ADVICE: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 def callee_advice(name: str) -> str:
     """`name`: ``scipy.signal.convolve2d``; "" for none, and for functions that there is no advice on."""
     return next((advice.format(name=name) for pattern, advice in _ADVICE if pattern.search(name)), "")
+
+
+_WAITS: Final = re.compile(r"(?:^|\.)(?:get|recv|result|wait|join)$")
+"""Calls that wait for another thread or process: of queues, pipes, futures, events. What has no Python code of its own,
+as a dict's ``get``, is not seen as a call.
+"""
+
+
+def waits_for_another(name: str) -> str:
+    """Of code around the loader; "" where it does not wait."""
+    if not _WAITS.search(name):
+        return ""
+    return (
+        f"It waits in {name} for what another thread or process makes: make that faster, or let several processes make "
+        "it (a DataLoader's workers are such): threads of one process share one interpreter's lock."
+    )

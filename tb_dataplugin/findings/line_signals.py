@@ -216,7 +216,7 @@ def _around(found: AroundLoader) -> AroundSignal:
         name=span_name("wrapper", "generator expression" if label.startswith("<") else label),
         words=f"{row_name(found.place)}, {kind if found.is_generator else 'an iterator'} around the DataLoader",
         part=found.idle or found.part,
-        line=HotLine(line_text(row), row.place.short, row.share, row.place.source) if row else None,
+        line=HotLine(line_text(row), row.place.short, row.share, row.place.source, call_of((row,))) if row else None,
     )
 
 

@@ -12,7 +12,7 @@ from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.begun_texts import begun_before_evidence
 from tb_dataplugin.findings.by_size import by_size
-from tb_dataplugin.findings.callee_advice import callee_advice
+from tb_dataplugin.findings.callee_advice import callee_advice, waits_for_another
 from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.decoder_advice import decode_less, decoder_advice, decoder_code, decodes_pictures, is_crop
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
@@ -254,6 +254,8 @@ def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
     advice, line = ADVICE[stage.kind], signals.stage_lines.get(stage.name)
     if line is not None and collecting.is_collecting(line):
         return f"{line.share_of('it')} is {line.text}. {collecting.ADVICE}"
+    if stage.kind == "wrapper" and line is not None and line.share >= HOT_LINE:
+        return waits_for_another(line.calls) or advice
     if stage.kind == "decode":
         return decoder_advice(stage.label) or advice
     if stage.kind == "sample" and is_in_memory(signals):

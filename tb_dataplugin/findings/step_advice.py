@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tb_dataplugin.analyses.line_work import Work
+from tb_dataplugin.analyses.line_work import TAKES_BATCH, Work
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.copy_costs import copy_cost_us
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -34,11 +34,17 @@ _PINNED_ELSEWHERE: Final = " With pin_memory=True the thread that pins frees the
 PINNING: Final = "pinning_thread"
 """Evidence: microseconds per step that the thread that pins needs."""
 _FEWER: Final = " Send fewer, larger tensors."
+_OF_OWN_MAKING: Final = (
+    "The next batch is taken there, of no DataLoader. Python then frees the one before, and where another thread of "
+    "the program runs Python code, the line may wait for the lock that it holds: see what that thread does."
+)
 
 
 def advice_on(signals: Signals, line: StepLineSignal) -> str:
     """One or two sentences."""
     advice = _BY_WORK[line.work]
+    if line.work == "python" and signals.num_workers is None and TAKES_BATCH.search(line.source):
+        return _OF_OWN_MAKING
     if line.work != "freeing":
         return advice
     return advice + (_PINNED_ELSEWHERE if _can_pin(signals) else _FEWER)

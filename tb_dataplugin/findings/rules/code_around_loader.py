@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.findings import collecting
+from tb_dataplugin.findings.callee_advice import waits_for_another
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import AroundSignal, interval
@@ -36,14 +37,15 @@ def check(signals: Signals) -> Finding | None:
     saving = until_workers_limit(signals, around.part.share * signals.window_us)
     gain = signals.per_step(saving.us)
     collects = collecting.is_collecting(around.line)
+    waits = waits_for_another(around.line.calls) if around.line is not None and around.line.share >= HOT_LINE else ""
     takes = "keeps the device idle for" if signals.has_device else "takes"
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{around.name} {takes} {percent(around.part.share)} of the window",
-        advice=collecting.ADVICE if collects else ADVICE,
+        advice=collecting.ADVICE if collects else waits or ADVICE,
         evidence=(*_evidence(around), *saving.why),
         gain_us_per_step=gain,
-        code=collecting.FREEZE if collects else CODE,
+        code=collecting.FREEZE if collects else "" if waits else CODE,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from tb_dataplugin.analyses.throughput import Throughput, with_code_around
+from tb_dataplugin.findings.callee_advice import waits_for_another
 from tb_dataplugin.model.intervals import Window
 from tests.tb_dataplugin.findings.cases import capture_of, finding_in, finding_of
 from tests.tb_dataplugin.findings.step_cases import (
@@ -113,3 +114,19 @@ def test_what_is_not_the_slowest_part_by_itself_does_not_limit_whatever_its_part
     )
     assert with_code_around(rates, 0.3, window).slowest_part is None
     assert with_code_around(rates, 0.6, window).slowest_part == "around"
+
+
+def test_one_that_waits_for_a_thread_of_the_program_is_not_told_to_run_in_a_thread() -> None:
+    get, of_class = ("Queue.get", "/lib/python3.12/queue.py", 171), ("Mixed.__next__", TRAIN, 15)
+    known = caller(function="Mixed.__next__", generator=False)
+    finding = finding_in(run([((MAIN, of_class, get), 80), (MODEL, 20)], known), "code_around_loader")
+    assert "for what another thread or process makes: make that faster" in finding.advice
+    assert "separate thread" not in finding.advice and not finding.code
+
+
+@pytest.mark.parametrize(
+    ("call", "waits"),
+    [("self.q.get", True), ("future.result", True), ("get", True), ("target", False), ("np.sort", False)],
+)
+def test_which_calls_wait_for_another(call: str, waits: bool) -> None:
+    assert bool(waits_for_another(call)) is waits

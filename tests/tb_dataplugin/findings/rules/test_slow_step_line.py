@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -74,9 +75,9 @@ def test_what_the_loop_would_wait_for_next_is_computed_and_the_line_itself_is_by
     )
 
 
-def freeing(line: str) -> TraceBuilder:
+def freeing(line: str, **loader: Any) -> TraceBuilder:
     """Of 10 samples of a step one waits for data in that line, four are at it, and five in the model."""
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}])
+    builder = TraceBuilder().annotated(loaders=[loader or {"num_workers": 2}])
     stacks: list[Sequence[Frame]] = []
     for step in range(10):
         builder.step(10_000 * step, 10_000).wait(10_000 * step, 400, "wait::DataLoader")
@@ -90,6 +91,12 @@ def test_a_line_that_takes_the_next_batch_frees_the_one_before(line: str) -> Non
     finding = finding_in(freeing(line), "slow_step_line")
     assert "Python frees the one before" in finding.advice
     assert line in finding.evidence[0].text
+
+
+def test_without_a_dataloader_the_line_may_as_well_wait_for_a_lock() -> None:
+    """The program's own thread makes the batches."""
+    advice = finding_in(freeing("for batch in Prefetch(files):", name="Prefetch"), "slow_step_line").advice
+    assert "may wait for the lock" in advice and "DataLoader worker" not in advice
 
 
 def test_a_loop_that_takes_no_batches_frees_none() -> None:

@@ -20,11 +20,18 @@ STEPS = 10
 
 
 def crowded(
-    *, wait: float = 400.0, delayed: float = 0.5, threads: float = 2.0, busy: float = 100.0, stage: float = 1.0
+    *,
+    wait: float = 400.0,
+    delayed: float = 0.5,
+    threads: float = 2.0,
+    busy: float = 100.0,
+    stage: float = 1.0,
+    runs: float = 0.5,
 ) -> TraceBuilder:
     """Two workers compute all the time, and a training step of so many threads waits for their CPUs.
 
-    `delayed`: the share of its own time in which the training thread waits; `stage`: Blur's share of the build time.
+    `delayed`: the share of its own time in which the training thread waits; `stage`: Blur's share of the build time;
+    `runs`: the part of it in which the workers have a CPU.
     """
     own = STEPS * (STEP - wait)
     cpu = own * (1 - delayed)
@@ -36,12 +43,12 @@ def crowded(
     for number in range(STEPS + 2):
         start = (number - 2) * STEP + wait - 50
         spans = {
-            "sample::Pets": (start, wall, wall / 2),
-            "transform::Blur": (start, wall * stage, wall * stage / 2),
+            "sample::Pets": (start, wall, wall * runs),
+            "transform::Blur": (start, wall * stage, wall * stage * runs),
         }
         consumed = (number * STEP + wait) if number < STEPS else None
         times = (start - 50, start, start + wall)
-        builder.batch(number, number % 2, *times, consumed, spans, process_cpu_us=wall / 2, run_delay_us=wall / 2)
+        builder.batch(number, number % 2, *times, consumed, spans, process_cpu_us=wall * runs, run_delay_us=wall / 2)
     for number in range(STEPS):
         builder.step(STEP * number, STEP).wait(STEP * number, wait, "wait::DataLoader")
         builder.counter("host::cpu", STEP * number + 5, **{"core 0": busy, "core 1": busy})
@@ -59,6 +66,13 @@ def test_the_verdict_does_not_acquit_a_loader_that_takes_the_cpus() -> None:
     sentence = capture_of(crowded()).verdict.sentence
     assert "the DataLoader is not the bottleneck" not in sentence
     assert "batches come in time, but the DataLoader workers hold CPUs that the training step waits for" in sentence
+
+
+def test_nobody_waits_longer_for_cpus_of_workers_than_they_ran() -> None:
+    """A step of more threads than CPUs, beside workers that hardly run."""
+    builder = crowded(busy=67, runs=0.01)
+    assert finding_of(builder, "taken_cpus") is None
+    assert "the DataLoader is not the bottleneck" in capture_of(builder).verdict.sentence
 
 
 def test_it_is_not_urgent_where_the_data_wait_is_next_to_nothing() -> None:
