@@ -78,13 +78,15 @@ class _Step:
     def saved_us(self) -> float:
         return self.now_us - self.us
 
-    def text(self, how: str, change: Change) -> str:
+    def text(self, how: str, change: Change, least_us: float | None = None) -> str:
+        """`least_us`: no step gets shorter than that."""
         steps = f"{self._who(change)} predicts {how} {duration(self.us)} per step {_words(change)}"
+        steps = steps if least_us is None else f"{steps}, no less than {duration(least_us)}"
         both = f", both without {self.left_out}" if self.left_out else ""
         return f"{steps}, and it takes {duration(self.now_us)} now{both}"
 
-    def evidence(self, how: str, change: Change) -> Evidence:
-        return time(GAIN_BOUND, self.us, self.text(how, change))
+    def evidence(self, how: str, change: Change, least_us: float | None = None) -> Evidence:
+        return time(GAIN_BOUND, self.us, self.text(how, change, least_us))
 
     def _who(self, change: Change) -> str:
         """The command is named where it prints that number: it knows all steps of a capture, and no chosen ones."""
@@ -130,8 +132,9 @@ class Foresight:
         expected, most_us = self._expected(change), promise.us_per_step or 0.0
         if expected is None or expected.saved_us > FAR_LESS * most_us:
             return promise
-        likely = max(0.0, expected.saved_us)
-        return replace(promise, why=(*promise.why, expected.evidence("about", change)), likely_us=likely)
+        least_us = next((fact.value for fact in promise.why), None)
+        both = expected.evidence("about", change, least_us)
+        return replace(promise, why=(both,), likely_us=max(0.0, expected.saved_us))
 
     def _with_longer(self, promise: Promise, change: Change) -> Promise:
         """Where workers take over code that may take longer there."""

@@ -260,3 +260,15 @@ def test_a_bound_far_from_what_the_model_expects_says_so(
     assert (promise.us_per_step, promise.likely_us) == (500.0, likely_us)
     said = [fact.text for fact in promise.why]
     assert any("predicts about" in text and "it takes 1.00 ms now" in text for text in said) == (likely_us is not None)
+
+
+def test_what_a_change_gives_at_most_and_likely_is_one_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
+    foresight = Foresight(results_of(crowded(1000, 600)))
+    loop = replace(loop_of(crowded(1000, 600)), measured_step_ns=1e6)
+    monkeypatch.setattr(Foresight, "_expected", lambda *_: _Step(900.0, loop, ""))
+    monkeypatch.setattr(Foresight, "_least", lambda *_: _Step(600.0, loop, ""))
+    promise = foresight.promise(Change(prefetch=4), 500.0, 800.0)
+    (said,) = (fact.text for fact in promise.why)
+    assert (
+        "predicts about 900 µs per step with prefetch_factor=4, no less than 600 µs, and it takes 1.00 ms now" in said
+    )
