@@ -10,6 +10,7 @@ import numpy as np
 from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.lock_time import locked_share
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sampling_cost import sampling_cpus
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
@@ -239,6 +240,7 @@ def _loop(
         device_wait=device.wait if device else None,
         batch_size=size,
         in_collectives=_in_collectives(results),
+        locked=locked_share(results),
         is_pinned=bool(results.settings.pin_memory),
         wait_ends_ns=find_wait_ends(results.steady),
         threads_compete=bool(results.loop.costs and results.loop.costs.threads_compete),

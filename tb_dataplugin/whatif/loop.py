@@ -199,6 +199,8 @@ class Loop:
     """
     handed_over: HandedOver | None = None
     """A batch in pickle, where there are no DataLoader workers and that was measured."""
+    locked: float = 0.0
+    """Share of the window in which its thread waits for Python's lock, that others of the program hold."""
     in_collectives: float = 0.0
     """Share of the window, waiting for other ranks included."""
     lock: SharedLock | None = None

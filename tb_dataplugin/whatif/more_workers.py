@@ -8,6 +8,9 @@ from typing import Final
 from tb_dataplugin.units import percent
 from tb_dataplugin.whatif.loop import Loop
 
+MUCH_LOCKED: Final = 0.05
+"""Share of the window, as of a data wait that counts."""
+
 LITTLE: Final = 0.1
 """Part of the CPUs: workers that need less take nothing worth a word from what runs there."""
 
@@ -81,6 +84,12 @@ def hindrances(workers: int, loop: Loop) -> Iterator[str]:
         yield (
             f"{loop.kept.stage.name} is called for few batches ({loop.kept.calls} times in {loop.kept.batches}): each "
             "of more DataLoader workers is taken to call it again, since consecutive batches go to different ones."
+        )
+    if more > 0 and loop.locked >= MUCH_LOCKED:
+        yield (
+            f"For {percent(loop.locked)} of the window the training thread waits for Python's lock (GIL), which other "
+            "threads of its process hold. DataLoader workers are processes with locks of their own, but it still waits "
+            "for this one, to receive their batches too: a step may take far longer than predicted, even than now."
         )
 
 
