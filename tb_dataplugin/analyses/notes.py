@@ -9,6 +9,7 @@ from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.iter_unseen import iter_notes
 from tb_dataplugin.analyses.profiler_weight import HEAVY, LAUNCHES_ARE_SLOWER, NOTICED, weight_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
@@ -52,6 +53,7 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         and not results.steady.is_as_measured
     ):
         yield _not_steady(results.steady)
+    yield from iter_notes(results)
     yield from _cause_notes(attribution.devices)
     yield from _copy_notes(results.devices, results.copies)
     if trace.info.mode == "train":
