@@ -129,7 +129,7 @@ class Series:
             self._step.add_calm(steps)
 
     def stepped(self, epoch: int, batch: int, step: int, wait: int) -> None:
-        """A step has ended that nothing disturbed."""
+        """A step has ended that nothing disturbed: it trained on the batch before, and then waited for this one."""
         self.tally.add_step(step, wait)
         change = self._wait.add(wait, self._usual_step())
         change_of_step = self._step.add(step)
@@ -141,7 +141,7 @@ class Series:
         if change_of_step is None or is_said:
             return
         self._step_is_slow = change_of_step == "slow"
-        self._happened(change_of_step, "step time", epoch, batch, step, self._step)
+        self._happened(change_of_step, "step time", epoch, max(0, batch - 1), step, self._step)
 
     def _usual_step(self) -> float:
         known = self._step.range
