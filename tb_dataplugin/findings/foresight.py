@@ -195,10 +195,10 @@ class Foresight:
             return Promise(by_itself_us)
         return Promise(max(0.0, least.saved_us), (least.evidence("no less than", change),))
 
-    def expects_gain(self, change: Change) -> bool | None:
-        """Of what it predicts, whatever the ends of its interval; None where it cannot."""
+    def expects_gain(self, change: Change, least: float = WORTH_SAYING) -> bool | None:
+        """Of what it predicts, whatever the ends of its interval, `least` of the step; None where it cannot."""
         expected = self._expected(change)
-        return None if expected is None else expected.saved_us >= WORTH_SAYING * expected.now_us
+        return None if expected is None else expected.saved_us >= least * expected.now_us
 
     def _expected(self, change: Change) -> _Step | None:
         if self._loop is None or change == Change():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tb_dataplugin.findings.foresight import WORTH_SAYING
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.worker_signals import PaceSignals
 from tb_dataplugin.whatif import Change
@@ -26,9 +27,9 @@ def limiting_worker(signals: Signals) -> int | None:
     return None if pace is None else pace.slowest
 
 
-def expects_gain(signals: Signals, change: Change) -> bool | None:
+def expects_gain(signals: Signals, change: Change, least: float = WORTH_SAYING) -> bool | None:
     """Whether `whatif` expects shorter steps of that change; None where it cannot say."""
-    return None if signals.foresight is None else signals.foresight.expects_gain(change)
+    return None if signals.foresight is None else signals.foresight.expects_gain(change, least)
 
 
 def more_workers_in_vain(signals: Signals) -> bool:

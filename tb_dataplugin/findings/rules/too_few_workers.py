@@ -11,11 +11,12 @@ from tb_dataplugin.findings.dividing import divide_first
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.foresight import SHORT_OF_CPUS, Promise
+from tb_dataplugin.findings.limiting import expects_gain
 from tb_dataplugin.findings.made_again import REASON, made_again, rare_calls
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import WORKERS_BUSY, WORTH_WORKERS
+from tb_dataplugin.findings.thresholds import WORKERS_BUSY, WORKERS_SPARE, WORTH_WORKERS
 from tb_dataplugin.units import percent, plural, ratio
 from tb_dataplugin.whatif import Change
 
@@ -25,7 +26,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     workers, num_workers = signals.workers, signals.num_workers or 0
     if workers is None:
         return Abstention("The DataLoader workers left no records, so whether they were busy is unknown.")
-    if workers.busy < WORKERS_BUSY or signals.lock_limits_wait:
+    if workers.busy < WORKERS_SPARE or signals.lock_limits_wait:
         return None
     if workers.parts is not None and workers.parts.is_uneven:
         return None  # not how many they are, but that some have nothing left: the rule on uneven workers says so
@@ -40,7 +41,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     wanted = _wanted(signals, num_workers)
     faster = _faster(signals, wanted, num_workers)
-    if faster < WORTH_WORKERS:
+    if faster < WORTH_WORKERS or (workers.busy < WORKERS_BUSY and not _hides_late_ones(signals, wanted)):
         return None
     busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     facts = (
@@ -57,8 +58,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     divide, times = divide_first(signals, wanted), max(faster, _times(signals, promise))
     return Finding(
         severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
-        title=f"{plural(num_workers, 'DataLoader worker')} cannot build batches fast enough, and "
-        f"{_room(signals, promise)}",
+        title=f"{plural(num_workers, 'DataLoader worker')} {_late(workers.busy)}, and {_room(signals, promise)}",
         advice=f"{divide.advice}Use num_workers={wanted} and measure again. That builds batches at most "
         f"{ratio(times)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
         evidence=(*facts, *promise.why),
@@ -68,6 +68,15 @@ def check(signals: Signals) -> Finding | Abstention | None:
         confidence="possible" if from_storage or signals.possible_lock else "likely",
         confidence_reason=_reason(signals, from_storage),
     )
+
+
+def _hides_late_ones(signals: Signals, wanted: int) -> bool:
+    """Whether more workers help though these are not busy all the time: others have batches ready while one is late."""
+    return bool(expects_gain(signals, Change(workers=wanted), 1 - 1 / WORTH_WORKERS))
+
+
+def _late(busy: float) -> str:
+    return "cannot build batches fast enough" if busy >= WORKERS_BUSY else "are late with some batches"
 
 
 def _without_promise(kept: KeptLoads, workers: int, facts: tuple[Evidence, ...]) -> Finding:

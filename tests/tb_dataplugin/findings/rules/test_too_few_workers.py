@@ -42,6 +42,20 @@ def test_batches_come_as_fast_as_the_steps_that_are_promised_where_whatif_expect
     assert "builds batches at most 4.0x as fast" in said.advice
 
 
+@pytest.mark.parametrize("expects", [True, False])
+def test_workers_that_are_late_with_some_batches_are_too_few_where_the_model_expects_so(expects: bool) -> None:
+    """A stranger's reads of 1 ms, one in 20 of 60: two workers were busy for 71 to 81%, and with five a step took half."""
+
+    class Expecting(Foresight):
+        def expects_gain(self, change: Change, least: float = 0.0) -> bool:
+            return expects
+
+    results = results_of(input_bound(busy=0.7))
+    said = check(replace(read_signals(results), foresight=Expecting(results)))
+    assert (said is not None) is expects
+    assert not isinstance(said, Finding) or said.title.startswith("2 DataLoader workers are late with some batches")
+
+
 def test_whether_cpus_are_free_is_not_guessed() -> None:
     builder = input_bound(run_delay=None)
     assert "CPU was free" in abstentions(builder)["too_few_workers"]
