@@ -44,7 +44,7 @@ def test_batches_come_as_fast_as_the_steps_that_are_promised_where_whatif_expect
 
 @pytest.mark.parametrize("expects", [True, False])
 def test_workers_that_are_late_with_some_batches_are_too_few_where_the_model_expects_so(expects: bool) -> None:
-    """A stranger's reads of 1 ms, one in 20 of 60: two workers were busy for 71 to 81%, and with five a step took half."""
+    """A stranger's reads of 1 ms, some of 60: two workers were busy for 71 to 81%, and with five a step took half."""
 
     class Expecting(Foresight):
         def expects_gain(self, change: Change, least: float = 0.0) -> bool:
