@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from tb_dataplugin.compare import compare
 from tb_dataplugin.compare.by_chance import IN_FEW, IN_SOME_RUNS, absent_by_chance
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.report import report_pb2 as pb
@@ -73,3 +74,17 @@ def test_the_more_runs_have_it_now_and_then_the_surer_it_is_gone() -> None:
 def test_without_blocks_nothing_is_said() -> None:
     """Calls beside the loop: another module judges these."""
     assert absent([run({READ: EVERY, OPEN: ()})], [PLAIN]) == {}
+
+
+@pytest.mark.parametrize(("numbers", "outcome"), [((20, 21), "unknown"), (EVERY, "gone")])
+def test_what_is_missing_by_chance_is_a_row_without_a_change(numbers: Sequence[int], outcome: str) -> None:
+    (has,), (lacks,) = run({READ: EVERY, OPEN: numbers}).captures, PLAIN.captures
+    for capture in (has, lacks):
+        capture.mode, capture.name = "train", capture.window_us.hex()
+        for stage in capture.stages:
+            stage.self_us = 100.0 * stage.count
+            stage.block_self_us.extend([100.0] * stage.count)
+    found = compare([has], [lacks])
+    row = next(stage for stage in found.stages if stage.name == OPEN)
+    assert row.outcome == outcome and row.interval_text.startswith("none after")
+    assert any("is gone" in fact.text for fact in found.evidence) == (outcome == "gone")
