@@ -202,9 +202,10 @@ def change(
     if repeated < 2 and any(variance is None for variance, _, _ in inner):
         return Change(value)
     seen = sum(figure.luck**2 for figure in (*before, *after)) / (len(before) + len(after))
+    within = within_runs(before, after)
     per_run = 1 / len(before) + 1 / len(after)
     between = (_scatter(before) + _scatter(after)) / repeated if repeated else 0.0
-    share = _trusted(between, max(luck**2, seen), repeated)
+    share = trusted(between, max(luck**2, seen) + within, repeated)
     parts: list[tuple[float, float]] = [
         (share * between * per_run, repeated),
         ((1 - share) * max(luck**2, seen) * per_run, BELIEF),
@@ -217,17 +218,23 @@ def change(
     return Change(value, math.sqrt(whole), freedom)
 
 
+def within_runs(before: Sequence[Figure], after: Sequence[Figure]) -> float:
+    """Variance of a run's figure by its own blocks: the mean over all runs. What it is not known of has none."""
+    return sum(figure.variance or 0.0 for figure in (*before, *after)) / (len(before) + len(after))
+
+
 def estimated(before: Sequence[Figure], after: Sequence[Figure]) -> float:
     """Variance by what was taken off; no number of runs lessens it."""
     return sum(max(figure.estimated for figure in side) ** 2 for side in (before, after))
 
 
-def _trusted(scatter: float, assumed: float, repeated: int) -> float:
-    """How much the runs' own scatter counts beside what is assumed of an undisturbed machine.
+def trusted(scatter: float, assumed: float, repeated: int, belief: float = BELIEF) -> float:
+    """How much the runs' own scatter counts beside what their blocks show and is assumed of an undisturbed machine.
 
-    All, if it is larger: machines are disturbed by any amount, so that the assumption must not lessen it.
+    All, if it is larger: machines are disturbed by any amount, so that the assumption must not lessen it. Where it is
+    smaller than the blocks of each run say (`assumed` holds both), a few runs came close to each other by chance.
     """
-    return 1.0 if repeated and scatter > assumed else repeated / (BELIEF + repeated)
+    return 1.0 if repeated and scatter > assumed else repeated / (belief + repeated)
 
 
 def mean_of(side: Sequence[Figure]) -> float:

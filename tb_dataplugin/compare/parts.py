@@ -10,6 +10,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.compare.by_chance import absent_by_chance
 from tb_dataplugin.compare.noise import Floats, holm, share_variance
 from tb_dataplugin.compare.quantity import (
     CAUSED_NONE_AFTER,
@@ -91,6 +92,7 @@ def compare_parts(before: Sequence[Run], after: Sequence[Run], unit: Unit, share
     """
     captures = [capture for run in (*before, *after) for capture in run.captures]
     left = {stage.path[-1] for run in after for capture in run.captures for stage in capture.stages if stage.path}
+    left |= absent_by_chance(before, after, unit).keys()
     measured = [_measure(part, before, after, unit, shared) for part in _parts(captures, left)]
     kinds: tuple[Kind, ...] = ("part", "data_wait_by_stage")
     return [quantity for kind in kinds for quantity in _judge_kind([m for m in measured if m.part.kind == kind])]
@@ -149,7 +151,7 @@ def _why_unknown(one: _Measured) -> str:
 
 
 def _parts(captures: Sequence[pb.Capture], left: Set[str]) -> list[_Part]:
-    """`left`: the stages that are there after the change."""
+    """`left`: the stages that are there after the change, or may be."""
     idle = [(field.name, cause_label(field.name)) for field in pb.IdleByCause.DESCRIPTOR.fields]
     of_transfer = {term.id for term in TRANSFER_PARTS}
     stages = sorted({name for capture in captures for name in capture.loader.wait_by_stage_us})

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from tb_dataplugin.compare.followed import Followed, followed
 from tb_dataplugin.compare.quantity import Quantity
 from tb_dataplugin.compare.sides import Run, Unit, time_per_unit
 from tb_dataplugin.findings.at_starts import AT_STARTS
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.evidence import time as evidence_time
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import duration
+from tb_dataplugin.units import duration, listed
 
 MOST: Final = 4
 ALIKE: Final = 0.01
@@ -23,7 +24,7 @@ def promises(
 ) -> tuple[Evidence, ...]:
     """For findings about stages that now take less, or are gone, and for those about no stage: these are gone as well,
     or still there; none of them where steps take longer. Nothing where a step is not what it was, or where how long it
-    takes is not known to have changed.
+    takes is not known to have changed; nor of advice that settings show was not followed.
     """
     step, changed = _units_per_step(before, unit), _units_per_step(after, unit)
     if time is None or time.before_us is None or time.after_us is None or not step or not changed:
@@ -39,11 +40,17 @@ def promises(
     whose = f"before ({typical.process})" if len(before) > 1 else "before"
     found = []
     for number, finding in _bounds(typical):
-        bound = _gain(typical.captures[-1], finding)
-        if finding.stage in acted_on:
-            found.append(_fact(whose, number, finding, bound, saved, None))
-        elif finding.stage not in known and saved > 0:
-            found.append(_fact(whose, number, finding, bound, saved, left.get((finding.rule, finding.stage))))
+        said = f"{whose}, finding {number} ({finding.title or finding.stage}): saves "
+        said += _gain(typical.captures[-1], finding)
+        is_faster = finding.stage in acted_on
+        still_there = None if is_faster else left.get((finding.rule, finding.stage))
+        done = followed(finding.code, before, after)
+        if not is_faster and (finding.stage in known or saved <= 0):
+            continue
+        if still_there is not None:
+            found.append(_fact(f"{said}; {_still_there(still_there)}", finding, saved))
+        elif done.state != "no":
+            found.append(_fact(f"{said}; {_brought(done, saved, is_faster)}", finding, saved))
     return tuple(found[:MOST])
 
 
@@ -95,12 +102,19 @@ def _bounds(run: Run) -> Iterator[tuple[int, pb.Finding]]:
             yield number, finding
 
 
-def _fact(whose: str, number: int, finding: pb.Finding, bound: str, saved: float, left: str | None) -> Evidence:
-    """`whose`: which side's. `bound`: what it said that it saves. `left`: the same after the change; None where it is
-    gone, or its stage takes less.
-    """
-    now = f"with all that changed, steps now take {duration(abs(saved))} {'less' if saved >= 0 else 'more'}"
-    if left is not None:
-        now = f"after, it is still there{f', {left}'.replace(' per step', '') if left else ''}"
-    text = f"{whose}, finding {number} ({finding.title or finding.stage}): saves {bound}; {now}"
+def _still_there(gain: str) -> str:
+    return f"after, it is still there{f', {gain}'.replace(' per step', '') if gain else ''}"
+
+
+def _brought(done: Followed, saved: float, is_faster: bool) -> str:
+    """`is_faster`: its stage takes less, or is gone, which a capture shows whatever was done for that."""
+    now = f"steps now take {duration(abs(saved))} {'less' if saved >= 0 else 'more'}"
+    if done.settings:
+        return f"with {listed(done.settings)} and all else that changed, {now}"
+    if is_faster:
+        return f"with all that changed, {now}"
+    return f"after, it is gone; whether its advice was followed is not recorded. With all that changed, {now}"
+
+
+def _fact(text: str, finding: pb.Finding, saved: float) -> Evidence:
     return evidence_time("promise", saved, text, whole="step", stage=finding.stage)

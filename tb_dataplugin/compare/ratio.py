@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.compare import student
-from tb_dataplugin.compare.noise import BELIEF, LEAST_BLOCKS, SHOWN, TIME_LUCK, Floats, inflation
+from tb_dataplugin.compare.noise import BELIEF, LEAST_BLOCKS, SHOWN, TIME_LUCK, Floats, inflation, trusted
 from tb_dataplugin.compare.quantity import Bounds
 
 MOST_LUCK: Final = 0.5
@@ -108,7 +108,8 @@ def part_mean(runs: Sequence[PartFigure], shared: float) -> Mean:
     luck = min(most, TIME_LUCK * max(run.whole for run in runs)) ** 2
     waited = min(most, shared * max(run.whole for run in runs)) ** 2
     between = float(values.var(ddof=1)) if repeated else 0.0
-    share = 1.0 if repeated and between > luck else repeated / (repeated + BELIEF / 2)
+    within = math.fsum(run.variance or 0.0 for run in runs) / count
+    share = trusted(between, luck + within, repeated, BELIEF / 2)
     terms = [
         (share * between / count, float(max(1, repeated))),
         ((1 - share) * luck / count, float(BELIEF)),

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tb_dataplugin.compare.sides import Run
+from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import UNKNOWN, data_size
+from tb_dataplugin.words import SETTINGS, label_of
 
 LOADER = (
     "num_workers", "batch_size", "prefetch_factor", "pin_memory", "persistent_workers", "in_order", "start_method",
@@ -34,14 +36,14 @@ def compare_settings(before: Sequence[Run], after: Sequence[Run]) -> list[Settin
     """Settings that differ between the sides. One that a side did not record is no change, except the number of
     DataLoader workers: a plain capture shows it only where there are none, so that it may well be another.
     """
-    sides = [_settings(runs) for runs in (before, after)]
+    sides = [settings_of(runs) for runs in (before, after)]
     both = sides[0].keys() & sides[1].keys()
     names = [name for name in dict.fromkeys((*sides[0], *sides[1])) if name in both or name == WORKERS]
     changes = [SettingChange(name, sides[0].get(name, NOT_KNOWN), sides[1].get(name, NOT_KNOWN)) for name in names]
     return [one for one in changes if one.before != one.after and UNKNOWN not in (one.before, one.after)]
 
 
-def _settings(runs: Sequence[Run]) -> dict[str, str]:
+def settings_of(runs: Sequence[Run]) -> dict[str, str]:
     """Name -> value; runs of one side that differ have all their values."""
     values: dict[str, list[str]] = {}
     for capture in (capture for run in runs for capture in run.captures):
@@ -80,3 +82,23 @@ def _words(name: str, value: object) -> str:
     if isinstance(value, float):
         return data_size(value) if name.endswith("_bytes") else f"{value:g}"
     return str(value)
+
+
+def setting_words(settings: Sequence[SettingChange]) -> str:
+    """Those that are known on both sides: `" Settings changed: num_workers 2 to 5."`."""
+    known = [setting for setting in settings if setting.is_known and UNKNOWN not in (setting.before, setting.after)]
+    if not known:
+        return ""
+    shown = ", ".join(f"{setting.name} {setting.before} to {setting.after}" for setting in known[:3])
+    return f" Settings changed: {shown}{f' and {len(known) - 3} more' if len(known) > 3 else ''}."
+
+
+def setting_evidence(settings: Sequence[SettingChange]) -> list[Evidence]:
+    return [
+        Evidence(
+            "setting",
+            f"{label_of(SETTINGS, setting.name)}: {setting.before} before, {setting.after} after"
+            f"{'' if setting.is_known else '; it may have changed'}",
+        )
+        for setting in settings
+    ]

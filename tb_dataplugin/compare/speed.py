@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from tb_dataplugin.compare import student
-from tb_dataplugin.compare.noise import BELIEF, Change, Figure, Floats, estimated, mean_of
+from tb_dataplugin.compare.noise import BELIEF, Change, Figure, Floats, estimated, mean_of, within_runs
 
 LEAST_RUNS: Final = 3
 """On each side, from which their scatter shows how a stage follows the machine's speed."""
@@ -115,7 +115,7 @@ def change_beside(
     repeated, per_run = len(before) + len(after) - 2, 1 / len(before) + 1 / len(after)
     slope, moved = _slope(before, after, speed), speed.moved
     scatter = slope.scatter
-    assumed = SPEEDLESS_LUCK**2 + speed.noise**2
+    assumed = SPEEDLESS_LUCK**2 + speed.noise**2 + within_runs(before, after)
     share = 1.0 if scatter > CONTRADICTED * assumed else repeated / (BELIEF + repeated)
     parts = [
         (share * scatter * (per_run + moved**2 / slope.spread), repeated - 1),

@@ -12,10 +12,12 @@ import numpy as np
 
 from tb_dataplugin.compare.beside_loop import only_beside_loop
 from tb_dataplugin.compare.built import Units, units_of
+from tb_dataplugin.compare.by_chance import absent_by_chance
 from tb_dataplugin.compare.call_counts import with_other_calls
 from tb_dataplugin.compare.like_batches import of_like_batches
 from tb_dataplugin.compare.noise import STAGE_LUCK, Change, Figure, change, holm
 from tb_dataplugin.compare.quantity import (
+    COME_AND_GONE,
     NONE_AFTER,
     NONE_BEFORE,
     NOT_RECORDED,
@@ -118,7 +120,7 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
     """
     sides = without_recording(of_like_batches(before, after, unit))
     counts = [units_of(runs, unit, "blocks") for runs in (before, after)]
-    beside = only_beside_loop(before, after)
+    beside, rare = only_beside_loop(before, after), absent_by_chance(before, after, unit)
     names = sorted({name for side in sides for run in side for name in run})
     shares = {name: _share(sides, name) for name in names}
     typical = {name: _most_telling(sides, name, shared, ALARM * shares[name]) for name in names}
@@ -134,6 +136,8 @@ def compare_stages(before: Sequence[Run], after: Sequence[Run], unit: Unit, shar
         judged = _judged(means[0], means[1], figure, name in named, is_marked)
         if name in beside and judged.text in NOT_BOTH:
             judged = Judged(None, beside[name], "unknown")
+        elif name in rare and judged.outcome in COME_AND_GONE:
+            judged = Judged(None, f"{judged.text}; {rare[name]}", "unknown")
         stages.append(_quantity(name, means[0], means[1], figure, reach, judged))
     stages.sort(key=lambda stage: (-abs((stage.calls and stage.calls.change_us) or 0.0), stage.name))
     return surest_first(with_other_calls(stages))

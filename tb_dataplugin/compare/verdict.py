@@ -8,17 +8,17 @@ from math import exp, log
 from typing import Final, Literal
 
 from tb_dataplugin.compare.changes import clause, difference_us, pair, stage_evidence, with_interval
+from tb_dataplugin.compare.largest_part import mostly_data_wait
 from tb_dataplugin.compare.noise import Z_95
 from tb_dataplugin.compare.other_loaders import OtherWait, but_for, evidence_of_others, others_sentence
 from tb_dataplugin.compare.own_lines import OwnLine
 from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import COME_AND_GONE, Quantity
-from tb_dataplugin.compare.settings import SettingChange
+from tb_dataplugin.compare.settings import SettingChange, setting_evidence, setting_words
 from tb_dataplugin.compare.sides import Unit
 from tb_dataplugin.compare.unjudged import largest_unjudged
 from tb_dataplugin.findings.evidence import Evidence, time
-from tb_dataplugin.units import UNKNOWN, duration, listed, ratio
-from tb_dataplugin.words import SETTINGS, label_of
+from tb_dataplugin.units import duration, listed, ratio
 
 Outcome = Literal["faster", "slower", "not_significant", "too_short", "identical", "not_comparable", "unknown"]
 
@@ -112,7 +112,7 @@ def _judged(compared: Compared) -> Verdict:
     quantities, total = compared.quantities, compared.time
     if compared.same_content or (quantities and all(one.outcome == "identical" for one in quantities)):
         return Verdict("identical", f"Identical: every compared number is equal{_each(compared)}.", ())
-    settings = _setting_evidence(compared.settings)
+    settings = setting_evidence(compared.settings)
     stages, lines = stage_evidence(compared.stages), _line_evidence(compared)
     evidence = (
         *stages,
@@ -160,11 +160,10 @@ def _differs(compared: Compared, total: Quantity) -> str:
     single = compared.runs == 1
     known = "" if single else f" ({with_interval(total)})"
     doubt = f" ({_doubt(compared, total)})" if single else ""
-    because = f"; {listed(_reasons(compared, total))}"
-    against = _against(compared, total)
-    moved = _setting_words(compared.settings)
+    reasons, besides = _reasons(compared, total)
+    moved = f"{_against(compared, total)}{setting_words(compared.settings)}{besides}"
     head = f"{total.outcome.capitalize()}{compared.within}"
-    return f"{head}: {_times(total, compared.unit)}{known}{because}{doubt}.{against}{moved}"
+    return f"{head}: {_times(total, compared.unit)}{known}; {listed(reasons)}{doubt}.{moved}"
 
 
 def _against(compared: Compared, total: Quantity) -> str:
@@ -192,14 +191,20 @@ def _times(quantity: Quantity, unit: Unit) -> str:
     return f"{pair(quantity)} per {unit}"
 
 
-def _reasons(compared: Compared, total: Quantity) -> list[str]:
-    """What went the same way as the time; what came and went."""
+def _reasons(compared: Compared, total: Quantity) -> tuple[list[str], str]:
+    """What went the same way as the time, and what came and went: what has most of the difference first. A line of the
+    training thread is no reason of what is mostly data wait: it follows in a sentence of its own.
+    """
     slower = total.outcome == "slower"
     alike = [one for one in _noteworthy(compared) if (one.outcome in MORE) == slower or one.outcome in COME_AND_GONE]
-    causes = [*map(clause, alike)] or _of_lines(compared, slower)
-    if not causes:
-        return ["no stage explains it" if compared.settings else "no stage and no setting explains it"]
-    return causes
+    causes, lines = [*map(clause, alike)], _of_lines(compared, slower)
+    mostly = mostly_data_wait(compared.parts, total)
+    if mostly and not any(one.name == "data_wait" for one in alike):
+        is_line = lines and not alike and not mostly.is_all
+        return [mostly.text, *causes], f" In the training thread, {lines[0]}." if is_line else ""
+    if not alike and lines:
+        return [f"{lines[0]} in the training thread"], ""
+    return causes or ["no stage explains it" if compared.settings else "no stage and no setting explains it"], ""
 
 
 def _of_lines(compared: Compared, slower: bool) -> list[str]:
@@ -207,7 +212,7 @@ def _of_lines(compared: Compared, slower: bool) -> list[str]:
     alike = [line for line in _beyond_waiting(compared) if (line.change_us > 0) == slower]
     return [
         f"{line.name} takes {'at least ' if line.is_bound else ''}{duration(abs(line.change_us))} "
-        f"{'more' if line.change_us > 0 else 'less'} per {compared.unit} in the training thread"
+        f"{'more' if line.change_us > 0 else 'less'} per {compared.unit}"
         for line in alike[:1]
     ]
 
@@ -254,15 +259,6 @@ def _main_part(compared: Compared) -> list[Quantity]:
     return [*(waits or others[:1]), *own[:1]]
 
 
-def _setting_words(settings: Sequence[SettingChange]) -> str:
-    """Those that are known on both sides."""
-    known = [setting for setting in settings if setting.is_known and UNKNOWN not in (setting.before, setting.after)]
-    if not known:
-        return ""
-    shown = ", ".join(f"{setting.name} {setting.before} to {setting.after}" for setting in known[:3])
-    return f" Changed as well: {shown}{f' and {len(known) - 3} more' if len(known) > 3 else ''}."
-
-
 def _too_short(compared: Compared, total: Quantity) -> str:
     times = f"{_times(total, compared.unit)}{compared.within}{_known(total)}"
     if compared.sharing:
@@ -296,10 +292,11 @@ def _likely(compared: Compared, total: Quantity) -> str:
     alike = _alike(compared, total)
     if not alike or abs(changed) <= waited:
         return ""
+    mostly = mostly_data_wait(compared.parts, total)
     return (
         f"Likely {'slower' if slower else 'faster'}{compared.within}, not certain: {_times(total, compared.unit)} "
-        f"({ratio(exp(abs(changed)))}){_by_waiting(waited, changed) if _is_told(waited) else ''}. "
-        f"Significant: {listed(alike)}. "
+        f"({ratio(exp(abs(changed)))}){_by_waiting(waited, changed) if _is_told(waited) else ''}"
+        f"{f'; {mostly.text}' if mostly else ''}.{setting_words(compared.settings)} Significant: {listed(alike)}. "
         f"Waiting for a CPU differs from run to run: for certainty {_for_certainty(compared)}."
     )
 
@@ -308,7 +305,7 @@ def _alike(compared: Compared, total: Quantity) -> list[str]:
     """What certainly went the way of the time."""
     slower = (total.after_us or 0.0) > (total.before_us or 0.0)
     alike = [*map(clause, (one for one in _noteworthy(compared) if (one.outcome in MORE) == slower))]
-    return alike or _of_lines(compared, slower)
+    return alike or [f"{line} in the training thread" for line in _of_lines(compared, slower)]
 
 
 def _by_waiting(waited: float, changed: float) -> str:
@@ -383,14 +380,3 @@ def _doubt_of_lines(parts: Sequence[Quantity]) -> str:
     if rest is None or rest.outcome != "not_significant":
         return ""
     return f", but the rest of the step as a whole did not change significantly ({with_interval(rest)})"
-
-
-def _setting_evidence(settings: Sequence[SettingChange]) -> list[Evidence]:
-    return [
-        Evidence(
-            "setting",
-            f"{label_of(SETTINGS, setting.name)}: {setting.before} before, {setting.after} after"
-            f"{'' if setting.is_known else '; it may have changed'}",
-        )
-        for setting in settings
-    ]

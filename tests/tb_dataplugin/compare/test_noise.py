@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -42,6 +43,34 @@ def test_how_many_batches_have_a_slow_call_by_chance_is_no_change(batches: int, 
     rng = np.random.default_rng(4)
     pairs = [([rarely_slow(rng, share, batches)], [rarely_slow(rng, share, batches)]) for _ in range(200)]
     assert sum(change(*pair, 0.04).probability < 0.02 for pair in pairs) <= 4
+
+
+NEAR = ([2.18, 1.56, 1.47], [0.39, 0.52, 0.38]), ([3.03, 2.73, 2.61], [0.40, 0.44, 0.42])
+"""Per side, what a typical batch took (ms) in three runs of one program, and the standard error of its logarithm by the
+batches of each run: one read of twenty takes 60 ms, and a third of the batches have such a read."""
+
+
+def test_runs_that_lie_near_each_other_by_chance_are_no_surer_than_their_batches() -> None:
+    sides = [[Figure(math.log(ms), error**2, 25) for ms, error in zip(*side, strict=True)] for side in NEAR]
+    found = change(sides[0], sides[1], 0.04)
+    assert found.probability > 0.05 and found.bounds is not None and found.bounds.low < 0
+    assert found.error == pytest.approx(0.43 * math.sqrt(2 / 3), rel=0.25)
+
+
+def test_runs_that_differ_by_more_than_their_batches_show_it_alone() -> None:
+    sides = [[Figure(value, 0.01**2, 25) for value in side] for side in ((0.0, 0.3, -0.3), (0.1, 0.4, -0.2))]
+    assert change(sides[0], sides[1], 0.04).error == pytest.approx(0.3 * math.sqrt(2 / 3), rel=0.01)
+
+
+def test_a_little_more_scatter_makes_no_interval_much_smaller() -> None:
+    """There is no scatter from which the batches suddenly have no say."""
+
+    def error(scatter: float) -> float:
+        runs = [Figure(scatter * place, 0.4**2, 25) for place in (-1, 0, 1)]
+        return change(runs, runs, 0.04).error or 0.0
+
+    errors = [error(scatter) for scatter in np.linspace(0, 0.8, 81)]
+    assert all(larger > smaller - 1e-9 for smaller, larger in itertools.pairwise(errors))
 
 
 def test_calls_that_were_slow_in_one_of_twenty_and_no_longer_are_a_change() -> None:

@@ -87,3 +87,35 @@ def test_a_bound_has_its_part_of_the_starts_of_epochs_only_where_they_are_compar
 def test_nothing_is_said_of_a_stage_as_it_was_or_of_other_steps(factor: float, batch_size: int) -> None:
     before, after = sides(factor, batch_size)
     assert promised(compare([before], [after])) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "ending"),
+    [
+        ("DataLoader(..., num_workers=5)", "; with num_workers=4 and all else that changed, steps now take "),
+        ("DataLoader(..., num_workers=5, in_order=False)", "; with num_workers=4 and all else that changed, steps"),
+        ("DataLoader(..., persistent_workers=True)", "; with persistent_workers=True and all else that changed, steps"),
+        ("DataLoader(..., in_order=False)", None),
+        ("DataLoader(..., num_workers=0)", None),
+        ("DataLoader(..., num_workers=3)", "; with num_workers=4 and all else that changed, steps now take "),
+        ("DataLoader(..., prefetch_factor=4)", "; after, it is gone; whether its advice was followed is not recorded."),
+        (
+            "gc.freeze()",
+            "; after, it is gone; whether its advice was followed is not recorded. With all that changed, ",
+        ),
+    ],
+)
+def test_what_a_finding_promised_is_said_where_settings_do_not_show_that_it_was_not_followed(
+    code: str, ending: str | None
+) -> None:
+    before, after = sides(0.1)
+    for capture, workers, persists in ((before, 2, False), (after, 4, True)):
+        loader = capture.loader
+        loader.num_workers, loader.in_order, loader.persistent_workers = workers, True, persists
+        del capture.findings[:]
+        loader.ClearField("prefetch_factor")
+    before.findings.add(rule="r", title="A setting", code=code, gain_us_per_step=5000)
+    texts = promised(compare([before], [after]))
+    assert [ending in text for text in texts] == [True] if ending else texts == []
+    after.findings.add(rule="r", gain_us_per_step=100)
+    assert promised(compare([before], [after]))[0].endswith("; after, it is still there, up to 100 µs")

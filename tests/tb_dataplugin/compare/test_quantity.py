@@ -283,6 +283,40 @@ def test_a_line_that_is_gone_makes_a_change_likely_and_one_that_waiting_may_have
     assert not [fact for fact in doubtful.evidence if fact.kind == "own_line"], "it stands below as if it were certain"
 
 
+def of_parts(wait: float, rest: float, outcome: Outcome = "faster") -> Compared:
+    """10 ms per step less, or as much as these parts (ms) make it; a line of the rest of the step has 2 ms of that."""
+    total = quantity("time", outcome, "time")
+    total = replace(total, before_us=30e3, after_us=30e3 - 1e3 * (wait + rest), interval=Interval(-0.5, -0.1))
+    parts = [
+        Quantity("part", name, title, 15e3, 15e3 - 1e3 * less, None, None, WIDE, "too_short")
+        for name, title, less in (("data_wait", "data wait", wait), ("rest", "rest of the step", rest))
+    ]
+    line = OwnLine("`loss.backward()`", 5e3, 3e3, False)
+    compared = of_step((0.0, 0.05) if outcome == "too_short" else None, total, (*parts,), lines=(line,))
+    return replace(compared, settings=(SettingChange("num_workers", "2", "5"),))
+
+
+def test_what_has_most_of_a_difference_is_said_first_then_settings_then_a_line() -> None:
+    said = judge(of_parts(7, 3)).sentence
+    assert said.startswith(
+        "Faster: 30.0 → 20.0 ms per step; 7.00 ms of the 10.0 ms less is data wait, by itself not significant (one run"
+    )
+    assert said.endswith(
+        " Settings changed: num_workers 2 to 5. In the training thread, `loss.backward()` takes 2.00 ms less per step."
+    )
+    likely = judge(of_parts(7, 3, "too_short")).sentence
+    assert likely.startswith("Likely faster, not certain: 30.0 → 20.0 ms per step (1.5x); 7.00 ms of the 10.0 ms less")
+    assert "is data wait, by itself not significant. Settings changed: num_workers 2 to 5. Significant: `loss" in likely
+
+
+def test_a_line_explains_what_is_mostly_of_its_thread_and_nothing_of_what_is_all_data_wait() -> None:
+    of_thread, of_wait = judge(of_parts(3, 7)).sentence, judge(of_parts(12, -2)).sentence
+    assert "per step; `loss.backward()` takes 2.00 ms less per step in the training thread (one run each" in of_thread
+    assert "data wait" not in of_thread
+    assert "; the data wait takes 12.0 ms less, by itself not significant (one run each" in of_wait
+    assert "backward" not in of_wait
+
+
 def test_a_line_that_took_longer_by_less_than_its_thread_waited_for_a_cpu_is_not_named() -> None:
     total = replace(quantity("time", "too_short", "time"), before_us=34.0, after_us=49.6)
     line = OwnLine("`loss.backward()`", 4.15, 10.2, False)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tb_dataplugin.compare.ratio import Mean, Ratio, part_figure, part_mean
+from tb_dataplugin.compare.ratio import Mean, PartFigure, Ratio, part_figure, part_mean
 
 
 def mean(value: float, error: float, freedom: float = 1e6) -> Mean:
@@ -53,6 +53,12 @@ def test_the_interval_excludes_no_change_exactly_where_it_is_significant(
     assert bounds is not None and bounds.low <= (ratio.change or 0) <= bounds.high
     if abs(ratio.probability - 0.05) > 1e-6:
         assert (bounds.low > 0 or bounds.high < 0) == (ratio.probability < 0.05)
+
+
+def test_runs_that_lie_near_each_other_by_chance_are_no_surer_than_their_steps() -> None:
+    """Two runs of a side whose data wait has a standard error of 300 us by its steps, and a scatter of 110 us."""
+    runs = [PartFigure(value, 2500.0, 300.0**2, 25) for value in (1800.0, 1960.0)]
+    assert part_mean(runs, 0.0).variance > (0.6 * 300) ** 2 / 2
 
 
 def test_the_interval_holds_the_truth_in_nineteen_of_twenty() -> None:

@@ -35,6 +35,12 @@ def test_a_scatter_far_beyond_what_is_assumed_counts_in_full() -> None:
     assert found.probability > 0.1
 
 
+def test_runs_that_lie_near_each_other_by_chance_are_no_surer_than_their_batches() -> None:
+    sides = [[replace(one, variance=0.1**2) for one in figures(*values)] for values in ((0.0, 0.03), (0.1, 0.13))]
+    near = [[*side, replace(side[0], value=side[0].value + 0.015)] for side in sides]
+    assert (beside(near[0], near[1], STEADY).error or 0) > 0.05
+
+
 def test_other_stages_that_disagree_show_the_speed_less_well() -> None:
     rng = np.random.default_rng(0)
     alike, unlike = (speed_by(rng.normal(0, luck, (6, 5)), 3).noise for luck in (0.01, 0.1))
