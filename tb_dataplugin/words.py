@@ -265,7 +265,7 @@ TERMS: Final = (
         "The data wait, passed on to the stages that would have to be faster to shorten it.",
     ),
     Term("throughput", "throughput", "Samples that the training loop took, over the length of the window."),
-    Term("mean_step", "mean step", "Length of a step on average; p50 and p95 are over all steps of the window."),
+    Term("mean_step", "mean step", "Length of a step on average. In Compare, what lies between steps is in it, too."),
     Term("self_time", "self time", "A stage's time less that of the stages inside it."),
     Term("worker", "DataLoader worker", "A process of num_workers."),
     Term(

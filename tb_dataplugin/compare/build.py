@@ -25,6 +25,7 @@ from tb_dataplugin.compare.recorded import recorded_on_one_side
 from tb_dataplugin.compare.settings import SettingChange, compare_settings
 from tb_dataplugin.compare.sides import (
     BUSY,
+    RANKS,
     UNKNOWN_SHARING,
     Run,
     Unit,
@@ -85,9 +86,11 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         cut_off=cut_off_sides(first, second),
         too_few=too_few_steps(first, second),
         others=compare_others(first, second, math.hypot(shared, recorded)),
+        rank=first[0].captures[0].rank if any(note.code == RANKS for note in (*left, *right)) else None,
     )
     verdict = judge(compared)
-    notes = (*left, *right, *_notes(first, second, each, verdict.outcome, compared.others), *_iter_note(first, second))
+    of_sides = {note.message: note for note in (*left, *right)}.values()
+    notes = (*of_sides, *_notes(first, second, each, verdict.outcome, compared.others), *_iter_note(first, second))
     notes += tuple(_recorded_note(recorded, unit))
     if compared.crowded and verdict.outcome != "identical":
         message = f"{compared.crowded}. Compare captures of a quieter machine: a slowdown is not told from their load"
@@ -131,6 +134,10 @@ def _notes(
         return
     shared = max(sides)
     yield from _left_out(before, after, others)
+    if not common_unit((*before, *after)):
+        message = "One side has neither steps nor samples, so there are no times to compare: only settings"
+        yield Diagnostic("capture", "no_unit", 1, message)
+        return
     if min(len(before), len(after)) < 3 and outcome != "too_short" and not _is_shared(shared):
         message = (
             "How much equal runs of this pipeline differ is mostly assumed (3% of the time per sample, 4% "

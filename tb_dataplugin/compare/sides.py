@@ -17,6 +17,9 @@ from tb_dataplugin.units import count, listed
 
 Unit = Literal["sample", "step", ""]
 Measure = Literal["cpu", "wall"]
+RANKS: Final = "ranks_left_aside"
+"""Of a note that only one is compared."""
+
 MEASURES: Final[tuple[Measure, ...]] = ("cpu", "wall")
 
 _WINDOW = re.compile(r"\.\d+$")
@@ -87,7 +90,7 @@ def group_runs(captures: Iterable[pb.Capture]) -> tuple[tuple[Run, ...], list[Di
     if len(ranks) > 1:
         known = [capture for capture in known if capture.rank == min(ranks)]
         message = f"Of several ranks only rank {min(ranks)} is compared: ranks of one run are not repeated runs"
-        notes.append(Diagnostic("capture", "ranks_left_aside", len(ranks) - 1, message))
+        notes.append(Diagnostic("capture", RANKS, len(ranks) - 1, message))
     grouped: dict[tuple[str, str], list[pb.Capture]] = {}
     for capture in known:
         process = process_of(capture.name) if capture.mode != "unannotated" else capture.file

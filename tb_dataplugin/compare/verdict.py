@@ -72,6 +72,8 @@ class Compared:
     """How many steps it takes, and which sides have fewer; "" where none."""
     others: tuple[OtherWait, ...] = ()
     """Waits for other DataLoaders inside some steps: no other time has them."""
+    rank: int | None = None
+    """Where a side has several: the one that is compared."""
 
     @property
     def within(self) -> str:
@@ -102,10 +104,19 @@ def judge(compared: Compared) -> Verdict:
     """
     verdict = _judged(compared)
     if verdict.outcome not in ("identical", "not_comparable"):
-        verdict = replace(verdict, sentence=verdict.sentence + others_sentence(compared.others))
+        verdict = replace(verdict, sentence=verdict.sentence + others_sentence(compared.others) + _of_rank(compared))
     if not compared.cut_off or verdict.outcome == "identical":
         return verdict
     return replace(verdict, sentence=f"Doubtful: {compared.cut_off}. {verdict.sentence}")
+
+
+def _of_rank(compared: Compared) -> str:
+    if compared.rank is None:
+        return ""
+    return (
+        f" Only rank {compared.rank} is compared, of several: what another one loads may have changed, and holds up "
+        "all. Compare captures of that rank, too."
+    )
 
 
 def _judged(compared: Compared) -> Verdict:
@@ -204,7 +215,9 @@ def _reasons(compared: Compared, total: Quantity) -> tuple[list[str], str]:
         return [mostly.text, *causes], f" In the training thread, {lines[0]}." if is_line else ""
     if not alike and lines:
         return [f"{lines[0]} in the training thread"], ""
-    return causes or ["no stage explains it" if compared.settings else "no stage and no setting explains it"], ""
+    where = "" if compared.rank is None else " of this rank"
+    nothing = f"no stage{where} explains it" if compared.settings else f"no stage{where} and no setting explains it"
+    return causes or [nothing], ""
 
 
 def _of_lines(compared: Compared, slower: bool) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
+from typing import Final
 
 from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import NEEDS_RUNS, SIGNIFICANT
@@ -65,6 +66,9 @@ def _anyway(_: pb.Comparison, __: Style) -> Iterator[str]:
     yield from wrap("--anyway shows the numbers of both sides all the same.", "  ")
 
 
+OF_WINDOW: Final = "the window over its steps, with what lies between them"
+
+
 def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     if not comparison.HasField("time"):
         return
@@ -73,7 +77,8 @@ def _time(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     name = "95% interval " if time.HasField("high") else ""
     changed = time.interval_text if time.outcome == "identical" else f"{change_text(time)}, {name}{time.interval_text}"
     unit, wide = unit_for((time.before_us, time.after_us)), max(28, len(time.title) + len(", before "))
-    for side, value, note in (("before", time.before_us, ""), ("after", time.after_us, changed)):
+    of_window = OF_WINDOW if comparison.unit == "step" else ""
+    for side, value, note in (("before", time.before_us, of_window), ("after", time.after_us, changed)):
         yield from noted(f"  {f'{time.title}, {side}':<{wide}}{f'{in_unit(value, unit)} {unit.name}':>10}   ", note)
     if time.HasField("detectable") and time.outcome not in SIGNIFICANT:
         yield f"  {'smallest detectable change':<{wide}}{change(time.detectable):>10}"

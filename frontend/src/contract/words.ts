@@ -184,7 +184,7 @@ export const TERMS = [
   {"id": "idle_data_wait", "label": "idle: data wait", "meaning": "Idle device time whose cause is the loader. At most the exposed data wait: during the rest of that, something else kept the device idle."},
   {"id": "wait_by_stage", "label": "data wait by stage", "meaning": "The data wait, passed on to the stages that would have to be faster to shorten it."},
   {"id": "throughput", "label": "throughput", "meaning": "Samples that the training loop took, over the length of the window."},
-  {"id": "mean_step", "label": "mean step", "meaning": "Length of a step on average; p50 and p95 are over all steps of the window."},
+  {"id": "mean_step", "label": "mean step", "meaning": "Length of a step on average. In Compare, what lies between steps is in it, too."},
   {"id": "self_time", "label": "self time", "meaning": "A stage's time less that of the stages inside it."},
   {"id": "worker", "label": "DataLoader worker", "meaning": "A process of num_workers."},
   {"id": "starved", "label": "starved", "meaning": "A DataLoader worker without an index in its queue, while its DataLoader has more to give."},

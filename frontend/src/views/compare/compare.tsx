@@ -228,7 +228,7 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
             ))}
           </ul>
         )}
-        {!isComparable && <Anyway />}
+        {!isComparable && <Anyway unit={comparison.unit} />}
       </section>
       {(isComparable || comparesAnyway.value) && <Numbers comparison={comparison} />}
     </>
@@ -236,7 +236,7 @@ export function Outcome({ comparison }: { comparison: Comparison }) {
 }
 
 /** Nothing follows from numbers of sides that are not comparable: they are shown to those who ask for them. */
-function Anyway() {
+function Anyway({ unit }: { unit: string }) {
   const isShown = comparesAnyway.value;
   return (
     <p class="anyway">
@@ -248,7 +248,12 @@ function Anyway() {
         {isShown ? "Hide the numbers" : "Show it anyway"}
       </button>
       {isShown && (
-        <span class="muted"> The numbers of both sides, all the same. A change below says nothing of a cause.</span>
+        <span class="muted" data-testid="compare-anyway-note">
+          {" "}
+          {unit === ""
+            ? "One side has neither steps nor samples, so there are no times to compare: only settings."
+            : "The numbers of both sides, all the same. A change below says nothing of a cause."}
+        </span>
       )}
     </p>
   );

@@ -9,6 +9,7 @@ const NO_TIME: Reason = { title: "Unknown", message: "One side has neither steps
 export function CompareNumbers({ comparison: { time, unit, before, after } }: { comparison: Comparison }) {
   const per = unit === "" ? "Time" : `Time per ${unit}`;
   // The title may go on where the label has no room: "time per sample within an epoch".
+  const of = unit === "step" ? ", the window over its steps" : "";
   const within = time?.title.startsWith(per.toLowerCase()) ? time.title.slice(per.length).replace(" ", ", ") : "";
   return (
     <NumberRow>
@@ -16,14 +17,14 @@ export function CompareNumbers({ comparison: { time, unit, before, after } }: { 
         label={`${per}, before`}
         testId="number-before"
         {...asDuration(time?.before_us)}
-        note={`${runsOf(before)}${within}`}
+        note={`${runsOf(before)}${within}${of}`}
         reason={NO_TIME}
       />
       <BigNumber
         label={`${per}, after`}
         testId="number-after"
         {...asDuration(time?.after_us)}
-        note={`${runsOf(after)}${within}`}
+        note={`${runsOf(after)}${within}${of}`}
         reason={NO_TIME}
       />
       <BigNumber
