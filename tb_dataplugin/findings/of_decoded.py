@@ -26,6 +26,8 @@ _REASON: Final = (
     "decoded {things} holds for all."
 )
 
+_NOT_COUNTED: Final = "not counted: whether they would get shorter as typical ones do is not known"
+
 
 def decoded_for_little(signals: Signals, steps: Iterable[Step]) -> Finding | None:
     """Where decoding less is worth it."""
@@ -46,10 +48,13 @@ def times_before(signals: Signals, counted: Iterable[StageCalls]) -> Iterator[Ev
         name, left = calls.stage.name, calls.of_calls
         if not left:
             continue
-        whole = duration(calls.self_us / left)
-        text = f"{name} before it: {whole} self time{caused.get(name, '')}"
-        if duration(calls.self_us) != whole:
-            text += f"; blocked for {percent(1 - left)} of it, which smaller data would not shorten"
+        whole_us = calls.self_us / left
+        text = f"{name} before it: {duration(whole_us)} self time{caused.get(name, '')}"
+        blocked = calls.of_typical - left
+        if duration(whole_us * (1 - blocked)) != duration(whole_us):
+            text += f"; blocked for {percent(blocked)} of it, which smaller data would not shorten"
+        if calls.of_typical < 1:
+            text += f"; {percent(1 - calls.of_typical)} of it in exceptional calls, {_NOT_COUNTED}"
         yield time("self_time", calls.self_us, text, stage=name)
 
 
