@@ -8,6 +8,7 @@ from statistics import median_high
 from typing import Final
 
 from tb_dataplugin.analyses.stages import OF_VALUE, Path
+from tb_dataplugin.findings.decoder_advice import decodes_pictures
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import COPY_US_PER_BYTE, HANDING_ON_US, SHRINKS
 
@@ -34,6 +35,8 @@ class Step:
     that of its input: the stage before it has returned something else (`_is_fed_by`). `measured`: how many samples it
     is of; 0 where no sample has both sizes. `decoded`: what the code between decoding and this stage has left of it.
     `calls_per_value`: several make views of one value (two crops of a picture): each may keep another part of it.
+    `of_pictures`: what it gets is a decoded picture, of which no stage in between has made more bytes: its values have
+    one byte, so that `ratio` is no smaller type of as many values (float32 for float64), but a part of them.
     """
 
     calls: StageCalls
@@ -42,6 +45,7 @@ class Step:
     measured: int = 0
     decoded: Decoded | None = None
     calls_per_value: float = 1.0
+    of_pictures: bool = False
 
     @property
     def returns_little(self) -> bool:
@@ -133,17 +137,25 @@ def _flat(
 def _steps(rows: tuple[StageCalls, ...]) -> tuple[Step, ...]:
     steps: list[Step] = []
     whole = 0  # the first that worked on as much data as the next stage gets
+    of_pictures = False
     for place, row in enumerate(rows):
         is_fed = place > 0 and _is_fed_by(rows[:place], row)
         if place > 0 and rows[place - 1].stage.kind != "read" and not is_fed:
             steps.append(Step(row, (), None, decoded=_decoded(rows[:place], row)))
-            whole = place
+            whole, of_pictures = place, _is_picture(row)
             continue
         ratio, measured = _ratio(rows[place - 1].sizes, row.sizes) if is_fed else (None, 0)
         views = row.per_sample / _results(rows[:place], row) if is_fed else 1.0
-        steps.append(Step(row, rows[whole:place], ratio, measured, calls_per_value=views))
+        steps.append(
+            Step(row, rows[whole:place], ratio, measured, calls_per_value=views, of_pictures=of_pictures)
+        )
+        of_pictures = _is_picture(row) or (of_pictures and ratio is not None and ratio <= 1)
         whole = place + 1 if steps[-1].returns_little else whole
     return tuple(steps)
+
+
+def _is_picture(row: StageCalls) -> bool:
+    return row.stage.kind == "decode" and decodes_pictures(row.stage.label)
 
 
 def _is_fed_by(rows: Sequence[StageCalls], own: StageCalls) -> bool:

@@ -273,7 +273,7 @@ def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
     if own is not None and own.shrinks and has_pictures(signals):
         called = f"{line.source} {line.calls} {line.text}" if line is not None else ""
         less = decode_less(stage.label, called)
-        keeps = "keeps" if is_crop(stage.label) else "returns"
+        keeps = "keeps" if is_crop(stage.label) and own.of_pictures else "returns"
         return f"It {keeps} {percent(own.ratio)} of its input: {less}, or use a faster implementation."
     if later is None:
         return line_advice(signals, stage) or advice
