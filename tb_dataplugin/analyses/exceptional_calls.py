@@ -23,7 +23,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class ExceptionalCalls:
-    """Of one chain of stages: how many, their self time, and the data wait that they caused, 0 where that is unknown."""
+    """Of one chain of stages: how many, their self time, and the data wait that they caused (0: unknown)."""
 
     calls: int
     self_ns: int

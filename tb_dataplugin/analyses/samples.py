@@ -73,8 +73,8 @@ class SlowSample:
 class Habit:
     """What samples of one loader take; `count` of them start in the window. Without the first ones of iterators:
     `median_ns`; `common_ns`, as `call_kinds.common_ns`. `are_even`: those that take many times as long as that come too
-    evenly among the others for exceptions; `slow`: how many these are, of which each takes `slow_ns` or more. `ran_ns`: their
-    CPU time, of a common one as well; None where that was not recorded of all.
+    evenly among the others for exceptions; `slow`: how many these are, of which each takes `slow_ns` or more.
+    `ran_ns`: CPU time of a common one, by the same rule; None where that was not recorded of all.
     """
 
     count: int

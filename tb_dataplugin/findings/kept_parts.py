@@ -23,7 +23,8 @@ def called_in(signals: Signals, stage: Stage) -> str:
 
 def shrunk_after(signals: Signals, stage: Stage) -> Step | None:
     """The step that throws away most of what this transform works on, which could therefore come after it: with less
-    to work on: known of pictures, since fewer bytes of other things may be as many values of a smaller type. None of one that mostly waits, which it would do as long with less.
+    to work on. Known of pictures: fewer bytes of other things may be as many values of a smaller type. None of one that
+    mostly waits, which it would do as long with less.
     """
     if stage.kind != "transform" or any(path[-1] == stage for path in containers(signals.stages)):
         return None

@@ -16,14 +16,14 @@ from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.sequence import Decoded, Step
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_finding import method_of
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import EARLIER_WORTH, SHRINKS
+from tb_dataplugin.findings.whose_code import method_of
 from tb_dataplugin.units import duration, percent
 
 OF_PICTURES: Final = (
-    "Decode only what {method} keeps, {kept} of the data: use a decoder that crops or scales while it decodes; how much "
-    "of the decoding that saves depends on the format."
+    "Decode only what {method} keeps, {kept} of the data: use a decoder that crops or scales while it decodes; how "
+    "much of the decoding that saves depends on the format."
 )
 OF_OTHERS: Final = (
     "As far as {method} cuts data away, decode only what it keeps. How much less work that is, is not known: a smaller "

@@ -146,9 +146,7 @@ def _steps(rows: tuple[StageCalls, ...]) -> tuple[Step, ...]:
             continue
         ratio, measured = _ratio(rows[place - 1].sizes, row.sizes) if is_fed else (None, 0)
         views = row.per_sample / _results(rows[:place], row) if is_fed else 1.0
-        steps.append(
-            Step(row, rows[whole:place], ratio, measured, calls_per_value=views, of_pictures=of_pictures)
-        )
+        steps.append(Step(row, rows[whole:place], ratio, measured, calls_per_value=views, of_pictures=of_pictures))
         of_pictures = _is_picture(row) or (of_pictures and ratio is not None and ratio <= 1)
         whole = place + 1 if steps[-1].returns_little else whole
     return tuple(steps)

@@ -37,8 +37,8 @@ TOO_SMALL: Final = (
 )
 
 TYPES: Final = (
-    "there is less to work on then. How much less is not known: a smaller dtype (float32 for float64) makes bytes fewer "
-    "as well, and leaves as many values."
+    "there is less to work on then. How much less is not known: a smaller dtype (float32 for float64) makes bytes "
+    "fewer as well, and leaves as many values."
 )
 
 

@@ -292,7 +292,10 @@ def test_one_file_that_takes_as_long_as_many_is_no_typical_sample() -> None:
     said = finding_in(cropped(700, 700), "shrink_first")
     assert said.gain_us_per_step == pytest.approx(9 * 20 * 5 / 6, rel=0.1)
     texts = [fact.text for fact in said.evidence if fact.kind == "self_time"]
-    assert texts[0].startswith("decode::PIL.Image before it: 880 µs self time") and "79.5% of it in exceptional" in texts[0]
+    assert (
+        texts[0].startswith("decode::PIL.Image before it: 880 µs self time")
+        and "79.5% of it in exceptional" in texts[0]
+    )
 
 
 def test_a_call_that_waited_for_a_cpu_is_no_exception() -> None:
