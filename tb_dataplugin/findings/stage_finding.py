@@ -21,6 +21,7 @@ from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import for_loader, stage_line
 from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
 from tb_dataplugin.findings.in_memory import code_for, is_in_memory
+from tb_dataplugin.findings.kept_parts import is_certain
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.line_texts import WAITS, line_text
 from tb_dataplugin.findings.own_reads import blocked_advice, is_own, own_read_advice, wait_of_line
@@ -273,7 +274,7 @@ def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
     if own is not None and own.shrinks and has_pictures(signals):
         called = f"{line.source} {line.calls} {line.text}" if line is not None else ""
         less = decode_less(stage.label, called)
-        keeps = "keeps" if is_crop(stage.label) and own.of_pictures else "returns"
+        keeps = "keeps" if is_crop(stage.label) and is_certain(signals, own) else "returns"
         return f"It {keeps} {percent(own.ratio)} of its input: {less}, or use a faster implementation."
     if later is None:
         return line_advice(signals, stage) or advice

@@ -11,7 +11,7 @@ from tb_dataplugin.findings.decoder_advice import decode_less, is_crop
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.hot import definition, stage_line
-from tb_dataplugin.findings.kept_parts import called_in, keeps, shrunk_after
+from tb_dataplugin.findings.kept_parts import called_in, is_certain, keeps, shrunk_after
 from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.of_decoded import ONLY_BYTES, decoded_for_little, times_before
 from tb_dataplugin.findings.registry import rule
@@ -53,7 +53,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if largest is None:
         return decoded_for_little(signals, steps) or _question(signals, steps)
     saving, step = largest
-    if not step.of_pictures:
+    if not is_certain(signals, step):
         return _fewer_bytes(signals, saving, step)
     label, kept = step.calls.stage.label, percent(step.ratio)
     before = _transforms(step)
@@ -112,7 +112,7 @@ def _question(signals: Signals, steps: list[Step]) -> Finding | None:
 
 
 def _fewer_bytes(signals: Signals, saving: Saving, step: Step) -> Finding:
-    """Of what is no picture: no bound, since a smaller type of its values makes bytes fewer as well."""
+    """Of what may be no part of its input: no bound, since a smaller type of its values makes bytes fewer as well."""
     label, kept, before = step.calls.stage.label, percent(step.ratio), _transforms(step)
     rows, after = _with_inner(signals.stages, step.working_before), _after(before, "them")
     where = f"do it before {before}" if before else "decode no more than that"
@@ -139,7 +139,7 @@ def _transforms(step: Step) -> str:
 def _largest_kept(signals: Signals, steps: Iterable[Step]) -> tuple[Saving, Step] | None:
     """Of those that seem to keep a part of their input; where that is certain, first."""
     kept = [step for step in steps if keeps(signals, step)]
-    return _largest(signals, [step for step in kept if step.of_pictures]) or _largest(signals, kept)
+    return _largest(signals, [step for step in kept if is_certain(signals, step)]) or _largest(signals, kept)
 
 
 def _largest(signals: Signals, steps: Iterable[Step]) -> tuple[Saving, Step] | None:

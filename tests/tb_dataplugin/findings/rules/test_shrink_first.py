@@ -246,6 +246,22 @@ def test_fewer_bytes_of_what_is_no_picture_may_be_a_smaller_dtype_and_promise_no
     assert "Apply it after Crop" not in finding_in(builder, "leading_stage").advice
 
 
+def test_torchvisions_crops_return_the_type_that_they_get() -> None:
+    chain = {
+        "sample::Pets": (0.0, 1.0, 1.0),
+        "decode::PIL.Image": (0.0, 0.1, 0.1, 300_000),
+        "transform::ToTensor": (0.1, 0.1, 0.1, 1_200_000),
+        "transform::Normalize": (0.2, 0.6, 0.6, 1_200_000),
+        "transform::RandomCrop": (0.8, 0.1, 0.1, 300_000),
+    }
+    builder = input_bound(stages=chain)
+    assert not finding_in(builder, "shrink_first").HasField("gain_us_per_step")
+    place = "/v/lib/python3.11/site-packages/torchvision/transforms/transforms.py:650"
+    builder.top_level[METADATA_KEY]["stages_at"] = {"transform::RandomCrop": place}
+    said = finding_in(builder, "shrink_first")
+    assert said.title.startswith("RandomCrop keeps 25.0%") and said.HasField("gain_us_per_step")
+
+
 def test_the_decoded_array_in_a_smaller_dtype_is_no_part_of_it() -> None:
     """Sound as float64 that the dataset converts to float32."""
     chain = {
