@@ -33,6 +33,13 @@ class Place:
         file = _LIBRARY.sub("", self.file) if _LIBRARY.match(self.file) else PurePosixPath(self.file).name
         return f"{file or '?'}:{self.line}" if self.line else file or "?"
 
+    @property
+    def package(self) -> str:
+        """``torchvision``; "" of code that is not installed."""
+        if not _LIBRARY.match(self.file):
+            return ""
+        return _LIBRARY.sub("", self.file).partition("/")[0].removesuffix(".py")
+
 
 class Native(NamedTuple):
     """Compiled code. `library`: ``libjpeg``, or a source file, ``JpegDecode.c``; `symbol` "" where it has none."""

@@ -74,6 +74,7 @@ class Habit:
     """What samples of one loader take; `count` of them start in the window. Without the first ones of iterators:
     `median_ns`; `common_ns`, as `call_kinds.common_ns`. `are_even`: those that take many times as long as that come too
     evenly among the others for exceptions; `slow`: how many these are, of which each takes `slow_ns` or more.
+    `ran_ns`: CPU time of a common one, by the same rule; None where that was not recorded of all.
     """
 
     count: int
@@ -82,6 +83,7 @@ class Habit:
     are_even: bool
     slow: int
     slow_ns: int
+    ran_ns: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +119,20 @@ def find_samples(
     loaders = by_loader(number, calls.facts.index[rows], took, goes_on, use.main)
     loop, begun = np.ones(len(rows), np.bool_) if apart is None else ~apart[rows], tree.starts_in(window)[rows]
     habits = {
-        each: replace(_habit(tree, rows[mine & goes_on], took[mine & goes_on]), count=int((mine & loop & begun).sum()))
+        each: replace(_habit(calls, rows[mine & goes_on], took[mine & goes_on]), count=int((mine & loop & begun).sum()))
         for each, mine in _split(number)
         if (mine & goes_on).any()
     }
     return Samples(tuple(by_duration), loaders, habits)
 
 
-def _habit(tree: StageTree, rows: Rows, took: Int64Array) -> Habit:
-    common = common_ns(took)
+def _habit(calls: Calls, rows: Rows, took: Int64Array) -> Habit:
+    tree, ran, common = calls.tree, calls.facts.cpu_ns[rows], common_ns(took)
     slow = slow_calls(took, common)
     are_even = come_evenly(slow, tree.start_ns[rows], tree.track[rows])
     least = int(took[slow].min()) if slow.any() else 0
-    return Habit(len(rows), float(np.median(took)), common, are_even, int(slow.sum()), least)
+    ran_ns = common_ns(ran) if (ran >= 0).all() else None
+    return Habit(len(rows), float(np.median(took)), common, are_even, int(slow.sum()), least, ran_ns)
 
 
 def _split(number: Int64Array) -> Iterator[tuple[int, BoolArray]]:

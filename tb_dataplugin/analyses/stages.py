@@ -177,7 +177,7 @@ def tabulate_stages(
     if not (inside & ~_is_wait(tree)).any():
         message = (
             "The trace has no stage markers, so what the loader spent its time on is unknown: annotate the loader that "
-            "the loop uses, enter annotate.profile before iter(loader), and capture again"
+            "the loop uses before iter(loader), or call annotate.auto() before the loop, and capture again"
         )
         return Unavailable("stages", "no_stage_markers", message)
     cpu_below, place, sizes = cpu_of_children(tree, facts), _places(tree), _sizes(tree, facts)

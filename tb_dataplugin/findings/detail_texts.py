@@ -16,6 +16,10 @@ ALIKE: Final = 0.02
 """Longest less shortest over the mean duration, up to which calls count as equally long."""
 
 
+SEVERAL: Final = ": it makes several samples at once, or does what the others need not (a wait, the next file)"
+"""The spans of both look alike."""
+
+
 def detail_sentence(detail: StageDetail) -> str:
     """``600 calls: half take less than 3.20 ms, 95% less than 9.80 ms. The slowest 5% take 41.0% of the time.``"""
     calls = plural(detail.count, "call")
@@ -36,15 +40,15 @@ def slow_kind_sentence(detail: StageDetail | None) -> str:
 
 
 def slow_kind_text(detail: StageDetail) -> str:
-    """``one call in 4 has 99.7% of the time: it makes several samples at once``; "" where no such calls have most of
-    it.
+    """``one call in 4 has 99.7% of the time: it makes several samples at once, or ...``; "" where no such calls have
+    most of it.
     """
     kind = detail.slow_kind
     if kind is None or kind.time_share < MOSTLY:
         return ""
     makes_all = detail.stage.kind == "sample" and not detail.has_index and kind.time_share >= ALMOST_ALL
     makes_all &= kind.among_quick  # else they are of one DataLoader worker, which has slow data
-    why = ": it makes several samples at once" if makes_all else ""
+    why = SEVERAL if makes_all else ""
     return f"one call in {count(round(kind.of / kind.calls))} has {percent(kind.time_share)} of the time{why}"
 
 

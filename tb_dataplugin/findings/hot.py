@@ -8,6 +8,7 @@ from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.signals import FEEDER, Signals
 from tb_dataplugin.findings.thresholds import HOT_LINE
+from tb_dataplugin.findings.whose_code import package_of
 from tb_dataplugin.units import percent
 from tb_dataplugin.words import cause_label
 
@@ -46,7 +47,9 @@ def definition(signals: Signals, stage: str) -> tuple[Evidence, ...]:
     place = Place(label, file, int(line)).short
     if place.startswith("torch/"):
         return ()
-    return (Evidence("defined_at", f"{label} is defined at {place}", stage=stage),)
+    package = package_of(signals, stage)  # a class of the user's may run a method that it inherits
+    text = f"{label} runs code of {package}, at {place}" if package else f"{label} is defined at {place}"
+    return (Evidence("defined_at", text, stage=stage),)
 
 
 def training_line(signals: Signals, cause: str) -> tuple[Evidence, ...]:

@@ -5,14 +5,26 @@ Fewer bytes alone give none: a spectrogram has fewer than its sound, and what wo
 
 from __future__ import annotations
 
+from typing import Final
+
 from annotate.trace_format import Stage
 from tb_dataplugin.findings.decoder_advice import keeps_a_part
 from tb_dataplugin.findings.sequence import Step, containers, sequences
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.whose_code import package_of
 
 
 def keeps(signals: Signals, step: Step) -> bool:
     return keeps_a_part(step.calls.stage.label, called_in(signals, step.calls.stage))
+
+
+KEEP_DTYPE: Final = frozenset(("torchvision", "albumentations"))
+"""Packages whose crops and resizes return values of the type that they get."""
+
+
+def is_certain(signals: Signals, step: Step) -> bool:
+    """Its bytes are fewer because its values are, and not because they have a smaller type (float32 for float64)."""
+    return step.of_pictures or package_of(signals, step.calls.stage.name) in KEEP_DTYPE
 
 
 def called_in(signals: Signals, stage: Stage) -> str:
@@ -29,4 +41,4 @@ def shrunk_after(signals: Signals, stage: Stage) -> Step | None:
         return None
     steps = [step for sequence in sequences(signals.stages) for step in sequence if step.shrinks]
     later = (step for step in steps if any(row.stage == stage for row in step.working_before))
-    return next((step for step in later if keeps(signals, step)), None)
+    return next((step for step in later if keeps(signals, step) and is_certain(signals, step)), None)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from tb_dataplugin.analyses.begun_before import BegunBefore, find_begun_before
 from tb_dataplugin.analyses.collector import collected_by_stage
+from tb_dataplugin.analyses.exceptional_calls import ExceptionalCalls, exceptional_decodes
 from tb_dataplugin.analyses.first_calls import first_of_long
 from tb_dataplugin.analyses.making import by_path, self_ns_in
 from tb_dataplugin.analyses.occupancy import Occupancy
@@ -15,7 +16,7 @@ from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.step_calls import in_step
-from tb_dataplugin.findings.stage_signals import CpuUse, StageCalls
+from tb_dataplugin.findings.stage_signals import CpuUse, Exceptions, StageCalls
 
 
 def read_in_step(results: Results) -> tuple[StageCalls, ...]:
@@ -29,6 +30,8 @@ def read_calls(results: Results) -> Iterator[StageCalls]:
     slowest, (in_thread, thread_wait) = _in_slowest(results), _in_thread(results)
     counted = results.loop.apart.left(results.tree.starts_in(results.window))
     first, before = first_of_long(results.trace, results.tree, counted), begun_before(results)
+    waited = results.loop.attribution.wait_by_span_ns
+    exceptions = exceptional_decodes(results.tree, results.trace.span_facts, counted, waited)
     for row in results.loop.stages:
         calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
         calls = replace(
@@ -38,6 +41,7 @@ def read_calls(results: Results) -> Iterator[StageCalls]:
             in_thread_us=_us(in_thread.get(row.path, 0)),
             thread_wait_us=_us(thread_wait.get(row.path, 0)),
             before=before.get(row.path),
+            exceptions=_exceptions(exceptions.get(row.path)),
         )
         weight = results.stage_weights.get(row.path)
         if weight is not None and weight.share >= WORTH_A_WORD:
@@ -91,6 +95,10 @@ def _calls(row: StageRow, spent: Occupancy | None, collected_ns: int) -> StageCa
         collected_us=_us(collected_ns),
         has_index=row.has_index,
     )
+
+
+def _exceptions(calls: ExceptionalCalls | None) -> Exceptions | None:
+    return None if calls is None else Exceptions(calls.calls, _us(calls.self_ns), _us(calls.wait_ns))
 
 
 def _cpu_use(spent: Occupancy) -> CpuUse:

@@ -51,6 +51,8 @@ class SlowSampleSignal:
     """That batch; None where it is not known."""
     waited_us: float | None = None
     """Off the CPU; None where CPU time was not recorded."""
+    ran_us: float | None = None
+    """Its CPU time, without those collections; None where that was not recorded."""
     waited_at: Place | None = None
     """The line that it was mostly blocked in, by stack samples; None where none was seen."""
     waited_for: WaitedFor | None = None
@@ -72,13 +74,21 @@ class SampleHabit:
     """How many of them there are."""
     slow_us: float = 0.0
     """What the fastest of these takes."""
+    ran_us: float | None = None
+    """CPU time of a common one; None where that was not recorded of all."""
 
 
 def read_habits(results: Results) -> Mapping[int, SampleHabit]:
     """By number of the loader."""
     return {
         number: SampleHabit(
-            one.count, one.median_ns / 1e3, one.common_ns / 1e3, one.are_even, one.slow, one.slow_ns / 1e3
+            count=one.count,
+            median_us=one.median_ns / 1e3,
+            common_us=one.common_ns / 1e3,
+            are_even=one.are_even,
+            slow=one.slow,
+            slow_us=one.slow_ns / 1e3,
+            ran_us=None if one.ran_ns is None else one.ran_ns / 1e3,
         )
         for number, one in results.samples.habits.items()
     }
@@ -107,9 +117,15 @@ def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:
         held_up_us=held_up_us,
         built=built,
         waited_us=None if sample.waited_ns is None else sample.waited_ns / 1e3,
+        ran_us=None if sample.waited_ns is None else _ran_ns(sample, sample.waited_ns) / 1e3,
         waited_at=sample.waited_at,
         waited_for=sample.waited_for,
     )
+
+
+def _ran_ns(sample: SlowSample, waited_ns: int) -> int:
+    """At least: full collections of garbage run on a CPU."""
+    return max(0, sample.duration_ns - waited_ns - sample.collected_ns)
 
 
 def _built(sample: SlowSample, batches: BatchTimes, waits: Intervals) -> BuiltBatch | None:

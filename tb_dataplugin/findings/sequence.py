@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median_high
 from typing import Final
 
 from tb_dataplugin.analyses.stages import OF_VALUE, Path
+from tb_dataplugin.findings.decoder_advice import decodes_pictures
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import COPY_US_PER_BYTE, HANDING_ON_US, SHRINKS
 
@@ -34,6 +35,8 @@ class Step:
     that of its input: the stage before it has returned something else (`_is_fed_by`). `measured`: how many samples it
     is of; 0 where no sample has both sizes. `decoded`: what the code between decoding and this stage has left of it.
     `calls_per_value`: several make views of one value (two crops of a picture): each may keep another part of it.
+    `of_pictures`: what it gets is a decoded picture, of which no stage in between has made more bytes: its values have
+    one byte, so that `ratio` is no smaller type of as many values (float32 for float64), but a part of them.
     """
 
     calls: StageCalls
@@ -42,6 +45,7 @@ class Step:
     measured: int = 0
     decoded: Decoded | None = None
     calls_per_value: float = 1.0
+    of_pictures: bool = False
 
     @property
     def returns_little(self) -> bool:
@@ -74,10 +78,13 @@ def sequences(stages: Sequence[StageCalls]) -> list[tuple[Step, ...]]:
     for calls in stages:
         if calls.place is not None and calls.stage.kind in OF_VALUE:
             children.setdefault(calls.path[:-1], []).append(calls)
-    held = containers(stages)
+    held, of_path = containers(stages), {calls.path: calls for calls in stages}
     inner = held & {calls.path for rows in children.values() for calls in rows}
     handed_on = _handed_on(stages)
-    return [_placed(tuple(_flat(parent, children, held)), handed_on) for parent in children if parent not in inner]
+    decoding = frozenset(path for path, rows in children.items() if _returns_picture(of_path.get(path), rows))
+    return [
+        _placed(tuple(_flat(parent, children, held)), handed_on, decoding) for parent in children if parent not in inner
+    ]
 
 
 def _handed_on(stages: Sequence[StageCalls]) -> float:
@@ -87,11 +94,11 @@ def _handed_on(stages: Sequence[StageCalls]) -> float:
     return collated / samples if samples else 0.0
 
 
-def _placed(rows: tuple[StageCalls, ...], handed_on: float) -> tuple[Step, ...]:
+def _placed(rows: tuple[StageCalls, ...], handed_on: float, decoding: frozenset[Path]) -> tuple[Step, ...]:
     """What makes something of its own, beside the value, has no place among those that turn that into the next."""
     beside = {place for place in range(1, len(rows)) if _is_beside(rows, place, handed_on)}
     mine = tuple(row for place, row in enumerate(rows) if place not in beside)
-    return (*_steps(mine), *(Step(rows[place], (), None) for place in sorted(beside)))
+    return (*_steps(mine, decoding), *(Step(rows[place], (), None) for place in sorted(beside)))
 
 
 def _is_beside(rows: tuple[StageCalls, ...], place: int, handed_on: float) -> bool:
@@ -130,20 +137,33 @@ def _flat(
             yield replace(calls, gap_us=before)
 
 
-def _steps(rows: tuple[StageCalls, ...]) -> tuple[Step, ...]:
+def _steps(rows: tuple[StageCalls, ...], decoding: frozenset[Path]) -> tuple[Step, ...]:
+    """`decoding`: stages that decode a picture inside and return it."""
     steps: list[Step] = []
     whole = 0  # the first that worked on as much data as the next stage gets
+    of_pictures = False
     for place, row in enumerate(rows):
         is_fed = place > 0 and _is_fed_by(rows[:place], row)
         if place > 0 and rows[place - 1].stage.kind != "read" and not is_fed:
             steps.append(Step(row, (), None, decoded=_decoded(rows[:place], row)))
-            whole = place
+            whole, of_pictures = place, _is_picture(row) or row.path in decoding
             continue
         ratio, measured = _ratio(rows[place - 1].sizes, row.sizes) if is_fed else (None, 0)
         views = row.per_sample / _results(rows[:place], row) if is_fed else 1.0
-        steps.append(Step(row, rows[whole:place], ratio, measured, calls_per_value=views))
+        steps.append(Step(row, rows[whole:place], ratio, measured, calls_per_value=views, of_pictures=of_pictures))
+        of_pictures = _is_picture(row) or row.path in decoding or (of_pictures and ratio is not None and ratio <= 1)
         whole = place + 1 if steps[-1].returns_little else whole
     return tuple(steps)
+
+
+def _returns_picture(own: StageCalls | None, inside: Iterable[StageCalls]) -> bool:
+    """PIL decodes in the transform that first needs the pixels. What has no more bytes has no larger values."""
+    decoded = sum(row.bytes or 0.0 for row in inside if _is_picture(row))
+    return own is not None and own.stage.kind == "transform" and 0 < (own.bytes or 0.0) <= decoded
+
+
+def _is_picture(row: StageCalls) -> bool:
+    return row.stage.kind == "decode" and decodes_pictures(row.stage.label)
 
 
 def _is_fed_by(rows: Sequence[StageCalls], own: StageCalls) -> bool:

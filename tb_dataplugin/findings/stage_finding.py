@@ -21,6 +21,7 @@ from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import for_loader, stage_line
 from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
 from tb_dataplugin.findings.in_memory import code_for, is_in_memory
+from tb_dataplugin.findings.kept_parts import is_certain
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.line_texts import WAITS, line_text
 from tb_dataplugin.findings.own_reads import blocked_advice, is_own, own_read_advice, wait_of_line
@@ -44,6 +45,7 @@ from tb_dataplugin.findings.thresholds import (
     NO_CPU,
     ONE_LINE,
 )
+from tb_dataplugin.findings.whose_code import mark, method_of
 from tb_dataplugin.findings.worker_cpus import has_hidden_threads
 from tb_dataplugin.units import duration, percent, plural, significant
 from tb_dataplugin.words import BLOCKED_BY
@@ -71,9 +73,6 @@ OF_PYTHON: Final = (
 
 OFTEN: Final = 1.9
 """Calls of a stage per sample, from which some of them may be made for nothing."""
-
-MARK: Final = ": mark its parts with annotate.stage to see which part is slow."
-"""Ends the advice where no line of the code is known."""
 
 LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "cpu": "",
@@ -220,7 +219,9 @@ def _with_hint(signals: Signals, stage: Stage, row: StageCalls | None, hint: str
     reads = stage.kind in READING
     if hint and reads and is_locked:
         return hint.strip()  # how it reads matters little
-    advice = own_read_advice(signals, stage, row, MARK) if is_own(stage) else _advice(signals, stage, later)
+    advice = (
+        own_read_advice(signals, stage, row, mark(signals, stage)) if is_own(stage) else _advice(signals, stage, later)
+    )
     if not hint or not reads or row is None or not _is_blocked(row):
         return advice + hint
     named, line = _named_wait(signals, row), signals.stage_lines.get(stage.name)
@@ -275,7 +276,7 @@ def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
     if own is not None and own.shrinks and has_pictures(signals):
         called = f"{line.source} {line.calls} {line.text}" if line is not None else ""
         less = decode_less(stage.label, called)
-        keeps = "keeps" if is_crop(stage.label) else "returns"
+        keeps = "keeps" if is_crop(stage.label) and is_certain(signals, own) else "returns"
         return f"It {keeps} {percent(own.ratio)} of its input: {less}, or use a faster implementation."
     if later is None:
         return line_advice(signals, stage) or advice
@@ -298,19 +299,11 @@ def has_pictures(signals: Signals) -> bool:
     return any(row.stage.kind == "decode" and decodes_pictures(row.stage.label) for row in signals.stages)
 
 
-def method_of(signals: Signals, stage: Stage) -> str:
-    """The dataset's method that makes a sample."""
-    if stage.label.endswith(".__getitems__"):
-        return "__getitems__"
-    has_index = any(calls.has_index for calls in signals.stages if calls.stage == stage)
-    return "__getitem__" if has_index else "__iter__"
-
-
 def where_in(signals: Signals, stage: Stage) -> str:
     """The line that has most of it; else how to find the part."""
     line = signals.stage_lines.get(stage.name)
     if line is None or line.share < HOT_LINE:
-        return MARK
+        return mark(signals, stage)
     return f". {line.share_of('it')} is {line.text}: begin there."
 
 

@@ -48,6 +48,15 @@ class CpuUse:
 
 
 @dataclass(frozen=True, slots=True)
+class Exceptions:
+    """Calls that take many times as long as common ones, with their self time and the data wait that they caused."""
+
+    calls: int
+    self_us: float
+    data_wait_us: float
+
+
+@dataclass(frozen=True, slots=True)
 class StageCalls:
     """All calls of one stage under one chain of parents that start in the window."""
 
@@ -101,8 +110,12 @@ class StageCalls:
     before: BegunBefore | None = None
     """Calls that began before the window: of the other numbers only `data_wait_us` has them. None where that is little.
     """
+    exceptions: Exceptions | None = None
+    """Of a decoder, where it has any; None in a row without them (`typical`)."""
     of_calls: float = 1.0
-    """Part of its calls' own time that the row is of (`unblocked`)."""
+    """Part of its calls' own time that the row is of (`unblocked`, `typical`)."""
+    of_typical: float = 1.0
+    """The same for `typical` alone."""
 
     @property
     def stage(self) -> Stage:
@@ -124,14 +137,31 @@ class StageCalls:
         if use is None or not use.blocked_us or not self.self_us:
             return self
         left = max(0.0, 1 - use.blocked_us / self.self_us)
+        return self._scaled(left, left, replace(use, blocked_us=0.0))
+
+    def typical(self) -> StageCalls:
+        """The row without the time of its exceptional calls."""
+        rare = self.exceptions
+        if rare is None or not self.self_us:
+            return self
+        left = max(0.0, 1 - rare.self_us / self.self_us)
+        waited = max(0.0, 1 - rare.data_wait_us / self.data_wait_us) if self.data_wait_us else left
+        use = self.cpu_use
+        scaled = use and replace(
+            use, cpu_us=left * use.cpu_us, run_delay_us=left * use.run_delay_us, blocked_us=left * use.blocked_us
+        )
+        return replace(self._scaled(left, waited, scaled), exceptions=None, of_typical=left)
+
+    def _scaled(self, left: float, waited: float, cpu_use: CpuUse | None) -> StageCalls:
+        """With a part of its calls' own time, and a part of the data wait that they caused."""
         return replace(
             self,
             self_us=left * self.self_us,
-            data_wait_us=None if self.data_wait_us is None else left * self.data_wait_us,
+            data_wait_us=None if self.data_wait_us is None else waited * self.data_wait_us,
             in_slowest_us=left * self.in_slowest_us,
             in_thread_us=left * self.in_thread_us,
-            thread_wait_us=left * self.thread_wait_us,
-            cpu_use=replace(use, blocked_us=0.0),
+            thread_wait_us=waited * self.thread_wait_us,
+            cpu_use=cpu_use,
             of_calls=left * self.of_calls,
         )
 

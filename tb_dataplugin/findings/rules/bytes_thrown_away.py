@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.findings.evidence import share
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.kept_parts import keeps
+from tb_dataplugin.findings.kept_parts import is_certain, keeps
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.sequence import sequences
 from tb_dataplugin.findings.signals import Signals
@@ -21,7 +21,7 @@ def check(signals: Signals) -> Finding | None:
     known = [(step.ratio, step) for step in steps if step.ratio is not None and step.ratio <= THROWN_AWAY]
     if not known:
         return None
-    of_parts = [pair for pair in known if keeps(signals, pair[1])]
+    of_parts = [pair for pair in known if is_certain(signals, pair[1]) and keeps(signals, pair[1])]
     ratio, step = min(of_parts or known, key=lambda pair: pair[0])
     name, kept = step.calls.stage.label, percent(ratio)
     text = f"{name} returns {kept} of the bytes it gets"

@@ -21,6 +21,7 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import HEAVY_PART, HOT_LINE, NO_CPU
+from tb_dataplugin.findings.whose_code import package_of
 from tb_dataplugin.units import duration, percent, plural
 
 ADVICE: Final = (
@@ -69,9 +70,14 @@ OF_OTHER_LOOP: Final = (
 """Where the line does not show that it works on numbers: strings know no array operations."""
 GATHER: Final = "rows = array[indices]  # all rows at once, in place of the loop"
 UNKNOWN: Final = (
-    "This is time in a collate function of your own; no line of it leads, or too few stack samples "
-    "were taken: mark its parts with annotate.stage to see which is slow. Loops over samples in Python are slow: "
+    "This is time in {whose}; no line of it leads, or too few stack samples "
+    "were taken: {mark}. Loops over samples in Python are slow: "
     "use array operations over the whole batch. Where it pads batches, allocate them once and fill their slices."
+)
+OWN: Final = ("a collate function of your own", "mark its parts with annotate.stage to see which is slow")
+INSTALLED: Final = (
+    "a collate function that runs code of {package}, an installed package, and in what it calls",
+    "capture more steps, so that lines can be named, and mark what it calls of your own with annotate.stage",
 )
 
 _JOINS: Final = re.compile(
@@ -132,7 +138,7 @@ def _advice(signals: Signals, stage: Stage | None) -> tuple[str, str]:
     line = None if stage is None else signals.stage_lines.get(stage.name)
     if line is None or line.share < HOT_LINE:
         is_torchs = stage is None or stage.label.startswith(TORCHS)
-        return _copying(signals, MAY_STACK) if is_torchs else (UNKNOWN, "")
+        return _copying(signals, MAY_STACK) if is_torchs else (_unknown(signals, stage), "")
     source = line.source or line.text
     if line.place.startswith(TORCHS_FILES) and _COPIES.search(source):
         return _copying(signals, STACKS)
@@ -146,6 +152,12 @@ def _advice(signals: Signals, stage: Stage | None) -> tuple[str, str]:
     then = f" Then see {line.second} of it." if line.second else ""
     of_line = OF_LINE if _NUMBERS.search(source) else OF_OTHER_LINE
     return f"{_begin(line)} {callee_advice(line.calls) or of_line}{then}", ""
+
+
+def _unknown(signals: Signals, stage: Stage | None) -> str:
+    package = "" if stage is None else package_of(signals, stage.name)
+    whose, mark = INSTALLED if package else OWN
+    return UNKNOWN.format(whose=whose.format(package=package), mark=mark)
 
 
 def _of_threads(signals: Signals, stage: Stage | None, rows: Sequence[StageCalls]) -> str:

@@ -26,6 +26,15 @@ NOTHING: Final = (
     "Annotate the loader and capture again: the report then shows read, decode, each transform and collate."
 )
 
+UNDER_OWN: Final = (
+    "Call annotate.auto() once, before the loop, and capture again with the same profiler: the trace then has the "
+    "stages too, and the report shows read, decode, each transform and collate."
+)
+
+UNDER_OWN_CODE: Final = """import annotate
+
+annotate.auto()  # before the loop: every DataLoader that is iterated from now on"""
+
 UNKNOWN: Final = (
     "The loop may iterate another DataLoader, which is not annotated. Annotate it too, or call annotate.auto() before "
     "the loop, which follows all DataLoaders, and capture again."
@@ -54,4 +63,6 @@ def _missing(signals: Signals) -> tuple[str, str, str]:
         return "but its DataLoader workers left no records", late.sentence, EARLIER
     if any(row.stage.kind in BUILDING for row in signals.stages):
         return "but most of that wait has no record of who built the batch", UNKNOWN, unannotated_loader.CODE
-    return "but this capture has no stage data", NOTHING, CODE
+    is_plain = signals.mode == "unannotated"  # of the user's own profiler
+    how = (UNDER_OWN, UNDER_OWN_CODE) if is_plain else (NOTHING, CODE)
+    return "but this capture has no stage data", *how

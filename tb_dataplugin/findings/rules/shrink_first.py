@@ -11,9 +11,9 @@ from tb_dataplugin.findings.decoder_advice import decode_less, is_crop
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.hot import definition, stage_line
-from tb_dataplugin.findings.kept_parts import called_in, keeps, shrunk_after
+from tb_dataplugin.findings.kept_parts import called_in, is_certain, keeps, shrunk_after
 from tb_dataplugin.findings.leading import most_waited_for
-from tb_dataplugin.findings.of_decoded import decoded_for_little, times_before
+from tb_dataplugin.findings.of_decoded import ONLY_BYTES, decoded_for_little, times_before
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import Step, sequences
@@ -29,6 +29,19 @@ _LISTED: Final = Evidence(
 )
 
 
+HALVED: Final = 0.25
+"""Part of a picture that is left where each side is halved."""
+TOO_SMALL: Final = (
+    " PIL's draft() and OpenCV's IMREAD_REDUCED flags halve each side or more, which leaves a quarter or less: not as "
+    "much as {label} returns."
+)
+
+TYPES: Final = (
+    "there is less to work on then. How much less is not known: a smaller dtype (float32 for float64) makes bytes "
+    "fewer as well, and leaves as many values."
+)
+
+
 @rule(title="Transforms on data that a later one throws away", about="samples", replay=True, input_bound=True)
 def check(signals: Signals) -> Finding | Abstention | None:
     if not signals.waits_by_stage:
@@ -36,17 +49,18 @@ def check(signals: Signals) -> Finding | Abstention | None:
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
     if len(steps) > 1 and all(step.ratio is None and step.decoded is None for step in steps):
         return Abstention("The sizes of what transforms return were not recorded.")
-    largest = _largest(signals, [step for step in steps if keeps(signals, step)])
+    largest = _largest_kept(signals, steps)
     if largest is None:
         return decoded_for_little(signals, steps) or _question(signals, steps)
     saving, step = largest
+    if not is_certain(signals, step):
+        return _fewer_bytes(signals, saving, step)
     label, kept = step.calls.stage.label, percent(step.ratio)
     before = _transforms(step)
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
-    after = f"typical sample, after {before} worked on all of it" if before else "typical decoded sample"
     return Finding(
         severity=severity(signals, signals.per_step(saving.of_wait_us) if gain else None, otherwise_us=saving.us),
-        title=f"{label} keeps {kept} of a {after}",
+        title=f"{label} keeps {kept} of a {_after(before, 'it')}",
         advice=_advice(signals, step, before, bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.working_before)) or step.calls.stage.name,
         title_stage=step.calls.stage.name,
@@ -69,8 +83,7 @@ def order_left(signals: Signals, stage: Stage) -> Step | None:
     later = shrunk_after(signals, stage)
     if later is None or not signals.waits_by_stage:
         return later
-    steps = [step for sequence in sequences(signals.stages) for step in sequence if keeps(signals, step)]
-    largest = _largest(signals, steps)
+    largest = _largest_kept(signals, [step for sequence in sequences(signals.stages) for step in sequence])
     return None if largest is not None and largest[1].calls.path == later.calls.path else later
 
 
@@ -98,8 +111,35 @@ def _question(signals: Signals, steps: list[Step]) -> Finding | None:
     )
 
 
+def _fewer_bytes(signals: Signals, saving: Saving, step: Step) -> Finding:
+    """Of what may be no part of its input: no bound, since a smaller type of its values makes bytes fewer as well."""
+    label, kept, before = step.calls.stage.label, percent(step.ratio), _transforms(step)
+    rows, after = _with_inner(signals.stages, step.working_before), _after(before, "them")
+    where = f"do it before {before}" if before else "decode no more than that"
+    return Finding(
+        severity="low" if severity(signals, None, otherwise_us=saving.us) == "low" else "medium",
+        title=f"{label} returns {kept} of the bytes of a {after}",
+        advice=f"As far as {label} only cuts data away, {where}: {TYPES}",
+        stage=most_waited_for(signals, rows) or step.calls.stage.name,
+        title_stage=step.calls.stage.name,
+        evidence=(*_evidence(signals, step, rows), *_lines(signals, step)),
+        confidence="possible",
+        confidence_reason=ONLY_BYTES,
+    )
+
+
+def _after(before: str, what: str) -> str:
+    return f"typical sample, after {before} worked on all of {what}" if before else "typical decoded sample"
+
+
 def _transforms(step: Step) -> str:
     return ", ".join(calls.stage.label for calls in step.working_before if calls.stage.kind == "transform")
+
+
+def _largest_kept(signals: Signals, steps: Iterable[Step]) -> tuple[Saving, Step] | None:
+    """Of those that seem to keep a part of their input; where that is certain, first."""
+    kept = [step for step in steps if keeps(signals, step)]
+    return _largest(signals, [step for step in kept if is_certain(signals, step)]) or _largest(signals, kept)
 
 
 def _largest(signals: Signals, steps: Iterable[Step]) -> tuple[Saving, Step] | None:
@@ -116,7 +156,7 @@ def _lines(signals: Signals, step: Step) -> tuple[Evidence, ...]:
 
 
 def _evidence(signals: Signals, step: Step, counted: list[StageCalls]) -> tuple[Evidence, ...]:
-    """`counted`: see `_counted`."""
+    """`counted`: the stages before it."""
     label, kept = step.calls.stage.label, step.ratio or 1.0
     where = ", in the whole capture" if signals.of_some_steps else ""
     median = f", the median of {step.measured} samples whose sizes were measured" if step.measured > 1 else ""
@@ -133,6 +173,8 @@ def _advice(signals: Signals, step: Step, before: str, *, bounded: bool) -> str:
                 f"Decode only what {label} keeps, {kept} of the data: use a decoder that crops or scales while it "
                 f"decodes; {how_much}"
             )
+        if (step.ratio or 0.0) > HALVED:
+            how_much += TOO_SMALL.format(label=label)
         less = decode_less(label, called_in(signals, step.calls.stage))
         return f"{less[0].upper()}{less[1:]}: {label} returns {kept} of the data; {how_much}"
     advice = f"Do {label} before {before}: what follows then works on {kept} of the bytes."

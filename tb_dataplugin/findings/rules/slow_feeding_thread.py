@@ -13,7 +13,8 @@ from tb_dataplugin.findings.own_reads import is_own
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.stage_finding import ADVICE, method_of, where_in
+from tb_dataplugin.findings.stage_finding import ADVICE, where_in
+from tb_dataplugin.findings.whose_code import method_of
 from tb_dataplugin.units import duration, percent, plural
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Final
 
@@ -29,7 +29,7 @@ from tb_dataplugin.findings.sample_signals import BuiltBatch, SampleHabit, SlowS
 from tb_dataplugin.findings.saving import Saving, saved_in_batches
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import ALL_CACHED, NO_CPU, SLOW_SAMPLES_TOGETHER
+from tb_dataplugin.findings.thresholds import ALL_CACHED, HIDDEN_THREADS, NO_CPU, SLOW_SAMPLES_TOGETHER
 from tb_dataplugin.units import count, duration, listed, percent, plural
 from tb_dataplugin.words import BLOCKED_BY
 
@@ -48,6 +48,7 @@ AT_LOCK: Final = (
     "sample, whatever its data."
 )
 AT_LINE: Final = "{who} did not compute, but waited{line}{what}. {see}; {data}."
+AS_OTHERS: Final = ", if they wait for a CPU no more than others (estimated)"
 ONCE: Final = "look at their data only if the same ones are slow again"
 AGAIN: Final = "{which} {are} slow more than once: look at {its} data as well"
 SEE: Final = "See why that takes long at times"
@@ -62,23 +63,27 @@ SEE_WHAT: Final[dict[WaitedFor, str]] = {
 
 @rule(title="A few slow samples", about="delivery", input_bound=True)
 def check(signals: Signals) -> Finding | Abstention | None:
-    of, wait_cost = _of_one_loader(signals), signals.wait_cost_us
-    if of is None or not wait_cost or signals.mode != "train":
+    of = _of_one_loader(signals)
+    if of is None or not signals.wait_cost_us or signals.mode != "train":
         return None
-    slow, median_us = of.slow, of.habit.median_us
-    excess = sum(sample.duration_us - median_us for sample in slow)
+    found = _finding(signals, of)
+    doubt = "" if found is None else _may_be_for_a_cpu(signals, of)
+    if not doubt:
+        return found
+    return _finding(signals, _by_cpu_time(signals, of)) or Abstention(doubt)
+
+
+def _finding(signals: Signals, of: _OfOne) -> Finding | None:
+    slow, median_us, wait_cost = of.slow, of.habit.median_us, signals.wait_cost_us or 0.0
     saving = _saving(signals, slow, median_us, min(wait_cost, _built_cost(signals, wait_cost)))
     if not slow or saving.us < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= of.habit.count:
         return None
-    waited = sum(min(sample.waited_us or 0.0, sample.duration_us - median_us) for sample in slow)
-    has_waited, loading = waited >= MOSTLY * excess, _loading(signals, slow)
+    has_waited, loading = of.has_waited, _loading(signals, slow)
     if of.habit.are_even and not loading and not (has_waited and of.has_index):
         return None
-    if doubt := _may_be_for_a_cpu(signals, slow, waited if has_waited else 0.0):
-        return Abstention(doubt)
     gain = signals.per_step(saving.us)
     whose = " of the DataLoader workers' time" if signals.builds_batches_in_workers else ""
-    text = f"median {duration(median_us)}; together they take {duration(excess)}{whose} more than that"
+    text = f"median {duration(median_us)}; together they take {duration(of.excess_us)}{whose} more than that"
     is_of_any = has_waited and (of.has_index or not loading)
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
@@ -86,9 +91,10 @@ def check(signals: Signals) -> Finding | Abstention | None:
         advice=f"{_of_waiting(signals, slow) if is_of_any else loading or OF_DATA}{_order(signals)}",
         stage=slow[0].stage,
         evidence=(
-            time("slow_samples_excess", excess, text),
-            *_each(slow),
+            time("slow_samples_excess", of.excess_us, f"{text}{AS_OTHERS if of.by_cpu_time else ''}"),
+            *_each(of),
             *_not_waited_for(of),
+            *_in_doubt(of),
             *_others_as_well(of),
             *saving.why,
         ),
@@ -98,16 +104,42 @@ def check(signals: Signals) -> Finding | Abstention | None:
     )
 
 
-def _may_be_for_a_cpu(signals: Signals, slow: Sequence[SlowSampleSignal], waited_us: float) -> str:
+def _may_be_for_a_cpu(signals: Signals, of: _OfOne) -> str:
     """Why, in a sentence; "" also where they were seen to be blocked at a line."""
-    blocked = sum(sample.waited_us or 0.0 for sample in slow if sample.waited_at is not None)
-    if waited_us and blocked >= MOSTLY * waited_us:
+    blocked = sum(sample.waited_us or 0.0 for sample in of.slow if sample.waited_at is not None)
+    if of.has_waited and blocked >= MOSTLY * of.waited_us:
         return ""
     if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
         return "DataLoader workers often waited for a CPU, so a slow sample may only have waited for one."
     if any(doubt.code == "busy_machine" for doubt in signals.doubts):
         return "Other programs used the CPUs, so a slow sample may only have waited for one."
     return ""
+
+
+def _by_cpu_time(signals: Signals, of: _OfOne) -> _OfOne:
+    """Only those whose own CPU time is many times a common one's, each with the time that it would take if it waited
+    for a CPU no more than others. Where libraries run hidden threads, a thread that waits for these may spin, and that
+    counts as CPU time: none is sure then.
+    """
+    habit, threads = of.habit, signals.costs.threads if signals.costs else None
+    has_hidden = (threads or 0.0) >= HIDDEN_THREADS
+    sure = [sample for sample in of.slow if not has_hidden and _computes(sample, habit)]
+    each = (replace(sample, duration_us=_as_others(sample, habit), waited_us=None) for sample in sure)
+    return replace(
+        of,
+        known=tuple(sample for sample in of.known if sample.held_up_us != 0 or _computes(sample, habit)),
+        slow=sorted(each, key=lambda sample: -sample.duration_us),
+        by_cpu_time=tuple(sure),
+        in_doubt=len(of.slow) - len(sure),
+    )
+
+
+def _computes(sample: SlowSampleSignal, habit: SampleHabit) -> bool:
+    return bool(habit.ran_us and sample.ran_us and sample.ran_us >= SLOW * habit.ran_us)
+
+
+def _as_others(sample: SlowSampleSignal, habit: SampleHabit) -> float:
+    return min(sample.duration_us, (sample.ran_us or 0.0) * max(1.0, habit.common_us / (habit.ran_us or 1.0)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +149,10 @@ class _OfOne:
     known: tuple[SlowSampleSignal, ...]
     slow: list[SlowSampleSignal]
     habit: SampleHabit
+    by_cpu_time: tuple[SlowSampleSignal, ...] = ()
+    """The slow ones as they were recorded, where only their CPU time shows that they are."""
+    in_doubt: int = 0
+    """How many beside these may only have waited for a CPU."""
 
     @property
     def has_index(self) -> bool:
@@ -125,6 +161,15 @@ class _OfOne:
     @property
     def excess_us(self) -> float:
         return sum(sample.duration_us - self.habit.median_us for sample in self.slow)
+
+    @property
+    def waited_us(self) -> float:
+        """Off the CPU, of that excess."""
+        return sum(min(sample.waited_us or 0.0, sample.duration_us - self.habit.median_us) for sample in self.slow)
+
+    @property
+    def has_waited(self) -> bool:
+        return self.waited_us >= MOSTLY * self.excess_us
 
 
 def _of_one_loader(signals: Signals) -> _OfOne | None:
@@ -161,6 +206,12 @@ def _not_waited_for(of: _OfOne) -> Iterator[Evidence]:
         whose = f"{plural(len(others), 'sample')}{which} whose batches the loop did not wait for here"
         text = f"as slow, and not counted: {whose}"
         yield number("slow_samples_not_waited_for", len(others), "count", text)
+
+
+def _in_doubt(of: _OfOne) -> Iterator[Evidence]:
+    if of.in_doubt:
+        text = f"{plural(of.in_doubt, 'other')} took long too, but may only have waited for a CPU: not counted"
+        yield number("slow_samples_in_doubt", of.in_doubt, "count", text)
 
 
 def _others_as_well(of: _OfOne) -> Iterator[Evidence]:
@@ -278,24 +329,29 @@ def _held_up(slow: list[SlowSampleSignal], wait_cost: float) -> float:
     return max((wait_cost if one.held_up_us is None else one.held_up_us for one in slow), default=0.0)
 
 
-def _each(slow: Sequence[SlowSampleSignal]) -> Iterator[Evidence]:
+def _each(of: _OfOne) -> Iterator[Evidence]:
     """The slowest first, each once; how often, of those that were slow several times."""
+    slow = of.by_cpu_time or of.slow
     times = Counter(sample.index for sample in slow if sample.index >= 0)
     first = {
         sample.index if sample.index >= 0 else -1 - place: sample for place, sample in reversed([*enumerate(slow)])
     }
     for sample in sorted(first.values(), key=lambda sample: -sample.duration_us)[:SHOWN]:
-        yield _evidence(sample, times[sample.index])
+        yield _evidence(sample, times[sample.index], _ran(sample, of.habit) if of.by_cpu_time else "")
 
 
-def _evidence(sample: SlowSampleSignal, times: int) -> Evidence:
+def _evidence(sample: SlowSampleSignal, times: int, ran: str) -> Evidence:
     inside = f"{percent(sample.stage_us / sample.duration_us)} in {sample.stage}"
     off = "" if sample.waited_us is None else f", off the CPU for {percent(sample.waited_us / sample.duration_us)}"
     before = ", begun before the window" if sample.before else ""
     often = f", the slowest of {count(times)} times" if times > 1 else ""
     file = f" ({PurePath(sample.files[0]).name})" if sample.index >= 0 and sample.files else ""
-    text = f"{_name(sample)}{file}: {duration(sample.duration_us)}{often}{before}, {inside}{off}"
+    text = f"{_name(sample)}{file}: {duration(sample.duration_us)}{often}{before}, {inside}{off}{ran}"
     return time("slow_sample", sample.duration_us, text, stage=sample.stage)
+
+
+def _ran(sample: SlowSampleSignal, habit: SampleHabit) -> str:
+    return f", {duration(sample.ran_us or 0.0)} of CPU time, where a common sample has {duration(habit.ran_us or 0.0)}"
 
 
 def _name(sample: SlowSampleSignal) -> str:

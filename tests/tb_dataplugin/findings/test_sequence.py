@@ -144,3 +144,22 @@ def test_two_crops_of_one_picture_keep_parts_that_may_differ() -> None:
     decode, crop, scale = sequence
     assert crop.ratio == 0.3 and not crop.shrinks and not decode.shrinks
     assert scale.shrinks and scale.before == ()  # the decoder works on more than what it gets
+
+
+def of_pictures(decoder: str, *sizes: int) -> list[bool]:
+    """A decoder, a transform inside of which it runs, and two transforms after it: what each of these returns."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    names = ("ToTensor", "Blur", "Crop")
+    stages = {"sample::Pets": (0.0, 300.0, 300.0), f"decode::{decoder}": (10.0, 50.0, 50.0, sizes[0])}
+    for place, (name, size) in enumerate(zip(names, sizes[1:], strict=True)):
+        stages[f"transform::{name}"] = (100.0 * place, 100.0, 100.0, size)
+    builder.step(0, 1000).wait(0, 900).batch(0, 0, 0, 0, 300, 310, stages)
+    steps = [step for sequence in sequences(signals_of(builder).stages) for step in sequence]
+    return [step.of_pictures for step in steps if step.calls.stage.label in names[1:]]
+
+
+def test_what_a_transform_that_decodes_returns_is_a_picture_unless_it_has_larger_values() -> None:
+    assert of_pictures("PIL.Image", 1000, 1000, 1000, 300) == [True, True]
+    assert of_pictures("PIL.Image", 1000, 1000, 4000, 300) == [True, False]
+    assert of_pictures("PIL.Image", 1000, 4000, 4000, 300) == [False, False]
+    assert of_pictures("numpy.load", 1000, 1000, 1000, 300) == [False, False]

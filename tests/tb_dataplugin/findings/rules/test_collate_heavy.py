@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from annotate.trace_format import Stage
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.rules.collate_heavy import check
@@ -85,6 +86,28 @@ def test_a_collate_function_of_the_users_without_a_line_is_not_told_to_pad() -> 
     found = finding_in(builder, "collate_heavy")
     assert found.title.startswith("collate::Neighbors") and not found.code
     assert "mark its parts" in found.advice and "Return tensors of one shape" not in found.advice
+
+
+def test_a_collate_function_of_an_installed_package_is_not_the_users_own() -> None:
+    signals = signals_of(handed_over(100, collate=3000))
+    (name,) = (row.stage.name for row in signals.stages if row.stage.kind == "collate")
+    rows = tuple(
+        replace(row, path=(*row.path[:-1], Stage("collate", "Collater"))) if row.stage.name == name else row
+        for row in signals.stages
+    )
+    waits = tuple(
+        replace(wait, name="collate::Collater", stage=Stage("collate", "Collater")) if wait.name == name else wait
+        for wait in signals.waits_by_stage or ()
+    )
+    installed = "/v/lib/python3.11/site-packages/torch_geometric/loader/dataloader.py:24"
+    for place, is_own in (("/home/me/train.py:9", True), (installed, False)):
+        there = replace(
+            signals, stages=rows, waits_by_stage=waits, stage_places={"collate::Collater": place}, stage_lines={}
+        )
+        found = check(there)
+        assert isinstance(found, Finding)
+        assert ("collate function of your own" in found.advice) is is_own
+        assert ("runs code of torch_geometric, an installed package" in found.advice) is not is_own
 
 
 def test_torchs_own_collate_without_a_line_is_advised_for_either_kind_of_samples() -> None:

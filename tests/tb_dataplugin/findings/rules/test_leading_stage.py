@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 import annotate.trace_format as trace_format
+from annotate.trace_format import Stage
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.kept_parts import shrunk_after
 from tb_dataplugin.findings.leading import leading_place
@@ -13,6 +14,8 @@ from tb_dataplugin.findings.reader_advice import read_advice
 from tb_dataplugin.findings.rules.leading_stage import check
 from tb_dataplugin.findings.sample_signals import SlowSampleSignal
 from tb_dataplugin.findings.stage_finding import ADVICE, ELSEWHERE, stage_finding
+from tb_dataplugin.findings.whose_code import method_of
+from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.options import AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.report import report_pb2 as pb
@@ -217,13 +220,36 @@ def sampled_in_dataset(index: int | None, name: str = "sample::Own") -> TraceBui
     ("index", "name", "method"),
     [
         (0, "sample::Own", "__getitem__"),
-        (None, "sample::Own", "__iter__"),
         (None, "sample::Own.__getitems__", "__getitems__"),
     ],
 )
 def test_the_method_named_is_the_one_that_the_dataset_has(index: int | None, name: str, method: str) -> None:
     advice = finding_in(sampled_in_dataset(index, name), "leading_stage").advice
     assert f"the dataset's own {method}, outside" in advice and "mark its parts" in advice
+
+
+@pytest.mark.parametrize(("facts", "method"), [({"iterable": True}, "__iter__"), ({}, "__getitem__")])
+def test_without_an_index_the_dataset_says_which_it_is(facts: dict[str, bool], method: str) -> None:
+    """One with indices gets a list of them at once from a sampler of batches."""
+    builder = sampled_in_dataset(None).annotated(loaders=[{"num_workers": 0, "dataset": "Own", **facts}])
+    assert f"the dataset's own {method}, outside" in finding_in(builder, "leading_stage").advice
+    of_another = replace(signals_of(builder), has_several_loaders=True, loader=LoaderInfo(dataset="Other"))
+    assert method_of(of_another, Stage("sample", "Own")) == "__getitem__ or __iter__"
+
+
+@pytest.mark.parametrize(
+    ("file", "said", "place"),
+    [
+        ("/v/lib/python3.11/site-packages/torch_geometric/data/dataset.py:280", "torch_geometric, an", "runs code of"),
+        ("/home/me/train.py:12", "mark its parts", "is defined at train.py:12"),
+    ],
+)
+def test_a_method_of_an_installed_package_is_not_the_users_to_mark(file: str, said: str, place: str) -> None:
+    builder = sampled_in_dataset(0)
+    builder.top_level[trace_format.METADATA_KEY]["stages_at"] = {"sample::Own": file}
+    found = finding_in(builder, "leading_stage")
+    assert said in found.advice and place in str(found.evidence)
+    assert ("mark what it calls of your own" in found.advice) == ("site-packages" in file)
 
 
 def test_where_the_line_is_known_it_stands_in_place_of_advice_to_look_for_it() -> None:

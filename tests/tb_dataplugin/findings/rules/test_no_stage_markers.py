@@ -5,9 +5,15 @@ from tests.trace_builder import TraceBuilder, training_run
 
 
 def test_a_wait_without_stage_data_asks_to_annotate_the_loader() -> None:
-    said = finding_in(TraceBuilder().step(0, 100).wait(0, 40), "no_stage_markers")
+    said = finding_in(TraceBuilder().annotated().step(0, 100).wait(0, 40), "no_stage_markers")
     assert "annotate.loader" in said.code
     assert evidence_of(said) == ["the training thread waits for data for 40.0% of the window"]
+
+
+def test_whoever_has_a_profiler_of_their_own_keeps_it() -> None:
+    said = finding_in(TraceBuilder().step(0, 100).wait(0, 40), "no_stage_markers")
+    assert "annotate.auto()" in said.code and "annotate.profile" not in said.code + said.advice
+    assert "the same profiler" in said.advice
 
 
 def test_stage_data_is_not_asked_for_twice() -> None:

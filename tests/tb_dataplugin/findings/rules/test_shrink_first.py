@@ -5,6 +5,7 @@ import pytest
 from annotate.trace_format import METADATA_KEY
 from tb_dataplugin.options import StepRange
 from tests.tb_dataplugin.findings.cases import CHAIN, abstentions, capture_of, finding_in, finding_of, input_bound
+from tests.trace_builder import TraceBuilder
 
 
 def test_a_crop_after_slow_transforms_should_come_first() -> None:
@@ -225,7 +226,97 @@ def test_a_spectrogram_with_fewer_bytes_than_its_sound_is_no_part_of_it() -> Non
 def test_a_crop_with_no_decoder_before_it_says_nothing_of_decoders() -> None:
     chain = {"transform::RandomCrop" if name == "transform::LogMel" else name: times for name, times in SOUND.items()}
     said = finding_in(input_bound(stages=chain), "shrink_first")
-    assert said.advice == "Do RandomCrop before SpeedPerturb: what follows then works on 25.0% of the bytes."
+    assert said.advice.startswith("As far as RandomCrop only cuts data away, do it before SpeedPerturb: there is less")
+    assert "decode" not in said.advice
+
+
+def test_fewer_bytes_of_what_is_no_picture_may_be_a_smaller_dtype_and_promise_nothing() -> None:
+    """A crop of 70% that makes float32 of float64 returns 35% of the bytes."""
+    chain = {
+        "sample::Audio": (0.0, 1.0, 1.0),
+        "decode::numpy.load": (0.0, 0.1, 0.1, 192_000),
+        "transform::Spec": (0.1, 0.8, 0.8, 1_500_000),
+        "transform::Crop": (0.9, 0.1, 0.1, 525_000),
+    }
+    builder = input_bound(stages=chain)
+    said = finding_in(builder, "shrink_first")
+    assert said.title == "Crop returns 35.0% of the bytes of a typical sample, after Spec worked on all of them"
+    assert "a smaller dtype (float32 for float64)" in said.advice and said.confidence == "possible"
+    assert not said.HasField("gain_us_per_step") and "whatif" not in str(said.evidence)
+    assert "Apply it after Crop" not in finding_in(builder, "leading_stage").advice
+
+
+def test_torchvisions_crops_return_the_type_that_they_get() -> None:
+    chain = {
+        "sample::Pets": (0.0, 1.0, 1.0),
+        "decode::PIL.Image": (0.0, 0.1, 0.1, 300_000),
+        "transform::ToTensor": (0.1, 0.1, 0.1, 1_200_000),
+        "transform::Normalize": (0.2, 0.6, 0.6, 1_200_000),
+        "transform::RandomCrop": (0.8, 0.1, 0.1, 300_000),
+    }
+    builder = input_bound(stages=chain)
+    assert not finding_in(builder, "shrink_first").HasField("gain_us_per_step")
+    place = "/v/lib/python3.11/site-packages/torchvision/transforms/transforms.py:650"
+    builder.top_level[METADATA_KEY]["stages_at"] = {"transform::RandomCrop": place}
+    said = finding_in(builder, "shrink_first")
+    assert said.title.startswith("RandomCrop keeps 25.0%") and said.HasField("gain_us_per_step")
+
+
+def test_the_decoded_array_in_a_smaller_dtype_is_no_part_of_it() -> None:
+    """Sound as float64 that the dataset converts to float32."""
+    chain = {
+        "sample::Sounds": (0.0, 1.0, 1.0),
+        "decode::soundfile": (0.0, 0.5, 0.5, 1_200_000),
+        "transform::Gain": (0.8, 0.1, 0.1, 600_000),
+    }
+    said = finding_in(input_bound(stages=chain), "shrink_first")
+    assert said.title == "A sample has 50.0% of the bytes that are decoded for it"
+    assert "smaller dtype" in said.advice and not said.HasField("gain_us_per_step")
+
+
+def test_halving_the_sides_of_a_picture_may_leave_less_than_is_kept() -> None:
+    chain = {
+        "sample::Pets": (0.0, 1.0, 1.0),
+        "decode::PIL.Image": (0.0, 0.8, 0.8, 1_000_000),
+        "transform::Resize": (0.8, 0.1, 0.1, 320_000),
+    }
+    halves = "leaves a quarter or less: not as much as Resize returns"
+    assert halves in finding_in(input_bound(stages=chain), "shrink_first").advice
+    chain["transform::Resize"] = (0.8, 0.1, 0.1, 240_000)
+    assert halves not in finding_in(input_bound(stages=chain), "shrink_first").advice
+
+
+def cropped(last_us: float, last_cpu_us: float) -> TraceBuilder:
+    """Ten pictures that are decoded in 20 us each, but for the last one, and cropped, by one DataLoader worker."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1}]).worker(0)
+    builder.step(0, 1000).wait(0, 950, "wait::DataLoader")
+    start = 0.0
+    for number in range(10):
+        took, ran = (20.0, 20.0) if number < 9 else (last_us, last_cpu_us)
+        stages = {
+            "sample::Pets": (start, took + 5, ran + 5),
+            "decode::PIL.Image": (start, took, ran, 1_200_000),
+            "transform::RandomCrop": (start + took, 5.0, 5.0, 200_000),
+        }
+        builder.batch(number, 0, start, start, start + took + 5, start + took + 5, stages)
+        start += took + 5
+    return builder
+
+
+def test_one_file_that_takes_as_long_as_many_is_no_typical_sample() -> None:
+    """It may be of a format that cannot be decoded at a smaller scale."""
+    said = finding_in(cropped(700, 700), "shrink_first")
+    assert said.gain_us_per_step == pytest.approx(9 * 20 * 5 / 6, rel=0.1)
+    texts = [fact.text for fact in said.evidence if fact.kind == "self_time"]
+    assert (
+        texts[0].startswith("decode::PIL.Image before it: 880 µs self time")
+        and "79.5% of it in exceptional" in texts[0]
+    )
+
+
+def test_a_call_that_waited_for_a_cpu_is_no_exception() -> None:
+    said = finding_in(cropped(700, 25), "shrink_first")
+    assert "exceptional" not in str(said.evidence)
 
 
 def test_a_stage_that_a_crop_is_before_goes_before_one_of_an_unknown_kind() -> None:
@@ -236,7 +327,7 @@ def test_a_stage_that_a_crop_is_before_goes_before_one_of_an_unknown_kind() -> N
         "transform::SpeedPerturb": (0.25, 0.6, 0.6, 64_000),
         "transform::LogMel": (0.85, 0.15, 0.15, 16_000),
     }
-    assert finding_in(input_bound(stages=chain), "shrink_first").title.startswith("RandomCrop keeps 10.0%")
+    assert finding_in(input_bound(stages=chain), "shrink_first").title.startswith("RandomCrop returns 10.0%")
 
 
 @pytest.mark.parametrize(("collated", "is_kept"), [(1_200_000, False), (8, True)])

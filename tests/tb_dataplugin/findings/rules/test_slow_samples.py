@@ -104,7 +104,23 @@ def test_slow_samples_that_waited_for_a_shared_lock_say_so() -> None:
 
 
 def test_a_sample_that_may_only_have_waited_for_a_cpu_is_not_named() -> None:
-    assert "CPU" in abstentions(one_slow_sample(cpu=0.1, run_delay_us=50))["slow_samples"]
+    """It has 3.5 us of CPU time, the others have 1."""
+    assert "CPU" in abstentions(one_slow_sample(cpu=0.005, run_delay_us=50))["slow_samples"]
+
+
+def test_a_sample_with_many_times_the_cpu_time_of_others_is_slow_however_long_it_waited_for_a_cpu() -> None:
+    said = finding_in(one_slow_sample(cpu=0.05, run_delay_us=50), "slow_samples")
+    # 35 us of CPU time, and others take 10 for 1: of its 700 us, 350 are its own.
+    assert said.title == "1 of 9 samples takes 35x the median" and "waited" not in said.advice
+    assert evidence_of(said)[0].startswith("median 10.0 µs; together they take 340 µs")
+    assert evidence_of(said)[0].endswith("if they wait for a CPU no more than others (estimated)")
+    assert evidence_of(said)[1].endswith("35.0 µs of CPU time, where a common sample has 1.00 µs")
+    assert said.gain_us_per_step <= 340
+
+
+def test_cpu_time_proves_nothing_where_a_thread_may_spin_for_hidden_ones() -> None:
+    costs = {"run_delay_us": 50.0, "process_cpu_us": 3000.0, "cpu_us": 10.0}
+    assert "CPU" in abstentions(one_slow_sample(cpu=0.05, **costs))["slow_samples"]
 
 
 def test_slow_samples_that_nobody_waited_for_are_no_finding() -> None:
@@ -205,7 +221,8 @@ def test_samples_that_one_call_makes_at_once_are_no_slow_ones(every: int) -> Non
     capture = capture_of(in_bursts(every, 20_000.0))
     assert [sample.duration_us for sample in capture.slow_samples][:4] == [20_000] * 4
     assert "slow_samples" not in [finding.rule for finding in capture.findings]
-    told = f"one call in {every} has 9{'9.6' if every == 4 else '5.8'}% of the time: it makes several samples at once"
+    told = f"one call in {every} has 9{'9.6' if every == 4 else '5.8'}% of the time: it makes several samples at once, "
+    told += "or does what the others need not (a wait, the next file)"
     assert told in evidence_of(next(one for one in capture.findings if one.stage == "sample::Pieces"))
     assert capture.stage_summary.sentence.endswith(f". O{told[1:]}.")
     assert capture.stage_details[0].sentence.endswith(f". O{told[1:]}.")
@@ -279,7 +296,7 @@ def test_more_slow_ones_than_are_known_one_by_one_are_counted() -> None:
 
 
 def test_samples_that_were_seen_blocked_waited_for_no_cpu_whoever_used_them() -> None:
-    signals = replace(signals_of(in_a_line(one_slow_sample(cpu=0.02), "time.sleep(0.7)")), doubts=(BUSY,))
+    signals = replace(signals_of(in_a_line(one_slow_sample(cpu=0.005), "time.sleep(0.7)")), doubts=(BUSY,))
     slow = signals.slow_samples[0]
     assert isinstance(check(signals), Finding)
     assert isinstance(check(replace(signals, slow_samples=(replace(slow, waited_at=None),))), Abstention)
