@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -89,15 +89,10 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         rank=first[0].captures[0].rank if any(note.code == RANKS for note in (*left, *right)) else None,
     )
     verdict = judge(compared)
-    of_sides = {note.message: note for note in (*left, *right)}.values()
-    notes = (*of_sides, *_notes(first, second, each, verdict.outcome, compared.others), *_iter_note(first, second))
-    notes += tuple(_recorded_note(recorded, unit))
-    if compared.crowded and verdict.outcome != "identical":
-        message = f"{compared.crowded}. Compare captures of a quieter machine: a slowdown is not told from their load"
-        notes = (Diagnostic("capture", CODE, 1, message[0].upper() + message[1:]), *notes)
-    if compared.cut_off and verdict.outcome != "identical":
-        message = f"{compared.cut_off}. If a job is still writing it, wait; else capture again"
-        notes = (Diagnostic("capture", CUT_OFF, 1, message[0].upper() + message[1:]), *notes)
+    notes = (*_once(left, right), *_notes(first, second, each, verdict.outcome, compared.others))
+    notes += (*_iter_note(first, second), *_recorded_note(recorded, unit))
+    if verdict.outcome != "identical":
+        notes = (*_doubts(compared), *notes)
     return pb.Comparison(
         schema_version=SCHEMA_VERSION,
         before=(_run(run, unit) for run in first),
@@ -115,6 +110,21 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         other_loaders=[_quantity(other.quantity) for other in compared.others],
         flames=[flame_report(flame, left_out(first, second).in_graph) for flame in compare_flames(first, second, unit)],
     )
+
+
+def _doubts(compared: Compared) -> Iterator[Diagnostic]:
+    """The first thing to know of a side."""
+    if compared.cut_off:
+        message = f"{compared.cut_off}. If a job is still writing it, wait; else capture again"
+        yield Diagnostic("capture", CUT_OFF, 1, message[0].upper() + message[1:])
+    if compared.crowded:
+        message = f"{compared.crowded}. Compare captures of a quieter machine: a slowdown is not told from their load"
+        yield Diagnostic("capture", CODE, 1, message[0].upper() + message[1:])
+
+
+def _once(left: Sequence[Diagnostic], right: Sequence[Diagnostic]) -> Iterable[Diagnostic]:
+    """What is said of both sides."""
+    return {note.message: note for note in (*left, *right)}.values()
 
 
 def _with_basis(time: Quantity, basis: str) -> Quantity:
