@@ -37,8 +37,8 @@ OF_SEVERAL: Final = 0.6
 """Part of the room that reports of several captures have at most: long lists are cut before timelines are left out."""
 
 LEAST_ROOM: Final = 600_000
-"""For comparisons and the worst captures' timelines, also where the reports alone are too large: who looks at so many
-wants to see what differs.
+"""For the timeline of a single capture; for comparisons and the worst captures' timelines also where the reports of
+many are too large by themselves: who looks at so many wants to see what differs.
 """
 
 COMPARED_SHARE: Final = 3
@@ -69,21 +69,30 @@ def as_html(
 ) -> str:
     """`timelines`: one for each capture of the report, None where there is none to draw; `what_ifs`: of each its
     predictions as JSON, None or nothing where none were made; `problems`: why other captures are not there;
-    `taken_ns`: when each was taken (Unix time), for what is compared with what; nothing where that is unknown;
-    `folders`: the numbers of the captures of each folder that was named, where several were.
+    `taken_ns`: when each was taken (Unix time), for trends and for what is compared with what; nothing where that is
+    unknown; `folders`: the numbers of the captures of each folder that was named, where several were.
     """
-    script, style = (_STATIC / "index.js").read_text("utf-8"), (_STATIC / "index.css").read_text("utf-8")
-    whole = MAX_BYTES - len(script.encode()) - len(style.encode()) - 10_000
-    report_json = _bounded(report, whole if len(report.captures) < 2 else int(OF_SEVERAL * whole))
-    room = max(LEAST_ROOM, whole - len(report_json.encode()))
-    compared = _compared(report.captures, taken_ns, folders, room // COMPARED_SHARE)
-    room -= len(compared.encode())
-    slices = _timelines(report.captures, timelines, room)
-    rows = _json(as_dict(as_rows(_rows(report.captures))))
+    rows = _json(as_dict(as_rows(_rows(report.captures, taken_ns))))
     predicted = ", ".join(_json(None if one is None else json.loads(one)) for one in what_ifs)
-    parts = f'"report": {report_json}, "rows": {rows}, "timelines": [{", ".join(slices)}], "what_ifs": [{predicted}]'
     told = _json([shown(one) for one in problems])
-    data = f'{{"title": {_json(title)}, "problems": {told}, {parts}, {compared}}}'
+    own = f'"title": {_json(title)}, "problems": {told}, "rows": {rows}, "what_ifs": [{predicted}]'
+    whole = MAX_BYTES - _size(_page(title, f'{{{own}, "report": , "timelines": [], }}'))
+    report_json = _bounded(report, whole - LEAST_ROOM if len(report.captures) < 2 else int(OF_SEVERAL * whole))
+    left = whole - _size(report_json)
+    room = left if left > 0 else LEAST_ROOM
+    compared = _compared(report.captures, taken_ns, folders, room // COMPARED_SHARE)
+    slices = _timelines(report.captures, timelines, room - _size(compared))
+    return _page(title, f'{{{own}, "report": {report_json}, "timelines": [{", ".join(slices)}], {compared}}}')
+
+
+def _size(text: str) -> int:
+    """In bytes."""
+    return len(text.encode())
+
+
+def _page(title: str, data: str) -> str:
+    """`data`: JSON that is safe inside of a script element."""
+    script, style = (_STATIC / "index.js").read_text("utf-8"), (_STATIC / "index.css").read_text("utf-8")
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -108,7 +117,7 @@ def _compared(
     given = given_pairs(captures, folders, taken_ns)
     for pair, comparison in comparisons(captures, pairs, given):
         one = _json({**pair.as_ids(), "comparison": comparison})
-        size = len(one.encode())
+        size = _size(one) + len(_BETWEEN)
         if size <= room:
             kept[pair] = one
             room -= size
@@ -135,8 +144,10 @@ def without_comparison(page: str) -> int:
 _LEFT_OUT: Final = '"left_out":true}'
 
 
-def _rows(captures: Sequence[pb.Capture]) -> list[pb.CaptureRow]:
+def _rows(captures: Sequence[pb.Capture], taken_ns: Sequence[int]) -> list[pb.CaptureRow]:
     rows = [_row(capture, number) for number, capture in enumerate(captures)]
+    for row, taken in zip(rows, taken_ns, strict=False):
+        row.modified = taken / 1e9
     programs = program_numbers((row.run, capture) for row, capture in zip(rows, captures, strict=True))
     for row, program in zip(rows, programs, strict=True):
         row.program = program
@@ -169,7 +180,7 @@ def _bounded(report: pb.Report, room: int) -> str:
         for capture in carried.captures:
             _lighten(capture, most)
         report_json = _json(as_dict(carried))
-        if len(report_json.encode()) <= room:
+        if _size(report_json) <= room:
             break
     return report_json
 
@@ -208,19 +219,26 @@ def without_timeline(page: str) -> int:
 
 def _timelines(captures: Sequence[pb.Capture], sources: Sequence[TimelineSource | None], room: int) -> list[str]:
     """Each has the same part of the room; what is left goes to those that it was too small for, the worst first."""
+    room -= len(sources) * (len(_NO_SLICES) + len(_BETWEEN))
     kept = [_slices(source, room // len(sources)) for source in sources]
-    room -= sum(len(one.encode()) for slices in kept for one in slices)
+    room -= sum(map(_size_of, kept))
     listed = list(captures)
     places = {id(capture): number for number, capture in enumerate(listed)}
     for capture, _ in worst_first(listed):
         number = places[id(capture)]
         if number < len(sources) and not kept[number]:
             kept[number] = _slices(sources[number], room)
-            room -= sum(len(one.encode()) for one in kept[number])
-    return [f'{{"slices": [{", ".join(slices)}]}}' for slices in kept]
+            room -= _size_of(kept[number])
+    return [f'{{"slices": [{_BETWEEN.join(slices)}]}}' for slices in kept]
 
 
 _NO_SLICES: Final = '{"slices": []}'
+_BETWEEN: Final = ", "
+
+
+def _size_of(slices: Sequence[str]) -> int:
+    """In bytes, in a list."""
+    return sum(_size(one) + len(_BETWEEN) for one in slices)
 
 
 def _slices(source: TimelineSource | None, room: int) -> list[str]:
@@ -229,7 +247,7 @@ def _slices(source: TimelineSource | None, room: int) -> list[str]:
     for cuts in CUTS if source is not None else ():
         assert source is not None
         level = [_json_of(slice_timeline(source, start, end, SLICE_PIXELS)) for start, end in _parts(source, cuts)]
-        room -= sum(len(one.encode()) for one in level)
+        room -= _size_of(level)
         if room < 0:
             break
         kept += level

@@ -245,7 +245,9 @@ def _step_row(step: pb.Step, unit: TimeUnit) -> tuple[str, str]:
 def _step_legend(capture: pb.Capture, glyphs: dict[str, str], style: Style) -> str:
     """What the bars are made of; nothing is called data wait where that is unknown."""
     if not capture.devices:
-        named = {"data wait": style.dark, "rest of the step": style.light} if capture.HasField("loader") else {}
+        is_known = capture.HasField("loader")
+        waits = {"data wait": style.dark} if is_known else {}
+        named = {**waits, "rest of the step" if is_known else "whole step": style.light}
     else:
         causes = {f"idle: {cause_label(cause)}": glyph for cause, glyph in glyphs.items()}
         named = {"device busy": style.full, **causes, "idle: other" if causes else "idle": style.light}
@@ -300,7 +302,7 @@ def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
         if not gaps:
             continue
         unit = unit_for(gap.duration_us for gap in gaps)
-        start = "start: from the trace's first event"
+        start = "start: from the first event besides the profiler's span"
         yield from heading(f"Longest idle gaps of device {device.id} ({unit.name}; {start})", style)
         yield f"  {'start':>12}{'length':>10}{'step':>7}  cause"
         for gap in gaps:

@@ -25,6 +25,9 @@ ROWS = 40
 VERDICT: Final = 36
 """Columns that a sentence needs to be read at a glance: with fewer it stands in lines of its own."""
 LAST: Final = "first finding, else the verdict"
+REPLAYS: Final = "  replays, which train nothing:"
+BELOW_REPLAYS: Final = "  data wait and idle time unknown:"
+"""What the order puts below replays: captures with neither number."""
 
 
 def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
@@ -37,7 +40,7 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
     is_beside = room() - len(head) >= VERDICT
     yield f"{plural(len(captures), 'capture')}, worst first: by the device's idle time, else by the data wait"
     yield f"{head}{LAST}" if is_beside else head.rstrip()
-    replays = False
+    was_replay = False
     for capture, numbers in worst_first(captures)[:ROWS]:
         wait = numbers.data_wait_share if numbers.HasField("data_wait_share") else None
         idle = numbers.idle_share if numbers.HasField("idle_share") else None
@@ -46,9 +49,10 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
         row = f"  {cut_inside(names[id(capture)], wide - 1):<{wide}}{cells(kept, texts)}  "
         below = [f"  {text:>{wide + 11}}" for text in _below(capture)]
         verdict = _verdict(capture, len(modes) > 1)
-        if capture.mode == "replay" and not replays and len(modes) > 1:
-            yield "  replays, which train nothing:"
-        replays = replays or capture.mode == "replay"
+        is_replay = capture.mode == "replay"
+        if is_replay != was_replay and len(modes) > 1:
+            yield REPLAYS if is_replay else BELOW_REPLAYS
+        was_replay = is_replay
         yield from _with_verdict(row, below, verdict, is_beside=is_beside)
     if len(captures) > ROWS:
         yield f"  and {len(captures) - ROWS} more"

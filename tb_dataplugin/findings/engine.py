@@ -14,7 +14,7 @@ from tb_dataplugin.findings.beside_bound import beside_bound
 from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
 from tb_dataplugin.findings.gain import NO_GAIN, gain_of
 from tb_dataplugin.findings.leading import in_order
-from tb_dataplugin.findings.rank_signals import WITH_OTHERS
+from tb_dataplugin.findings.rank_signals import ranks_show
 from tb_dataplugin.findings.recorded_part import LESS_PROFILER
 from tb_dataplugin.findings.registry import Rule, registered_rules
 from tb_dataplugin.findings.rivals import without_rivals
@@ -121,13 +121,13 @@ def _of_one_rank(finding: Finding, signals: Signals) -> Finding:
     if signals.ranks is None or finding.gain_us_per_step is None:
         return finding
     who = f"This is one of {signals.ranks.count} ranks"
-    reason = f"{who}: it gains only if the others do not hold it up; {WITH_OTHERS} whether they do."
+    reason = f"{who}: it gains only if the others do not hold it up; {ranks_show('whether they do')}."
     collectives = signals.ranks.in_collectives or 0.0
     if collectives > (signals.loop_share(signals.wait_cost_us) or 0.0):
         finding = replace(finding, gain_us_per_step=None)
         reason = (
             f"{who}, and waits for the others for longer than for data (up to {percent(collectives)} of the window, in "
-            f"collectives): what it gains by faster data is unknown; {WITH_OTHERS} who waits for whom."
+            f"collectives): what it gains by faster data is unknown; {ranks_show('who waits for whom')}."
         )
     if finding.confidence == "measured":
         return replace(finding, confidence="likely", confidence_reason=reason)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.results import Results
@@ -11,9 +10,10 @@ from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.units import percent
 
-WITH_OTHERS: Final = "with the other ranks' captures in the same folder, Ranks or `tb-dataplugin ranks` shows"
-"""What one capture cannot say; nor does it know whether the others are there."""
-OTHERS_SHOW: Final = WITH_OTHERS.replace("with", "With", 1)
+
+def ranks_show(what: str) -> str:
+    """What one capture cannot say; nor does it know whether the others are there: a page may say it right below."""
+    return f"Ranks or `tb-dataplugin ranks` shows {what}, from captures of several ranks in one folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class RankSignals:
         part = percent(self.in_collectives)
         text = (
             f"rank {self.rank} of {self.count}: in collectives, waiting for other ranks included, for {part} of the "
-            f"window; {WITH_OTHERS} who waits for whom"
+            f"window; {ranks_show('who waits for whom')}"
         )
         return (share("collectives", self.in_collectives, "window", text),)
 

@@ -19,7 +19,7 @@ from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.limiting import limiting_pace
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.lock import lock_sentence, mostly_loads
-from tb_dataplugin.findings.rank_signals import OTHERS_SHOW
+from tb_dataplugin.findings.rank_signals import ranks_show
 from tb_dataplugin.findings.reasons import Bound, Reason
 from tb_dataplugin.findings.restart_texts import restart_sentence
 from tb_dataplugin.findings.rhythm import lone_clause, rhythm_clause
@@ -261,11 +261,11 @@ def _judge_rank(signals: Signals, ranks: Estimate, cost: float) -> Verdict:
         bound = _input_bound(signals) if cost >= HIGHLY_INPUT_BOUND else "host"
         wait = f"The training thread waits for data for {percent(cost)} of {_rest(signals)}{mostly}"
         others = f"it is in collectives, waiting for other ranks included, for {percent(ranks.share)}{seen}"
-        sentence = f"{wait}; {others}. {OTHERS_SHOW} who waits for whom."
+        sentence = f"{wait}; {others}. {ranks_show('who waits for whom')}."
         return Verdict(bound, sentence, _wait_evidence(signals))
     others = f"The training thread waits for other ranks, in collectives, for {percent(ranks.share)}"
     sentence = f"{others} of the window{seen}, and for data for {percent(cost)}{mostly}"
-    return Verdict("comm", f"{sentence}. {OTHERS_SHOW} which rank it waits for.", _wait_evidence(signals))
+    return Verdict("comm", f"{sentence}. {ranks_show('which rank it waits for')}.", _wait_evidence(signals))
 
 
 def _rest(signals: Signals) -> str:

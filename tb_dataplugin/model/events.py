@@ -35,7 +35,7 @@ DEVICE_ACTIVITY = (Category.KERNEL, Category.MEMCPY, Category.MEMSET)
 class EventTable:
     """Complete events, in file order, but for those that no analysis looks at. All columns have the same length.
 
-    start_ns, end_ns   nanoseconds since the trace's first event
+    start_ns, end_ns   nanoseconds since the trace's first event besides the profiler's own span
     name               index into the trace's names
     category           a `Category`
     track              index into the trace's tracks (thread or device stream)

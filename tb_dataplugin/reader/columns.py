@@ -103,7 +103,9 @@ class _Lookup:
 
 
 class ColumnBuilder:
-    """Takes windows, gives columns. Times in it are the file's own; `columns` makes them count from the first event."""
+    """Takes windows, gives columns. Times in it are the file's own; `columns` makes them count from the first event
+    besides the profiler's own span, and others that show nothing recorded (`NO_EXTENT`).
+    """
 
     def __init__(self, diagnostics: DiagnosticsCollector) -> None:
         self._diagnostics = diagnostics

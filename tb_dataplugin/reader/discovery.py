@@ -22,8 +22,16 @@ MAX_DEPTH = 8
 """Folders below the log directory that are looked into. Deeper ones are no runs, and may be a whole data set."""
 
 
-STAMP: Final = re.compile(r"\.(1\d{18})$")
-"""Ends the names that `annotate` gives: nanoseconds since the epoch."""
+STAMP: Final = re.compile(r"\.(?:(1\d{18})|(1\d{12}))$")
+"""Ends names of traces: nanoseconds since the epoch, as `annotate` and torch write it; milliseconds, as older
+versions of torch do.
+"""
+
+
+def stamp_ns(name: str) -> int | None:
+    """When a trace was written, by its name (without the trace suffix); None where it does not say."""
+    found = STAMP.search(name)
+    return None if found is None else int(found[1] or f"{found[2]}000000")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +59,8 @@ class TraceFile:
     @property
     def taken_ns(self) -> int:
         """When the window was written, by its name, which a copy keeps; else when the file was changed."""
-        stamp = STAMP.search(self.name)
-        return int(stamp[1]) if stamp else self.modified_ns
+        stamp = stamp_ns(self.name)
+        return self.modified_ns if stamp is None else stamp
 
 
 def strip_suffix(file_name: str) -> str:

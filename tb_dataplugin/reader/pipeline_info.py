@@ -175,7 +175,7 @@ class _Metadata(msgspec.Struct):
 def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCollector) -> PipelineInfo | None:
     """None when the trace was not written by annotate, or its record is not valid.
 
-    `origin_ns` is the `ts` of the trace's first event, from which its times are counted.
+    `origin_ns` is the `ts` from which the trace's times are counted.
     """
     if value is None:
         return None

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from typing import Any, BinaryIO, Final, TypeVar
 
 from tb_dataplugin.errors import BadRequest, DataPipelineError, UnreadableTrace
-from tb_dataplugin.reader.discovery import MAX_DEPTH, READABLE_SUFFIXES, STAMP, TRACE_SUFFIXES, strip_suffix
+from tb_dataplugin.reader.discovery import MAX_DEPTH, READABLE_SUFFIXES, TRACE_SUFFIXES, stamp_ns, strip_suffix
 from tb_dataplugin.remote.address import Url, without_secrets
 
 PATIENCE_S: Final = 60.0
@@ -148,8 +148,7 @@ def _modified_ns(info: Mapping[str, Any], url: Url) -> int:
                 return int(value * 1e9)
         except (ValueError, OverflowError):
             continue
-    stamp = STAMP.search(strip_suffix(url.name))
-    return int(stamp[1]) if stamp else 0
+    return stamp_ns(strip_suffix(url.name)) or 0
 
 
 def _filesystem(url: Url) -> tuple[Any, str]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import PurePath
-from typing import Final
 
-_STAMP: Final = re.compile(r"\.1\d{18}$")
-"""Ends the names that `annotate` gives: the time in nanoseconds."""
+from tb_dataplugin.reader.discovery import STAMP
 
 
 def brief_names(names: Iterable[str]) -> dict[str, str]:
     """Each name without the time that ends it, or as it stands where another would read the same."""
-    short = {name: _STAMP.sub("", name) for name in names}
+    short = {name: STAMP.sub("", name) for name in names}
     counts = Counter(short.values())
     return {name: name if counts[brief] > 1 else brief for name, brief in short.items()}
 

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from annotate.trace_format import SEPARATOR
-from tb_dataplugin.reader.discovery import STAMP
+from tb_dataplugin.reader.discovery import stamp_ns
 from tb_dataplugin.report import report_pb2 as pb
 
 _WAIT = "wait" + SEPARATOR
@@ -50,7 +50,7 @@ def _nearness(own: str, other: str) -> tuple[int, bool, int]:
     paths = PurePosixPath(own), PurePosixPath(other)
     parts = zip(paths[0].parts, paths[1].parts, strict=False)
     shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))
-    stamps = [int(found[1]) if (found := STAMP.search(path.name)) else 0 for path in paths]
+    stamps = [stamp_ns(path.name) or 0 for path in paths]
     processes = [path.name.partition(".")[0] for path in paths]
     return shared, processes[0] == processes[1], -abs(stamps[0] - stamps[1])
 

@@ -4,8 +4,8 @@ isort:skip_file
 The report: what every analysis ends in and what the tab, the terminal, JSON and HTML all draw from.
 
 JSON is the proto3 mapping with snake_case names. Times are doubles in microseconds (suffix _us), relative to the
-capture's first event. A field that cannot be known is absent (declared `optional`, or an empty map or list), and
-`diagnostics` says why; it is never 0 or NaN. Counts are int32 so that JSON carries them as numbers.
+capture's first event besides the profiler's own span, which covers its startup too. A field that cannot be known is
+absent (declared `optional`, or an empty map or list), and `diagnostics` says why; it is never 0 or NaN. Counts are int32 so that JSON carries them as numbers.
 
 A stage is named "<kind>::<label>" ("transform::RandomCrop"), as in the trace; kinds: wait, sampler, wrapper, sample,
 read, decode, transform, collate, transfer, h2d, user. Data wait by stage may also name what is no stage: "startup" (the

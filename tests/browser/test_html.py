@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -71,7 +73,7 @@ def test_every_view_of_a_file_that_lies_on_disk(page: Any, tmp_path: Path) -> No
         page.get_by_test_id(f"tab-{view}").click()
         page.get_by_test_id("unavailable-state").wait_for()
     assert page.get_by_test_id("refresh").count() == 0
-    assert "12:00" not in page.get_by_test_id("capture-option").inner_text()
+    assert page.locator('[data-testid="capture-option"] time[datetime^="1970"]').count() == 0
 
 
 PRINTED = """() => {
@@ -112,6 +114,30 @@ def test_no_table_of_settings_is_printed_over_its_neighbour(page: Any, tmp_path:
             table => table.getBoundingClientRect().width - table.parentElement.getBoundingClientRect().width)"""
     )
     assert len(wider) == 3 and max(wider) < 1
+
+
+def test_links_that_lead_to_other_views_are_not_printed(page: Any, tmp_path: Path) -> None:
+    write(tmp_path / "report.html", V100)
+    page.goto((tmp_path / "report.html").as_uri())
+    link = page.get_by_test_id("all-findings")
+    link.wait_for()
+    page.emulate_media(media="print")
+    assert not link.is_visible()
+    assert page.locator("#findings-title").is_visible()
+
+
+def test_a_trend_is_of_the_captures_that_the_tab_has_it_of(page: Any, tmp_path: Path) -> None:
+    """By times in names, in milliseconds too, else by those of the files."""
+    for name, number in (("h_1.1700000000000", 0), ("h_1.1700000600000", 0), ("a", 1), ("b", 2)):
+        path = tmp_path / ("stamped" if number == 0 else "plain") / f"{name}.pt.trace.json.gz"
+        path.parent.mkdir(exist_ok=True)
+        shutil.copyfile(V100, path)
+        os.utime(path, (1_750_000_000 + 60 * number,) * 2)
+    write(tmp_path / "report.html", tmp_path)
+    page.goto((tmp_path / "report.html").as_uri() + "#view=captures")
+    for run in ("stamped", "plain"):
+        page.get_by_test_id("run-choice").select_option(run)
+        page.get_by_role("heading", name=f"Trend: {run}").wait_for()
 
 
 def test_a_link_to_a_place_in_a_file_opens_there(page: Any, tmp_path: Path) -> None:

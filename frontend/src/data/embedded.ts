@@ -138,10 +138,12 @@ export function sourceOf({
   };
 }
 
-/** As All captures has them: the first is shown when the page opens. */
+/** As All captures has them, with when each was taken: the first is shown when the page opens. */
 function worstFirst(entries: readonly CaptureEntry[], rows: CaptureRows | undefined): CaptureEntry[] {
-  const places = new Map((rows?.rows ?? []).map(({ id }, place) => [id, place]));
-  return entries.toSorted((a, b) => (places.get(a.id) ?? 0) - (places.get(b.id) ?? 0));
+  const places = new Map((rows?.rows ?? []).map(({ id, modified }, place) => [id, { place, modified }]));
+  return entries
+    .map((item) => ({ ...item, modified: places.get(item.id)?.modified ?? 0 }))
+    .toSorted((a, b) => (places.get(a.id)?.place ?? 0) - (places.get(b.id)?.place ?? 0));
 }
 
 /** The shortest slice that reaches as far as the query; the whole window where none does. */

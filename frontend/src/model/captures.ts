@@ -46,15 +46,22 @@ export type ShortName = {
   readonly isStamped: boolean;
 };
 
-/** `<host>_<process>.<nanoseconds>`, as annotate names its captures. */
-const STAMPED = /^(.+)\.(1\d{18})$/;
+/** `<host>_<process>.<time>`: nanoseconds, as annotate and torch name captures; milliseconds, as older versions of torch do. */
+const STAMPED = /^(.+)\.(?:(1\d{18})|(1\d{12}))$/;
 const END_LETTERS = 12;
 
 export function shortName({ name, modified }: Pick<CaptureEntry, "name" | "modified">): ShortName {
-  const [, stem = name, stamp] = STAMPED.exec(name) ?? [];
+  const stamp = stampOf(name);
+  const stem = stamp?.stem ?? name;
   const cut = Math.max(0, stem.length - END_LETTERS);
-  const unixMs = stamp !== undefined ? Number(stamp) / 1e6 : modified > 0 ? modified * 1000 : null;
-  return { start: stem.slice(0, cut), end: stem.slice(cut), unixMs, isStamped: stamp !== undefined };
+  const unixMs = stamp?.unixMs ?? (modified > 0 ? modified * 1000 : null);
+  return { start: stem.slice(0, cut), end: stem.slice(cut), unixMs, isStamped: stamp !== null };
+}
+
+/** When a capture was written, by its name, and what stands before that; null where the name does not say. */
+export function stampOf(name: string): { readonly stem: string; readonly unixMs: number } | null {
+  const [, stem, ns, ms] = STAMPED.exec(name) ?? [];
+  return stem === undefined ? null : { stem, unixMs: ms === undefined ? Number(ns) / 1e6 : Number(ms) };
 }
 
 export function modeLabel(mode: string | null): string {

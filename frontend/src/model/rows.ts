@@ -1,6 +1,7 @@
 // The table of all captures: which rows are shown, and the trend over those of one run.
 
 import type { CaptureRow } from "../contract/report";
+import { stampOf } from "./captures";
 
 /** Rows of `run` (null: of all runs) whose names or words contain every word of `search`. */
 export function rowsShown(rows: readonly CaptureRow[], run: string | null, search: string): CaptureRow[] {
@@ -83,7 +84,7 @@ export function courseOf(rows: readonly CaptureRow[], run: string, inView: strin
   const found = own.filter(({ rank }) => rank === worst?.rank);
   const [first, last] = [found[0], found.at(-1)];
   if (first === undefined || last === undefined) return null;
-  const least = stampOf(first) === undefined || stampOf(last) === undefined ? ONE_MOMENT_S : Number.MIN_VALUE;
+  const least = stampOf(first.name) === null || stampOf(last.name) === null ? ONE_MOMENT_S : Number.MIN_VALUE;
   if (timeOf(last) - timeOf(first) < least) return null;
   return { rows: found, left: all.length - own.length };
 }
@@ -93,13 +94,8 @@ export function runsWithCourse(rows: readonly CaptureRow[]): string[] {
   return runsOfRows(rows).filter((run) => courseOf(rows, run, null) !== null);
 }
 
-/** By the name, else when the file was changed. */
-function timeOf(row: CaptureRow): number {
-  return stampOf(row) ?? row.modified;
-}
-
-/** Seconds, by the nanoseconds in the name that annotate and torch's trace handler give. */
-function stampOf({ name }: CaptureRow): number | undefined {
-  const stamp = /\.(1\d{18})$/.exec(name)?.[1];
-  return stamp === undefined ? undefined : Number(stamp) / 1e9;
+/** Seconds: by the name, else when the file was changed. */
+function timeOf({ name, modified }: CaptureRow): number {
+  const stamp = stampOf(name);
+  return stamp === null ? modified : stamp.unixMs / 1e3;
 }

@@ -13,7 +13,7 @@ export function RangeBar({ window, shown, act }: Props) {
       <p data-testid="range-length" data-value-us={lengthUs(shown)} title={exactUs(lengthUs(shown))}>
         <strong class="tabular">{formatDuration(lengthUs(shown))}</strong>
         {isWhole
-          ? " on screen: the whole window, timed from the trace's first event"
+          ? " on screen: the whole window, timed from the trace's first event besides the profiler's span"
           : ` on screen, from ${formatTick(shown.startUs, niceStep(lengthUs(shown), 100))}; the window is ${formatDuration(whole)}`}
       </p>
       <div class="range-buttons">

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { Comparison } from "../../src/contract/report";
+import { CaptureRows, Comparison } from "../../src/contract/report";
 import { EMBEDDED_ID, embeddedSource, sourceOf } from "../../src/data/embedded";
 import { capture, timeline } from "../build";
 
@@ -35,6 +35,15 @@ it("reads what the exporter wrote, escapes included", async () => {
   ]);
   expect(runs?.kind === "ready" && runs.value.problems).toEqual(["b is cut"]);
   expect((await found?.timeline({ id: "0", width: 100 }))?.kind).toBe("failed");
+});
+
+it("lists captures in the order of their rows, with when each was taken", async () => {
+  const rows = CaptureRows.fromJSON({ rows: [{ id: "1", modified: 7 }, { id: "0" }] });
+  const runs = await sourceOf({ ...NOTHING, captures: [capture({}), capture({})], rows }).runs();
+  expect(runs.kind === "ready" && runs.value.captures.map((item) => [item.id, item.modified])).toEqual([
+    ["1", 7],
+    ["0", 0],
+  ]);
 });
 
 it("answers with the shortest slice that reaches as far as the range", async () => {

@@ -40,12 +40,17 @@ it("shortens a capture's name to its process, and keeps the end of others in sig
     unixMs: 1795322405832.645,
     isStamped: true,
   });
+  expect(shortName({ name: "vm_9907.1795322405832", modified: 1 })).toMatchObject({
+    end: "vm_9907",
+    unixMs: 1795322405832,
+    isStamped: true,
+  });
   expect(shortName({ name: "resnet50_batch256_workers8", modified: 2 })).toEqual({
     start: "resnet50_batch",
     end: "256_workers8",
     unixMs: 2000,
     isStamped: false,
   });
-  // An HTML report does not know when its files were changed.
+  // A page may not know when its files were changed.
   expect(shortName({ name: "c", modified: 0 }).unixMs).toBeNull();
 });

@@ -22,6 +22,14 @@ test("two captures of one process, half a second apart by their names, are a cou
   ]);
 });
 
+test("milliseconds in a name, as older versions of torch write them, say when as well", () => {
+  const rows = [row("h_1.1700000600000", 9), row("h_1.1700000000000", 9)];
+  expect(courseOf(rows, "exp1", null)?.rows.map(({ name }) => name)).toEqual([
+    "h_1.1700000000000",
+    "h_1.1700000600000",
+  ]);
+});
+
 test("files without a time in their names that were changed at one moment were copied together", () => {
   expect(courseOf([row("a", 9), row("b", 9.5)], "exp1", null)).toBeNull();
   expect(courseOf([row("a", 9), row("b", 11)], "exp1", null)).not.toBeNull();

@@ -120,6 +120,19 @@ def test_a_cause_that_never_was_has_no_glyph() -> None:
     assert "data wait" not in legend and legend.startswith("█ device busy  ▒ idle: ")
 
 
+def test_steps_have_a_legend_where_neither_a_device_nor_a_loader_was_recorded() -> None:
+    legend, bars = step_bars(as_text(report_of(GOLDEN / "cpu_only_rank34.pt.trace.json.gz")))
+    assert legend == "░ whole step" and set(bars[0]) == {"░"}
+    legend, _ = step_bars(as_text(report_of(GOLDEN / "torch2_4_cpu_workers2.pt.trace.json.gz")))
+    assert legend == "▓ data wait  ░ rest of the step"
+
+
+def test_starts_of_gaps_say_from_where_they_count() -> None:
+    """The profiler's own span begins before anything is recorded, by 853 ms there."""
+    text = as_text(report_of(GOLDEN / "sampled_rank0.pt.trace.json.gz"))
+    assert "Longest idle gaps of device 0 (ms; start: from the first event besides the profiler's span)" in text
+
+
 def test_bars_are_painted_by_cause() -> None:
     text = as_text(report_of(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz"), Style(color=True))
     assert "\x1b[38;5;103m█" in text and "\x1b[38;5;167m▓" in text and "\x1b[38;5;178m▒" in text

@@ -90,6 +90,30 @@ def test_a_report_too_large_loses_list_entries_and_timelines_but_not_counts() ->
     assert device["gap_count"] == 100_000 and 20 <= len(device["gaps"]) <= 500
 
 
+def test_a_page_keeps_its_limit_whatever_else_it_carries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Predictions, rows, problems and what stands between them count as well as timelines."""
+    analysed = analyse(training_run(40).trace())
+    report, timelines = as_report([analysed.capture] * 6), [analysed.timeline] * 6
+    carried = ([json.dumps({"predictions": "x" * 20_000})] * 6, ["cannot be read"] * 100)
+    bare = len(as_html(report, [None] * 6, "x", *carried).encode())
+    with_all = len(as_html(report, timelines, "x", *carried).encode())
+    numbers = set()
+    for limit in (bare + 500, *range(bare, with_all + 40_000, 40_000)[1:]):
+        monkeypatch.setattr("tb_dataplugin.export.as_html.MAX_BYTES", limit)
+        page = as_html(report, timelines, "x", *carried)
+        assert len(page.encode()) <= limit
+        numbers.add(sum(len(one["slices"]) for one in embedded(page)["timelines"]))
+    assert min(numbers) < max(numbers) == 6 * (1 + 7 + 15 + 31)
+
+
+def test_rows_say_when_their_captures_were_taken_where_that_is_known() -> None:
+    """Trends are of captures taken one after the other."""
+    report = as_report([analyse(training_run().trace()).capture] * 2)
+    known, unknown = as_html(report, [], "x", taken_ns=[5 * 10**9, 7 * 10**9]), as_html(report, [], "x")
+    assert [row["modified"] for row in embedded(known)["rows"]["rows"]] == [5, 7]
+    assert [row["modified"] for row in embedded(unknown)["rows"]["rows"]] == [0, 0]
+
+
 def test_html_goes_to_a_file_and_says_how_large_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     training_run().write(tmp_path / "run" / "a.pt.trace.json.gz")
     target = tmp_path / "report.html"

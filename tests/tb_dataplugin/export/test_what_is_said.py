@@ -92,6 +92,22 @@ def test_the_summary_says_verdicts_to_their_end_and_sets_replays_apart() -> None
     assert text.index("transform::RandomMask") < text.index("replays, which train nothing") < text.index("Slow")
 
 
+def test_the_summary_lists_no_other_capture_as_a_replay() -> None:
+    """The order has captures with neither number behind replays."""
+    replay = pb.Capture(mode="replay", name="b", file="run/b.json", window_us=100, loader=pb.Loader(wait_us=90))
+    train = pb.Capture(mode="train", name="a", file="run/a.json", window_us=100, loader=pb.Loader(wait_us=10))
+    unknown = pb.Capture(mode="unannotated", name="c", file="run/c.json")
+    heads = ["replays, which train nothing:", "data wait and idle time unknown:"]
+
+    def rows(*captures: pb.Capture) -> list[str]:
+        lines = as_text(pb.Report(captures=captures), only_summary=True).splitlines()
+        return [line if (line := text.strip()) in heads else line[:1] for text in lines[2:-1]]
+
+    assert rows(unknown, replay, train) == ["a", heads[0], "b", heads[1], "c"]
+    assert rows(unknown, replay) == [heads[0], "b", heads[1], "c"]
+    assert rows(unknown, train) == ["a", "c"]
+
+
 def test_the_summary_cuts_long_names_in_the_middle_and_one_folder_is_not_repeated() -> None:
     names = [f"resnet50_on_many_machines_of_the_cluster_workers{count}" for count in (0, 4)]
     captures = [pb.Capture(mode="train", name=name, file=f"run/{name}.json") for name in names]

@@ -138,8 +138,15 @@ def test_waiting_for_other_ranks_is_not_the_models_own_work() -> None:
     assert verdict.sentence.startswith("The training thread waits for other ranks, in collectives, for 7")
     assert "and for data for 4.00%" in verdict.sentence
     assert verdict.sentence.endswith(
-        " captures in the same folder, Ranks or `tb-dataplugin ranks` shows which rank it waits for."
+        ". Ranks or `tb-dataplugin ranks` shows which rank it waits for, from captures of several ranks in one folder."
     )
+
+
+def test_what_ranks_shows_is_said_as_well_beside_the_others_captures() -> None:
+    """One capture does not know whether they are there: a page has who holds up whom right below."""
+    capture = capture_of(in_step_with_others(BLOCKED))
+    said = [capture.verdict.sentence, *(one.text for one in capture.verdict.evidence)]
+    assert not any("the other ranks' captures" in one for one in said)
 
 
 def test_a_rank_that_waits_for_data_for_longer_is_not_said_to_wait_for_others() -> None:
@@ -148,7 +155,7 @@ def test_a_rank_that_waits_for_data_for_longer_is_not_said_to_wait_for_others() 
     assert signals.ranks is not None
     sentence = judge_run(replace(signals, ranks=replace(signals.ranks, in_collectives=0.088))).sentence
     assert sentence.startswith("The training thread waits for data for 80.0% of the window")
-    assert "in collectives, waiting for other ranks included, for 8.80%. With the other ranks' captures" in sentence
+    assert "in collectives, waiting for other ranks included, for 8.80%. Ranks or `tb-dataplugin ranks`" in sentence
     assert "waits for other ranks" not in sentence and "interval" not in sentence
 
 

@@ -30,3 +30,13 @@ def test_very_deep_folders_are_not_looked_into(tmp_path: Path) -> None:
 
 def test_suffixes() -> None:
     assert [strip_suffix(name) for name in ("a.pt.trace.json.gz", "b.json", "c")] == ["a", "b", "c"]
+
+
+def test_names_say_when_a_trace_was_written(tmp_path: Path) -> None:
+    """Nanoseconds; older versions of torch write milliseconds. Other numbers are none of these."""
+    for name in ("h_1.1700000000000", "h_1.1700000600000000000", "h_1.17000012"):
+        training_run().write(tmp_path / f"{name}.pt.trace.json")
+    taken = {trace.name: trace.taken_ns for trace in find_traces(tmp_path)}
+    assert taken["h_1.1700000000000"] == 1_700_000_000 * 10**9
+    assert taken["h_1.1700000600000000000"] == 1_700_000_600 * 10**9
+    assert taken["h_1.17000012"] == (tmp_path / "h_1.17000012.pt.trace.json").stat().st_mtime_ns
