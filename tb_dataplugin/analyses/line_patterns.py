@@ -51,6 +51,8 @@ _COPY_TEXT: Final = re.compile(r"\btorch\.tensor\(|\bnp\.(?:array|stack)\(|\.(?:
 
 _LOCKS: Final = re.compile(r"/(?:multiprocessing/synchronize|filelock/\w+|portalocker/\w+|fasteners/\w+)\.py$")
 _LOCK_TEXT: Final = re.compile(r"\b(?:flock|lockf)\(")
+ACQUIRES: Final = re.compile(r"\.acquire\(")
+"""Of a lock of multiprocessing, whose ``with`` alone has Python code of its own; or of threads."""
 
 _DATABASES: Final = re.compile(r"/(?:sqlite3|diskcache|sqlitedict|sqlalchemy|peewee|lmdb)(?:/\w+)*\.py$")
 _DATABASE_TEXT: Final = re.compile(
@@ -147,7 +149,7 @@ def _pattern_of(stage: Stage | None, frames: list[Frame], home: Home | None) -> 
 
 
 def _locks(source: str) -> bool:
-    return bool(_LOCK_TEXT.search(source) or WRITES_ALONE.search(source))
+    return any(text.search(source) for text in (_LOCK_TEXT, ACQUIRES, WRITES_ALONE))
 
 
 def _asks_database(below: list[Frame], source: str) -> bool:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -42,6 +43,7 @@ class LoaderUse:
     same of those that are not annotated. `certain`: waits that are for them. `drawn`: waits for annotated ones other
     than `in_workers`, of which most steps draw some (zipped loaders). `whole`: the same of the whole capture, where
     this is of some of its steps. `inside`: loaders that are gone through inside single steps (`loader_passes`).
+    `made_anew`: those that are like `main`, one after another.
     """
 
     main: int
@@ -53,6 +55,12 @@ class LoaderUse:
     certain: Intervals = EMPTY
     inside: frozenset[int] = frozenset()
     drawn: Intervals = EMPTY
+    made_anew: frozenset[int] = frozenset()
+
+    @property
+    def loops(self) -> frozenset[int]:
+        """Numbers of the training loop's loader, and of those that it was made anew as."""
+        return self.made_anew | {self.main}
 
     @property
     def beside(self) -> Intervals:
@@ -111,16 +119,35 @@ def find_loader_use(
     certain[made] = certain[made + 1]
     inside = frozenset() if steps is None else inside_steps(loaders, of_wait, begun)
     use = _use(trace, int64(np.where(certain, UNANNOTATED, of_wait)), step, batches, whole, inside)
-    drawn = np.isin(use.of_wait, list(_drawn(use, len(loaders)))) & (batches is not None)
+    drawn = np.isin(use.of_wait, list(_drawn(use, loaders))) & (batches is not None)
     return replace(
         use,
         certain=Intervals(waits.start[certain], waits.end[certain]),
         drawn=Intervals(waits.start[drawn], waits.end[drawn]),
+        made_anew=frozenset(_made_anew(use, loaders)),
     )
 
 
-def _drawn(use: LoaderUse, loaders: int) -> Iterator[int]:
-    yield from (number for number in range(loaders) if number != use.in_workers and not use.is_aside(number))
+def _made_anew(use: LoaderUse, loaders: Sequence[LoaderInfo]) -> Iterator[int]:
+    for number, loader in enumerate(loaders):
+        if number != use.main and not use.is_aside(number) and _follow_each_other(loaders[use.main], loader):
+            yield number
+
+
+def _drawn(use: LoaderUse, loaders: Sequence[LoaderInfo]) -> Iterator[int]:
+    for number, loader in enumerate(loaders):
+        is_own = number == use.in_workers or _follow_each_other(loaders[use.in_workers], loader)
+        if not is_own and not use.is_aside(number):
+            yield number
+
+
+def _follow_each_other(one: LoaderInfo, other: LoaderInfo) -> bool:
+    """Alike, and gone through one after the other: a loader that is made anew, for each epoch, is one of the loop's."""
+    kinds = [(each.dataset, each.num_workers, each.batch_size) for each in (one, other)]
+    if kinds[0] != kinds[1] or not one.passes_us or not other.passes_us:
+        return False
+    passes = sorted((*one.passes_us, *other.passes_us), key=lambda each: each[0])
+    return all(ended is not None and ended <= began for (_, ended), (began, _) in pairwise(passes))
 
 
 def _use(

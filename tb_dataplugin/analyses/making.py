@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -101,14 +102,15 @@ def _apart(spent: Sequence[Floats], differ: tuple[bool, bool], common: float) ->
 
 
 def find_making(
-    trace: Trace, tree: StageTree, counted: BoolArray, workers: Workers | None, apart: Apart, main: int
+    trace: Trace, tree: StageTree, counted: BoolArray, workers: Workers | None, apart: Apart, loops: AbstractSet[int]
 ) -> Making | None:
     """None where no DataLoader worker made any. `counted`: which spans count; other loaders are `apart`. Of the loader
-    `main` alone, where that has workers: beside another one that the steps draw from, its samples are what is counted.
+    `loops` alone, where these have workers: beside another one that the steps draw from, its samples are counted.
     """
     tracks, others = trace.worker_tracks(), {other.number for other in apart.others}
-    if main in {process.loader for process in tracks.values()}:
-        others |= {process.loader for process in tracks.values()} - {main}
+    numbers = {process.loader for process in tracks.values()}
+    if loops & numbers:
+        others |= numbers - loops
     tracks = {track: process for track, process in tracks.items() if process.loader not in others}
     mine = np.isin(tree.track, list(tracks)) & counted
     sample, read = single_samples(tree), np.isin(tree.node, nodes_of(tree, "read"))

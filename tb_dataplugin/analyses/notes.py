@@ -96,6 +96,12 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
             "approximate: an epoch's last batch may have fewer"
         )
         yield Diagnostic("throughput", "guessed_samples", 1, message)
+    if rates is not None and rates.is_of_one and results.settings is not None:
+        message = (
+            f"Samples per second are those of the DataLoader of {results.settings.dataset or 'a dataset'} alone: steps "
+            "draw from others as well"
+        )
+        yield Diagnostic("throughput", "samples_of_one", 1, message)
     delayed = (costs.run_delay or 0.0) if costs and rates and rates.load else 0.0
     step_delayed = taken.delayed if taken and rates and rates.device else 0.0
     who = [

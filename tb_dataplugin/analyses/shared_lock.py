@@ -20,7 +20,7 @@ import numpy as np
 from annotate.trace_format import THREAD_STATES, Stage
 from tb_dataplugin.analyses.code_places import home_of, inside_stage
 from tb_dataplugin.analyses.exclusion import exclude_each_other
-from tb_dataplugin.analyses.line_patterns import WRITES_ALONE, Pattern, PatternTime
+from tb_dataplugin.analyses.line_patterns import ACQUIRES, WRITES_ALONE, Pattern, PatternTime
 from tb_dataplugin.analyses.line_rows import LineRow
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.throughput import BUILDING
@@ -61,7 +61,8 @@ class SharedLock:
 def find_shared_lock(results: Results) -> SharedLock | None:
     """The one that is waited for most; None where there is none, or little of the build time waits for it."""
     workers = (results.settings.num_workers if results.settings else None) or 0
-    found = [*_costly(results, "lock"), *(one for one in _costly(results, "database") if _excludes(results, one[1]))]
+    found = [one for one in _costly(results, "lock") if _is_of_processes(results, one[1])]
+    found += [one for one in _costly(results, "database") if _excludes(results, one[1])]
     share, most = max(found, key=lambda one: one[0] * one[1].part.share, default=(0.0, None))
     if workers < 2 or most is None or most.stage is None:
         return None
@@ -89,6 +90,11 @@ def _costly(results: Results, pattern: Pattern) -> Iterator[tuple[float, Pattern
         share = spent.get(each.stage, 0) / whole if each.stage else 0.0
         if each.pattern == pattern and share * each.part.low >= LEAST_WAITED:
             yield share, each
+
+
+def _is_of_processes(results: Results, asked: PatternTime) -> bool:
+    """Not one that threads of a worker share, of which ``lock.acquire()`` looks alike: that keeps no other worker."""
+    return not ACQUIRES.search(asked.row.place.source) or _excludes(results, asked) is not False
 
 
 def _excludes(results: Results, asked: PatternTime) -> bool | None:

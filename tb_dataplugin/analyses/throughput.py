@@ -81,6 +81,8 @@ class Throughput:
     around: float | None = None
     around_ns: int = 0
     is_one_thread: bool = False
+    is_of_one: bool = False
+    """Steps draw from other DataLoaders, too: all of this is of the training loop's own alone."""
     waits_for_ranks: bool = False
     guessed_batches: int = 0
     samples_per_batch: float | None = None
@@ -90,9 +92,10 @@ class Throughput:
     def slowest_part(self) -> SlowestPart | None:
         """The slowest part; of reading and preparation the slower one, when the loader is slower than the device. Where
         more time goes to what is none of the three, that is what is around the loader, or None. None as well where the
-        step is the slowest and waits for other ranks, and where parts take turns in one thread and none has most of it.
+        step is the slowest and waits for other ranks, where parts take turns in one thread and none has most of it, and
+        where steps draw from other loaders as well.
         """
-        if self.load is None or self.device is None:
+        if self.load is None or self.device is None or self.is_of_one:
             return None
         if self.elsewhere_ns > (self.consumer_ns if self.device <= self.load else self.built_ns):
             return "around" if 2 * self.around_ns > self.elsewhere_ns and self._around_limits() else None
@@ -151,7 +154,7 @@ def _find_rates(
     if len(loader.duration_ns) < LEAST_BATCHES:
         return Throughput(samples, reached, None, None, None, None, batches=len(loader.duration_ns))
     counted = loop.apart.left(tree.starts_in(window))
-    making = find_making(trace, tree, counted, workers, loop.apart, use.main)
+    making = find_making(trace, tree, counted, workers, loop.apart, use.loops)
     here = int((single_samples(tree) & counted).sum()) or samples
     alone = _in_training_thread(here, _spent_waiting(attribution)) if making is None else _in_workers(making)
     busy = devices[0].busy.total_ns if devices else 0
@@ -174,6 +177,7 @@ def _find_rates(
         around=_rate(samples, around) if around >= WORTH_A_RATE * window.duration_ns else None,
         around_ns=around,
         is_one_thread=not devices and not replaying and settings is not None and settings.num_workers == 0,
+        is_of_one=len(use.drawn) > 0,
         waits_for_ranks=2 * _in_collectives_ns(trace, window) > consumer,
         others_ns=others,
     )
@@ -251,7 +255,7 @@ def count_samples(
         table, pipeline = workers.batches.table, trace.info.pipeline
         received = (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)
         if pipeline is not None and len(pipeline.loaders) > 1:
-            received &= table.loader == use.main
+            received &= np.isin(table.loader, list(use.loops))
         if settings is None or settings.num_workers != 0:
             return _with_guesses(samples_of_batches(trace, tree, window, table)[received], size)
     others = Intervals.union_of(other.waits for other in apart.others)

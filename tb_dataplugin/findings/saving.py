@@ -106,7 +106,7 @@ def _saved_without(signals: Signals, rows: Sequence[StageCalls], least_us: float
     building = part * _of_one_worker(signals, rows) * in_the_long_run(signals)
     in_thread = min(caused, part * signals.cost_in_thread(rows))
     of_calls = in_thread + max(caused - in_thread, building)
-    asked = max(0.0, signals.wait_cost_us - signals.drawn_us)
+    asked = _asked(signals, caused, signals.wait_cost_us)
     saved, given_back = min(asked, of_calls), part * given_back_us(signals, rows)
     most = max(caused, signals.loop_us - needed_us(signals, building, in_the_long_run(signals)))
     given_back = max(0.0, min(given_back, most - saved))
@@ -121,6 +121,13 @@ def _saved_without(signals: Signals, rows: Sequence[StageCalls], least_us: float
     frees = building if duration(saved) != duration(caused) and saved <= of_calls else 0.0
     why = (_derivation(signals, saved, building, frees, given_back, in_thread), *foreseen.why, *record)
     return Saving(saved + given_back, why, given_back)
+
+
+def _asked(signals: Signals, caused_us: float, cost_us: float) -> float:
+    """Of the data wait, what such a saving can be of: that of the DataLoader with workers; where others are drawn from
+    as well (zipped, by turns), at least what the calls caused: they may be another one's.
+    """
+    return min(cost_us, max(0.0, caused_us, cost_us - signals.drawn_us))
 
 
 def _of_one_worker(signals: Signals, rows: Iterable[StageCalls]) -> float:

@@ -122,8 +122,8 @@ def check(change: Change, loop: Loop) -> None:
     for name in (*(name for name, _ in change.stages), *change.moved):
         if name not in names and name not in kinds:
             meant = [known for known in names if known.partition("::")[2].casefold() == name.casefold()]
-            hint = f"did you mean {' or '.join(meant)}?" if meant else f"it has {', '.join(names) or 'none'}"
-            raise BadRequest(f"the capture has no stage {name}; {hint}")
+            hint = f"did you mean {' or '.join(meant)}?" if meant else f"they have {', '.join(names) or 'none'}"
+            raise BadRequest(f"the loop's batches have no stage {name}; {hint}")
     if any(path not in (*loop.build.parts, *loop.receive.parts) for path, _ in change.own):
         raise BadRequest(f"cannot predict {change.text}: the batches of the window spent no time there")
     if any(batch not in loop.built for batch, _ in change.single):

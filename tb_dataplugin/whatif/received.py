@@ -17,7 +17,7 @@ from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.receiving import UNKNOWN_CPU, find_receiving
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.workers import Workers
-from tb_dataplugin.model.intervals import Int64Array, Intervals
+from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import BatchTable
 from tb_dataplugin.whatif.loop import Floats, Rows, Timed
 from tb_dataplugin.whatif.stage_parts import parts_within
@@ -49,7 +49,8 @@ def find_received(results: Results, workers: Workers, rows: Rows, ready: Int64Ar
     waits = results.loader.waits
     timed = known(table.deserialise_ns[rows]) & known(table.arrived_ns[rows])
     if not (timed & waits.contains(table.deserialise_ns[rows])).all():  # another thread does it, as where it pins
-        after = parts_within(results.tree, track, np.clip(ready[rows], start, end), end)
+        begun = np.maximum(ready[rows], _taken_before(table, rows))
+        after = parts_within(results.tree, track, np.clip(begun, start, end), end)
         return Received(_with_rest(whole, after.ns[:, -1]), np.zeros(1), np.zeros(1))
     after = parts_within(results.tree, track, np.clip(table.arrived_ns[rows], start, end), end)
     off_cpu, beside = _off_cpu(results, table, rows), _beside_building(table, rows)
@@ -59,6 +60,15 @@ def find_received(results: Results, workers: Workers, rows: Rows, ready: Int64Ar
     if off_cpu is None:
         return Received(own, held, beside)
     return Received(own, _limited(held, table, rows), np.zeros(1))
+
+
+def _taken_before(table: BatchTable, rows: Rows) -> Int64Array:
+    """When the batch before each was taken: a thread that takes several in one wait of the training thread turns to one
+    after the other.
+    """
+    taken = np.sort(table.consumed_ns[known(table.consumed_ns)])
+    before = np.searchsorted(taken, table.consumed_ns[rows], side="left") - 1
+    return int64(np.where(before >= 0, taken[np.maximum(before, 0)], 0))
 
 
 def _with_rest(whole: Timed, rest: Floats) -> Timed:

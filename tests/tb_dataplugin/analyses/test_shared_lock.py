@@ -25,6 +25,7 @@ OURS: Frame = ("timed.<locals>.timed", "/annotate/hooks/stand_ins.py", 106)
 LOCK: Frame = ("TileStore.get", "/home/me/tiles.py", 24)
 READ: Frame = ("TileStore.get", "/home/me/tiles.py", 25)
 ENTER: Frame = ("SemLock.__enter__", "/lib/python3.11/multiprocessing/synchronize.py", 95)
+ACQUIRE = "self.lock.acquire()"
 SEMAPHORE, FILE, IN_PROCESS = "with self.lock:", "fcntl.flock(self.fd, fcntl.LOCK_EX)", "with self.lock:"
 
 
@@ -53,7 +54,7 @@ def test_a_lock_that_is_rarely_held_leaves_room() -> None:
     assert lock(waited=0.02, held=0.1, workers=2).faster_with(4) == pytest.approx(1.9, abs=0.1)
 
 
-@pytest.mark.parametrize(("source", "calls"), [(SEMAPHORE, (ENTER,)), (FILE, ())])
+@pytest.mark.parametrize(("source", "calls"), [(SEMAPHORE, (ENTER,)), (FILE, ()), (ACQUIRE, ())])
 def test_how_long_it_is_held_follows_from_how_long_it_is_waited_for(source: str, calls: tuple[Frame, ...]) -> None:
     found = find_shared_lock(results_of(locked(source, *calls)))
     assert found is not None and found.row.place.line == 24

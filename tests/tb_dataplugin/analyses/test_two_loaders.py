@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tb_dataplugin.diagnostics import Unavailable
-from tb_dataplugin.findings.saving import saved_without
+from tb_dataplugin.findings.saving import _asked, saved_without
 from tb_dataplugin.whatif import fit_loop
 from tests.tb_dataplugin.findings.cases import capture_of, input_bound, results_of, signals_of
 from tests.trace_builder import TraceBuilder
@@ -83,6 +85,47 @@ def test_what_the_other_loader_takes_of_each_step_stays_whatever_becomes_faster(
     assert (signals.drawn_us, signals.wait_cost_us) == (2_000, 3_000)
     rows = [row for row in signals.stages if row.stage.label == "Unlabelled"]
     assert saved_without(signals, rows).us <= 1_000, "of all steps, what is waited for its batches"
+
+
+def test_what_stages_of_the_other_loader_caused_can_go_as_well() -> None:
+    """A stranger's three tasks: 33 of 51 ms per step went without the slow one's stage, and its bound was 1.5 ms."""
+    signals = signals_of(zipped(large=8))
+    rows = [row for row in signals.stages if row.stage.label == "Labelled"]
+    assert saved_without(signals, rows).us >= signals.cost_of(rows) > 0
+    text = input_bound(workers=2)
+    assert _asked(signals_of(text), 500.0, 2_000.0) == 2_000.0
+    assert _asked(signals, 2_500.0, 3_000.0) == 2_500.0
+    assert _asked(signals, 0.0, 3_000.0) == 1_000.0
+
+
+def test_samples_of_one_of_several_loaders_are_said_to_be_and_no_part_limits() -> None:
+    capture = capture_of(zipped(large=8))
+    assert any(note.code == "samples_of_one" and "Unlabelled alone" in note.message for note in capture.diagnostics)
+    assert not capture.throughput.slowest_text
+
+
+def remade(ended: bool) -> TraceBuilder:
+    """Ten steps, with a new DataLoader from the sixth on. `ended`: when the first one was over; else it goes on."""
+    loaders: list[dict[str, Any]] = [
+        {"dataset": "Text", "num_workers": 1, "batch_size": 8, "passes_us": [[0, 5_000 if ended else None]]},
+        {"dataset": "Text", "num_workers": 1, "batch_size": 8, "passes_us": [[5_000, None]]},
+    ]
+    builder = TraceBuilder().annotated(loaders=loaders, host={"cores": 8})
+    for loader in (0, 1):
+        builder.worker(0, loader=loader, pid=100 + loader)
+    for number in range(10):
+        begin, builder.pids[0] = 1_000 * number, 100 + number // 5
+        builder.step(begin, 1_000).wait(begin, 500, "wait::DataLoader")
+        builder.batch(number % 5, 0, begin - 900, begin - 800, begin + 400, begin + 490)
+        builder.of_loader(number // 5)
+    return builder
+
+
+def test_a_loader_that_is_made_anew_is_one_of_the_loop() -> None:
+    use = results_of(remade(True)).use
+    assert sorted(use.loops) == [0, 1] and not len(use.drawn)
+    assert capture_of(remade(True)).throughput.samples == 80
+    assert len(results_of(remade(False)).use.loops) == 1
 
 
 def test_nothing_is_beside_a_loader_without_workers_whose_waits_build_its_batches() -> None:

@@ -77,7 +77,7 @@ def test_with_a_device_its_idle_time_is_shown(tmp_path: Path, capsys: pytest.Cap
 
 def test_a_stage_without_its_kind_is_guessed(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["whatif", str(capture), "--stage", "blur=0.1x"]) == 2
-    assert "the capture has no stage blur; did you mean transform::Blur?" in capsys.readouterr().err
+    assert "the loop's batches have no stage blur; did you mean transform::Blur?" in capsys.readouterr().err
 
 
 def test_cached_kinds_and_stages_are_one_change(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,7 +162,7 @@ def test_what_else_is_in_an_interval_is_said(capture: Path, capsys: pytest.Captu
 @pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
-        (["--stage", "transform::Foo=0.1x"], 2, "no stage transform::Foo; it has"),
+        (["--stage", "transform::Foo=0.1x"], 2, "no stage transform::Foo; they have"),
         (["--stage", "transform::Blur"], 2, "write it like"),
         (["--workers", "many"], 2, "write 4, 0..8 or 2,4,8"),
         (["--workers", "999"], 2, "choose 0 to 64"),
@@ -170,7 +170,7 @@ def test_what_else_is_in_an_interval_is_said(capture: Path, capsys: pytest.Captu
         (["--batch", "many"], 2, "invalid int value"),
         (["--pin", "on"], 2, "no copies from pageable memory"),
         (["--pin", "off"], 2, "invalid choice"),
-        (["--move", "transform::Foo=device"], 2, "no stage transform::Foo; it has"),
+        (["--move", "transform::Foo=device"], 2, "no stage transform::Foo; they have"),
         (["--move", "transform::Blur"], 2, "write it like transform::Normalize=device"),
         (["--move", "transfer=device"], 2, "the transfer cannot be moved"),
     ],

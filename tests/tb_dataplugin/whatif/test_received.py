@@ -104,6 +104,22 @@ def test_where_another_thread_deserialises_only_what_the_wait_shows_is_receiving
     assert received_ms(pinned) == pytest.approx(0.16, abs=0.02)
 
 
+def test_a_thread_that_takes_two_batches_in_one_wait_receives_one_after_the_other(tmp_path: Path) -> None:
+    """The second one was finished long before, and held back by the first."""
+    builder = TraceBuilder().annotated(loaders=[{"batch_size": 4, "num_workers": 2}]).worker(0).worker(1)
+    for number in range(COUNT):
+        start = number * STEP
+        for worker, finished, taken in ((0, start + BUILD, start + BUILD + 300), (1, start + 500, start + BUILD + 400)):
+            begun = finished - BUILD
+            stages = {"sample::Texts": (begun, BUILD)}
+            builder.batch(2 * number + worker, worker, max(0, begun - 10), begun, finished, taken, stages)
+            builder.moments(serialise_us=finished, serialised_us=finished)
+            builder.moments(deserialise_us=taken, arrived_us=taken)
+        builder.wait(start + 100, BUILD + 400, "wait::DataLoader").step(start, STEP)
+    loop = read_loop(builder.write(tmp_path / "run.pt.trace.json"))[0]
+    assert received_ms(loop) < 1.0
+
+
 def test_batches_stay_with_the_workers_that_built_them(tmp_path: Path) -> None:
     """One of two workers is slow, and turns to its first batch when the other one has built two."""
     builder = TraceBuilder().annotated(loaders=[{"batch_size": 4, "num_workers": 2}]).worker(0).worker(1)
