@@ -195,16 +195,19 @@ class RunIterator:
             owner.tell_trouble()
         is_alone = owner.latest is self and not switch.CAPTURING
         latest, owner.latest = owner.latest, self
+        until = self._began if latest is None else latest.until  # before this one moves it
         self._previous, self._recorded = (0, now) if switch.CAPTURING else (now, 0)
         if not batch and latest is not None and (latest.is_left or latest.series is series):
-            tally.add_between(self._began - latest.until)
+            tally.add_between(self._began - until)
+        if not batch:
+            tally.epochs += 1
         if not batch and not switch.CAPTURING:
             series.first_came(self._number, now - self._began)
         elif previous and is_alone:
             series.stepped(self._number, batch, now - previous, now - begin)
         else:
             tally.unused_steps += 1
-            tally.other_ns += now - (latest.until if batch and latest is not None else self._began)
+            tally.other_ns += now - (until if batch else self._began)
 
     def _came_none(self, asked: int, error: Exception) -> None:
         """It is at its end, where its last step ends as well; or something is wrong."""

@@ -149,7 +149,7 @@ class Series:
 
     def first_came(self, epoch: int, wait: int) -> None:
         """The first batch of an epoch."""
-        self.tally.epochs += 1
+        self.tally.first_waits += 1
         self.tally.first_wait_ns += wait
         known = self._step.range
         if epoch and known is not None and wait > max(_EPOCH_STALL_NS, _EPOCH_STALL_STEPS * known.usual):

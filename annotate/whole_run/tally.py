@@ -41,7 +41,8 @@ class Tally:
         """Handed out while a profiler recorded, or after another loader's batches: their time says nothing."""
         self.other_ns = 0
         """In those, and in the last step of each epoch, which no batch follows."""
-        self.epochs = self.first_wait_ns = 0
+        self.epochs = self.first_waits = self.first_wait_ns = 0
+        """`first_waits`: epochs that began while no profiler recorded, and whose waits are known."""
         self.made = 0
         """Loaders that were iterated for the first time: more than one where the program makes this one anew."""
         self.between = self.between_ns = self.longest_between_ns = 0
@@ -120,6 +121,7 @@ class Tally:
             "other_us": _us(self.other_ns), "made": self.made, "between": self.between,
             "between_us": _us(self.between_ns), "longest_between_us": _us(self.longest_between_ns),
             "step_us": _us(self.step_ns), "wait_us": _us(self.wait_ns), "first_wait_us": _us(self.first_wait_ns),
+            "first_waits": self.first_waits,
             "longest_step_us": _us(self.longest_step_ns), "longest_wait_us": _us(self.longest_wait_ns),
             "ready": self.ready, "asked": self.asked, "built": self.built, "build_us": _us(self.build_ns),
             "starved_us": _us(self.starved_ns), "measured": self.measured, "deserialise_us": _us(self.deserialise_ns),

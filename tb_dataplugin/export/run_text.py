@@ -120,8 +120,9 @@ def _processes(summary: Summary) -> str:
 def _epochs(summary: Summary) -> str:
     if not summary.epochs:
         return ""
-    first = duration(summary.first_wait_us / summary.epochs)
-    return f"; first batches (epochs begun: {summary.epochs}) took {first} on average"
+    begun = f"epochs begun: {summary.epochs}"
+    first = summary.first_batch_us
+    return f"; {begun}" if first is None else f"; first batches ({begun}) took {duration(first)} on average"
 
 
 def _happening(happening: Happening) -> str:
@@ -130,7 +131,7 @@ def _happening(happening: Happening) -> str:
     place = NO_EVENT if happening.by_intervals else f"epoch {event.epoch}, batch {event.batch}"
     usual = shown(times_text(happening))
     if event.change == "slow":
-        lasted = "" if happening.until is None else f" for {duration(1e6 * max(0.0, happening.until - happening.time))}"
+        lasted = "" if happening.lasted_s is None else f" for {duration(1e6 * happening.lasted_s)}"
         usual = f"slow{lasted}: {usual}"
     return f"{when} (after {duration(happening.after_s * 1e6)}), {place}: {usual}{_capture(happening)}"
 

@@ -54,6 +54,8 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     step_us: Amount = 0
     wait_us: Amount = 0
     first_wait_us: Amount = 0
+    first_waits: Count | None = None
+    """Epochs that `first_wait_us` is of; None: an earlier version, which counted no others."""
     other_us: Amount = 0
     """In steps that are not timed; runs of earlier versions lack this and what follows."""
     made: Count = 0

@@ -52,8 +52,16 @@ class Happening:
     """Meanwhile, by the recorded intervals, where no event was about the data wait."""
 
     @property
+    def recorded_s(self) -> float:
+        """Of a slow time, what recording a window took of it: the profiler's start stops the loop, too."""
+        if self.capture is None or self.capture.begin is None or not self.capture.capture or self.until is None:
+            return 0.0
+        return max(0.0, min(self.until, self.capture.t) - max(self.time, self.capture.begin))
+
+    @property
     def lasted_s(self) -> float | None:
-        return None if self.until is None else self.until - self.time
+        """Without `recorded_s`."""
+        return None if self.until is None else max(0.0, self.until - self.time - self.recorded_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,8 @@ class Summary:
     wait_share: float
     samples_per_s: float
     epochs: int
+    first_waits: int
+    """Epochs whose first batch no window was recorded beside: those that `first_wait_us` is of."""
     first_wait_us: float
     ready: float | None
     busy_share: float | None
@@ -114,7 +124,7 @@ class Summary:
     @property
     def first_batch_us(self) -> float | None:
         """Data wait for an epoch's first batch, on average; None without epochs."""
-        return self.first_wait_us / self.epochs if self.epochs else None
+        return self.first_wait_us / self.first_waits if self.first_waits else None
 
 
 def summary_of(run: Run) -> Summary | None:
@@ -138,6 +148,7 @@ def summary_of(run: Run) -> Summary | None:
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time),
         samples_per_s=_samples_per_s(run),
         epochs=sum(each.epochs for each in numbers),
+        first_waits=sum(each.epochs if each.first_waits is None else each.first_waits for each in numbers),
         first_wait_us=sum(each.first_wait_us for each in numbers),
         ready=sum(each.ready for each in numbers) / asked if asked else None,
         busy_share=sum(each.build_us for each in numbers) / built if built and asked else None,

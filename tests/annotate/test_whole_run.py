@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -123,6 +124,18 @@ def test_slow_begins_when_most_steps_are_and_ends_when_few_are() -> None:
     changes = steady(usual, 60, 60 * MS) + steady(usual, 60)
     assert [change for change in changes if change] == ["slow", "usual"]
     assert usual.range is not None and usual.range.usual < 21 * MS, "what was slow was not learnt"
+
+
+def test_a_stall_in_a_slow_time_stands_out_of_that_as_well() -> None:
+    usual = Usual()
+    steady(usual, 100)
+    steady(usual, 40, 60 * MS)
+    assert usual.is_slow
+    assert usual.add(25_000 * MS) == "stall"
+    usual = Usual()
+    steady(usual, 100)
+    steady(usual, 40, 400 * MS)
+    assert usual.add(700 * MS) is None, "slow as it is there"
 
 
 @pytest.mark.parametrize("workers", [0, 2, 16])
@@ -540,10 +553,14 @@ def test_a_capture_can_ask_for_the_run_as_well(tmp_path: Path) -> None:
     loader = annotate.loader(DataLoader(Numbers(), batch_size=2))
     with annotate.profile(tmp_path, wait=1, warmup=1, active=2, watch=True) as prof:
         for _ in prof.steps(loader):
-            pass
+            sleep(0.02)
     annotate.off()
     (interval,) = (line for line in lines_of(tmp_path) if line["kind"] == "interval")
-    assert interval["loaders"][0]["samples"] == 24
+    (numbers,) = interval["loaders"]
+    assert numbers["samples"] == 24 and numbers["unused_steps"] >= 2
+    assert numbers["epochs"] == 1 and "first_waits" not in numbers, "it began beside the profiler"
+    known = sum(numbers.get(name, 0) for name in ("step_us", "first_wait_us", "other_us"))
+    assert known >= 12 * 20_000, "the time of the recorded steps is known as well: the loop slept in each of them"
     assert list(tmp_path.glob("*.pt.trace.json.gz"))
 
 

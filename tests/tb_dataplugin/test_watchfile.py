@@ -177,6 +177,17 @@ def test_ranks_are_runs_of_their_own(tmp_path: Path) -> None:
     assert [run.rank for run in runs_of(map(read_part, paths))] == [0, 1]
 
 
+def test_recording_is_no_part_of_a_slow_time(tmp_path: Path) -> None:
+    """A stranger's 0.4 s were 5.9 s: the profiler's start had stopped the loop."""
+    events = event(1, "slow", 4), event(1, "usual", 34)
+    capture = {"kind": "capture", "t": BEGIN + 30, "event": 1, "capture": "x.pt.trace.json.gz", "from": BEGIN + 5}
+    (slow,) = summary(write(tmp_path / "a.watch.jsonl", RUN, interval(0), *events, capture)).happenings
+    assert (slow.recorded_s, slow.lasted_s) == (25, 5)
+    missed = {**capture, "capture": "", "missed": "another window is being recorded"}
+    (slow,) = summary(write(tmp_path / "b.watch.jsonl", RUN, interval(0), *events, missed)).happenings
+    assert slow.lasted_s == 30
+
+
 def test_events_know_how_long_they_lasted_and_what_was_recorded(tmp_path: Path) -> None:
     captures = (
         {"kind": "capture", "t": BEGIN + 5, "event": 1, "capture": "x.pt.trace.json.gz"},

@@ -336,7 +336,7 @@ it("explains each sign of the chart by itself", () => {
   open({}, "run");
   expect([...find("run-legend").querySelectorAll("li")].map((item) => plain(item.textContent))).toEqual([
     "4 points",
-    "ticks below: epochs begin",
+    "ticks below: points in which epochs begin",
     "triangles: stalls and slow times, filled where a capture opens",
   ]);
 });

@@ -81,8 +81,10 @@ INSTALLED: Final = (
 )
 
 _JOINS: Final = re.compile(
-    r"\b(?:stack|cat|concatenate|pad\w*|zeros|empty|full|tensor|as_tensor|from_numpy|copy_)\(|\]\s*=(?!=)"
+    r"\b(?:stack|cat|concatenate|pad\w*|zeros|empty|full|tensor|as_tensor|from_numpy|copy_)\("
+    r"|\[(?:[^\]]*[:,][^\]]*|i|j|k|n|b|idx|index|row|number)\]\s*=(?!=)"
 )
+"""With an array that is filled by number or slice: ``lexicon[word] = ...`` fills a dict."""
 """In a line that puts samples together, which the advice is about."""
 _GATHERS: Final = re.compile(r"\]\s*=\s*(?!(?:batch|examples?|items?|rows|samples?|seq\w*)\b)[\w.]+\[")
 """Row by row, from an array that is no list of the samples: ``rows[k] = self.x[v]``."""

@@ -142,7 +142,7 @@ function legendOf({ points, marks, phases }: WholeRun): readonly string[] {
       ? `${plural(points.length, "interval")}: too few to show how it went`
       : plural(points.length, "point"),
     ...(hasUnknown(points) ? ["lines are broken where a value was not measured"] : []),
-    ...(epochs > 0 ? ["ticks below: epochs begin"] : []),
+    ...(epochs > 0 ? ["ticks below: points in which epochs begin"] : []),
     ...(phases.some(({ kind }) => kind === "slow") ? ["bands: times in which it was slow"] : []),
     ...(phases.some(({ kind }) => kind === "recorded")
       ? ["dotted frames: a window was recorded, and samples/s are left out there"]
@@ -244,7 +244,14 @@ function Epochs({ points, scale, yPx }: { points: readonly RunPoint[]; scale: Sc
       {points
         .filter((point) => point.epochs > 0)
         .map((point) => (
-          <line key={point.from_s} x1={scale.xOf(point.from_s)} x2={scale.xOf(point.from_s)} y1={yPx} y2={yPx + 5} />
+          <line
+            key={point.from_s}
+            class="epoch"
+            x1={scale.xOf(point.from_s)}
+            x2={scale.xOf(point.from_s)}
+            y1={yPx}
+            y2={yPx + 5}
+          />
         ))}
     </g>
   );

@@ -9,7 +9,8 @@ import { captureCalled, openCapture } from "../shared/open-capture";
 const USUALLY =
   "Usual: the median of the latest 200 steps that were not slow. " +
   "Slow: for a while, most steps or data waits took at least 1.5 times as long as usual. " +
-  "Stall: a single one took at least 3 times as long, and 250 ms more.";
+  "Stall: a single one took at least 3 times as long as the longest of a usual round of 20, and 250 ms more than usual; " +
+  "in a slow time, 3 times its mean as well.";
 
 export function RunMarks({ run }: { run: WholeRun }) {
   if (run.marks.length === 0)
@@ -62,11 +63,15 @@ export function RunMarks({ run }: { run: WholeRun }) {
 
 /** The slow time that begins with the mark; undefined for a single stall. */
 function lastedOf({ at_s: at, change }: RunMark, { phases }: WholeRun): number | undefined {
+  // What recording a window took of it is no part of how slow the loop was.
+  const recorded = phases.filter(({ kind }) => kind === "recorded");
   const phase =
     change === "slow"
       ? phases.find(({ kind, from_s, to_s }) => kind === "slow" && from_s <= at && at < to_s)
       : undefined;
-  return phase === undefined ? undefined : phase.to_s - phase.from_s;
+  if (phase === undefined) return undefined;
+  const shared = recorded.map(({ from_s, to_s }) => Math.min(to_s, phase.to_s) - Math.max(from_s, phase.from_s));
+  return phase.to_s - phase.from_s - shared.reduce((sum, part) => sum + Math.max(0, part), 0);
 }
 
 type MarkProps = {

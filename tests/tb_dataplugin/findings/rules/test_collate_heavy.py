@@ -22,6 +22,9 @@ def test_a_heavy_collate_is_told() -> None:
         ("np.maximum(part, np.exp(-d), out=part)", True),
         ("batch[i, : len(row)] = row", False),
         ("images = torch.stack(images)", False),
+        ("w, p = line.split(); lexicon[w] = p.split()", True),
+        ("counts[token] = counts.get(token, 0) + 1", True),
+        ("x[row] = part", False),
     ],
 )
 def test_a_collate_that_computes_is_told_its_line_and_not_to_stack(source: str, computes: bool) -> None:
