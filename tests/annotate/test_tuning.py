@@ -308,11 +308,11 @@ class Divided(Stream):
 
 
 def test_a_window_shows_whether_workers_deliver_the_same() -> None:
-    again = timed_window(DataLoader(Stream(), 2, num_workers=2), Step(), 0.001)
+    again = timed_window(DataLoader(Stream(), 2, num_workers=2), Step(), 0.001, count=20)
     assert again["same"] and again["passed"] == 10
-    divided = timed_window(DataLoader(Divided(), 2, num_workers=2), Step(), 0.001)
+    divided = timed_window(DataLoader(Divided(), 2, num_workers=2), Step(), 0.001, count=20)
     assert not divided["same"] and divided["passed"] == 6
-    with_indices = timed_window(DataLoader(Numbers(), 2, num_workers=2), Step(), 0.001)
+    with_indices = timed_window(DataLoader(Numbers(), 2, num_workers=2), Step(), 0.001, count=20)
     assert not with_indices["same"]
 
 
