@@ -20,8 +20,6 @@ _TURN: Final = 2
 """Steps of a turn, or as many as there are DataLoader workers: one step in so many waits for all of them, and slow data
 makes that one longer and leaves the others as they were. So what is usual or slow is a turn, by its mean step."""
 _RECENT: Final = 10
-_STALL_OF_SLOW: Final = 3
-"""In a slow time, a single stall is also so many times as long as its mean."""
 _SLOW_FROM, _SLOW_UNTIL = 7, 3
 """Of `_RECENT` turns that are above the range: from so many on the loop is slow, until so few."""
 _NEW_USUAL: Final = 2
@@ -159,7 +157,7 @@ class Usual:
             self._note(turn, known, scale)
             change = self._change(turn)
         self._look_for_calm()
-        is_stall = self._is_stall(value, known) and (not self.is_slow or value > _STALL_OF_SLOW * self.slow.mean)
+        is_stall = self._is_stall(value, known) and (not self.is_slow or value > _STALL_TIMES * self.slow.mean)
         return "stall" if is_stall and change is None else change
 
     def _note(self, turn: float, known: Range, scale: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -12,6 +13,11 @@ from tb_dataplugin.model.trace import LoaderInfo
 
 UNKNOWN: Final = -1
 """Number of a loader that is not known, or that several may be."""
+
+
+def are_apart(passes: Sequence[tuple[float, float | None]]) -> bool:
+    """Whether each, in order, was over before the next began. `passes`: when it began, and ended or None."""
+    return all(ended is not None and ended <= began for (_, ended), (began, _) in pairwise(passes))
 
 
 class _Pass(NamedTuple):

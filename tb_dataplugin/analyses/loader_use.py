@@ -17,13 +17,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from tb_dataplugin.analyses.lifetimes import known
-from tb_dataplugin.analyses.loader_passes import UNKNOWN, in_passes, inside_steps
+from tb_dataplugin.analyses.loader_passes import UNKNOWN, are_apart, in_passes, inside_steps
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.waits_of_others import waits_of_others
@@ -146,8 +145,7 @@ def _follow_each_other(one: LoaderInfo, other: LoaderInfo) -> bool:
     kinds = [(each.dataset, each.num_workers, each.batch_size) for each in (one, other)]
     if kinds[0] != kinds[1] or not one.passes_us or not other.passes_us:
         return False
-    passes = sorted((*one.passes_us, *other.passes_us), key=lambda each: each[0])
-    return all(ended is not None and ended <= began for (_, ended), (began, _) in pairwise(passes))
+    return are_apart(sorted((*one.passes_us, *other.passes_us), key=lambda each: each[0]))
 
 
 def _use(

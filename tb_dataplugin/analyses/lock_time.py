@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from annotate.trace_format import OWN_THREAD
 from tb_dataplugin.analyses.results import Results
 
@@ -13,6 +15,10 @@ def locked_share(results: Results) -> float:
         return 0.0
     parts = [part for part in (limits.outside, limits.data_wait) if part is not None and part.gil_ns is not None]
     waited_ns = sum((part.gil_ns or 0) - part.in_workers_ns for part in parts)
-    own_ns = sum(time for name, time in limits.holders_ns.items() if name.startswith(OWN_THREAD))
-    own = own_ns / sum(limits.holders_ns.values()) if limits.holders_ns else 0.0
+    own = own_lock_ns(limits.holders_ns) / sum(limits.holders_ns.values()) if limits.holders_ns else 0.0
     return waited_ns * (1 - own) / results.window.duration_ns
+
+
+def own_lock_ns(holders: Mapping[str, int]) -> int:
+    """Time in which the training thread waited for a thread of annotate's: a cost of recording, not of the program."""
+    return sum(time for name, time in holders.items() if name.startswith(OWN_THREAD))

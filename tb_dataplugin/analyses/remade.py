@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from tb_dataplugin.analyses.loader_passes import are_apart
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo, Trace
 
@@ -93,8 +94,7 @@ def _settings_at(pipeline: PipelineInfo, number: int) -> LoaderInfo | None:
 
 def _follow_each_other(passes: Sequence[_Pass]) -> bool:
     """Each of another loader, and over before the next began."""
-    apart = (ended is not None and ended <= began for (_, ended, _), (began, _, _) in pairwise(passes))
-    return _one_each(passes) and all(apart)
+    return _one_each(passes) and are_apart([(began, ended) for began, ended, _ in passes])
 
 
 def _one_each(passes: Sequence[_Pass]) -> bool:

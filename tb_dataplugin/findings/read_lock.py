@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from math import hypot
 
 from annotate.trace_format import OWN_THREAD
 from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.lock_time import own_lock_ns
 from tb_dataplugin.analyses.thread_limits import Limits, ThreadLimits
 from tb_dataplugin.findings.line_signals import read_holders
 from tb_dataplugin.findings.lock_signals import LockSignals
@@ -39,11 +40,6 @@ def read_lock(found: ThreadLimits, lines: HotLines | None) -> LockSignals | None
         holders_us=foreign,
         holders=read_holders(lines),
     )
-
-
-def own_lock_ns(holders: Mapping[str, int]) -> int:
-    """Time in which the training thread waited for a thread of annotate's: a cost of recording, not of the program."""
-    return sum(time for name, time in holders.items() if name.startswith(OWN_THREAD))
 
 
 def _known(parts: Iterable[Limits | None]) -> list[Limits]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tb_dataplugin.analyses.lock_time import own_lock_ns
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stage_weight import readers_extra_us
-from tb_dataplugin.findings.read_lock import own_lock_ns
 from tb_dataplugin.units import duration, percent, plural
 
 
