@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tb_dataplugin.analyses.making import nodes_of
 from tb_dataplugin.analyses.stages import Path, StageTree, groups
 from tb_dataplugin.model.intervals import Int64Array
-from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.model.trace import Trace, WorkerProcess
 
 BoolArray = npt.NDArray[np.bool_]
 
@@ -49,23 +49,24 @@ def may_be_first(trace: Trace, tree: StageTree) -> BoolArray:
     pids = {pid: number for number, pid in enumerate(dict.fromkeys(track.pid for track in trace.tracks))}
     process = np.array([pids[track.pid] for track in trace.tracks], dtype=np.int64)[tree.track]
     is_sample = np.isin(tree.node, nodes_of(tree, "sample"))
+    workers = trace.worker_tracks()
     first = np.zeros(len(tree.node), dtype=np.bool_)
     for _, here in groups(process, np.arange(len(process))):
-        worked, samples = _had_worked(trace, tree, here), int(is_sample[here].sum())
+        worker = workers.get(int(tree.track[here[0]]))
+        worked, samples = _had_worked(trace, worker, here), int(is_sample[here].sum())
         for _, calls in groups(stage, here):
             if not worked or len(calls) < samples:
                 first[calls] = tree.start_ns[calls] < tree.end_ns[calls].min()
     return first
 
 
-def _had_worked(trace: Trace, tree: StageTree, here: npt.NDArray[np.intp]) -> bool:
+def _had_worked(trace: Trace, worker: WorkerProcess | None, here: npt.NDArray[np.intp]) -> bool:
     """Whether a DataLoader worker's first recorded batch is one that it got after another: of the first ones, each
     worker gets one.
     """
-    process = trace.worker_tracks().get(int(tree.track[here[0]]))
     pipeline = trace.info.pipeline
-    if process is None or pipeline is None or process.loader >= len(pipeline.loaders):
+    if worker is None or pipeline is None or worker.loader >= len(pipeline.loaders):
         return False
-    workers = pipeline.loaders[process.loader].num_workers
+    of_loader = pipeline.loaders[worker.loader].num_workers
     numbers = trace.span_facts.batch[here]
-    return bool((numbers >= 0).any()) and int(numbers[numbers >= 0].min()) >= max(1, workers or 0)
+    return bool((numbers >= 0).any()) and int(numbers[numbers >= 0].min()) >= max(1, of_loader or 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
@@ -24,6 +26,7 @@ def read_waits(results: Results, cost_us: float | None, hidden_us: float) -> tup
     whole, costs = sum(waits.values()), attribution.devices[0].by_stage_ns if attribution.devices else waits
     left = max(0.0, 1 + hidden_us / cost_us) if cost_us and hidden_us < 0 else 1.0
     hidden = _by_building(results, max(0.0, hidden_us))
+    of_profiler = _of_profiler(results)
     found = (
         StageWait(
             name=name,
@@ -31,19 +34,23 @@ def read_waits(results: Results, cost_us: float | None, hidden_us: float) -> tup
             data_wait_us=waits.get(name, 0) / 1e3,
             cost_us=costs.get(name, 0) / 1e3 * (1.0 if name == OTHER_LOADER else left) + hidden.get(name, 0.0),
             share=waits.get(name, 0) / whole if whole else 0.0,
-            profiler_us=waits.get(name, 0) / 1e3 * _of_profiler(results, name),
+            profiler_us=waits.get(name, 0) / 1e3 * of_profiler.get(name, 0.0),
         )
         for name in waits.keys() | hidden.keys()
     )
     return tuple(sorted(found, key=lambda wait: (-wait.data_wait_us, wait.name)))
 
 
-def _of_profiler(results: Results, name: str) -> float:
-    """Share of the stage's time, wherever it is called; 0 where it is too little to matter."""
-    rows = [row for row in results.loop.stages if row.stage.name == name and row.path in results.stage_weights]
-    whole = sum(row.self_ns for row in results.loop.stages if row.stage.name == name)
-    added = sum(results.stage_weights[row.path].share * row.self_ns for row in rows)
-    return added / whole if whole and added >= WORTH_A_WORD * whole else 0.0
+def _of_profiler(results: Results) -> dict[str, float]:
+    """Stage -> share of its time, wherever it is called. Without those where it is too little to matter."""
+    whole: Counter[str] = Counter()
+    added: dict[str, float] = {}
+    for row in results.loop.stages:
+        whole[row.stage.name] += row.self_ns
+        if row.path in results.stage_weights:
+            share = results.stage_weights[row.path].share
+            added[row.stage.name] = added.get(row.stage.name, 0.0) + share * row.self_ns
+    return {name: of / whole[name] for name, of in added.items() if whole[name] and of >= WORTH_A_WORD * whole[name]}
 
 
 def _by_building(results: Results, hidden_us: float) -> dict[str, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from statistics import median_high
 from typing import Final
 
@@ -96,19 +97,24 @@ def _handed_on(stages: Sequence[StageCalls]) -> float:
 
 def _placed(rows: tuple[StageCalls, ...], handed_on: float, decoding: frozenset[Path]) -> tuple[Step, ...]:
     """What makes something of its own, beside the value, has no place among those that turn that into the next."""
-    beside = {place for place in range(1, len(rows)) if _is_beside(rows, place, handed_on)}
+    beside = _beside(rows, handed_on)
     mine = tuple(row for place, row in enumerate(rows) if place not in beside)
     return (*_steps(mine, decoding), *(Step(rows[place], (), None) for place in sorted(beside)))
 
 
-def _is_beside(rows: tuple[StageCalls, ...], place: int, handed_on: float) -> bool:
-    """A transform of an index or a label: far less than the one before it returns, and the sample has far more in the
-    end than another type could make of it.
+def _beside(rows: tuple[StageCalls, ...], handed_on: float) -> set[int]:
+    """Places of transforms of an index or a label: they return far less than one before them does, and the sample has
+    far more in the end than another type could make of it.
     """
-    own = _returned(rows[place])
-    earlier = max((_returned(row) for row in rows[:place] if row.stage.kind != "read"), default=0.0)
-    later = max((handed_on, *map(_returned, rows[place + 1 :])))
-    return rows[place].stage.kind == "transform" and 0 < own < min(earlier, later) / WIDEST
+    own = [_returned(row) for row in rows]
+    values = [0.0 if row.stage.kind == "read" else returned for row, returned in zip(rows, own, strict=True)]
+    most_before = list(accumulate(values, max, initial=0.0))
+    most_from = list(accumulate(reversed(own), max, initial=handed_on))[::-1]
+    return {
+        place
+        for place, row in enumerate(rows)
+        if row.stage.kind == "transform" and 0 < own[place] < min(most_before[place], most_from[place + 1]) / WIDEST
+    }
 
 
 def _returned(row: StageCalls) -> float:
