@@ -308,6 +308,25 @@ TERMS: Final = (
     Term("inherited", "inherited", "Time that a rank lost waiting for others."),
     Term("owned", "owned", "Time that all other ranks together lost waiting for this one."),
     Term("quota", "CPU withheld by quota", "Time in which threads could have run, but the job had used up its CPUs."),
+    Term(
+        "outside_of_steps",
+        "outside of steps",
+        "Time of a run that is neither in steps nor a wait for an epoch's first batch: making datasets and loaders, "
+        "evaluations without a loader, checkpoints, and what is before the first epoch and after the last.",
+    ),
+    Term(
+        "stall",
+        "stall",
+        "A single step or data wait that took at least 3 times as long as the longest of a usual round of 20 or more, "
+        "and 250 ms more than usual; in a slow time, 3 times its mean as well. Also an epoch's first batch that took "
+        "longer than 1 s and than 20 steps.",
+    ),
+    Term(
+        "slow",
+        "slow",
+        "A time in which most steps, or most data waits, took at least 1.5 times as long as usual; or, seen "
+        "afterwards, in which the mean step did.",
+    ),
     Term("interval", "95% interval", "The range that holds the true value with 95% confidence, given the noise."),
 )
 """What the page explains where it stands, and in its help."""
