@@ -308,33 +308,32 @@ TERMS: Final = (
     Term("inherited", "inherited", "Time that a rank lost waiting for others."),
     Term("owned", "owned", "Time that all other ranks together lost waiting for this one."),
     Term("quota", "CPU withheld by quota", "Time in which threads could have run, but the job had used up its CPUs."),
+    Term(
+        "outside_of_steps",
+        "outside of steps",
+        "Time of a run that is neither in steps nor a wait for an epoch's first batch: making datasets and loaders, "
+        "evaluations without a loader, checkpoints, and what is before the first epoch and after the last.",
+    ),
+    Term(
+        "stall",
+        "stall",
+        "A single step or data wait that took at least 3 times as long as the longest of a usual round of 20 or more, "
+        "and 250 ms more than usual; in a slow time, 3 times its mean as well. Also an epoch's first batch that took "
+        "longer than 1 s and than 20 steps.",
+    ),
+    Term(
+        "slow",
+        "slow",
+        "A time in which most steps, or most data waits, took at least 1.5 times as long as usual; or, seen "
+        "afterwards, in which the mean step did.",
+    ),
     Term("interval", "95% interval", "The range that holds the true value with 95% confidence, given the noise."),
 )
 """What the page explains where it stands, and in its help."""
 
-KEYS: Final = (
-    Term("?", "?", "keys and terms; Escape closes them"),
-    Term("arrows", "\u2190 \u2192", "from tab to tab, on the tabs"),
-    Term("list", "\u2191 \u2193", "from capture to capture, in their list"),
-    Term("j k", "j k", "to the next and the previous section of a view"),
-    Term("t", "t", "from a table to what it shows in the timeline, and back"),
-    Term("w s", "w s", "zoom the timeline in and out"),
-    Term("a d", "a d", "move the timeline"),
-    Term("0", "0", "the whole window, in the timeline"),
-    Term("g", "g", "next idle gap, in the timeline; with Shift the previous one"),
-    Term("l", "l", "next shorter idle gap; with Shift the next longer one"),
-    Term("n", "n", "next data wait, in the timeline; with Shift the previous one"),
-    Term("Enter", "Enter", "next span with that name, in the timeline's search; with Shift the previous one"),
-    Term("frames", "\u2190 \u2191 \u2192 \u2193", "from frame to frame, in a flame graph"),
-    Term("zoom", "Enter", "zooms to the frame, in a flame graph"),
-    Term("caller", "Backspace", "zooms out to the caller, in a flame graph"),
-    Term("whole", "Esc", "the whole flame graph"),
-)
-"""Keys of the page, for its help."""
-
 TABLES: Final = (
     "STAGE_KINDS", "CAUSES", "NO_STAGES", "TRANSFER_PARTS", "LIMITS", "MODES", "CONFIDENCES", "SEVERITIES", "OUTCOMES",
-    "RANK_CAUSES", "PATTERNS", "RATES", "TOPICS", "SETTINGS", "COSTS", "COUNTERS", "TERMS", "KEYS",
+    "RANK_CAUSES", "PATTERNS", "RATES", "TOPICS", "SETTINGS", "COSTS", "COUNTERS", "TERMS",
 )  # fmt: skip
 """Names of the tables that the page gets."""
 

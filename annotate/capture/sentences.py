@@ -81,21 +81,32 @@ def say_written(paths: Sequence[str], logdir: Path, window: Shortened | None, *,
         window: it has fewer steps, for the sake of its pause.
         asks: for the verdict; where Ctrl-C ends that, the line is said without it.
     """
-    found = ""
+    found = None
     try:
-        found = verdict.ask(paths[-1]) if asks else ""
+        found = verdict.ask(paths[-1]) if asks else None
     finally:
         say(written(paths, logdir, window, found))
 
 
-def written(paths: Sequence[str], logdir: Path, window: Shortened | None = None, found: str = "") -> str:
-    """What was written, the verdict that was found on the last of them, and how to look at it."""
+def written(
+    paths: Sequence[str], logdir: Path, window: Shortened | None = None, found: verdict.Answer | None = None
+) -> str:
+    """What was written, the verdict that was found on the last of them or why it is late, and how to look at it."""
     what = "1 capture" if len(paths) == 1 else f"{len(paths)} captures"
     why = f" {shorter_window(window)}" if window else ""
     of_which = [name for name, holds in (("rank 0", has_other_ranks()), ("the last one", len(paths) > 1)) if holds]
-    sentence = found.rstrip(". ")
-    said = f" {', '.join(of_which).capitalize()}: {sentence}." if of_which else f" {sentence}."
-    return f"wrote {what}.{said if sentence else ''}{why} {_look(paths, logdir)}"
+    return f"wrote {what}.{_verdict(found, of_which)}{why} {_look(paths, logdir)}"
+
+
+def _verdict(found: verdict.Answer | None, of_which: Sequence[str]) -> str:
+    if found is None:
+        return ""
+    if found.is_late:
+        return f" No verdict here: computing it takes longer than {verdict.PATIENCE_S} s; the report has it."
+    sentence = found.sentence.rstrip(". ")
+    if not sentence:
+        return ""
+    return f" {', '.join(of_which).capitalize()}: {sentence}." if of_which else f" {sentence}."
 
 
 def added(path: str) -> str:

@@ -13,6 +13,7 @@ import os
 import select
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import IO, Final
@@ -28,25 +29,36 @@ _MOST: Final = 1000
 _ONE_THREAD: Final = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL")}
 
 
-def ask(path: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`sentence`: "" where there is none."""
+
+    sentence: str = ""
+    is_late: bool = False
+    """There is none since it took longer than `PATIENCE_S`."""
+
+
+def ask(path: str) -> Answer:
     """The verdict on the capture in `path` in one sentence.
 
-    "" where `tb_dataplugin` is not installed, fails, or needs longer. Raises nothing but what signals do.
+    None where `tb_dataplugin` is not installed, fails, or needs longer. Raises nothing but what signals do.
     """
     try:
-        return _answer(path) if can_run_scripts() and hasattr(os, "fork") else ""
+        return _answer(path) if can_run_scripts() and hasattr(os, "fork") else Answer()
+    except subprocess.TimeoutExpired:
+        return Answer(is_late=True)
     except Exception as error:
         if came_by_a_signal(error):
             raise
-        return ""
+        return Answer()
 
 
-def _answer(path: str) -> str:
-    """Raises: OSError, SubprocessError: it could not be started."""
+def _answer(path: str) -> Answer:
+    """Raises: OSError, SubprocessError: it could not be started, or was late to fork."""
     until = monotonic() + PATIENCE_S
     started = _start(path)
     if started.stdout is None:
-        return ""
+        return Answer()
     with started.stdout as answer:
         try:
             text = _read(answer, until)
@@ -55,7 +67,9 @@ def _answer(path: str) -> str:
             started.kill()
             started.wait()
             raise
-    return " ".join(text.decode("utf-8", "replace").split())
+    if text is None:
+        return Answer(is_late=True)
+    return Answer(" ".join(text.decode("utf-8", "replace").split()))
 
 
 def _start(path: str) -> subprocess.Popen[bytes]:
@@ -74,8 +88,8 @@ def _start(path: str) -> subprocess.Popen[bytes]:
     )
 
 
-def _read(answer: IO[bytes], until: float) -> bytes:
-    """Until it has closed its end; empty where that takes too long."""
+def _read(answer: IO[bytes], until: float) -> bytes | None:
+    """Until it has closed its end; None where that takes too long."""
     poll = select.poll()
     poll.register(answer, select.POLLIN)
     text = b""
@@ -84,4 +98,4 @@ def _read(answer: IO[bytes], until: float) -> bytes:
         if not part or len(text) > _MOST:
             return text[:_MOST]
         text += part
-    return b""
+    return None

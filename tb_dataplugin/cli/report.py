@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -27,20 +28,23 @@ from tb_dataplugin.export.as_html import MAX_BYTES, as_html, without_comparison,
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.report_markdown import report_markdown
+from tb_dataplugin.export.run_markdown import run_name
 from tb_dataplugin.export.run_text import runs_text
+from tb_dataplugin.export.runs_summary import runs_summary
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json as loop_as_json
 from tb_dataplugin.pipeline import KeptCapture, as_report, read_loop, timeline_of
 from tb_dataplugin.rank_files import folders_of_ranks, newest_of_each, row_of
 from tb_dataplugin.ranks import RankTable, summarise
-from tb_dataplugin.reader.discovery import TraceFile, find_traces
-from tb_dataplugin.remote import Source, Url, growing
+from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
+from tb_dataplugin.remote import Place, Source, Url, growing
 from tb_dataplugin.report.build_ranks import ranks_report, unknown_ranks
 from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.report.report_pb2 import Ranks, Report
 from tb_dataplugin.shown import encodable, shown
 from tb_dataplugin.units import data_size, plural
 from tb_dataplugin.watchfile.reading import SUFFIX, Run, read_runs
+from tb_dataplugin.watchfile.summary import summary_of
 from tb_dataplugin.whatif import predict_all, telling_changes
 
 NamedRun = tuple[Run, str]
@@ -64,7 +68,7 @@ class ReportCommand:
         add_format_argument(parser, "json", "html", "markdown", note=note)
         add_steps_argument(parser)
         add_engine_arguments(parser)
-        help_summary = "a row for each capture, worst first, and nothing else (text)"
+        help_summary = "a row for each capture and each whole run, worst first, and nothing else (text)"
         parser.add_argument("--summary", action="store_true", help=help_summary)
         help_output = f"write to FILE instead of the terminal (html: {PAGE}.html in place of a terminal)"
         add_output_arguments(parser, help_output)
@@ -74,30 +78,58 @@ class ReportCommand:
         if arguments.on is not None and arguments.format == "html":
             raise BadRequest("--on gives no html: its timelines are as large as traces; use json, markdown or text")
         runs, status = _runs(arguments)
-        try:
-            with_rank = arguments.format in ("json", "markdown")
-            opened = open_paths(arguments, options_of(arguments), with_rank)
-        except NothingToReport:
-            if not runs:
-                raise
-            opened = Opened([], [], 0)
-        if arguments.summary and opened.captures:  # a folder of whole runs alone has no shorter form
-            runs = []
+        opened = _captures(arguments, [run.folder for run, _ in runs])
         if opened.captures or runs:
             _write(opened, runs, arguments)
         return max(status, opened.status)
 
 
-def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
-    """The whole runs below the folders; a file that cannot be read costs a line and the exit status."""
+def _captures(arguments: argparse.Namespace, run_folders: list[Path]) -> Opened:
+    """Raises NothingToReport where there are neither captures nor whole runs."""
+    paths = [path for path in arguments.paths if not (_is_run_file(path) or _has_runs_alone(path, run_folders))]
+    if not paths:
+        return Opened([], [], 0)
+    of_captures = argparse.Namespace(**{**vars(arguments), "paths": paths})
+    try:
+        with_rank = arguments.format in ("json", "markdown")
+        return open_paths(of_captures, options_of(arguments), with_rank)
+    except NothingToReport:
+        if not any(isinstance(path, Url) for path in paths) or not run_folders:
+            raise
+        return Opened([], [], 0)
+
+
+def _has_runs_alone(path: Place, run_folders: list[Path]) -> bool:
+    """A folder with whole runs and without traces: that is no reason to leave out the traces of the others."""
+    if isinstance(path, Url) or not is_folder(path):
+        return False
+    return any(folder.is_relative_to(path) for folder in run_folders) and next(find_traces(path), None) is None
+
+
+def _is_run_file(path: Place) -> bool:
+    return not isinstance(path, Url) and path.name.endswith(SUFFIX) and not is_folder(path)
+
+
+def _run_files(arguments: argparse.Namespace, failed: Callable[[UnreadableTrace], None]) -> Iterator[TraceFile]:
+    """Those that are named, and those below the folders."""
     within = () if arguments.follow_links else None
-    errors: list[UnreadableTrace] = []
-    files: list[TraceFile] = []
-    for path in filter(is_folder, arguments.paths):
+    for path in arguments.paths:
         if isinstance(path, Url):
-            files += growing(path, SUFFIX, errors.append)
-        else:
-            files += find_traces(path, within=within, suffixes=(SUFFIX,))
+            yield from growing(path, SUFFIX, failed) if is_folder(path) else ()
+        elif is_folder(path):
+            yield from find_traces(path, within=within, suffixes=(SUFFIX,))
+        elif _is_run_file(path):
+            try:
+                yield describe(path, ".")
+            except OSError as error:
+                failed(UnreadableTrace(path, error.strerror or str(error), "check the path and its permissions"))
+
+
+def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
+    """The whole runs in the paths; a file that cannot be read costs a line and the exit status."""
+    errors: list[UnreadableTrace] = []
+    # A file that is named beside its folder is one.
+    files = list({os.path.realpath(file.path): file for file in _run_files(arguments, errors.append)}.values())
     runs, unreadable = read_runs(files)
     errors += unreadable
     for error in errors:
@@ -180,10 +212,14 @@ def _write_page(report: Report, opened: Opened, folders: Folders, arguments: arg
 def _write(opened: Opened, runs: list[NamedRun], arguments: argparse.Namespace) -> None:
     kept = opened.captures
     report, output = as_report([capture.capture for capture in kept]), arguments.output
-    folders = Folders.of(arguments.paths if arguments.format == "html" else ())
+    folders = Folders.of(arguments.paths if arguments.format in ("html", "markdown") else ())
+    runs = [(run, folders.named(name, run.folder)) for run, name in runs]
+    without_steps = [run_name(name, run.rank) for run, name in runs if summary_of(run) is None]
     if arguments.format != "text":
-        named = ((run, folders.named(name, run.folder)) for run, name in runs)
-        report.whole_runs.extend(whole_runs_report(named).runs)
+        whole = whole_runs_report(runs)
+        report.whole_runs.extend(whole.runs)
+        for problem in whole.problem_texts:
+            complain(problem)
         report.ranks.extend(_ranks(kept))
     if arguments.format == "html":
         _tell_folders_apart(report, kept, folders)
@@ -192,12 +228,12 @@ def _write(opened: Opened, runs: list[NamedRun], arguments: argparse.Namespace) 
     style = style_for(sys.stdout) if output is None else PLAIN
     writers: dict[str, Callable[[Report], str]] = {
         "json": partial(as_json, indent=2),
-        "markdown": report_markdown,
+        "markdown": partial(report_markdown, without_steps=without_steps),
         "text": partial(
             as_text,
             style=style,
             only_summary=arguments.summary and bool(kept),
-            whole_runs=runs_text([run for run, _ in runs], style),
+            whole_runs=(runs_summary if arguments.summary else runs_text)([run for run, _ in runs], style),
         ),
     }
     text = writers[arguments.format](report)

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Sequence
 
 from tb_dataplugin.export.compare_markdown import literal
 from tb_dataplugin.export.harmless import harmless
+from tb_dataplugin.export.run_markdown import MOST_FINDINGS, MOST_STAGES, more, run_section
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.rows import loop_wait, wide_interval
-from tb_dataplugin.units import UNKNOWN, count, duration, percent, plural, significant
-
-MOST_FINDINGS: Final = 5
-MOST_STAGES: Final = 8
+from tb_dataplugin.shown import shown
+from tb_dataplugin.units import UNKNOWN, count, duration, percent, significant
 
 
-def report_markdown(report: pb.Report) -> str:
+def report_markdown(report: pb.Report, without_steps: Sequence[str] = ()) -> str:
+    """`without_steps`: names of whole runs that made none, which reports leave out."""
     report = harmless(report)
     sections = [
-        *map(_whole_run, report.whole_runs),
+        *map(run_section, sorted(report.whole_runs, key=lambda run: -run.data_wait_share)),
+        *map(_no_step, without_steps),
         *map(_ranks, report.ranks),
         *map(_capture, report.captures),
     ]
     return "\n".join(line for section in sections for line in section)
 
 
-def _whole_run(run: pb.WholeRun) -> Iterator[str]:
-    rank = f", rank {run.rank}" if run.HasField("rank") else ""
-    name = "" if run.run in ("", ".") else f" {literal(run.run)}"
-    yield f"### Whole run{name}{rank}: {literal(run.sentence)}"
-    yield ""
-    for mark in run.marks[:MOST_FINDINGS]:
-        yield f"- {literal(mark.sentence)}"
-    for trouble in run.troubles[:MOST_FINDINGS]:
-        yield f"- {literal(trouble.stage)} failed {literal(trouble.text)}."
-    for growth in run.growth:
-        yield f"- Memory grows. {literal(growth.text)}."
+def _no_step(name: str) -> Iterator[str]:
+    yield f"### {literal(shown(name))}: no step was recorded"
     yield ""
 
 
@@ -50,7 +41,7 @@ def _ranks(ranks: pb.Ranks) -> Iterator[str]:
         wait = duration(row.data_wait_us) if row.HasField("data_wait_us") else UNKNOWN
         times = f"{step} | {wait} | {duration(row.inherited_us)} | {duration(row.owned_us)}"
         yield f"| {row.rank} | {times} | {literal(row.cause)} |"
-    yield from _more(len(ranks.rows) - MOST_STAGES, "more rank")
+    yield from more(len(ranks.rows) - MOST_STAGES, "more rank")
     for waste in ranks.waste:
         yield f"- {literal(waste.sentence)}"
     yield ""
@@ -65,7 +56,7 @@ def _capture(capture: pb.Capture) -> Iterator[str]:
     yield from _numbers(capture)
     for finding in capture.findings[:MOST_FINDINGS]:
         yield f"- **{literal(finding.title)}** ({literal(finding.gain_text)}): {literal(finding.advice)}"
-    yield from _more(len(capture.findings) - MOST_FINDINGS, "more finding")
+    yield from more(len(capture.findings) - MOST_FINDINGS, "more finding")
     if capture.gains_sentence:
         yield ""
         yield literal(capture.gains_sentence)
@@ -102,11 +93,5 @@ def _stages(capture: pb.Capture) -> Iterator[str]:
     for stage in rows[:MOST_STAGES]:
         times = f"{duration(stage.self_us)} | {duration(stage.p50_us)} | {duration(stage.p95_us)}"
         yield f"| {literal(f'{stage.kind}::{stage.label}')} | {count(stage.count)} | {times} |"
-    yield from _more(len(rows) - MOST_STAGES, "more stage")
+    yield from more(len(rows) - MOST_STAGES, "more stage")
     yield ""
-
-
-def _more(left: int, noun: str) -> Iterator[str]:
-    if left > 0:
-        yield ""
-        yield f"and {plural(left, noun)}"

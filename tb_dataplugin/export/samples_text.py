@@ -6,12 +6,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from tb_dataplugin.export.paragraphs import fit, noted, wrap
+from tb_dataplugin.analyses.call_kinds import SLOW
+from tb_dataplugin.export.paragraphs import fit, more, noted, wrap
 from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.width import columns
+from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import UNKNOWN, in_unit, unit_for
+from tb_dataplugin.report.replay_command import waited_for_building_us
+from tb_dataplugin.units import UNKNOWN, duration, in_unit, percent, unit_for
 
+MOST_HIDDEN: Final = 3
 MOST: Final = 5
 """Slow samples; --format json has 20."""
 
@@ -37,15 +41,20 @@ FIRST: Final = "the first of its iterator, which may fill a buffer or open files
 
 def slow_sample_lines(capture: pb.Capture) -> Iterator[str]:
     """A table with its heading, for each loader; below each sample its files, below all of them the command that
-    replays them.
+    replays them. Of a loader that the loop hardly waits for, a few words on samples that are slow nevertheless.
     """
     indent = ""
     for loader in capture.sample_loaders:
-        samples = [sample for sample in capture.slow_samples if sample.loader == loader.loader][:MOST]
-        if not samples or (samples[0].index >= 0 and not capture.replay_command):  # nobody waits for them
+        samples = [sample for sample in capture.slow_samples if sample.loader == loader.loader]
+        of = f" of {loader.name}" if loader.name else ""
+        if not samples:
             continue
-        yield from _table(samples, f"{indent}Slowest samples{f' of {loader.name}' if loader.name else ''}")
-        indent = "  "
+        if samples[0].index < 0 or capture.replay_command:
+            lines = list(_table(samples[:MOST], f"{indent}Slowest samples{of}"))
+        else:
+            lines = list(_hidden(capture, loader, samples, f"{indent}Slow samples{of}"))
+        yield from lines
+        indent = "  " if lines else indent
     if not capture.replay_command:
         return
     first, *others = [loader for loader in capture.sample_loaders if loader.replay_command]
@@ -57,6 +66,27 @@ def slow_sample_lines(capture: pb.Capture) -> Iterator[str]:
     for other in others:
         yield from wrap(f"The same with {other.name} for MODULE:MAKE_LOADER loads its samples. In a notebook:", "  ")
         yield from wrap(other.replay_code, "    ", "      ")
+
+
+def _hidden(capture: pb.Capture, loader: pb.SampleLoader, samples: Sequence[pb.SlowSample], head: str) -> Iterator[str]:
+    """Those that take many times as long as the median one, and so long that waiting for them would be worth work."""
+    least_us = max(SLOW * loader.p50_us, loader.p50_us + INPUT_BOUND * capture.steps.mean_us)
+    slow = [sample for sample in samples if sample.duration_us >= least_us and not sample.first]
+    built_us = waited_for_building_us(capture)
+    if not slow or not loader.p50_us or built_us is None or capture.mode != "train":
+        return
+    yield from wrap(f"{head}   {_cost(built_us, capture)}; median {duration(loader.p50_us)}", "", "  ")
+    for sample in slow[:MOST_HIDDEN]:
+        worker = f"DataLoader worker {sample.worker}, epoch {sample.epoch}, batch {sample.batch}"
+        where = f" ({worker})" if sample.worker >= 0 else ""
+        yield from wrap(f"index {sample.index}: {duration(sample.duration_us)}{where}", "  ", "    ")
+        yield from _below(sample)
+    yield from more(len(slow) - MOST_HIDDEN, "as slow")
+
+
+def _cost(built_us: float, capture: pb.Capture) -> str:
+    caused = f"data wait of {percent(built_us / capture.window_us)} of the window" if built_us else "no data wait"
+    return f"building batches caused {caused}"
 
 
 def _table(samples: Sequence[pb.SlowSample], head: str) -> Iterator[str]:

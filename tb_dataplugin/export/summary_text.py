@@ -53,7 +53,7 @@ def summary_lines(captures: Sequence[pb.Capture]) -> Iterator[str]:
         if is_replay != was_replay and len(modes) > 1:
             yield REPLAYS if is_replay else BELOW_REPLAYS
         was_replay = is_replay
-        yield from _with_verdict(row, below, verdict, is_beside=is_beside)
+        yield from with_verdict(row, below, verdict, is_beside=is_beside)
     if len(captures) > ROWS:
         yield f"  and {len(captures) - ROWS} more"
     if not is_beside:
@@ -76,7 +76,7 @@ def _below(capture: pb.Capture) -> Iterator[str]:
         yield ends
 
 
-def _with_verdict(row: str, below: Sequence[str], verdict: str, *, is_beside: bool) -> list[str]:
+def with_verdict(row: str, below: Sequence[str], verdict: str, *, is_beside: bool) -> list[str]:
     """Behind the numbers, or below them where the rest of a line would be too short to read. `below`: in the row's
     columns.
     """

@@ -123,6 +123,7 @@ def _mark(happening: Happening) -> pb.RunMark:
         by_intervals=happening.by_intervals,
         note=encodable(event_note(happening)),
         missed=encodable(capture.missed) if capture else "",
+        long_us=happening.long_us,
     )
 
 
@@ -175,7 +176,16 @@ def _trouble(trouble: Trouble, summary: Summary) -> pb.StageTrouble:
 def _slow(slow: Slow) -> pb.RunSample:
     sample = slow.sample
     files = map(encodable, sample.files)
-    return pb.RunSample(index=sample.index, took_us=sample.took_us, times=slow.times, text=slow_text(slow), files=files)
+    return pb.RunSample(
+        index=sample.index,
+        took_us=sample.took_us,
+        times=slow.times,
+        text=slow_text(slow),
+        files=files,
+        epoch=sample.epoch,
+        batch=sample.batch,
+        worker=sample.worker,
+    )
 
 
 def whole_runs_report(runs: Iterable[tuple[Run, str]], problems: Iterable[str] = ()) -> pb.WholeRuns:

@@ -39,8 +39,13 @@ def _add(loader: pb.SampleLoader, samples: Sequence[int], file: str) -> None:
 
 def _is_worth_it(capture: pb.Capture) -> bool:
     """Where there is a data wait and what caused it is not known, it may be."""
+    built_us = waited_for_building_us(capture)
+    return capture.HasField("loader") if built_us is None else built_us >= INPUT_BOUND * capture.window_us
+
+
+def waited_for_building_us(capture: pb.Capture) -> float | None:
+    """Data wait that building batches caused; None where that is not known."""
     if not capture.loader.wait_by_stage_us:
-        return capture.HasField("loader")
+        return None
     stages = ((parse_span_name(name), time) for name, time in capture.loader.wait_by_stage_us.items())
-    built = sum(time for stage, time in stages if stage is not None and stage.kind in BUILDING)
-    return built >= INPUT_BOUND * capture.window_us
+    return sum(time for stage, time in stages if stage is not None and stage.kind in BUILDING)

@@ -5530,6 +5530,9 @@ class RunSample(_message.Message):
     TIMES_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
+    EPOCH_FIELD_NUMBER: _builtins.int
+    BATCH_FIELD_NUMBER: _builtins.int
+    WORKER_FIELD_NUMBER: _builtins.int
     index: _builtins.float
     """in the dataset, a whole number"""
     took_us: _builtins.float
@@ -5538,6 +5541,11 @@ class RunSample(_message.Message):
     """intervals in which it was among the slowest"""
     text: _builtins.str
     """"epoch 2, batch 9, DataLoader worker 1" """
+    epoch: _builtins.int
+    """of the batch that it took longest for"""
+    batch: _builtins.int
+    worker: _builtins.int
+    """DataLoader worker that made it there; absent without"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """the first ones that it opened there, at most 4"""
@@ -5550,12 +5558,17 @@ class RunSample(_message.Message):
         times: _builtins.int = ...,
         text: _builtins.str = ...,
         files: _abc.Iterable[_builtins.str] | None = ...,
+        epoch: _builtins.int = ...,
+        batch: _builtins.int = ...,
+        worker: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_worker", b"_worker", "worker", b"worker"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["files", b"files", "index", b"index", "text", b"text", "times", b"times", "took_us", b"took_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_worker", b"_worker", "batch", b"batch", "epoch", b"epoch", "files", b"files", "index", b"index", "text", b"text", "times", b"times", "took_us", b"took_us", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    def WhichOneof(self, oneof_group: _Never) -> None: ...
+    _WhichOneofReturnType__worker: _TypeAlias = _typing.Literal["worker"]  # noqa: Y015
+    _WhichOneofArgType__worker: _TypeAlias = _typing.Literal["_worker", b"_worker"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__worker) -> _WhichOneofReturnType__worker | None: ...
 
 Global___RunSample: _TypeAlias = RunSample  # noqa: Y015
 
@@ -5725,6 +5738,7 @@ class RunMark(_message.Message):
     BY_INTERVALS_FIELD_NUMBER: _builtins.int
     NOTE_FIELD_NUMBER: _builtins.int
     MISSED_FIELD_NUMBER: _builtins.int
+    LONG_US_FIELD_NUMBER: _builtins.int
     at_s: _builtins.float
     change: _builtins.str
     """stall | slow"""
@@ -5746,6 +5760,8 @@ class RunMark(_message.Message):
     """of the sentence what the other fields do not say: "The data wait is as usual."; "" for nothing"""
     missed: _builtins.str
     """why there is no capture of it; "" where nothing says so"""
+    long_us: _builtins.float
+    """`took_us` of a stall; of a slow time how long it went on, without what was recorded of it"""
     def __init__(
         self,
         *,
@@ -5761,10 +5777,11 @@ class RunMark(_message.Message):
         by_intervals: _builtins.bool = ...,
         note: _builtins.str = ...,
         missed: _builtins.str = ...,
+        long_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_s", b"at_s", "batch", b"batch", "by_intervals", b"by_intervals", "capture", b"capture", "change", b"change", "epoch", b"epoch", "missed", b"missed", "note", b"note", "sentence", b"sentence", "took_us", b"took_us", "usual_us", b"usual_us", "what", b"what"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_s", b"at_s", "batch", b"batch", "by_intervals", b"by_intervals", "capture", b"capture", "change", b"change", "epoch", b"epoch", "long_us", b"long_us", "missed", b"missed", "note", b"note", "sentence", b"sentence", "took_us", b"took_us", "usual_us", b"usual_us", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

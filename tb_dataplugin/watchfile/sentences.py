@@ -41,9 +41,24 @@ def run_sentence(summary: Summary) -> str:
         parts.insert(0 if summary.outside.leads else 1, _outside(summary.outside))
     if collecting := collecting_text(summary):
         parts.append(collecting)
-    if summary.growth:
-        parts.append("memory grows: " + ", ".join(dict.fromkeys(growth.what for growth in summary.growth)))
+    if growing := _growing(summary):
+        parts.append(growing)
     return "; ".join(parts) + "."
+
+
+def run_in_short(summary: Summary) -> str:
+    """What stands out in a run, in as few words as a row has room for."""
+    outside = summary.outside
+    parts = [
+        f"{percent(outside.share)} of the run is outside of steps" if outside and outside.leads else "",
+        made_text(outside) if outside and outside.made else "",
+        *(drift_text(drift).partition(" (")[0] for drift in summary.drifts),
+        *_events(summary.happenings, with_times=False),
+        *_troubles(summary),
+        _collecting(summary).partition(",")[0],
+        _growing(summary),
+    ]
+    return "; ".join(filter(None, parts)) or "no stall, no slow time"
 
 
 def _outside(outside: Outside) -> str:
@@ -89,26 +104,38 @@ def keep_text(outside: Outside) -> str:
 
 def collecting_text(summary: Summary) -> str:
     """What to do about the garbage collector; "" where it has little of the run."""
+    said = _collecting(summary)
+    return f"{said}: {COLLECT_LESS}" if said else ""
+
+
+def _collecting(summary: Summary) -> str:
     if (summary.gc_share or 0.0) < _WORTH_A_WORD:
         return ""
     part = percent(summary.gc_share or 0.0)
     beyond = ", what is outside of steps included" if summary.outside is not None else ""
-    return f"Python's garbage collector has {part} of the run{beyond}: {COLLECT_LESS}"
+    return f"Python's garbage collector has {part} of the run{beyond}"
+
+
+def _growing(summary: Summary) -> str:
+    """``memory grows: training process, /dev/shm``; "" where none does."""
+    grown = ", ".join(dict.fromkeys(growth.what for growth in summary.growth))
+    return f"memory grows: {grown}" if grown else ""
 
 
 def _untimed(summary: Summary) -> str:
     return f" (and {count(summary.untimed)} not timed: recorded, or shared with other work)" if summary.untimed else ""
 
 
-def _events(happenings: Sequence[Happening]) -> Iterator[str]:
+def _events(happenings: Sequence[Happening], *, with_times: bool = True) -> Iterator[str]:
     stalls = [one.event for one in happenings if one.event.change == "stall"]
     slow = [one for one in happenings if one.event.change == "slow"]
     if stalls:
         yield f"{plural(len(stalls), 'stall')}, the longest {duration(max(event.took_us for event in stalls))}"
     if slow:
-        longest = max(slow, key=lambda one: (one.lasted_s or 0.0, one.event.took_us))
+        longest = max(slow, key=lambda one: (one.long_us, one.event.took_us))
         which = ", the longest time" if len(slow) > 1 else ""
-        yield f"slow {_times(len(slow))}{which} {_when(longest)} ({times_text(longest)})"
+        times = f" ({times_text(longest)})" if with_times else ""
+        yield f"slow {_times(len(slow))}{which} {_when(longest)}{times}"
 
 
 def _when(happening: Happening) -> str:

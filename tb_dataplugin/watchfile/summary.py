@@ -50,6 +50,8 @@ class Happening:
     """No event: the recorded intervals show it. Which epoch and batch it began with is unknown."""
     wait: Wait | None = None
     """Meanwhile, by the recorded intervals, where no event was about the data wait."""
+    known_until: float | None = None
+    """The end of its process's last interval."""
 
     @property
     def recorded_s(self) -> float:
@@ -62,6 +64,15 @@ class Happening:
     def lasted_s(self) -> float | None:
         """Without `recorded_s`."""
         return None if self.until is None else max(0.0, self.until - self.time - self.recorded_s)
+
+    @property
+    def long_us(self) -> float:
+        """A stall as long as it took; a slow time as long as it went on, one that was not over as far as is known."""
+        if self.event.change != "slow":
+            return self.event.took_us
+        if self.lasted_s is not None:
+            return 1e6 * self.lasted_s
+        return 1e6 * max(0.0, (self.known_until or 0.0) - self.time)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +265,7 @@ def happenings(part: Part, begin: float) -> list[Happening]:
     """In the order in which they began; what is slow at a time, in step time and in data wait, is one."""
     captures = {line.event: line for line in part.captures}
     found: list[Happening] = []
+    known_until = part.intervals[-1].end if part.intervals else None
     for number, event in enumerate(part.events):
         if event.change == "usual":
             continue
@@ -263,7 +275,8 @@ def happenings(part: Part, begin: float) -> list[Happening]:
         if end is not None and end.mean_us is not None:
             event = structs.replace(event, took_us=end.mean_us)
         until = None if end is None else end.t
-        one = Happening(event.t, max(0.0, event.t - begin), event, until, captures.get(event.number))
+        after_s, capture = max(0.0, event.t - begin), captures.get(event.number)
+        one = Happening(event.t, after_s, event, until, capture, known_until=known_until)
         same = next((place for place, earlier in enumerate(found) if _is_of(one, earlier)), None)
         if same is None:
             found.append(one)

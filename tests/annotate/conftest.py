@@ -99,7 +99,7 @@ def no_verdicts() -> Iterator[None]:
     undone before `nothing_is_left_behind` looks.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verdict, "ask", lambda path: "")
+        patch.setattr(verdict, "ask", lambda path: verdict.Answer())
         yield
 
 

@@ -19,6 +19,7 @@ from torch.utils.data import DataLoader, default_collate
 
 import annotate
 from annotate.capture.sentences import written
+from annotate.capture.verdict import Answer
 from annotate.recording import switch
 from annotate.trace import writer
 from annotate.trace_format import FORMAT_VERSION, TRACE_SUFFIX, PipelineMetadata
@@ -523,11 +524,12 @@ def test_a_capture_that_succeeds_says_in_one_line_how_to_look_at_it(
 
 def test_a_verdict_says_whose_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one, two = [str(tmp_path / "a.gz")], [str(tmp_path / "a.gz"), str(tmp_path / "b.gz")]
-    assert written(one, tmp_path, None, "It waits.").startswith("wrote 1 capture. It waits. Look at it:")
-    assert written(two, tmp_path, None, "It waits.").startswith("wrote 2 captures. The last one: It waits. Look at it:")
+    found = Answer("It waits.")
+    assert written(one, tmp_path, None, found).startswith("wrote 1 capture. It waits. Look at it:")
+    assert written(two, tmp_path, None, found).startswith("wrote 2 captures. The last one: It waits. Look at it:")
     monkeypatch.setenv("WORLD_SIZE", "2")
-    assert written(one, tmp_path, None, "It waits.").startswith("wrote 1 capture. Rank 0: It waits. Look at all ranks:")
-    assert "Rank 0, the last one: It waits." in written(two, tmp_path, None, "It waits.")
+    assert written(one, tmp_path, None, found).startswith("wrote 1 capture. Rank 0: It waits. Look at all ranks:")
+    assert "Rank 0, the last one: It waits." in written(two, tmp_path, None, found)
 
 
 def test_a_capture_is_written_where_nothing_can_be_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,8 @@ from torch.utils.data import DataLoader, Dataset
 
 import annotate
 from annotate.capture import session, verdict, verdict_reader
-from annotate.capture.verdict import ask
+from annotate.capture.sentences import written
+from annotate.capture.verdict import Answer, ask
 from annotate.options import is_first_rank
 from tb_dataplugin import read_report
 from tests.support import warm
@@ -31,12 +32,18 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Files that a verdict was asked on; each has the same."""
     paths: list[str] = []
 
-    def answer(path: str) -> str:
+    def answer(path: str) -> Answer:
         paths.append(path)
-        return SENTENCE
+        return Answer(SENTENCE)
 
     monkeypatch.setattr(verdict, "ask", answer)
     return paths
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However busy the machine of the test is."""
+    monkeypatch.setattr(verdict, "PATIENCE_S", 60)
 
 
 @pytest.fixture
@@ -85,23 +92,26 @@ def said(capsys: pytest.CaptureFixture[str]) -> list[str]:
 # the sentence
 
 
+@pytest.mark.usefixtures("patient")
 def test_it_is_the_reports(golden: Path) -> None:
-    assert ask(str(golden / CAPTURE)) == read_report(golden / CAPTURE)[0].verdict.sentence
+    assert ask(str(golden / CAPTURE)) == Answer(read_report(golden / CAPTURE)[0].verdict.sentence)
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     "script", ["", "raise ImportError('no tb_dataplugin')", "raise SystemExit(2)", "import os; os.abort()"]
 )
 def test_there_is_none_where_the_reader_fails(script: str, reader: Path, capfd: pytest.CaptureFixture[str]) -> None:
     reader.write_text(script)
-    assert ask("trace") == ""
+    assert ask("trace") == Answer()
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.usefixtures("patient")
 def test_there_is_none_of_a_file_that_is_no_trace(tmp_path: Path) -> None:
     (tmp_path / "x.pt.trace.json").write_text("no JSON")
-    assert ask(str(tmp_path / "x.pt.trace.json")) == ""
-    assert ask(str(tmp_path / "missing.pt.trace.json")) == ""
+    assert ask(str(tmp_path / "x.pt.trace.json")) == Answer()
+    assert ask(str(tmp_path / "missing.pt.trace.json")) == Answer()
 
 
 def test_what_fails_here_costs_the_verdict_only(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,19 +119,34 @@ def test_what_fails_here_costs_the_verdict_only(monkeypatch: pytest.MonkeyPatch)
         raise OSError("no more processes")
 
     monkeypatch.setattr(subprocess, "Popen", fails)
-    assert ask("trace") == ""
+    assert ask("trace") == Answer()
 
 
 def test_a_program_that_is_its_own_python_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
     monkeypatch.setattr(verdict, "_start", lambda path: pytest.fail("started"))
-    assert ask("trace") == ""
+    assert ask("trace") == Answer()
 
 
 def test_nobody_waits_for_longer_than_is_patient(reader: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     reader.write_text("import signal\nsignal.pause()")
     monkeypatch.setattr(verdict, "PATIENCE_S", 0)
-    assert ask("trace") == ""
+    assert ask("trace") == Answer(is_late=True)
+
+
+def test_a_verdict_that_takes_too_long_is_said_to_and_one_that_failed_is_not(tmp_path: Path) -> None:
+    paths = [str(tmp_path / "a.pt.trace.json.gz")]
+    late = written(paths, tmp_path, found=Answer(is_late=True))
+    said_late = "wrote 1 capture. No verdict here: computing it takes longer than 3 s; the report has it. Look at it: "
+    assert late.startswith(said_late)
+    assert written(paths, tmp_path, found=Answer()).startswith("wrote 1 capture. Look at it: ")
+
+
+def test_a_reader_that_is_late_to_start_is_late(monkeypatch: pytest.MonkeyPatch, reader: Path) -> None:
+    """It has not forked yet when nobody waits any longer."""
+    reader.write_text("import os, signal\nos.close(1)\nsignal.pause()")
+    monkeypatch.setattr(verdict, "PATIENCE_S", 1)
+    assert ask("trace") == Answer(is_late=True)
 
 
 def test_the_reader_ends_itself_where_nobody_listens_any_more(golden: Path, tmp_path: Path) -> None:
@@ -147,7 +172,7 @@ def test_the_reader_has_nothing_of_the_programs_but_its_packages(
     packages = [os.path.abspath(entry) for entry in sys.path]  # noqa: PTH100
     seen = "os.getcwd(), sys.stdin.read(), 'ANNOTATE' in os.environ or 'PYTHONPATH' in os.environ, sys.argv[4:]"
     reader.write_text(f"import os, sys\nprint(({seen}) == ('/', '', False, {packages!r}))")
-    assert ask("trace") == "True"
+    assert ask("trace") == Answer("True")
 
 
 # ----------------------------------------------------------------------------------------------------------------------
@@ -179,9 +204,9 @@ def test_it_is_asked_for_after_the_loop_when_nothing_of_ours_is_in_any_more(
     before = DataLoader.__iter__
     seen: list[bool] = []
 
-    def answer(path: str) -> str:
+    def answer(path: str) -> Answer:
         seen.append(DataLoader.__iter__ is before and Path(path).exists() and not session.is_on())
-        return ""
+        return Answer()
 
     monkeypatch.setattr(verdict, "ask", answer)
     capture(tmp_path)

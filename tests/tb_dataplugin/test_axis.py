@@ -92,6 +92,8 @@ def test_the_report_has_failures_and_slow_samples(tmp_path: Path) -> None:
     assert (worst.stage, worst.failures, worst.retries) == ("read::s3", 6, 4)
     assert worst.text == "6 times in 160 measured samples, called again 4 times"
     assert (slow.index, slow.times, slow.took_us) == (7, 2, 1e6 + 1)
+    assert slow.text.startswith(f"epoch {slow.epoch}, batch {slow.batch}")
+    assert slow.HasField("worker") == ("DataLoader worker" in slow.text)
     assert report.points[0].gil_share == 0 and report.points[1].gil_share == 0.02
     assert "read::s3 fails (6 times in 160 measured samples, called again 4 times)" in report.sentence
 

@@ -2147,6 +2147,11 @@ export interface RunSample {
   text: string;
   /** the first ones that it opened there, at most 4 */
   files: string[];
+  /** of the batch that it took longest for */
+  epoch: number;
+  batch: number;
+  /** DataLoader worker that made it there; absent without */
+  worker?: number | undefined;
 }
 
 export interface StageTime {
@@ -2217,6 +2222,8 @@ export interface RunMark {
   note: string;
   /** why there is no capture of it; "" where nothing says so */
   missed: string;
+  /** `took_us` of a stall; of a slow time how long it went on, without what was recorded of it */
+  long_us: number;
 }
 
 export interface RunPhase {
@@ -5404,6 +5411,9 @@ export const RunSample: MessageFns<RunSample> = {
       files: globalThis.Array.isArray(object?.files)
         ? object.files.map((e: any) => globalThis.String(e))
         : [],
+      epoch: isSet(object.epoch) ? globalThis.Number(object.epoch) : 0,
+      batch: isSet(object.batch) ? globalThis.Number(object.batch) : 0,
+      worker: isSet(object.worker) ? globalThis.Number(object.worker) : undefined,
     };
   },
 };
@@ -5524,6 +5534,11 @@ export const RunMark: MessageFns<RunMark> = {
         : false,
       note: isSet(object.note) ? globalThis.String(object.note) : "",
       missed: isSet(object.missed) ? globalThis.String(object.missed) : "",
+      long_us: isSet(object.longUs)
+        ? globalThis.Number(object.longUs)
+        : isSet(object.long_us)
+        ? globalThis.Number(object.long_us)
+        : 0,
     };
   },
 };

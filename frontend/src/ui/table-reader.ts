@@ -18,6 +18,9 @@ export function readTable(table: HTMLTableElement, whole: HTMLTableElement = tab
   };
 }
 
+/** Where lines are parted: a character that no text of the page has. */
+const PART = "\uE000";
+
 type Row = ReadonlyArray<HTMLTableCellElement | undefined>;
 
 /** A cell by column: one over several stands in its first. */
@@ -71,9 +74,9 @@ export function wordsOf(cell: Element | undefined, withCode = false): string {
   if (cell instanceof HTMLElement && cell.dataset.text !== undefined) return cell.dataset.text;
   const copy = cell.cloneNode(true) as Element;
   for (const mark of copy.querySelectorAll("[aria-hidden='true'], .offscreen")) mark.remove();
-  for (const line of copy.querySelectorAll("p, div, li")) if (hasBefore(line)) line.prepend("; ");
+  for (const line of copy.querySelectorAll("p, div, li")) if (hasBefore(line)) line.prepend(`${PART}; `);
   if (withCode) for (const code of copy.querySelectorAll("code")) code.textContent = `\`${code.textContent}\``;
-  return (copy.textContent ?? "").replace(/\s+/g, " ").trim();
+  return (copy.textContent ?? "").replace(/\s+/g, " ").replaceAll(` ${PART}`, PART).replaceAll(PART, "").trim();
 }
 
 function hasBefore(line: Element): boolean {

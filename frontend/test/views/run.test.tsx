@@ -56,7 +56,7 @@ const recorded = WholeRuns.fromJSON({
       measured_samples: 160,
       other_samples: 720,
       troubles: [{ stage: "read::s3", failures: 6, retries: 4, text: "6 times" }],
-      slow_samples: [{ index: 12345, took_us: 1e6, times: 2, text: "epoch 2, batch 3", files: ["a/b.png"] }],
+      slow_samples: [{ index: 12345, took_us: 1e6, times: 2, epoch: 2, batch: 3, files: ["a/b.png"] }],
     },
     { run: "exp2", rank: 3, seconds: 1, steps: 1, sentence: "1 step." },
   ],
@@ -130,7 +130,7 @@ it("shows which stages failed, and which samples were slow", () => {
   expect(plain(find("run-troubles").textContent)).toContain("read::s364");
   expect(plain(document.body.textContent)).toContain("Failures in 880 samples, retries in the 160 measured ones.");
   expect(plain(document.body.textContent)).toContain("Of 880 samples that were looked at.");
-  expect(plain(find("run-slow-samples").textContent)).toContain("123451.00 sepoch 2, batch 3a/b.png");
+  expect(plain(find("run-slow-samples").textContent)).toContain("123451.00 s232a/b.png");
 });
 
 it("opens the capture of a stall, by the table and by its mark", () => {

@@ -80,3 +80,32 @@ def test_the_terminal_names_the_loader_of_each_table() -> None:
     ]
     assert capture.replay_code == capture.sample_loaders[0].replay_code
     assert capture.sample_loaders[1].replay_code.endswith("indices=[0])") and "--slowest 20" in capture.replay_command
+
+
+def hidden(*slow: int, took: float = 700.0) -> str:
+    """What the terminal says of samples of batches that are ready long before they are asked for. `slow`: indices."""
+    builder = TraceBuilder().annotated(loaders=[{**PHOTOS, "num_workers": 1, "stepped": True}]).worker(0)
+    for number in range(20):
+        at = 1000.0 * number
+        length = took if number in slow else 20.0
+        builder.step(at + 1000, 1000).wait(at + 1980, 10, "wait::DataLoader")
+        builder.batch(number, 0, at, at, at + length, at + 1990, {"sample::Photos": (at, length)})
+    capture = capture_of(builder)
+    add_replay_command(capture)
+    return "\n".join(slow_sample_lines(capture))
+
+
+def test_slow_samples_that_cost_the_loop_hardly_anything_are_said_in_a_line_each() -> None:
+    text = hidden(3, 8)
+    assert text.splitlines() == [
+        "Slow samples   building batches caused data wait of 0.90% of the window; median 20.0 µs",
+        "  index 3: 700 µs (DataLoader worker 0, epoch 0, batch 3)",
+        "  index 8: 700 µs (DataLoader worker 0, epoch 0, batch 8)",
+    ]
+    assert hidden(*range(1, 6)).endswith("and 2 more as slow; --format json has them all")
+
+
+def test_samples_that_are_alike_or_hardly_longer_are_not_said_where_nobody_waits_for_them() -> None:
+    assert hidden() == ""
+    assert hidden(3, took=90) == "", "5 times as long, less than a part of a step that is worth work"
+    assert hidden(3, took=60) == "", "3 times as long"

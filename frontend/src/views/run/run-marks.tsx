@@ -1,16 +1,14 @@
 import type { RunMark, WholeRun } from "../../contract/report";
 import { exactUs, formatCount, formatDuration } from "../../model/format";
+import { meaningOfTerm } from "../../model/terms";
 import { clockOf } from "../../model/whole-run";
 import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { captureCalled, openCapture } from "../shared/open-capture";
 
-const USUALLY =
-  "Usual: the median of the latest 200 steps that were not slow. " +
-  "Slow: for a while, most steps or data waits took at least 1.5 times as long as usual. " +
-  "Stall: a single one took at least 3 times as long as the longest of a usual round of 20, and 250 ms more than usual; " +
-  "in a slow time, 3 times its mean as well.";
+const USUALLY = "Usual: the median of the latest 200 steps that were not slow.";
 
 export function RunMarks({ run }: { run: WholeRun }) {
   if (run.marks.length === 0)
@@ -20,7 +18,9 @@ export function RunMarks({ run }: { run: WholeRun }) {
   return (
     <section>
       <h2>Stalls and slow times</h2>
-      <p class="muted">{USUALLY}</p>
+      <p class="muted">
+        {USUALLY} Slow: {meaningOfTerm("slow")} Stall: {meaningOfTerm("stall")}
+      </p>
       {run.mark_count > run.marks.length && (
         <p class="muted">
           The first {formatCount(run.marks.length)} of {formatCount(run.mark_count)}.
@@ -88,7 +88,9 @@ function MarkRow({ mark, run, lastedS, withNote }: MarkProps) {
       <td class="num" data-value-us={1e3 * Math.round(1e3 * mark.at_s)}>
         {clockOf(mark.at_s)}
       </td>
-      <th scope="row">{mark.change}</th>
+      <th scope="row">
+        <Change of={mark.change} />
+      </th>
       {lastedS !== null && (
         <td class="num" data-value-us={lastedS === undefined ? undefined : 1e6 * lastedS}>
           {lastedS === undefined ? <Unknown reason="A single one." /> : formatDuration(1e6 * lastedS)}
@@ -113,6 +115,11 @@ function MarkRow({ mark, run, lastedS, withNote }: MarkProps) {
       </td>
     </tr>
   );
+}
+
+function Change({ of }: { of: string }) {
+  const meaning = meaningOfTerm(of);
+  return meaning === undefined ? <>{of}</> : <Explained text={meaning}>{of}</Explained>;
 }
 
 function Place({ number, isKnown }: { number: number; isKnown: boolean }) {

@@ -7,7 +7,7 @@ import { chosenRank, chosenRun, entry, runs, wholeRuns, wholeRunsError } from ".
 import { loadWholeRuns } from "../../state/run-views";
 import { FilesCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
-import { asDuration, BigNumber, Exact, NumberRow } from "../../ui/numbers";
+import { asDuration, BigNumber, Exact, NumberRow, Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
 import { OfAnother, OthersOnly } from "../shared/of-another";
@@ -287,6 +287,7 @@ const NO_FILES = "No file was seen being read for this sample.";
 function SlowSamples({ run }: { run: WholeRun }) {
   if (run.slow_samples.length === 0) return null;
   const withFiles = run.slow_samples.some(({ files }) => files.length > 0);
+  const withWorker = run.slow_samples.some(({ worker }) => worker !== undefined);
   return (
     <section>
       <h2>Slowest samples</h2>
@@ -297,7 +298,10 @@ function SlowSamples({ run }: { run: WholeRun }) {
             <tr>
               <Th column="index" label="Index" />
               <Th column="took" label="Took" />
-              <Th column="where" label="Where" numeric={false} />
+              <Th column="epoch" label="Epoch" title="Where it took longest" />
+              <Th column="batch" label="Batch" title="Where it took longest" />
+              {withWorker && <Th column="worker" label="DataLoader worker" title="That made it there" />}
+              <Th column="times" label="Intervals" title="Intervals of the run in which it was among the slowest" />
               {withFiles && <Th column="files" label="Files" numeric={false} title={FILES} />}
             </tr>
           </thead>
@@ -311,8 +315,15 @@ function SlowSamples({ run }: { run: WholeRun }) {
                   <td class="num" data-value-us={sample.took_us} title={exactUs(sample.took_us)}>
                     {formatDuration(sample.took_us)}
                   </td>
-                  <td class="words">
-                    <Prose text={sample.text} />
+                  <td class="num" data-value={sample.epoch}>
+                    {formatCount(sample.epoch)}
+                  </td>
+                  <td class="num" data-value={sample.batch}>
+                    {formatCount(sample.batch)}
+                  </td>
+                  {withWorker && <Worker number={sample.worker} />}
+                  <td class="num" data-value={sample.times}>
+                    {formatCount(sample.times)}
                   </td>
                   {withFiles && <FilesCell files={sample.files} reason={NO_FILES} />}
                 </tr>
@@ -322,5 +333,13 @@ function SlowSamples({ run }: { run: WholeRun }) {
         </DataTable>
       </div>
     </section>
+  );
+}
+
+function Worker({ number }: { number: number | undefined }) {
+  return (
+    <td class="num" data-value={number}>
+      {number === undefined ? <Unknown reason="The training process made it." /> : number}
+    </td>
   );
 }
