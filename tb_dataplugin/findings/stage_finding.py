@@ -291,7 +291,8 @@ def line_advice(signals: Signals, stage: Stage) -> str:
     known = callee_advice(line.calls)
     if line.share < ONE_LINE:
         return f"{known} Then see {line.second} of it." if known and line.second else known
-    return f"{line.share_of('it')} is {line.text}: begin there. {known or OF_PYTHON}"
+    of_line = known or ("" if line.waits else OF_PYTHON)  # what it waits for, `_hint` says
+    return f"{line.share_of('it')} is {line.text}: begin there. {of_line}".rstrip()
 
 
 def has_pictures(signals: Signals) -> bool:
