@@ -68,4 +68,5 @@ def staged(
         (*INSIDE, LINE, *calls) if 37 * number % 100 < of_hundred else (*INSIDE, OTHER) for number in range(samples)
     ]
     states = [states[number % len(states)] for number in range(samples)]
-    return builder.stacks(times, stacks, states=states, sources={(LINE[1], LINE[2]): source, (OTHER[1], OTHER[2]): other})
+    sources = {(LINE[1], LINE[2]): source, (OTHER[1], OTHER[2]): other}
+    return builder.stacks(times, stacks, states=states, sources=sources)
