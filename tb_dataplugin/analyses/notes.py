@@ -21,7 +21,7 @@ from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
-from tb_dataplugin.units import data_size, percent, plural
+from tb_dataplugin.units import data_size, percent, plural, plural_of
 
 WORTH_A_WORD = 0.01
 """Share of the window from which time that a rate has in it is named."""
@@ -87,6 +87,7 @@ def few_batches_sentence(batches: int) -> str:
 def _rate_notes(results: Results) -> Iterator[Diagnostic]:
     """That rates were measured while CPUs were missing, or other ranks were waited for."""
     rates, costs, taken = results.throughput, results.worker_costs, find_taken_cpus(results)
+    each = plural_of(rates.item if rates else "sample")
     if rates is not None and rates.batches is not None:
         yield Diagnostic("throughput", "few_batches", 1, few_batches_sentence(rates.batches))
     if rates is not None and rates.guessed_batches:
@@ -98,8 +99,8 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
         yield Diagnostic("throughput", "guessed_samples", 1, message)
     if rates is not None and rates.is_of_one and results.settings is not None:
         message = (
-            f"Samples per second are those of the DataLoader of {results.settings.dataset or 'a dataset'} alone: steps "
-            "draw from others as well"
+            f"{each.capitalize()} per second are those of the DataLoader of {results.settings.dataset or 'a dataset'} "
+            "alone: steps draw from others as well"
         )
         yield Diagnostic("throughput", "samples_of_one", 1, message)
     delayed = (costs.run_delay or 0.0) if costs and rates and rates.load else 0.0
@@ -115,17 +116,17 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
     if who:
         first, *more = who
         waits = ", ".join((first.replace(" for ", " waited for a CPU for ", 1), *more))
-        message = f"The samples/s of each part are with waiting for a CPU: {waits}. Without it they would be higher"
+        message = f"The {each}/s of each part are with waiting for a CPU: {waits}. Without it they would be higher"
         yield Diagnostic("throughput", "contended_rates", 1, message)
     if rates is not None and rates.device and (results.trace.info.world_size or 1) > 1:
         message = (
-            "The training step's samples/s are with waiting for other ranks in collectives: without that a rank that "
+            f"The training step's {each}/s are with waiting for other ranks in collectives: without that a rank that "
             "waits for them would have more"
         )
         yield Diagnostic("throughput", "rates_with_ranks", 1, message)
     if rates is not None and rates.device and rates.others_ns >= WORTH_A_WORD * results.window.duration_ns:
         share = percent(rates.others_ns / results.window.duration_ns)
-        message = f"The training step's samples/s are with what another DataLoader takes, {share} of the window"
+        message = f"The training step's {each}/s are with what another DataLoader takes, {share} of the window"
         if _is_built_by_workers(results):
             message += ": the loop's own goes on building meanwhile"
         yield Diagnostic("throughput", "rates_with_others", 1, message)

@@ -10,6 +10,7 @@ from tb_dataplugin.export.paragraphs import fit, noted, wrap
 from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.items import items
 from tb_dataplugin.units import UNKNOWN, in_unit, unit_for
 
 MOST: Final = 5
@@ -44,7 +45,8 @@ def slow_sample_lines(capture: pb.Capture) -> Iterator[str]:
         samples = [sample for sample in capture.slow_samples if sample.loader == loader.loader][:MOST]
         if not samples or (samples[0].index >= 0 and not capture.replay_command):  # nobody waits for them
             continue
-        yield from _table(samples, f"{indent}Slowest samples{f' of {loader.name}' if loader.name else ''}")
+        whose = f" of {loader.name}" if loader.name else ""
+        yield from _table(samples, f"{indent}Slowest {items(loader.item)}{whose}")
         indent = "  "
     if not capture.replay_command:
         return

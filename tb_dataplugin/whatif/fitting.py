@@ -270,7 +270,7 @@ def _in_step(results: Results, own: Floats) -> StepParts:
 def _samples_per_step(results: Results, batches: float) -> float | None:
     """As received: the last batch of an epoch has fewer samples than the others."""
     assert results.steps is not None and results.settings is not None
-    if results.throughput is not None:
+    if results.throughput is not None and results.throughput.item != "batch":
         return results.throughput.samples / len(results.steps.rows)
     return None if results.settings.batch_size is None else results.settings.batch_size * batches
 
