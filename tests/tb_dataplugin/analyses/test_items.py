@@ -15,7 +15,7 @@ from tb_dataplugin.report.rows import row_of
 from tests.tb_dataplugin.findings.cases import capture_of, signals_of
 from tests.trace_builder import TraceBuilder
 
-LISTS = {"dataset": "Rows", "sampler": "BatchSampler", "sampler_length": 40}
+LISTS: dict[str, Any] = {"dataset": "Rows", "sampler": "BatchSampler", "sampler_length": 40}
 
 
 def alone(index: bool = False, **settings: Any) -> TraceBuilder:
