@@ -229,6 +229,8 @@ def _loop(
         own_threads=step_threads(results),
         own_delayed=training.delayed,
         in_step=_in_step(results, own),
+        loader=results.settings,
+        other_loaders=_other_loaders(results),
         beside_ns=float(beside.mean()),
         is_beside_unannotated=not len(results.use.drawn),
         paused_ns=paused,
@@ -253,6 +255,11 @@ def _loop(
         handed_over=results.trace.info.pipeline.handed_over if results.trace.info.pipeline else None,
     )
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
+
+
+def _other_loaders(results: Results) -> tuple[LoaderInfo, ...]:
+    loaders = results.trace.info.pipeline.loaders if results.trace.info.pipeline else ()
+    return tuple(one for number, one in enumerate(loaders) if number not in results.use.loops and one.iterated != 0)
 
 
 def _in_step(results: Results, own: Floats) -> StepParts:
