@@ -8,6 +8,7 @@ from annotate.trace_format import TAKEN_ELSEWHERE
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.few_files import few_files_sentence, find_few_files
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.iter_unseen import iter_notes
 from tb_dataplugin.analyses.profiler_weight import HEAVY, LAUNCHES_ARE_SLOWER, NOTICED, weight_sentence
@@ -53,6 +54,9 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         and not results.steady.is_as_measured
     ):
         yield _not_steady(results.steady)
+    few = find_few_files(results)
+    if few is not None:
+        yield Diagnostic("loader", "few_files", 1, few_files_sentence(few))
     yield from iter_notes(results)
     yield from _cause_notes(attribution.devices)
     yield from _copy_notes(results.devices, results.copies)
