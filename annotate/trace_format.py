@@ -97,6 +97,7 @@ class LoaderMetadata(TypedDict, total=False):
     start_method: str  # fork | spawn | forkserver
     in_order: bool
     drop_last: bool
+    whole: bool  # batch_size=None: what its dataset gives is handed out as it is, a sample or a batch
     iterable: bool  # its dataset has no indices
     divided: bool  # of such a one: something in its code may give each DataLoader worker a part of it
     drawn: bool  # its code seems to draw its items at random, without an end; left out where it does not show that
@@ -182,9 +183,8 @@ class BatchRecords(TypedDict):
 
 
 class BatchCosts(TypedDict, total=False):
-    """What making a batch cost its worker process: columns beside `BatchRecords`; None where it was not measured. Each
-    worker measures a batch about every 200 ms. Unavailable columns are omitted.
-    """
+    """What making a batch cost its worker: columns beside `BatchRecords`; None where it was not measured. Each worker
+    measures a batch about every 200 ms, process_cpu_us and gc_us all. Unavailable columns are omitted."""
 
     process_cpu_us: list[float | None]  # CPU time of all the worker's threads
     run_delay_us: list[float | None]  # the main thread waited for a CPU (/proc schedstat)

@@ -87,8 +87,12 @@ def count(number: int) -> str:
 
 def plural(number: int, noun: str) -> str:
     """``(1, "step") -> "1 step"``, ``(2, "batch") -> "2 batches"``."""
-    ending = "" if number == 1 else "es" if noun.endswith(("s", "tch", "x")) else "s"
-    return f"{count(number)} {noun}{ending}"
+    return f"{count(number)} {noun if number == 1 else plural_of(noun)}"
+
+
+def plural_of(noun: str) -> str:
+    """``"batch" -> "batches"``."""
+    return f"{noun}{'es' if noun.endswith(('s', 'tch', 'x')) else 's'}"
 
 
 def listed(items: Sequence[object]) -> str:

@@ -54,6 +54,8 @@ def describe(loader: Any) -> LoaderMetadata:
     batch_size = batch_size or getattr(getattr(loader, "batch_sampler", None), "batch_size", None)
     if isinstance(batch_size, int):
         facts["batch_size"] = batch_size
+    elif known is loader and is_whole(loader):
+        facts["whole"] = True
     workers = getattr(loader, "num_workers", None)
     if isinstance(workers, int):
         facts["num_workers"] = workers
@@ -94,6 +96,11 @@ def _describe_order(loader: Any, facts: LoaderMetadata) -> None:
 def is_iterable(loader: Any) -> bool:
     """Its dataset has no indices."""
     return getattr(loader, "_dataset_kind", None) == _ITERABLE
+
+
+def is_whole(loader: Any) -> bool:
+    """A DataLoader of torch's that hands out what its dataset gives, as it is (``batch_size=None``)."""
+    return isinstance(loader, _torch_loader()) and getattr(loader, "batch_sampler", None) is None
 
 
 def undivided(loader: Any) -> str:

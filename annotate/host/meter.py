@@ -33,11 +33,15 @@ UNKNOWN: Final = -1
 EVERY_NS = 200_000_000
 """A batch is measured when it begins so long after the last measured one did.
 
-Right after a batch's work the caches are cold, and a reading takes 60 us instead of 3: too much for each batch. The CPU
-time of the process is of each: batches that follow a long one are measured most often, and say nothing of that.
+Right after a batch's work the caches are cold, and a reading takes 60 us instead of 3: too much for each batch. Of each
+batch are the CPU time of the process (batches that follow a long one are measured most often, and say nothing of that)
+and the time in the garbage collector: few collections are long, and which batches have them is chance. That one costs
+nothing: it is a sum that the collector's callbacks keep.
 """
 
 NOT_TOLD: Final = (UNKNOWN,) * len(COLUMNS)
+_BEFORE_GC: Final = NOT_TOLD[1 : COLUMNS.index("gc_us")]
+_AFTER_GC: Final = NOT_TOLD[COLUMNS.index("gc_us") + 1 :]
 
 Reading = tuple[int, ...]
 """Totals since the process began, nanoseconds for times, one for each of `COLUMNS`; `UNKNOWN` where not reported."""
@@ -53,6 +57,8 @@ class Meter:
         self._schedstat = _open(f"/proc/self/task/{threading.get_native_id()}/schedstat")
         self._io = _open("/proc/self/io")
         self._begun_at = perf_counter_ns() - EVERY_NS
+        self._is_turn = False
+        """The batch in work is measured."""
 
     def close(self) -> None:
         """Harmless twice."""
@@ -66,17 +72,17 @@ class Meter:
         self._schedstat = self._io = None
 
     def begin(self) -> Reading:
-        """The totals as a batch begins; of CPU time alone when it is not this one's turn."""
+        """The totals as a batch begins; of what is known of each batch when it is not this one's turn."""
         now = perf_counter_ns()
-        if now - self._begun_at < EVERY_NS:
-            return _cpu_alone()
+        self._is_turn = now - self._begun_at >= EVERY_NS
+        if not self._is_turn:
+            return _of_each()
         self._begun_at = now
         return self.read()
 
     def since(self, first: Reading) -> Reading:
         """What a batch has added that began with it."""
-        is_cpu_alone = first[1:] == NOT_TOLD[1:]
-        return between(first, _cpu_alone() if is_cpu_alone else self.read())
+        return between(first, self.read() if self._is_turn else _of_each())
 
     def read(self) -> Reading:
         """Now. What the system no longer reports is unknown."""
@@ -99,8 +105,8 @@ class Meter:
         return cpu, delay, voluntary, involuntary, chars, storage, faults, garbage.total_ns(), system, minor
 
 
-def _cpu_alone() -> Reading:
-    return (process_time_ns(), *NOT_TOLD[1:])
+def _of_each() -> Reading:
+    return (process_time_ns(), *_BEFORE_GC, garbage.total_ns(), *_AFTER_GC)
 
 
 def between(first: Reading, last: Reading) -> Reading:

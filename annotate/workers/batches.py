@@ -88,16 +88,26 @@ class Iteration:
     """One ``iter(loader)``: an epoch of a loader, and who listens to it."""
 
     def __init__(
-        self, number: int, *, in_order: bool, iterable: bool, has_workers: bool, in_threads: bool = False
+        self,
+        number: int,
+        *,
+        in_order: bool,
+        iterable: bool,
+        has_workers: bool,
+        in_threads: bool = False,
+        is_whole: bool = False,
     ) -> None:
         """
         Args:
+            is_whole: what the dataset gives for an index is a batch (``batch_size=None``).
             in_threads: its workers are threads. Nothing travels to them or back, so the batches are only counted.
         """
         self.number: Final = number
         self.iterable: Final = iterable and not in_threads
         self.has_workers: Final = has_workers
         self.in_threads: Final = in_threads
+        self._counted: Final = list if is_whole else (list, tuple)
+        """What indices come in: a tuple may as well be the index of one sample, where that is a batch."""
         self.listeners: Final[list[Listener]] = []
         """When nobody listens, the epoch's iterators are plain ones."""
         self.sampling: Final[list[Sampling]] = []
@@ -132,7 +142,7 @@ class Iteration:
 
     def _count(self, indices: object) -> int | None:
         """An iterable dataset is asked for as many as a batch may have; what it has shows in its spans."""
-        return len(indices) if isinstance(indices, (list, tuple)) and not self.iterable else None
+        return len(indices) if isinstance(indices, self._counted) and not self.iterable else None
 
     def draw_asleep(self, indices: object) -> Tag | None:
         """The same, asleep; with workers. None: nothing is to travel with it."""

@@ -297,6 +297,7 @@ def _new_iteration(loader: Any, has_workers: bool, in_threads: bool) -> Iteratio
         iterable=isinstance(loader.dataset, IterableDataset) or fastai_loaders.is_stand_in(loader),
         has_workers=has_workers,
         in_threads=in_threads,
+        is_whole=getattr(loader, "batch_sampler", None) is None,
     )
     _iterations[iteration.number] = iteration
     return iteration

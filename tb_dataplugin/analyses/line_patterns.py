@@ -13,6 +13,7 @@ from annotate.trace_format import THREAD_STATES, Stage
 from tb_dataplugin.analyses.code_places import Home, home_of, inside_stage, plain, python_part
 from tb_dataplugin.analyses.line_hits import OUTSIDE, Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
+from tb_dataplugin.analyses.line_waits import waits_there
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.model.line_samples import Frame
 
@@ -62,6 +63,8 @@ _ONLY_READS: Final = re.compile(r"[\"']\s*SELECT\b", re.IGNORECASE)
 WRITES_ALONE: Final = re.compile(r"\bBEGIN\s+(?:IMMEDIATE|EXCLUSIVE)\b|\bbegin\([^)]*\bwrite\s*=\s*True", re.IGNORECASE)
 """A line that waits until no other process writes: of SQLite, LMDB."""
 _BLOCKED: Final = THREAD_STATES.index("blocked")
+_ON_CPU: Final[frozenset[Pattern]] = frozenset(("elements", "copies"))
+"""Work of a CPU: no line that waits, and of others only what is not spent blocked."""
 
 COLLECTS: Final = re.compile(r"\bgc\.collect\(")
 """The garbage collector, which is C code, called by the user's line."""
@@ -115,14 +118,26 @@ class _Part:
     def patterns(self) -> Iterator[PatternTime]:
         each = [_pattern_of(self.stage, frames, home) for frames, home in zip(self.stacks, self.homes, strict=True)]
         for pattern in sorted({name for name in each if name is not None}):
-            yield self._time(pattern, [name == pattern for name in each])
+            found = self._time(pattern, [name == pattern for name in each])
+            if found is not None:
+                yield found
 
-    def _time(self, pattern: Pattern, is_of: Sequence[bool]) -> PatternTime:
+    def _time(self, pattern: Pattern, is_of: Sequence[bool]) -> PatternTime | None:
+        """None: all of its lines wait."""
         mine: Mask = np.array(is_of, dtype=np.bool_)[self.place]
+        homes: list[Home | None] = [home if own else None for home, own in zip(self.homes, is_of, strict=True)]
+        place = self.place
         if pattern == "database":  # which also works there
             mine = mine & (self.hits.state == _BLOCKED)
-        homes: list[Home | None] = [home if own else None for home, own in zip(self.homes, is_of, strict=True)]
-        rows = line_rows(self.hits, homes, self.place, has_device=self.has_device)
+        elif pattern in _ON_CPU:
+            rows = line_rows(self.hits, homes, place, has_device=self.has_device)
+            waiting = {row.place for row in rows if waits_there(row.place.source, row.blocked)}
+            homes = [None if home is None or home.place in waiting else home for home in homes]
+            mine = np.array([home is not None for home in homes])[place] & (self.hits.state != _BLOCKED)
+            homes, place = [*homes, None], np.where(mine, place, len(homes))
+            if not mine.any():
+                return None
+        rows = line_rows(self.hits, homes, place, has_device=self.has_device)
         part = estimate(self.hits.weight_ns, self.hits.weight_ns * mine)
         return PatternTime(pattern, self.stage, part, rows[0], sum(row.samples > 0 for row in rows))
 

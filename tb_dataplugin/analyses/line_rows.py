@@ -9,12 +9,15 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from annotate.trace_format import THREAD_STATES
 from tb_dataplugin.analyses.code_places import Home, Native, Place
 from tb_dataplugin.analyses.line_hits import Floats, Hits
 
 Z_95: Final = 1.96
 
 MOST_CALLEES: Final = 4
+
+_BLOCKED: Final = THREAD_STATES.index("blocked")
 
 Mask = npt.NDArray[np.bool_]
 K = TypeVar("K", str, Place, Native)
@@ -56,6 +59,8 @@ class LineRow:
     native_share: float = 0.0
     for_others_ns: int = 0
     """Part of `time_ns` that is for another DataLoader than the training loop's."""
+    blocked: float | None = None
+    """Part of its time in which the thread was blocked; None where the sampler does not know that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +186,7 @@ def _row(
         callees=callees,
         called_from=caller,
         for_others_ns=round(float(hits.weight_ns[mine & hits.for_others].sum())),
+        blocked=_share(hits.weight_ns * (mine & (hits.state >= 0)), hits.state == _BLOCKED),
     )
 
 

@@ -13,6 +13,9 @@ from tb_dataplugin.model.line_samples import Frame
 
 WaitedFor = Literal["sleep", "network", "lock", "queue", "process"]
 
+MOSTLY: Final = 0.5
+"""Part of a line's time in which its thread is blocked, from which the line is a wait."""
+
 _COMMENT: Final = re.compile(r"(?:^|\s)#.*$")
 _TEXTS: Final[dict[WaitedFor, re.Pattern[str]]] = {
     "sleep": re.compile(r"(?<!\w)sleep\("),
@@ -48,6 +51,18 @@ def named_wait(source: str) -> WaitedFor | None:
     code = _COMMENT.sub("", source).strip()
     found = [what for what, pattern in _TEXTS.items() if pattern.search(code)]
     return found[0] if len(found) == 1 else None
+
+
+def waits_there(source: str, blocked: float | None) -> bool:
+    """Whether a line's time is no work of a CPU, whatever else its text has: ``[sleep(s) or f(x) for x in xs]``. One
+    that names a wait may be seen blocked for little of it, where no CPU was free afterwards.
+
+    Args:
+        blocked: part of its time in which its thread was blocked; None: not known.
+    """
+    if blocked is None:
+        return named_wait(source) is not None
+    return blocked >= MOSTLY or (blocked > 0 and named_wait(source) is not None)
 
 
 def waited_for(source: str, below: Sequence[Frame]) -> WaitedFor | None:

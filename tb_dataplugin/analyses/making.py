@@ -102,10 +102,17 @@ def _apart(spent: Sequence[Floats], differ: tuple[bool, bool], common: float) ->
 
 
 def find_making(
-    trace: Trace, tree: StageTree, counted: BoolArray, workers: Workers | None, apart: Apart, loops: AbstractSet[int]
+    trace: Trace,
+    tree: StageTree,
+    counted: BoolArray,
+    workers: Workers | None,
+    apart: Apart,
+    loops: AbstractSet[int],
+    per_batch: float | None = None,
 ) -> Making | None:
     """None where no DataLoader worker made any. `counted`: which spans count; other loaders are `apart`. Of the loader
     `loops` alone, where these have workers: beside another one that the steps draw from, its samples are counted.
+    `per_batch`: how many samples a span has that covers a whole batch.
     """
     tracks, others = trace.worker_tracks(), {other.number for other in apart.others}
     numbers = {process.loader for process in tracks.values()}
@@ -113,8 +120,11 @@ def find_making(
         others |= numbers - loops
     tracks = {track: process for track, process in tracks.items() if process.loader not in others}
     mine = np.isin(tree.track, list(tracks)) & counted
-    sample, read = single_samples(tree), np.isin(tree.node, nodes_of(tree, "read"))
-    if not (sample & mine).any():
+    single, read = single_samples(tree), np.isin(tree.node, nodes_of(tree, "read"))
+    sample = single.astype(np.float64)
+    if per_batch and not (single & mine).any():
+        sample += per_batch * batched_fetches(tree)
+    if not (sample * mine).any():
         return None
     found: dict[tuple[int, int], list[Made]] = {}
     for track, process in tracks.items():
@@ -176,6 +186,7 @@ def single_samples(tree: StageTree) -> BoolArray:
 
 def batched_fetches(tree: StageTree) -> BoolArray:
     """Which spans cover a whole batch fetched at once."""
-    batched = [one for one in nodes_of(tree, "sample") if tree.paths[one][-1].label.endswith(BATCHED_FETCH)]
+    labels = ((one, tree.paths[one][-1].label) for one in nodes_of(tree, "sample"))
+    batched = [one for one, label in labels if label.endswith(BATCHED_FETCH) or label in tree.of_batches]
     is_batched: BoolArray = np.isin(tree.node, batched)
     return is_batched

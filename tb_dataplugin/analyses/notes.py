@@ -8,6 +8,7 @@ from annotate.trace_format import TAKEN_ELSEWHERE
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.few_files import few_files_sentence, find_few_files
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.iter_unseen import iter_notes
 from tb_dataplugin.analyses.profiler_weight import HEAVY, LAUNCHES_ARE_SLOWER, NOTICED, weight_sentence
@@ -21,7 +22,7 @@ from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
-from tb_dataplugin.units import data_size, percent, plural
+from tb_dataplugin.units import data_size, percent, plural, plural_of
 
 WORTH_A_WORD = 0.01
 """Share of the window from which time that a rate has in it is named."""
@@ -53,6 +54,9 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         and not results.steady.is_as_measured
     ):
         yield _not_steady(results.steady)
+    few = find_few_files(results)
+    if few is not None:
+        yield Diagnostic("loader", "few_files", 1, few_files_sentence(few))
     yield from iter_notes(results)
     yield from _cause_notes(attribution.devices)
     yield from _copy_notes(results.devices, results.copies)
@@ -87,6 +91,7 @@ def few_batches_sentence(batches: int) -> str:
 def _rate_notes(results: Results) -> Iterator[Diagnostic]:
     """That rates were measured while CPUs were missing, or other ranks were waited for."""
     rates, costs, taken = results.throughput, results.worker_costs, find_taken_cpus(results)
+    each = plural_of(rates.item if rates else "sample")
     if rates is not None and rates.batches is not None:
         yield Diagnostic("throughput", "few_batches", 1, few_batches_sentence(rates.batches))
     if rates is not None and rates.guessed_batches:
@@ -98,8 +103,8 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
         yield Diagnostic("throughput", "guessed_samples", 1, message)
     if rates is not None and rates.is_of_one and results.settings is not None:
         message = (
-            f"Samples per second are those of the DataLoader of {results.settings.dataset or 'a dataset'} alone: steps "
-            "draw from others as well"
+            f"{each.capitalize()} per second are those of the DataLoader of {results.settings.dataset or 'a dataset'} "
+            "alone: steps draw from others as well"
         )
         yield Diagnostic("throughput", "samples_of_one", 1, message)
     delayed = (costs.run_delay or 0.0) if costs and rates and rates.load else 0.0
@@ -115,17 +120,17 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
     if who:
         first, *more = who
         waits = ", ".join((first.replace(" for ", " waited for a CPU for ", 1), *more))
-        message = f"The samples/s of each part are with waiting for a CPU: {waits}. Without it they would be higher"
+        message = f"The {each}/s of each part are with waiting for a CPU: {waits}. Without it they would be higher"
         yield Diagnostic("throughput", "contended_rates", 1, message)
     if rates is not None and rates.device and (results.trace.info.world_size or 1) > 1:
         message = (
-            "The training step's samples/s are with waiting for other ranks in collectives: without that a rank that "
+            f"The training step's {each}/s are with waiting for other ranks in collectives: without that a rank that "
             "waits for them would have more"
         )
         yield Diagnostic("throughput", "rates_with_ranks", 1, message)
     if rates is not None and rates.device and rates.others_ns >= WORTH_A_WORD * results.window.duration_ns:
         share = percent(rates.others_ns / results.window.duration_ns)
-        message = f"The training step's samples/s are with what another DataLoader takes, {share} of the window"
+        message = f"The training step's {each}/s are with what another DataLoader takes, {share} of the window"
         if _is_built_by_workers(results):
             message += ": the loop's own goes on building meanwhile"
         yield Diagnostic("throughput", "rates_with_others", 1, message)

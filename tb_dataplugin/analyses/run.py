@@ -195,7 +195,9 @@ def _headspace(
     rates: Throughput | None,
 ) -> Headspace | None:
     headspace = trace.info.pipeline.headspace if trace.info.pipeline else None
-    return find_headspace(headspace, settings, table, devices, rates.samples if rates else None)
+    return find_headspace(
+        headspace, settings, table, devices, rates.samples if rates and rates.item != "batch" else None
+    )
 
 
 def run_analyses(

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from annotate.trace_format import FIRST_BATCH, Stage
 from tb_dataplugin.analyses.inner_waits import without_inner_waits
+from tb_dataplugin.analyses.items import datasets_of_batches
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.beside_events import SpanFacts
@@ -52,6 +53,8 @@ class StageTree:
     piece_track: npt.NDArray[np.int32]
     clipped: int
     merged: int = 0
+    of_batches: frozenset[str] = frozenset()
+    """Labels of stages of datasets that make a whole batch in each call, since they are asked for lists of indices."""
     chosen: Window | None = None
     """The chosen steps: what lies behind them is recorded as well."""
 
@@ -88,6 +91,7 @@ def build_stage_tree(trace: Trace) -> StageTree:
         piece_span=nesting.piece_span,
         piece_track=track[nesting.piece_span],
         clipped=nesting.clipped,
+        of_batches=datasets_of_batches(trace),
         merged=merged,
     )
 

@@ -19,6 +19,7 @@ from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.batch_samples import samples_of_batches
 from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.items import Item, item_of
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.loop import Loop
@@ -87,6 +88,8 @@ class Throughput:
     guessed_batches: int = 0
     samples_per_batch: float | None = None
     others_ns: int = 0
+    item: Item = "sample"
+    """What is counted, where it is no samples: batches of which nothing says how many they have, or either of both."""
 
     @property
     def slowest_part(self) -> SlowestPart | None:
@@ -131,13 +134,15 @@ def find_throughput(
     if not counted.samples or not window.duration_ns:
         message = "The number of samples is not in the trace, so samples per second are unknown"
         return Unavailable("throughput", "no_sample_count", message)
-    rates = _find_rates(counted.samples, trace, tree, window, loader, devices, workers, use, loop)
+    rates = _find_rates(counted, trace, tree, window, loader, devices, workers, use, loop)
     each = counted.samples / counted.batches if counted.batches else None
-    return replace(rates, guessed_batches=counted.guessed, samples_per_batch=each)
+    if counted.item == "batch":
+        each = None
+    return replace(rates, guessed_batches=counted.guessed, samples_per_batch=each, item=counted.item)
 
 
 def _find_rates(
-    samples: int,
+    counted: Counted,
     trace: Trace,
     tree: StageTree,
     window: Window,
@@ -147,15 +152,16 @@ def _find_rates(
     use: LoaderUse,
     loop: Loop,
 ) -> Throughput:
-    attribution = loop.attribution
+    attribution, samples = loop.attribution, counted.samples
     reached = _rate(samples, window.duration_ns) or 0.0
     if loader is None:  # another thread takes the batches
         return Throughput(samples, reached, None, None, None, None)
     if len(loader.duration_ns) < LEAST_BATCHES:
         return Throughput(samples, reached, None, None, None, None, batches=len(loader.duration_ns))
-    counted = loop.apart.left(tree.starts_in(window))
-    making = find_making(trace, tree, counted, workers, loop.apart, use.loops)
-    here = int((single_samples(tree) & counted).sum()) or samples
+    left = loop.apart.left(tree.starts_in(window))
+    per_batch = samples / counted.batches if counted.batches else None
+    making = find_making(trace, tree, left, workers, loop.apart, use.loops, per_batch)
+    here = int((single_samples(tree) & left).sum()) or samples
     alone = _in_training_thread(here, _spent_waiting(attribution)) if making is None else _in_workers(making)
     busy = devices[0].busy.total_ns if devices else 0
     away = Intervals.union_of((loader.waits, loop.apart.between))
@@ -234,6 +240,7 @@ class Counted(NamedTuple):
     guessed: int = 0
     batches: int = 0
     """0: not known."""
+    item: Item = "sample"
 
 
 def count_samples(
@@ -249,7 +256,7 @@ def count_samples(
 
     Without DataLoader workers the sample spans in the window; with them what the batches have that it received.
     """
-    settings = main_loader(trace, use)
+    settings, item = main_loader(trace, use), item_of(trace, use.main)
     size = settings.batch_size if settings else None
     if workers is not None:
         table, pipeline = workers.batches.table, trace.info.pipeline
@@ -257,13 +264,16 @@ def count_samples(
         if pipeline is not None and len(pipeline.loaders) > 1:
             received &= np.isin(table.loader, list(use.loops))
         if settings is None or settings.num_workers != 0:
-            return _with_guesses(samples_of_batches(trace, tree, window, table)[received], size)
+            counted = _with_guesses(samples_of_batches(trace, tree, window, table)[received], size)
+            return counted._replace(item="item") if item == "item" else counted
     others = Intervals.union_of(other.waits for other in apart.others)
     mine = tree.starts_in(window) & ~others.contains(tree.start_ns)
     mine &= ~np.isin(tree.track, list(trace.worker_tracks()))
     if samples := int((single_samples(tree) & mine).sum()):
-        return Counted(samples, batches=_waits_with(loader, tree.start_ns[single_samples(tree) & mine]))
+        return Counted(samples, batches=_waits_with(loader, tree.start_ns[single_samples(tree) & mine]), item=item)
     batches = int((batched_fetches(tree) & mine).sum()) or (0 if loader is None else len(loader.duration_ns))
+    if size is None and item == "batch":
+        return Counted(batches, batches=batches, item="batch")
     return Counted((size or 0) * batches, batches, batches)
 
 

@@ -57,6 +57,8 @@ class WorkerCosts:
     read_bytes: int | None
     major_faults: int | None
     gc: float | None
+    gc_batches: int = 0
+    """By how many of `batches` `gc` is known."""
     sending: float = 0.0
     system: float | None = None
     minor_faults: int | None = None
@@ -141,6 +143,7 @@ def find_worker_costs(
         read_bytes=stored,
         major_faults=_sum(costs.major_faults[rows]) if costs else None,
         gc=_share(costs.gc_ns[rows], length) if costs else None,
+        gc_batches=int((costs.gc_ns[rows] >= 0).sum()) if costs else 0,
         sending=sending,
         system=_share(costs.system_cpu_ns[later], (table.finished_ns - table.started_ns)[later]) if costs else None,
         minor_faults=_sum(costs.minor_faults[later], int(rows.sum())) if costs else None,

@@ -81,6 +81,8 @@ def _half_width(off: Floats, lengths: Floats) -> float | None:
 
 def samples_per_s(captures: Sequence[pb.Capture]) -> Value:
     """Of all windows together; the interval is that of the mean step."""
+    if any(capture.throughput.item == "batch" for capture in captures):
+        raise NothingToReport("samples/s are not known: how many samples a batch has was not recorded")
     if not all(capture.throughput.HasField("samples") and capture.window_us for capture in captures):
         raise NothingToReport(f"samples/s are not known: {_why(captures, 'throughput')}")
     samples = sum(capture.throughput.samples for capture in captures)

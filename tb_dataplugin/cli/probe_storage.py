@@ -16,6 +16,7 @@ from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import open_found
 from tb_dataplugin.reader.discovery import TRACE_SUFFIXES
 from tb_dataplugin.remote import place
+from tb_dataplugin.report.items import knows_samples
 from tb_dataplugin.storage.as_json import as_json
 from tb_dataplugin.storage.as_text import as_text
 from tb_dataplugin.storage.judging import judge, need_sentences
@@ -104,6 +105,6 @@ def _files_of(paths: Sequence[str], follow_links: bool) -> tuple[list[str], floa
         if not named:
             raise NothingToReport(f"{path} names no sample file that is still there; name the files or their folder")
         found += dict.fromkeys(named)
-        if capture.throughput.HasField("device_per_s"):
+        if capture.throughput.HasField("device_per_s") and knows_samples(capture):
             need = capture.throughput.device_per_s
     return found, need

@@ -149,7 +149,7 @@ def _samples_built(capture: pb.Capture, counting: Counting) -> Per:
         return _by_batches(capture)
     seen, starts, part, one = _seen_us(capture), 0.0, 0.0, 1.0
     for name, rows in spans.items():
-        size = batch if name.endswith(BATCHES) else 1.0
+        size = batch if name.endswith(BATCHES) or capture.loader.item == "batch" else 1.0
         time = math.fsum(row.total_us for row in rows)
         count = sum(_calls(capture, row, counting) for row in rows)
         starts += size * count

@@ -13,6 +13,7 @@ import numpy as np
 from tb_dataplugin.compare.noise import LEAST_BLOCKS, Figure, Floats, mean_figure, typical_figure
 from tb_dataplugin.diagnostics import Diagnostic
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.items import knows_samples
 from tb_dataplugin.units import count, listed
 
 Unit = Literal["sample", "step", ""]
@@ -57,7 +58,7 @@ class Run:
 
 def _units(capture: pb.Capture, unit: Unit) -> float | None:
     if unit == "sample":
-        return capture.throughput.samples if capture.throughput.HasField("samples") else None
+        return capture.throughput.samples if knows_samples(capture) else None
     return capture.steps.count if unit == "step" and capture.HasField("steps") else None
 
 

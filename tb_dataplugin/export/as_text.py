@@ -23,6 +23,7 @@ from tb_dataplugin.export.width import columns
 from tb_dataplugin.export.workers_text import worker_lines
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import with_folder
+from tb_dataplugin.report.items import items
 from tb_dataplugin.report.rows import worst_first
 from tb_dataplugin.units import UNKNOWN, TimeUnit, count, duration, in_unit, percent, plural, significant, unit_for
 from tb_dataplugin.words import MODES, cause_label, label_of
@@ -170,11 +171,11 @@ def _rates(capture: pb.Capture, line: Line) -> Iterator[str]:
     ]
     limits = f"; {rates.slowest_text}" if rates.slowest_text else ""
     notes = (f"each by itself: {', '.join(known)}{limits}{_from_queue(rates)}",) if known else ()
-    yield line("samples per second", significant(rates.samples_per_s), *notes)
+    yield line(f"{items(rates.item)} per second", significant(rates.samples_per_s), *notes)
 
 
 def _from_queue(rates: pb.Throughput) -> str:
-    """Why more samples were used than could be prepared, where they were."""
+    """Why more of them were used than could be prepared, where they were."""
     known = [getattr(rates, name) for name in ("read_per_s", "prepare_per_s") if rates.HasField(name)]
     is_less = bool(known) and min(known) < rates.samples_per_s
     return "; the first batches were ready before the window began" if is_less else ""

@@ -8,6 +8,7 @@ from tb_dataplugin.export.compare_markdown import literal
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.run_markdown import MOST_FINDINGS, MOST_STAGES, more, run_section
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.items import items
 from tb_dataplugin.report.rows import loop_wait, wide_interval
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import UNKNOWN, count, duration, percent, significant
@@ -78,7 +79,7 @@ def _numbers(capture: pb.Capture) -> Iterator[str]:
         note = f" ({device.idle_note})" if device.idle_note else ""
         facts.append(f"device idle {percent(device.idle_us / capture.window_us)}{note}")
     if capture.HasField("throughput"):
-        facts.append(f"{significant(capture.throughput.samples_per_s)} samples/s")
+        facts.append(f"{significant(capture.throughput.samples_per_s)} {items(capture.throughput.item)}/s")
     if facts:
         yield literal("; ".join(facts)) + "."
         yield ""

@@ -12,6 +12,7 @@ from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.items import items
 from tb_dataplugin.report.replay_command import waited_for_building_us
 from tb_dataplugin.units import UNKNOWN, duration, in_unit, percent, unit_for
 
@@ -50,9 +51,9 @@ def slow_sample_lines(capture: pb.Capture) -> Iterator[str]:
         if not samples:
             continue
         if samples[0].index < 0 or capture.replay_command:
-            lines = list(_table(samples[:MOST], f"{indent}Slowest samples{of}"))
+            lines = list(_table(samples[:MOST], f"{indent}Slowest {items(loader.item)}{of}"))
         else:
-            lines = list(_hidden(capture, loader, samples, f"{indent}Slow samples{of}"))
+            lines = list(_hidden(capture, loader, samples, f"{indent}Slow {items(loader.item)}{of}"))
         yield from lines
         indent = "  " if lines else indent
     if not capture.replay_command:

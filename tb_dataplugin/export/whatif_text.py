@@ -15,6 +15,7 @@ from tb_dataplugin.export.tables import Column, cells, heads, with_room
 from tb_dataplugin.export.terminal import Style
 from tb_dataplugin.export.width import columns
 from tb_dataplugin.findings.thresholds import INPUT_BOUND
+from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import (
     UNKNOWN,
@@ -100,7 +101,20 @@ def _basis(loop: Loop) -> str:
     steps = "the loop's steady state"
     if loop.epochs and loop.whole_epochs:
         steps = "whole epochs like those of the window, in which each DataLoader worker delivers its own part"
-    return f"Predicted for {steps}, from one capture; nothing was run. {starts}. {BASIS}"
+    return f"Predicted for {steps}, from one capture; nothing was run. {starts}. {_covered(loop)}{BASIS}"
+
+
+def _covered(loop: Loop) -> str:
+    """Which of several DataLoaders is changed; "" where there is one."""
+    others = list(dict.fromkeys(map(name_of, loop.other_loaders)))
+    if not others:
+        return ""
+    mine, several = name_of(loop.loader), len(loop.other_loaders) > 1
+    if others == [mine]:
+        return f"Changes are those of {shown(mine)} alone, not of {'others' if several else 'another'} like it. "
+    return (
+        f"Changes are those of {shown(mine)} alone: {shown(listed(others))} {'stay' if several else 'stays'} as now. "
+    )
 
 
 def _heads(unit: TimeUnit) -> tuple[str, ...]:

@@ -59,6 +59,19 @@ def judge_storage(signals: Signals) -> Capacity:
     return Capacity(load.disk_busy >= DISK_SATURATED, (share("disk_busy", load.disk_busy, "window", text),))
 
 
+def full_cpus(signals: Signals) -> Evidence | None:
+    """That all CPUs are busy, by their load; None where they are not, or it is not known."""
+    load = _by_load(signals)
+    return load[1] if load is not None and load[0] else None
+
+
+def share_what_is_full(signals: Signals) -> bool:
+    """Whether more DataLoader workers would only share the CPUs, or the storage, that they have."""
+    if judge_cpus(signals).saturated:
+        return True
+    return reads_from_storage(signals) and bool(judge_storage(signals).saturated)
+
+
 def by_blocking(signals: Signals) -> Evidence | None:
     costs = signals.costs
     if costs is None or costs.blocked is None or costs.blocked < MOSTLY_BLOCKED or (costs.run_delay or 0.0) >= NO_CPU:

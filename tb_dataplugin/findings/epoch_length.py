@@ -44,6 +44,8 @@ def _by_sampler(signals: Signals, steps: int, other: LoaderInfo | None) -> float
     if other is not None:
         return other.sampler_length / other.batch_size if other.sampler_length and other.batch_size else None
     length, rates = signals.loader.sampler_length if signals.loader else None, signals.throughput
+    if signals.loader is not None and signals.loader.is_whole:  # each index, or list of them, is a batch
+        return float(length) if length else None
     return length / (rates.samples / steps) if length and rates is not None and rates.samples else None
 
 

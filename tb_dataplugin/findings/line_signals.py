@@ -9,6 +9,7 @@ from annotate.trace_format import span_name
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES, HotLines, PartLines
 from tb_dataplugin.analyses.line_patterns import Pattern
 from tb_dataplugin.analyses.line_rows import Estimate
+from tb_dataplugin.analyses.line_waits import waits_there
 from tb_dataplugin.analyses.line_work import Work
 from tb_dataplugin.analyses.spread_lines import Together, call_of, error_of, share_of, spread, spread_in_step
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
@@ -39,6 +40,13 @@ class HotLine:
     """``mel at train.py:36, 36.0%``: the next one, where this one calls a library and that has much of the time too."""
     in_whole_capture: bool = False
     """The share is that of the whole capture: the steps that somebody chose have too few stack samples of the stage."""
+    blocked: float | None = None
+    """Part of its time in which the thread was blocked; None: not known."""
+
+    @property
+    def waits(self) -> bool:
+        """It mostly waits, whatever else it does: by samples, else by its text."""
+        return waits_there(self.source, self.blocked)
 
     def share_of(self, whole: str) -> str:
         """``84.0% of RandomMask``, ``84.0% of RandomMask in the whole capture``."""
@@ -159,7 +167,14 @@ def _hot_line(lines: Together, *, is_of_few: bool) -> HotLine:
         source=lines[0].place.source,
         calls=call_of(lines),
         between=f" (95% interval {percent(low)} to {percent(high)})" if is_of_few else "",
+        blocked=_blocked(lines),
     )
+
+
+def _blocked(lines: Together) -> float | None:
+    parts = [(row.blocked, row.time_ns) for row in lines if row.blocked is not None]
+    time_ns = sum(time for _, time in parts)
+    return sum(part * time for part, time in parts) / time_ns if time_ns else None
 
 
 def read_step(lines: HotLines | None) -> StepSignals | None:

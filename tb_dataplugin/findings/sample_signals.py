@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tb_dataplugin.analyses.code_places import Place
+from tb_dataplugin.analyses.items import Item, item_of
 from tb_dataplugin.analyses.line_waits import WaitedFor
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.samples import SlowSample, held_up, its_batch
@@ -76,6 +77,8 @@ class SampleHabit:
     """What the fastest of these takes."""
     ran_us: float | None = None
     """CPU time of a common one; None where that was not recorded of all."""
+    item: Item = "sample"
+    """What they are."""
 
 
 def read_habits(results: Results) -> Mapping[int, SampleHabit]:
@@ -89,6 +92,7 @@ def read_habits(results: Results) -> Mapping[int, SampleHabit]:
             slow=one.slow,
             slow_us=one.slow_ns / 1e3,
             ran_us=None if one.ran_ns is None else one.ran_ns / 1e3,
+            item=item_of(results.trace, number),
         )
         for number, one in results.samples.habits.items()
     }

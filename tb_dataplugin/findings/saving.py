@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tb_dataplugin.findings.at_starts import saved_at_starts, starts_evidence
-from tb_dataplugin.findings.capacity import judge_cpus
+from tb_dataplugin.findings.capacity import full_cpus, judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.limiting import limiting_worker
 from tb_dataplugin.findings.needed import building_share, in_the_long_run, needed_us
@@ -204,7 +204,8 @@ def until_workers_limit(signals: Signals, spent_us: float, lent: float = 0.0) ->
     text = f"beyond that the loop waits for {who} {percent(share)} of the step"
     whole_us = signals.per_step(spent_us)
     if whole_us is not None and workers.parts is None and judge_cpus(signals).saturated is False:
-        text += f"; with more of them as well, for which CPUs are free, up to {duration(whole_us)} per step"
+        room = "for which CPUs are free" if full_cpus(signals) is None else "which are blocked most of the time"
+        text += f"; with more of them as well, {room}, up to {duration(whole_us)} per step"
     return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
 
 

@@ -14,6 +14,7 @@ from tb_dataplugin.findings.begun_texts import begun_before_evidence
 from tb_dataplugin.findings.by_size import by_size
 from tb_dataplugin.findings.callee_advice import callee_advice, waits_for_another
 from tb_dataplugin.findings.calls import AllCalls
+from tb_dataplugin.findings.capacity import share_what_is_full
 from tb_dataplugin.findings.decoder_advice import decode_less, decoder_advice, decoder_code, decodes_pictures, is_crop
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.few_calls import few_calls_advice
@@ -78,9 +79,11 @@ LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "cpu": "",
     "no_cpu": " For {part} of its time it only waits for a CPU, so the stage itself costs less than its time "
     "suggests{threads}.",
-    "blocked": " For {part} of its time it is blocked{by}. DataLoader "
-    "workers, or more of them, can wait at the same time, but not for a lock that they share.",
+    "blocked": " For {part} of its time it is blocked{by}.{more}",
 }
+MORE_CAN_WAIT: Final = (
+    " DataLoader workers, or more of them, can wait at the same time, but not for a lock that they share."
+)
 
 THREADS_FIRST: Final = ": first limit the hidden threads of libraries (see that finding), and measure again"
 
@@ -194,6 +197,7 @@ def _hint(signals: Signals, row: StageCalls) -> str:
             part=percent(parts[limit]),
             threads=THREADS_FIRST if has_hidden_threads(signals) else "",
             by=_blocked_by(signals, row),
+            more="" if signals.num_workers and share_what_is_full(signals) else MORE_CAN_WAIT,
         )
     )
 
@@ -291,7 +295,8 @@ def line_advice(signals: Signals, stage: Stage) -> str:
     known = callee_advice(line.calls)
     if line.share < ONE_LINE:
         return f"{known} Then see {line.second} of it." if known and line.second else known
-    return f"{line.share_of('it')} is {line.text}: begin there. {known or OF_PYTHON}"
+    of_line = known or ("" if line.waits else OF_PYTHON)  # what it waits for, `_hint` says
+    return f"{line.share_of('it')} is {line.text}: begin there. {of_line}".rstrip()
 
 
 def has_pictures(signals: Signals) -> bool:

@@ -63,6 +63,8 @@ class LoaderInfo:
     passes_ts_us: tuple[tuple[float, float | None], ...] = ()
     """The same, from the trace's beginning on."""
     drop_last: bool | None = None
+    whole: bool | None = None
+    """Its dataset's samples or batches are handed out as they are (``batch_size=None``)."""
     iterable: bool | None = None
     divided: bool | None = None
     """Whether an iterable dataset's code may give each DataLoader worker a part of it."""
@@ -72,6 +74,11 @@ class LoaderInfo:
     sampler_length: int | None = None
     replacement: bool | None = None
     shuffle: bool | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """As `whole`; without that record by the sampler, which stands beside no batch size only then."""
+        return bool(self.whole) or (self.batch_size is None and self.sampler == "BatchSampler")
 
 
 @dataclass(frozen=True, slots=True)

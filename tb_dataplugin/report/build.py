@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.items import item_of
 from tb_dataplugin.analyses.loader_use import first_batches
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.sawtooth import Sawtooth
@@ -169,6 +170,7 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
     )
     if settings is not None:
         report.MergeFrom(_settings(settings))
+        report.item = item_of(results.trace, results.use.main)
     return report
 
 
@@ -215,6 +217,7 @@ def _throughput(rates: Throughput, sentences: Sentences) -> pb.Throughput:
         slowest_text=sentences.slowest_part,
         device_per_s=rates.device,
         samples_per_batch=rates.samples_per_batch,
+        item=rates.item,
     )
 
 

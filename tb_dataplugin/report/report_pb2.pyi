@@ -1353,6 +1353,7 @@ class Loader(_message.Message):
     HAS_ITER_FIELD_NUMBER: _builtins.int
     FIRST_BATCH_COUNT_FIELD_NUMBER: _builtins.int
     FIRST_BATCH_OF_FIELD_NUMBER: _builtins.int
+    ITEM_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """union of the training thread's wait spans in the window"""
     wait_count: _builtins.int
@@ -1389,6 +1390,10 @@ class Loader(_message.Message):
     """how many waits first_batch_wait_us is the sum of"""
     first_batch_of: _builtins.str
     """"the DataLoader of Photos (batches of 4, num_workers=2)": whose first_batch_wait_us is;"""
+    item: _builtins.str
+    """"" where there is only one
+    what one call of its dataset makes: sample | batch | item, as in Throughput
+    """
     @_builtins.property
     def wait_by_stage_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """not recorded
@@ -1435,10 +1440,11 @@ class Loader(_message.Message):
         has_iter: _builtins.bool = ...,
         first_batch_count: _builtins.int = ...,
         first_batch_of: _builtins.str = ...,
+        item: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "epochs", b"epochs", "exposed_wait_us", b"exposed_wait_us", "first_batch_count", b"first_batch_count", "first_batch_of", b"first_batch_of", "first_batch_wait_us", b"first_batch_wait_us", "has_iter", b"has_iter", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "epochs", b"epochs", "exposed_wait_us", b"exposed_wait_us", "first_batch_count", b"first_batch_count", "first_batch_of", b"first_batch_of", "first_batch_wait_us", b"first_batch_wait_us", "has_iter", b"has_iter", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "item", b"item", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
@@ -2610,6 +2616,7 @@ class SampleLoader(_message.Message):
     MAIN_FIELD_NUMBER: _builtins.int
     USUAL_SAMPLES_FIELD_NUMBER: _builtins.int
     P50_US_FIELD_NUMBER: _builtins.int
+    ITEM_FIELD_NUMBER: _builtins.int
     REPLAY_COMMAND_FIELD_NUMBER: _builtins.int
     REPLAY_CODE_FIELD_NUMBER: _builtins.int
     DATASET_FIELD_NUMBER: _builtins.int
@@ -2626,6 +2633,8 @@ class SampleLoader(_message.Message):
     """
     p50_us: _builtins.float
     """of its samples"""
+    item: _builtins.str
+    """what they are: as Throughput.item"""
     replay_command: _builtins.str
     """runs its slow_samples again, alone; "" without any that have an index"""
     replay_code: _builtins.str
@@ -2648,6 +2657,7 @@ class SampleLoader(_message.Message):
         main: _builtins.bool = ...,
         usual_samples: _abc.Iterable[_builtins.int] | None = ...,
         p50_us: _builtins.float = ...,
+        item: _builtins.str = ...,
         replay_command: _builtins.str = ...,
         replay_code: _builtins.str = ...,
         dataset: _builtins.str = ...,
@@ -2657,7 +2667,7 @@ class SampleLoader(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "_sampler_length", b"_sampler_length", "batch_size", b"batch_size", "num_workers", b"num_workers", "sampler_length", b"sampler_length"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "_sampler_length", b"_sampler_length", "batch_size", b"batch_size", "dataset", b"dataset", "loader", b"loader", "main", b"main", "name", b"name", "num_workers", b"num_workers", "p50_us", b"p50_us", "replay_code", b"replay_code", "replay_command", b"replay_command", "sampler_length", b"sampler_length", "usual_samples", b"usual_samples"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_num_workers", b"_num_workers", "_sampler_length", b"_sampler_length", "batch_size", b"batch_size", "dataset", b"dataset", "item", b"item", "loader", b"loader", "main", b"main", "name", b"name", "num_workers", b"num_workers", "p50_us", b"p50_us", "replay_code", b"replay_code", "replay_command", b"replay_command", "sampler_length", b"sampler_length", "usual_samples", b"usual_samples"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
@@ -2853,6 +2863,7 @@ class Throughput(_message.Message):
     AROUND_PER_S_FIELD_NUMBER: _builtins.int
     SAMPLES_PER_BATCH_FIELD_NUMBER: _builtins.int
     SLOWEST_PART_FIELD_NUMBER: _builtins.int
+    ITEM_FIELD_NUMBER: _builtins.int
     SLOWEST_TEXT_FIELD_NUMBER: _builtins.int
     samples_per_s: _builtins.float
     """what the run reached"""
@@ -2875,8 +2886,12 @@ class Throughput(_message.Message):
     """mean of the batches received in the window: an epoch's last one has fewer samples"""
     slowest_part: _builtins.str
     """read | prepare | device | around; "" when not known. The run is input-bound when it is not"""
-    slowest_text: _builtins.str
+    item: _builtins.str
     """the device: device_per_s > load_per_s
+    what is counted: sample | batch (batch_size=None with lists of indices, without a record of
+    """
+    slowest_text: _builtins.str
+    """their lengths) | item (one of both, not known which)
     the same in words, "loading limits, most of it reading"; "" when not known
     """
     def __init__(
@@ -2891,11 +2906,12 @@ class Throughput(_message.Message):
         around_per_s: _builtins.float | None = ...,
         samples_per_batch: _builtins.float | None = ...,
         slowest_part: _builtins.str = ...,
+        item: _builtins.str = ...,
         slowest_text: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_batch", b"_samples_per_batch", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_batch", b"samples_per_batch", "samples_per_s", b"samples_per_s"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_batch", b"_samples_per_batch", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_batch", b"samples_per_batch", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part", "slowest_text", b"slowest_text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s", "_device_per_s", b"_device_per_s", "_load_per_s", b"_load_per_s", "_prepare_per_s", b"_prepare_per_s", "_read_per_s", b"_read_per_s", "_samples", b"_samples", "_samples_per_batch", b"_samples_per_batch", "_samples_per_s", b"_samples_per_s", "around_per_s", b"around_per_s", "device_per_s", b"device_per_s", "item", b"item", "load_per_s", b"load_per_s", "prepare_per_s", b"prepare_per_s", "read_per_s", b"read_per_s", "samples", b"samples", "samples_per_batch", b"samples_per_batch", "samples_per_s", b"samples_per_s", "slowest_part", b"slowest_part", "slowest_text", b"slowest_text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__around_per_s: _TypeAlias = _typing.Literal["around_per_s"]  # noqa: Y015
     _WhichOneofArgType__around_per_s: _TypeAlias = _typing.Literal["_around_per_s", b"_around_per_s"]  # noqa: Y015

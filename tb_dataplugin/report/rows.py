@@ -9,6 +9,7 @@ from typing import Final
 from tb_dataplugin.findings.gain import UNKNOWN, UNKNOWN_IN_REPLAY
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import brief_names
+from tb_dataplugin.report.items import knows_samples
 from tb_dataplugin.units import listed, percent, plural
 
 DOUBTS: Final = {
@@ -46,7 +47,7 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         data_wait_share=wait,
         lost_share=wait if idle is None else idle,
         step_us=capture.steps.mean_us if capture.HasField("steps") else None,
-        samples_per_s=capture.throughput.samples_per_s if capture.HasField("throughput") else None,
+        samples_per_s=capture.throughput.samples_per_s if knows_samples(capture) else None,
         bound=capture.verdict.bound,
         verdict=capture.verdict.sentence,
         finding=leading.title,

@@ -229,6 +229,8 @@ def _loop(
         own_threads=step_threads(results),
         own_delayed=training.delayed,
         in_step=_in_step(results, own),
+        loader=results.settings,
+        other_loaders=_other_loaders(results),
         beside_ns=float(beside.mean()),
         is_beside_unannotated=not len(results.use.drawn),
         paused_ns=paused,
@@ -255,6 +257,11 @@ def _loop(
     return replace(loop, own_ns=own * (1 - training.delayed) ** loop.power)
 
 
+def _other_loaders(results: Results) -> tuple[LoaderInfo, ...]:
+    loaders = results.trace.info.pipeline.loaders if results.trace.info.pipeline else ()
+    return tuple(one for number, one in enumerate(loaders) if number not in results.use.loops and one.iterated != 0)
+
+
 def _in_step(results: Results, own: Floats) -> StepParts:
     """`own`: of each step, what is no data wait."""
     calls, track = in_step(results.trace, results.tree, results.loader), results.trace.training_track
@@ -270,7 +277,7 @@ def _in_step(results: Results, own: Floats) -> StepParts:
 def _samples_per_step(results: Results, batches: float) -> float | None:
     """As received: the last batch of an epoch has fewer samples than the others."""
     assert results.steps is not None and results.settings is not None
-    if results.throughput is not None:
+    if results.throughput is not None and results.throughput.item != "batch":
         return results.throughput.samples / len(results.steps.rows)
     return None if results.settings.batch_size is None else results.settings.batch_size * batches
 

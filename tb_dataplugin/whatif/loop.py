@@ -14,7 +14,7 @@ from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.analyses.undivided import Undivided
-from tb_dataplugin.model.trace import HandedOver
+from tb_dataplugin.model.trace import HandedOver, LoaderInfo
 
 Floats = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.intp]
@@ -152,6 +152,10 @@ class Loop:
     in_step: StepParts = field(default_factory=StepParts)
     left_out: str = ""
     """Names what the capture has besides, as an epoch's start, which is not in here; "" where that is nothing."""
+    loader: LoaderInfo = field(default_factory=LoaderInfo)
+    """Whose settings are changed."""
+    other_loaders: tuple[LoaderInfo, ...] = ()
+    """That the capture has besides, and that nothing is predicted of."""
     beside_ns: float = 0.0
     """Per step, in `own_ns` and not in `measured_wait_ns`: data wait for another loader that most steps draw from."""
     is_beside_unannotated: bool = False

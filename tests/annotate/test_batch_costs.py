@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import time
 from pathlib import Path
@@ -105,21 +106,23 @@ def test_a_batch_is_measured_when_its_turn_has_come(monkeypatch: pytest.MonkeyPa
     measured = []
     for time_ns in (0, 100, 199, 200, 350, 500):
         now[0] = time_ns
-        measured.append(reader.begin()[1:] != meter.NOT_TOLD[1:])
+        measured.append(reader.begin()[2] != meter.UNKNOWN)  # context switches
     reader.close()
     assert measured == [True, False, False, True, False, True]
 
 
-def test_cpu_time_is_of_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cpu_time_and_collections_are_of_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "EVERY_NS", 10**12)
     reader = meter.Meter()
     reader.begin()  # its turn: the next one's is not
     first, begin = reader.begin(), time.process_time_ns()
     while time.process_time_ns() - begin < WORK_NS:
         pass
-    cpu, *others = reader.since(first)
+    gc.collect()
+    spent = dict(zip(meter.COLUMNS, reader.since(first), strict=True))
     reader.close()
-    assert cpu >= WORK_NS and set(others) == {meter.UNKNOWN}
+    assert spent.pop("process_cpu_us") >= WORK_NS and spent.pop("gc_us") > 0
+    assert set(spent.values()) == {meter.UNKNOWN}
 
 
 @pytest.mark.alone

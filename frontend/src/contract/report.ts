@@ -567,6 +567,8 @@ export interface Loader {
   first_batch_count: number;
   /** "the DataLoader of Photos (batches of 4, num_workers=2)": whose first_batch_wait_us is; */
   first_batch_of: string;
+  /** "" where there is only one */
+  item: string;
 }
 
 export interface Loader_WaitByStageUsEntry {
@@ -1042,6 +1044,8 @@ export interface SampleLoader {
   usual_samples: number[];
   /** of its samples */
   p50_us: number;
+  /** what they are: as Throughput.item */
+  item: string;
   /** runs its slow_samples again, alone; "" without any that have an index */
   replay_command: string;
   /** the same in Python, for a notebook; "" where replay_command is */
@@ -1162,6 +1166,8 @@ export interface Throughput {
   /** read | prepare | device | around; "" when not known. The run is input-bound when it is not */
   slowest_part: string;
   /** the device: device_per_s > load_per_s */
+  item: string;
+  /** their lengths) | item (one of both, not known which) */
   slowest_text: string;
 }
 
@@ -3223,6 +3229,7 @@ export const Loader: MessageFns<Loader> = {
         : isSet(object.first_batch_of)
         ? globalThis.String(object.first_batch_of)
         : "",
+      item: isSet(object.item) ? globalThis.String(object.item) : "",
     };
   },
 };
@@ -3925,6 +3932,7 @@ export const SampleLoader: MessageFns<SampleLoader> = {
         : isSet(object.p50_us)
         ? globalThis.Number(object.p50_us)
         : 0,
+      item: isSet(object.item) ? globalThis.String(object.item) : "",
       replay_command: isSet(object.replayCommand)
         ? globalThis.String(object.replayCommand)
         : isSet(object.replay_command)
@@ -4097,6 +4105,7 @@ export const Throughput: MessageFns<Throughput> = {
         : isSet(object.slowest_part)
         ? globalThis.String(object.slowest_part)
         : "",
+      item: isSet(object.item) ? globalThis.String(object.item) : "",
       slowest_text: isSet(object.slowestText)
         ? globalThis.String(object.slowestText)
         : isSet(object.slowest_text)

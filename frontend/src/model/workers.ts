@@ -18,6 +18,8 @@ export type LoaderPart = {
 export type LoaderSamples = {
   /** "" where there is only one. */
   readonly name: string;
+  /** What they are, as in Throughput. */
+  readonly item: string;
   readonly slowSamples: readonly SlowSample[];
   /** "" where they cannot be named. */
   readonly replayCommand: string;
@@ -35,9 +37,10 @@ export function samplesOfLoader(capture: Capture, loader: number): LoaderSamples
   return found === undefined ? null : samplesOf(capture, found);
 }
 
-function samplesOf(capture: Capture, { loader, name, replay_command, replay_code }: SampleLoader): LoaderSamples {
+function samplesOf(capture: Capture, of: SampleLoader): LoaderSamples {
+  const { loader, name, item, replay_command, replay_code } = of;
   const slowSamples = capture.slow_samples.filter((sample) => sample.loader === loader);
-  return { name, slowSamples, replayCommand: replay_command, replayCode: replay_code };
+  return { name, item, slowSamples, replayCommand: replay_command, replayCode: replay_code };
 }
 
 /** Names a sample in a link: one index may be slow more than once. */

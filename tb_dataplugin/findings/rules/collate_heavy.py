@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from annotate.trace_format import Stage
+from tb_dataplugin.analyses.line_waits import named_wait
 from tb_dataplugin.findings import in_memory
 from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
@@ -15,6 +16,7 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import stage_line
 from tb_dataplugin.findings.in_memory import is_in_memory
 from tb_dataplugin.findings.line_signals import HotLine
+from tb_dataplugin.findings.line_texts import WAITS
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_without
 from tb_dataplugin.findings.severity import severity
@@ -23,6 +25,7 @@ from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import HEAVY_PART, HOT_LINE, NO_CPU
 from tb_dataplugin.findings.whose_code import package_of
 from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.words import BLOCKED_BY
 
 ADVICE: Final = (
     "Return tensors of one shape and dtype from the dataset, so that collate only stacks them into one block of shared "
@@ -68,6 +71,12 @@ OF_OTHER_LOOP: Final = (
     "samples together. What must be done for each batch: call a library that does it for all of it in compiled code."
 )
 """Where the line does not show that it works on numbers: strings know no array operations."""
+OF_WAIT: Final = (
+    "That line {waits}, so array operations do not make it faster: wait less often, once for all samples of the batch, "
+    "or do that beforehand and store the result."
+)
+"""Of a line that mostly does not run on a CPU, whatever its text looks like."""
+BLOCKED: Final = f"is mostly blocked ({', '.join(BLOCKED_BY)})"
 GATHER: Final = "rows = array[indices]  # all rows at once, in place of the loop"
 UNKNOWN: Final = (
     "This is time in {whose}; no line of it leads, or too few stack samples "
@@ -144,6 +153,9 @@ def _advice(signals: Signals, stage: Stage | None) -> tuple[str, str]:
     source = line.source or line.text
     if line.place.startswith(TORCHS_FILES) and _COPIES.search(source):
         return _copying(signals, STACKS)
+    if line.waits:
+        named = named_wait(source)
+        return f"{_begin(line)} {OF_WAIT.format(waits=WAITS[named] if named else BLOCKED)}", ""
     if _GATHERS.search(source) or (_LOOPS.search(source) and not _JOINS.search(source)):
         gathers = bool(_GATHERS.search(source))
         return f"{_begin(line)} {OF_LOOP if gathers or _NUMBERS.search(source) else OF_OTHER_LOOP}", (

@@ -15,7 +15,7 @@ from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import MUCH_COLLECTING
-from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.units import count, duration, percent, plural
 
 ADVICE: Final = (
     "Give it fewer objects to scan: call {}, keep many small values in arrays instead of lists and dicts of Python "
@@ -71,12 +71,20 @@ def _steady(signals: Signals) -> Finding | None:
         severity=severity(signals, gain),
         title=f"Python's garbage collector takes {percent(part)} of the {whole} {where}",
         advice=ADVICE.format(IN_WORKERS if in_workers else IN_TRAINING),
-        evidence=(share("collecting", part, whole, f"{percent(part)} of the {whole} {where} in the collector"),)
-        if in_workers
-        else _collecting(signals, part),
+        evidence=(_collecting_in_workers(signals, part),) if in_workers else _collecting(signals, part),
         gain_us_per_step=gain,
         code=CODE_IN_WORKERS if in_workers else FREEZE,
     )
+
+
+def _collecting_in_workers(signals: Signals, part: float) -> Evidence:
+    """With how many batches say so: collections are few and long, so that few batches have them by chance."""
+    whole, costs = "build time", signals.costs
+    text = f"{percent(part)} of the {whole} in DataLoader workers in the collector"
+    if costs is not None:
+        every, known = plural(costs.batches, "batch"), count(costs.gc_batches)
+        text += f", of all {every}" if costs.gc_batches == costs.batches else f", by {known} of {every} alone"
+    return share("collecting", part, whole, text)
 
 
 def _collecting(signals: Signals, part: float) -> tuple[Evidence, ...]:

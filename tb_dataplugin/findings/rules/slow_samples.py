@@ -18,6 +18,7 @@ import numpy as np
 from tb_dataplugin.analyses.call_kinds import SLOW
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
+from tb_dataplugin.analyses.items import Item
 from tb_dataplugin.analyses.line_waits import WaitedFor
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import TRANSFER
@@ -30,7 +31,7 @@ from tb_dataplugin.findings.saving import Saving, saved_in_batches
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import ALL_CACHED, HIDDEN_THREADS, NO_CPU, SLOW_SAMPLES_TOGETHER
-from tb_dataplugin.units import count, duration, listed, percent, plural
+from tb_dataplugin.units import count, duration, listed, percent, plural, plural_of
 from tb_dataplugin.words import BLOCKED_BY
 
 SHOWN: Final = 5
@@ -38,14 +39,14 @@ SHOWN: Final = 5
 MOSTLY: Final = 0.5
 """Part of what slow samples take longer than others that is off the CPU, from which waiting is what made them slow."""
 
-OF_DATA: Final = "Look at these samples: huge or damaged files, long sequences, retries."
+OF_DATA: Final = "Look at these {items}: huge or damaged files, long sequences, retries."
 OF_LOADING: Final = (
-    "Only they run {stage}: they load what the samples after them use (a chunk, a shard, a buffer). Make that faster, "
+    "Only they run {stage}: they load what the {items} after them use (a chunk, a shard, a buffer). Make that faster, "
     "or load the next one ahead in a thread while these are used."
 )
 AT_LOCK: Final = (
     "{who} did not compute, but waited{line}, where DataLoader workers wait for one another: it may be the turn of any "
-    "sample, whatever its data."
+    "{item}, whatever its data."
 )
 AT_LINE: Final = "{who} did not compute, but waited{line}{what}. {see}; {data}."
 AS_OTHERS: Final = ", if they wait for a CPU no more than others (estimated)"
@@ -78,7 +79,8 @@ def _finding(signals: Signals, of: _OfOne) -> Finding | None:
     saving = _saving(signals, slow, median_us, min(wait_cost, _built_cost(signals, wait_cost)))
     if not slow or saving.us < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= of.habit.count:
         return None
-    has_waited, loading = of.has_waited, _loading(signals, slow)
+    has_waited, loading = of.has_waited, _loading(signals, of)
+    data = OF_DATA.format(items=plural_of(of.habit.item))
     if of.habit.are_even and not loading and not (has_waited and of.has_index):
         return None
     gain = signals.per_step(saving.us)
@@ -88,7 +90,7 @@ def _finding(signals: Signals, of: _OfOne) -> Finding | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{_how_many(of)} {_take(slow, median_us)}{', mostly waiting' if has_waited else ''}",
-        advice=f"{_of_waiting(signals, slow) if is_of_any else loading or OF_DATA}{_order(signals)}",
+        advice=f"{_of_waiting(signals, of) if is_of_any else loading or data}{_order(signals, of.habit.item)}",
         stage=slow[0].stage,
         evidence=(
             time("slow_samples_excess", of.excess_us, f"{text}{AS_OTHERS if of.by_cpu_time else ''}"),
@@ -100,7 +102,8 @@ def _finding(signals: Signals, of: _OfOne) -> Finding | None:
         ),
         gain_us_per_step=gain,
         confidence="likely",
-        confidence_reason="Only the excess of the slowest samples is counted, and the queue may hide part of it.",
+        confidence_reason=f"Only the excess of the slowest {plural_of(of.habit.item)} is counted, and the queue may "
+        "hide part of it.",
     )
 
 
@@ -110,9 +113,9 @@ def _may_be_for_a_cpu(signals: Signals, of: _OfOne) -> str:
     if of.has_waited and blocked >= MOSTLY * of.waited_us:
         return ""
     if signals.costs is not None and (signals.costs.run_delay or 0.0) >= NO_CPU:
-        return "DataLoader workers often waited for a CPU, so a slow sample may only have waited for one."
+        return f"DataLoader workers often waited for a CPU, so a slow {of.habit.item} may only have waited for one."
     if any(doubt.code == "busy_machine" for doubt in signals.doubts):
-        return "Other programs used the CPUs, so a slow sample may only have waited for one."
+        return f"Other programs used the CPUs, so a slow {of.habit.item} may only have waited for one."
     return ""
 
 
@@ -203,7 +206,7 @@ def _not_waited_for(of: _OfOne) -> Iterator[Evidence]:
     if others:
         named = [str(one.index) for one in others if one.index >= 0][:SHOWN]
         which = f" (index {listed(named)}{' among them' if len(named) < len(others) else ''})" if named else ""
-        whose = f"{plural(len(others), 'sample')}{which} whose batches the loop did not wait for here"
+        whose = f"{plural(len(others), of.habit.item)}{which} whose batches the loop did not wait for here"
         text = f"as slow, and not counted: {whose}"
         yield number("slow_samples_not_waited_for", len(others), "count", text)
 
@@ -219,17 +222,17 @@ def _others_as_well(of: _OfOne) -> Iterator[Evidence]:
     habit, known = of.habit, len(of.known)
     if habit.slow > known and habit.median_us:
         times = math.floor(habit.slow_us / habit.median_us)
-        text = f"in all, {count(habit.slow)} samples take {count(times)}x the median or more"
+        text = f"in all, {count(habit.slow)} {plural_of(habit.item)} take {count(times)}x the median or more"
         text += f", of which the {count(known)} slowest are known one by one"
         yield number("slow_samples_in_all", habit.slow, "count", text)
 
 
-def _loading(signals: Signals, slow: list[SlowSampleSignal]) -> str:
+def _loading(signals: Signals, of: _OfOne) -> str:
     """Where only the slow ones run the stage that makes them slow, later samples live on what it loads; else ""."""
-    names = {sample.stage for sample in slow}
+    slow, names = of.slow, {sample.stage for sample in of.slow}
     calls = sum(row.count for row in signals.stages if row.stage.name in names and row.stage.kind != "sample")
     if len(names) == 1 and 0 < calls <= len(slow):
-        return OF_LOADING.format(stage=slow[0].stage)
+        return OF_LOADING.format(stage=slow[0].stage, items=plural_of(of.habit.item))
     return ""
 
 
@@ -240,7 +243,7 @@ def _is_by_place(signals: Signals, sample: SlowSampleSignal) -> bool:
 
 def _how_many(of: _OfOne) -> str:
     """Only the slowest ones are known."""
-    whole = plural(of.habit.count + sum(sample.before for sample in of.slow), "sample")
+    whole = plural(of.habit.count + sum(sample.before for sample in of.slow), of.habit.item)
     many = count(len(of.slow))
     if of.habit.slow > len(of.known):
         return f"{many} of the slowest among {whole}"
@@ -257,16 +260,16 @@ def _times(slow: list[SlowSampleSignal], typical_us: float) -> int:
     return max(round(SLOW), math.floor(slow[-1].duration_us / typical_us)) if slow and typical_us else round(SLOW)
 
 
-def _of_waiting(signals: Signals, slow: list[SlowSampleSignal]) -> str:
+def _of_waiting(signals: Signals, of: _OfOne) -> str:
     """For what, as far as the lines tell: the one in which most of it was waited."""
-    times: dict[Place, float] = {}
+    slow, times = of.slow, dict[Place, float]()
     for sample in slow:
         if sample.waited_at is not None:
             times[sample.waited_at] = times.get(sample.waited_at, 0.0) + (sample.waited_us or 0.0)
     place, lock = max(times, key=lambda each: times[each], default=None), signals.shared_lock
     line, who = f" at {place_text(place)}" if place else "", _who(slow, place)
     if lock is not None and lock.row.place == place:
-        return AT_LOCK.format(who=who, line=line)
+        return AT_LOCK.format(who=who, line=line, item=of.habit.item)
     named = next((sample.waited_for for sample in slow if place is not None and sample.waited_at == place), None)
     data = _data(slow)
     if named is not None:
@@ -310,10 +313,10 @@ def _saving(signals: Signals, slow: list[SlowSampleSignal], typical_us: float, m
     return Saving(min(most_us, sum(sample.duration_us - typical_us for sample in slow)))
 
 
-def _order(signals: Signals) -> str:
+def _order(signals: Signals, item: Item) -> str:
     if not signals.builds_batches_in_workers or (signals.loader is not None and signals.loader.in_order is False):
         return ""
-    return " Batches are handed over in order, so one slow sample holds back all that follow."
+    return f" Batches are handed over in order, so one slow {item} holds back all that follow."
 
 
 def _built_cost(signals: Signals, wait_cost: float) -> float:
@@ -351,7 +354,8 @@ def _evidence(sample: SlowSampleSignal, times: int, ran: str) -> Evidence:
 
 
 def _ran(sample: SlowSampleSignal, habit: SampleHabit) -> str:
-    return f", {duration(sample.ran_us or 0.0)} of CPU time, where a common sample has {duration(habit.ran_us or 0.0)}"
+    common = f"a common {habit.item} has {duration(habit.ran_us or 0.0)}"
+    return f", {duration(sample.ran_us or 0.0)} of CPU time, where {common}"
 
 
 def _name(sample: SlowSampleSignal) -> str:

@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.findings.apart_signals import built_ahead_us
-from tb_dataplugin.findings.capacity import MOST_BLOCKED, by_blocking, judge_cpus, judge_storage, reads_from_storage
+from tb_dataplugin.findings.capacity import (
+    MOST_BLOCKED,
+    by_blocking,
+    full_cpus,
+    judge_cpus,
+    judge_storage,
+    reads_from_storage,
+)
 from tb_dataplugin.findings.dividing import divide_first
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
@@ -19,6 +27,11 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WORKERS_BUSY, WORKERS_SPARE, WORTH_WORKERS
 from tb_dataplugin.units import percent, plural, ratio
 from tb_dataplugin.whatif import Change
+
+FULL: Final = (
+    " In this capture {busy}: more DataLoader workers help there only because these are blocked for {blocked} of the "
+    "build time, and need no CPU meanwhile. What they compute shares the CPUs with all else."
+)
 
 
 @rule(title="Too few DataLoader workers", about="workers", input_bound=True, workers=True)
@@ -60,7 +73,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
         title=f"{plural(num_workers, 'DataLoader worker')} {_late(workers.busy)}, and {_room(signals, promise)}",
         advice=f"{divide.advice}Use num_workers={wanted} and measure again. That builds batches at most "
-        f"{ratio(times)} as fast, as long as CPUs, storage and memory bandwidth keep up.",
+        f"{ratio(times)} as fast, as long as CPUs, storage and memory bandwidth keep up.{_though_full(signals)}",
         evidence=(*facts, *promise.why),
         gain_us_per_step=promise.us_per_step,
         code=f"{divide.code}DataLoader(..., num_workers={wanted})",
@@ -112,6 +125,12 @@ def _blocked(signals: Signals) -> float:
     """Share of the build time in which workers need no CPU, where that is most of it."""
     blocked = by_blocking(signals)
     return 0.0 if blocked is None or blocked.value is None else blocked.value
+
+
+def _though_full(signals: Signals) -> str:
+    """Why it may help though other sentences say that no CPU is free; "" where one is."""
+    full = full_cpus(signals)
+    return "" if full is None else FULL.format(busy=full.text, blocked=percent(_blocked(signals)))
 
 
 def _wanted(signals: Signals, workers: int) -> int:

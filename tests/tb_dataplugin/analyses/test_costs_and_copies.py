@@ -241,7 +241,14 @@ def test_a_part_with_next_to_no_spans_has_no_rate(read: int, known: list[str]) -
 
 def test_of_two_batches_no_part_has_a_rate_of_its_own() -> None:
     capture = capture_of(batches(2, build=400, read=100, kernel=200))
-    known = {"samples": 2, "samples_per_s": 1000, "samples_per_batch": 1, "slowest_part": "", "slowest_text": ""}
+    known = {
+        "item": "sample",
+        "samples": 2,
+        "samples_per_s": 1000,
+        "samples_per_batch": 1,
+        "slowest_part": "",
+        "slowest_text": "",
+    }
     assert capture["throughput"] == known
     (note,) = (note for note in capture["diagnostics"] if note["code"] == "few_batches")
     assert note["topic"] == "throughput" and "the window has 2 batches, and it takes 3" in note["message"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.export.whatif_text import as_json
 from tb_dataplugin.findings.saving import _asked, saved_without
-from tb_dataplugin.whatif import fit_loop
+from tb_dataplugin.whatif import Change, fit_loop, predict
 from tests.tb_dataplugin.findings.cases import capture_of, input_bound, results_of, signals_of
 from tests.trace_builder import TraceBuilder
 
@@ -85,6 +87,16 @@ def test_what_the_other_loader_takes_of_each_step_stays_whatever_becomes_faster(
     assert (signals.drawn_us, signals.wait_cost_us) == (2_000, 3_000)
     rows = [row for row in signals.stages if row.stage.label == "Unlabelled"]
     assert saved_without(signals, rows).us <= 1_000, "of all steps, what is waited for its batches"
+
+
+def test_what_if_names_the_loader_that_it_covers_where_there_are_several() -> None:
+    loop, single = fit_loop(results_of(zipped(large=8))), fit_loop(results_of(input_bound()))
+    assert not isinstance(loop, Unavailable) and not isinstance(single, Unavailable)
+    basis = json.loads(as_json(loop, [predict(loop, Change(workers=3))]))["basis_text"]
+    covered, other = basis.partition("Changes are those of the DataLoader of ")[2].split(" alone: ")
+    assert covered.startswith("Unlabelled (") and other.startswith("the DataLoader of Labelled (")
+    assert "stays as now" in other
+    assert "Changes are those" not in json.loads(as_json(single, [predict(single, Change(workers=3))]))["basis_text"]
 
 
 def test_what_stages_of_the_other_loader_caused_can_go_as_well() -> None:

@@ -54,8 +54,11 @@ def staged(
     wait: float = 8000,
     samples: int = 100,
     other: str = "return words",
+    states: Sequence[int] = (0,),
 ) -> TraceBuilder:
-    """A step of 10 ms that waits for one stage. `of_hundred` of its samples are in `LINE`, which calls these frames."""
+    """A step of 10 ms that waits for one stage. `of_hundred` of its samples are in `LINE`, which calls these frames.
+    `states` of the samples, again and again.
+    """
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}]).step(0, 10_000).wait(0, wait, "wait::DataLoader")
     if not stage.startswith("collate"):
         builder.stage("sample::Reviews", 0, wait)
@@ -64,4 +67,6 @@ def staged(
     stacks = [
         (*INSIDE, LINE, *calls) if 37 * number % 100 < of_hundred else (*INSIDE, OTHER) for number in range(samples)
     ]
-    return builder.stacks(times, stacks, sources={(LINE[1], LINE[2]): source, (OTHER[1], OTHER[2]): other})
+    states = [states[number % len(states)] for number in range(samples)]
+    sources = {(LINE[1], LINE[2]): source, (OTHER[1], OTHER[2]): other}
+    return builder.stacks(times, stacks, states=states, sources=sources)

@@ -1,5 +1,6 @@
 import type { Capture, Headspace, SteadyState, Throughput } from "../../contract/report";
 import { exactNumber, exactUs, formatDuration, formatPercent, plural, significant } from "../../model/format";
+import { itemOf, itemsOf } from "../../model/items";
 import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { asDuration, asShare, BigNumber, Exact, NumberRow } from "../../ui/numbers";
@@ -127,18 +128,19 @@ function ExposedNumber({ capture }: { capture: Capture }) {
 function samplesNote(throughput: Throughput | undefined): string {
   return throughput?.samples === undefined
     ? "over the window"
-    : `${plural(Math.round(throughput.samples), "sample")} in the window`;
+    : `${plural(Math.round(throughput.samples), itemOf(throughput))} in the window`;
 }
 
 function ThroughputNumber({ capture }: { capture: Capture }) {
   const { samples_per_s: rate } = capture.throughput ?? {};
+  const items = itemsOf(capture.throughput);
   return (
     <BigNumber
       label="Throughput"
       testId="number-throughput"
       value={rate}
-      text={`${significant(rate ?? 0)}\u00a0samples/s`}
-      exact={`${exactNumber(rate ?? 0)} samples per second`}
+      text={`${significant(rate ?? 0)}\u00a0${items}/s`}
+      exact={`${exactNumber(rate ?? 0)} ${items} per second`}
       note={samplesNote(capture.throughput)}
       reason={reasonFor(capture, "throughput")}
     />

@@ -1,6 +1,7 @@
 import type { Capture, Throughput } from "../../contract/report";
 import { RATES } from "../../contract/words";
 import { exactNumber, significant } from "../../model/format";
+import { itemsOf } from "../../model/items";
 import { asSentence, capitalised } from "../../model/sentence";
 import { labelOf } from "../../model/words";
 import { DataTable, Rows, Th } from "../../ui/data-table";
@@ -41,7 +42,7 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
             <th scope="col">
               <span class="offscreen">Bar</span>
             </th>
-            <Th column="rate" label="samples/s" />
+            <Th column="rate" label={`${itemsOf(throughput)}/s`} />
           </tr>
         </thead>
         <tbody>
@@ -54,7 +55,7 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
                 <td class="parts-bar">
                   <span class="bar fill" style={{ ...fillStyle(token), width: `${100 * width(perS)}%` }} />
                 </td>
-                <td class="num" data-value={perS} title={`${exactNumber(perS)} samples per second`}>
+                <td class="num" data-value={perS} title={`${exactNumber(perS)} ${itemsOf(throughput)} per second`}>
                   {significant(perS)}
                 </td>
               </tr>
@@ -74,7 +75,8 @@ export function Rates({ capture: { throughput, diagnostics } }: { capture: Captu
       ))}
       {isFromQueue(throughput) && (
         <p class="muted" data-testid="rates-note">
-          This run used more samples than were prepared: the first batches were ready before the window began.
+          This run used more {itemsOf(throughput)} than were prepared: the first batches were ready before the window
+          began.
         </p>
       )}
     </div>

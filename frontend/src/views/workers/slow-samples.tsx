@@ -1,5 +1,6 @@
 import type { Batch, SlowSample } from "../../contract/report";
 import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
+import { itemOf, itemsOf } from "../../model/items";
 import { stageToken } from "../../model/parts";
 import { share } from "../../model/shares";
 import { type LoaderSamples, sampleKey } from "../../model/workers";
@@ -25,11 +26,15 @@ export function SlowSamples({ of, batches }: Props) {
   const withFiles = samples.some(({ files }) => files.length > 0);
   const withBatch = samples.some(({ worker }) => worker >= 0);
   const unit = chooseTimeUnit(samples.map((sample) => sample.duration_us));
+  const [item, items] = [itemOf(of), itemsOf(of)];
   return (
     <section>
-      <h2>Slowest samples{name !== "" && ` of ${name}`}</h2>
+      <h2>
+        Slowest {items}
+        {name !== "" && ` of ${name}`}
+      </h2>
       <div class="scroll-x">
-        <DataTable name="Slowest samples" class="slow-samples" testId="slow-samples">
+        <DataTable name={`Slowest ${items}`} class="slow-samples" testId="slow-samples">
           <thead>
             <tr>
               {withIndex && (
@@ -47,10 +52,10 @@ export function SlowSamples({ of, batches }: Props) {
                 column="stage"
                 label="Slowest stage"
                 numeric={false}
-                title="The stage with the highest self time in this sample"
+                title={`The stage with the highest self time in this ${item}`}
               />
               <Th column="stage_us" label="Stage" unit={unit} title="That stage's self time" />
-              <Th column="share" label="of sample" title="That stage's self time as a share of the sample" />
+              <Th column="share" label={`of ${item}`} title={`That stage's self time as a share of the ${item}`} />
               {withFiles && <Th column="files" label="Files" numeric={false} title={FILES_TITLE} />}
             </tr>
           </thead>

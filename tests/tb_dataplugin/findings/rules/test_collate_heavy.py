@@ -60,6 +60,25 @@ def test_a_line_with_a_part_of_it_leads_the_advice(source: str, loops: bool, cod
 
 
 @pytest.mark.parametrize(
+    ("source", "blocked", "words"),
+    [
+        ("out = [time.sleep(0.01) or s for s in samples]", 0.9, "That line sleeps"),
+        ("out = [time.sleep(0.01) or s for s in samples]", 0.1, "That line sleeps"),
+        ("out = [time.sleep(0.01) or s for s in samples]", None, "That line sleeps"),
+        ("out.append(fetch(s))", 0.9, "That line is mostly blocked (storage,"),
+        ("out.append(fetch(s))", 0.1, "That is a loop in Python"),
+        ("out.append(fetch(s))", None, "That is a loop in Python"),
+    ],
+)
+def test_a_line_that_waits_is_no_loop(source: str, blocked: float | None, words: str) -> None:
+    signals = signals_of(handed_over(100, collate=3000))
+    line = HotLine(f"`{source}` in collate at train.py:9", "train.py:9", 0.9, source, blocked=blocked)
+    found = check(replace(signals, stage_lines={"collate::default_collate": line}))
+    assert isinstance(found, Finding)
+    assert words in found.advice and ("a loop in Python" in found.advice) is words.startswith("That is")
+
+
+@pytest.mark.parametrize(
     ("source", "of_arrays"),
     [
         ("if p in s.v or hash(p)%3==0: out.append(s.v.setdefault(p,len(s.v)%8000+2)); i=j; break", False),

@@ -17,6 +17,15 @@ def test_a_collector_that_takes_a_third_of_the_build_time_is_named() -> None:
     assert said.confidence == "likely", "a window of four steps"
 
 
+def test_evidence_says_on_how_many_batches_a_share_rests() -> None:
+    builder = input_bound(steps=6, costs={"gc_us": round(BUILDING_US * 0.3)})
+    (text,) = (fact.text for fact in finding_in(builder, "garbage_collection").evidence if fact.kind == "collecting")
+    assert text == "30.0% of the build time in DataLoader workers in the collector, of all 4 batches"
+    builder.costs["gc_us"][::2] = [None] * len(builder.costs["gc_us"][::2])
+    (text,) = (fact.text for fact in finding_in(builder, "garbage_collection").evidence if fact.kind == "collecting")
+    assert text.endswith("in the collector, by 2 of 4 batches alone")
+
+
 def test_a_little_collecting_is_not_worth_a_word() -> None:
     assert finding_of(input_bound(costs={"gc_us": round(BUILDING_US * 0.02)}), "garbage_collection") is None
     assert finding_of(input_bound(), "garbage_collection") is None

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.tb_dataplugin.findings.cases import STEP, finding_in, finding_of, input_bound
+from tests.tb_dataplugin.findings.cases import STEP, capture_of, finding_in, finding_of, input_bound
 
 
 @pytest.mark.parametrize("evidence", ["load", "run_delay"])
@@ -25,3 +25,25 @@ def test_workers_that_are_blocked_need_no_free_cpu() -> None:
     found = finding_in(builder, "too_few_workers")
     assert "more could wait at the same time" in found.title
     assert "num_workers=" in found.code
+    assert "In this capture the 2 CPUs are 98.0% busy: more DataLoader workers help there only because" in found.advice
+
+
+def test_with_free_cpus_nothing_is_said_of_full_ones() -> None:
+    stages = {"sample::Remote": (0.0, 1.0, 0.05)}
+    found = finding_in(input_bound(run_delay=0.02, threads=0.05, stages=stages), "too_few_workers")
+    assert "In this capture" not in found.advice
+
+
+@pytest.mark.parametrize("is_full", [True, False])
+def test_a_blocked_stage_is_not_said_to_gain_by_more_workers_where_another_finding_rules_them_out(
+    is_full: bool,
+) -> None:
+    """Blocked for a part of its time, and waiting for a CPU for another."""
+    stages = {"sample::Remote": (0.0, 1.0, 0.35)}
+    builder = input_bound(cores=2, run_delay=0.25 if is_full else 0.0, threads=0.35, stages=stages)
+    if is_full:
+        builder.counter("host::cpu", STEP, **{"core 0": 99, "core 1": 97})
+    said = {finding.rule: finding.advice for finding in capture_of(builder).findings}
+    assert ("more_workers_will_not_help" in said) is is_full
+    assert "it is blocked" in said["leading_stage"]
+    assert ("more of them, can wait at the same time" in said["leading_stage"]) is not is_full

@@ -69,3 +69,36 @@ def test_a_line_that_calls_python_code_is_judged_by_that() -> None:
     calls = ("resize", "/lib/site-packages/PIL/Image.py", 2200)
     builder = staged("transform::Tokenise", "rows = [row.resize(size) for row in rows]", calls)
     assert finding_of(builder, "python_per_element") is None
+
+
+SLEEPS, LOADS = "parts = [time.sleep(0.01) or one(v) for v in ids]", "parts = [one(v) for v in ids]"
+RUNS, BLOCKED, UNKNOWN = 0, 1, -1
+
+
+@pytest.mark.parametrize(
+    ("source", "states", "is_loop"),
+    (
+        (SLEEPS, [BLOCKED], False),
+        (SLEEPS, [RUNS, RUNS, RUNS, RUNS, BLOCKED], False),  # it waits for a CPU afterwards
+        (SLEEPS, [UNKNOWN], False),
+        (SLEEPS.replace("0.01", "0"), [RUNS], True),
+        (LOADS, [BLOCKED, BLOCKED, RUNS], False),  # whatever it calls in C
+        (LOADS, [RUNS], True),
+        (LOADS, [UNKNOWN], True),
+    ),
+)
+def test_a_line_that_waits_is_no_loop(source: str, states: list[int], is_loop: bool) -> None:
+    finding = finding_of(staged("transform::Tokenise", source, of_hundred=100, states=states), "python_per_element")
+    assert (finding is not None) is is_loop
+
+
+def test_of_a_loop_only_what_is_not_spent_blocked_counts() -> None:
+    builder = staged("transform::Tokenise", LOADS, of_hundred=100, states=[RUNS, RUNS, RUNS, BLOCKED])
+    finding = finding_in(builder, "python_per_element")
+    assert finding.title.startswith("75.3% of Tokenise is a loop") and "75.3% of Tokenise" in finding.evidence[0].text
+
+
+def test_a_transform_that_waits_is_not_told_to_use_array_operations() -> None:
+    for states, is_told in (([BLOCKED], False), ([RUNS], True)):
+        found = finding_in(staged("transform::Tokenise", SLEEPS, of_hundred=100, states=states), "leading_stage")
+        assert ("array operations" in found.advice, "begin there" in found.advice) == (is_told, True)
