@@ -36,7 +36,7 @@ from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
 from tb_dataplugin.findings.worker_sentences import LoopShare, name_of, quiet_sentence, worker_sentence
 from tb_dataplugin.findings.worker_signals import PaceSignals
-from tb_dataplugin.model.intervals import Window
+from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, listed, ordinal, percent, plural
 from tb_dataplugin.words import BLOCKED_BY, NO_STAGES, cause_label, label_of
@@ -117,9 +117,9 @@ def say(
             worker_sentence(
                 summary,
                 results.window,
-                _built_share(results),
+                _built_share(results, summary.loader, loop := _of_loop(results, summary, apart)),
                 _which(results, summary.loader),
-                _of_loop(results, summary, apart),
+                loop,
                 gives_cpus=gives_cpus,
                 more_in_vain=more_in_vain if summary.loader == results.use.main else lambda: False,
             )
@@ -289,15 +289,27 @@ def _stage_waits(results: Results) -> str:
     return f"{stages}, {others}" if others else stages
 
 
-def _built_share(results: Results) -> float | None:
-    """Of the data wait for annotated DataLoaders, what the stages caused that build batches."""
-    by_stage = results.loop.attribution.wait_by_stage_ns or {}
-    waits = {name: time for name, time in by_stage.items() if name != OTHER_LOADER}
-    if not waits:
-        return None
+def _built_share(results: Results, number: int, loop: LoopShare | None) -> float | None:
+    """Of the data wait for that DataLoader, what the stages caused that build batches. `loop`: without what it leaves
+    out. None where nobody waited for it, or no stage is known.
+    """
+    attribution = results.attribution if loop is None else results.loop.attribution
+    mine = _waits_for(results, number)
+    waits = {
+        name: (time if mine is None else time.intersect(mine)).total_ns
+        for name, time in attribution.by_stage.items()
+        if name != OTHER_LOADER
+    }
     stages = {name: parse_span_name(name) for name in waits}
     built = sum(time for name, time in waits.items() if (stage := stages[name]) and stage.kind in _BUILDING)
-    return built / sum(waits.values())
+    return built / whole if (whole := sum(waits.values())) else None
+
+
+def _waits_for(results: Results, number: int) -> Intervals | None:
+    """The data wait for that DataLoader; None where it is not known which waits those are."""
+    waits, whose = results.loader.waits if results.loader else EMPTY, results.use.of_wait
+    mine = whose == number
+    return Intervals(waits.start[mine], waits.end[mine]) if len(whose) == len(waits) and mine.any() else None
 
 
 def _slowest_part(rates: Throughput) -> str:

@@ -62,6 +62,14 @@ def test_a_sentence_about_workers_counts_the_waits_for_their_batches() -> None:
     assert single.title.startswith("The DataLoader of Labelled (batches of 40) has no workers")
 
 
+def test_nor_is_what_the_other_loader_builds_a_share_of_that_wait() -> None:
+    """All batches of the workers are finished before the loop waits for them; 150 us of 300 build the others."""
+    (summary,) = capture_of(zipped(large=150)).worker_summaries
+    assert summary.sentence.endswith(
+        "mostly while finished batches are in the queue: building them is not the bottleneck."
+    )
+
+
 def test_one_loader_needs_no_name() -> None:
     capture = capture_of(input_bound())
     assert capture.worker_summaries[0].sentence.startswith("2 DataLoader workers are busy")
