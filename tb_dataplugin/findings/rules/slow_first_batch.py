@@ -26,6 +26,7 @@ APART: Final = (
     "took batches of the one before (an evaluation of the same DataLoader?), and with persistent_workers=True both "
     "share one iterator, which starts anew for both. "
 )
+SUCH_AS: Final = "such as imports, or loading what all samples use (a vocabulary, an index)"
 BUILT: Final = "The first batch still has to be built: what batches typically take is not counted."
 ONCE: Final = "Make the DataLoader once: one that is made anew for an epoch starts its workers in any case"
 
@@ -88,7 +89,7 @@ def _advice(signals: Signals, one: LoaderStarts) -> str:
     where = f"{first.stage} ({first.line.place})" if first.line is not None else first.stage
     forked = one.loader.start_method == "fork"
     ahead = " Or load one sample before iter(loader): forked workers then have it." if forked else ""
-    return f"{live_on} Each new worker does something once in {where}, such as imports.{ahead}"
+    return f"{live_on} Each new worker does something once in {where}, {SUCH_AS}.{ahead}"
 
 
 def _waited(starts: StartSignals, saved: float, length: EpochLength | None) -> Iterator[Evidence]:
