@@ -55,7 +55,8 @@ class Batch:
     def arrive(self, now: int, facts: Facts) -> None:
         _, _, _, self.worker, self.pid, _, started, self.finished, _, *rest = facts
         self.started = max(started, self.drawn or 0) if started else None
-        self.serialise, self.serialised, self.deserialise = rest
+        # A batch that was sent without its moments has `UNKNOWN`, which is no time.
+        self.serialise, self.serialised, self.deserialise = (at if at >= 0 else None for at in rest)
         self.arrived = now
 
     def forget_worker(self) -> None:

@@ -22,6 +22,7 @@ from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.loader_use import UNANNOTATED, LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
+from tb_dataplugin.analyses.remade import find_remade, with_remade
 from tb_dataplugin.analyses.restarts import Restarts
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.steps import Steps
@@ -177,7 +178,8 @@ def find_apart(
     between = Intervals.union_of(other.between for other in others)
     none_of_these = Intervals.union_of((theirs, *(each.waits for each in restarts)))
     count = _num_workers(trace, use)
-    mine = [start for start in whole.starts_in(window) if not none_of_these.intersect(start.wait).total_ns]
+    starts = with_remade(whole.starts_in(window), find_remade(trace, use), use.main)
+    mine = [start for start in starts if not none_of_these.intersect(start.wait).total_ns]
     begun = max(len(mine), _iterated(trace, use.main) if window == whole.window else 0)
     own = _longer(mine, whole, use.main, count, pauses)
     first = _first_batches(batches, use, own)

@@ -34,7 +34,7 @@ def share_by_batch(trace: Trace, workers: Workers, waits: Intervals, parts: Wait
     limits = find_batch_limits(batches.table)
     paced = paced_by_workers(batches, limits)
     rows = {process.pid: track for track, process in trace.worker_tracks().items()}
-    pinned, shortage = _pinning_loaders(trace), find_cpu_shortage(trace, parts.tree)
+    pinned, shortage = pinning_loaders(trace), find_cpu_shortage(trace, parts.tree)
     receiving = find_receiving(trace, parts.tree)
     for number, times in enumerate(workers.times):
         process = times.process
@@ -74,7 +74,7 @@ def paced_by_workers(batches: BatchTimes, limits: BatchLimits) -> npt.NDArray[np
     return paced
 
 
-def _pinning_loaders(trace: Trace) -> set[int]:
+def pinning_loaders(trace: Trace) -> set[int]:
     """Loaders whose batches go through the thread that pins them: without a device there is none."""
     pipeline = trace.info.pipeline
     if pipeline is None or not (trace.info.devices or trace.device_ids()):

@@ -117,6 +117,7 @@ def received_beside(trace: Trace, workers: Workers) -> Iterator[Workers]:
         sent, taken = table.serialised_ns[rows[1:]], table.deserialise_ns[rows[1:]]
         lay = known(sent) & known(taken) & (taken - sent > PROMPT_NS)
         lay &= sent <= before + _away_ns(table.consumed_ns[rows[1:]] - before, arrived <= before)
-        waited = (arrived > before) & ~lay
-        start[rows[1:][waited]], end[rows[1:][waited]] = before[waited], arrived[waited]
+        begun = np.where(lay, np.maximum(before, taken), before)
+        waited = arrived > begun
+        start[rows[1:][waited]], end[rows[1:][waited]] = begun[waited], arrived[waited]
         yield replace(workers, batches=replace(batches, wait_start_ns=start, wait_end_ns=end))

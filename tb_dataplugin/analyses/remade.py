@@ -6,11 +6,12 @@ say that they are gone (`annotate.profile` holds them), passes over them one aft
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final
 
+from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.loader_passes import are_apart
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.model.trace import LoaderInfo, PipelineInfo, Trace
@@ -34,6 +35,8 @@ class Remade:
     longest_us: float
     whole_us: float
     whole_run: bool = False
+    numbers: tuple[int, ...] = ()
+    """Of these loaders in the capture, in the order in which they were made."""
 
     @property
     def share(self) -> float | None:
@@ -47,11 +50,12 @@ def find_remade(trace: Trace, use: LoaderUse) -> Remade | None:
     if pipeline is None or trace.info.mode != "train" or use.main >= len(pipeline.loaders):
         return None
     mine = settings_of(pipeline.loaders[use.main])
+    alike = [number for number, loader in enumerate(pipeline.loaders) if settings_of(loader) == mine]
     told = pipeline.between
     if told is not None and told.made >= HABIT and _settings_at(pipeline, told.loader) == mine:
         one_each = told.made == told.times + 1
-        return Remade(told.made, True, one_each, told.times, told.total_us, told.longest_us, told.whole_us, True)
-    alike = [number for number, loader in enumerate(pipeline.loaders) if settings_of(loader) == mine]
+        times = told.times, told.total_us, told.longest_us, told.whole_us
+        return Remade(told.made, True, one_each, *times, whole_run=True, numbers=tuple(alike))
     passes = sorted(
         ((began, ended, number) for number, loader in enumerate(pipeline.loaders) for began, ended in loader.passes_us),
         key=lambda one: one[0],
@@ -74,7 +78,18 @@ def find_remade(trace: Trace, use: LoaderUse) -> Remade | None:
         total_us=sum(between),
         longest_us=max(between, default=0.0),
         whole_us=own[-1][0] - own[0][0] if own else 0.0,
+        numbers=tuple(alike),
     )
+
+
+def with_remade(starts: Iterable[EpochStart], remade: Remade | None, main: int) -> Iterator[EpochStart]:
+    """The first epoch of a loader that is made anew is the next one of the training loop's: made once, it would have
+    DataLoader workers from the epoch before.
+    """
+    later = remade.numbers[1:] if remade is not None else ()
+    for start in starts:
+        number = main if start.loader is None else start.loader
+        yield replace(start, loader=main, repeated=True) if number in later else start
 
 
 _Pass = tuple[float, float | None, int]

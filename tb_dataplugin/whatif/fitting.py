@@ -31,6 +31,7 @@ from tb_dataplugin.whatif.pauses import find_pauses
 from tb_dataplugin.whatif.predictable import why_unpredictable
 from tb_dataplugin.whatif.received import find_received
 from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
+from tb_dataplugin.whatif.taken_ahead import find_taken, kept_ahead
 
 TORCHS_PREFETCH: Final = 2
 """DataLoader's own default per worker."""
@@ -90,18 +91,21 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
     rows = rows[table.finished_ns[rows] > results.window.start_ns]
     rows = rows[~results.loop.apart.batches[rows]] if results.loop.apart else rows
     order, built = _built(results, workers, rows)
-    taken = rows[known(workers.batches.wait_start_ns[rows]) & (table.number[rows] != 0)]
+    ahead = kept_ahead(results, table)
+    taken, itself = find_taken(results, workers.batches, rows, ahead)
     if not len(built) or not len(taken):
         return _cannot("no batch was built, and received, in its window")
     ready = np.where(known(table.serialised_ns), table.serialised_ns, table.finished_ns)
-    found = find_received(results, workers, taken, ready)
+    found = find_received(results, workers, taken, ready, itself)
     received = int(((table.consumed_ns >= results.window.start_ns) & (table.loader == loader)).sum())
     cpus = _worker_cpus(results)
-    receiving, training = _training_cpus(results, busy_ns=float(found.own.total_ns.mean()) * received)
+    beside_ns = found.own.ns[:, -1].mean() if ahead else 0.0
+    receiving, training = _training_cpus(results, busy_ns=float(found.own.total_ns.mean() - beside_ns) * received)
+    receiving = _Cpus(0.0, 0.0) if ahead else receiving  # that thread: as long as it took, with what it waited
     way = np.maximum(0, ready - table.finished_ns)[rows].astype(np.float64)
     send = min(_sending(results), float(way.mean() / built.total_ns.mean()))
     after = float(np.maximum(0, workers.batches.wait_end_ns[taken] - table.consumed_ns[taken]).mean())
-    receive, around_ns = _without_around(found.own, after)
+    receive, around_ns = (found.own, 0.0) if ahead else _without_around(found.own, after)
     loop = _loop(
         results,
         build=Timed(built.parts, built.ns * (1 - cpus.delayed) * (1 - send)),
@@ -124,6 +128,7 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
         starts_left_out=bool(results.loop.apart.epochs),
         held_ns=found.held_ns,
         maybe_held_ns=found.maybe_held_ns,
+        ahead=ahead,
         around_ns=around_ns,
         receive_cpus=receiving.used,
     )

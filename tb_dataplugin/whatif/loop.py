@@ -139,6 +139,10 @@ class Loop:
     """CPUs that others have for moments: the scheduler lets them go first, before whoever computes all the time."""
     cpus_busy: float = 0.0
     """Share of them that were busy in the window, without those of the recorder; 0: not known."""
+    ahead: int = 0
+    """Batches that another thread of the program, which receives them, keeps ready for the loop, at least: that thread
+    has what no stage has of `receive`. 0: the training thread receives them.
+    """
     around_ns: float = 0.0
     """Of ``next()``, once the next index is drawn: code around the loader that is no stage. Not in `receive`."""
     on_cpu: Mapping[Path, float] = field(default_factory=dict)
@@ -236,6 +240,12 @@ class Loop:
         (independently).
         """
         return (1 + self.own_threads) / 2 if self.own_power is None else self.own_power
+
+    @property
+    def taking_ns(self) -> Floats:
+        """Per batch, of `receive`: what another thread does beside the steps."""
+        ns: Floats = self.receive.ns[:, [self.ahead > 0 and not part for part in self.receive.parts]].sum(axis=1)
+        return ns
 
     @property
     def building(self) -> Work:

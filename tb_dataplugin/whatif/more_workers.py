@@ -64,7 +64,9 @@ def work_ns(loop: Loop) -> float:
     building = float(loop.build.total_ns.mean()) * loop.build_cpus
     own = float(loop.own_ns.mean())
     work = (building + receiving * loop.receive_cpus) * loop.batches_per_step + own * loop.step.demand
-    return max(work / loop.cpus - float(loop.paused_ns.mean()), receiving * loop.batches_per_step + own)
+    beside = float(loop.taking_ns.mean())
+    alone = max(beside * loop.batches_per_step, (receiving - beside) * loop.batches_per_step + own)
+    return max(work / loop.cpus - float(loop.paused_ns.mean()), alone)
 
 
 def hindrances(workers: int, loop: Loop) -> Iterator[str]:

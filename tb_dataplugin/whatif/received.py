@@ -16,11 +16,12 @@ import numpy as np
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.receiving import UNKNOWN_CPU, find_receiving
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.analyses.workers import BatchTimes, Workers
 from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import BatchTable
 from tb_dataplugin.whatif.loop import Floats, Rows, Timed
 from tb_dataplugin.whatif.stage_parts import parts_within
+from tb_dataplugin.whatif.taken_ahead import taking_ns
 from tb_dataplugin.whatif.unknown import HALFWAY
 
 LEAST: Final = 4
@@ -29,16 +30,18 @@ LEAST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """``next()`` of the training thread, per batch: what it does itself; `Loop.held_ns` and `Loop.maybe_held_ns`."""
+    """``next()`` of the training thread, per batch: what it does itself; `Loop.held_ns` and `Loop.maybe_held_ns`.
+    Where another thread receives them (`Loop.ahead`), what no stage has of `own` is that thread's.
+    """
 
     own: Timed
     held_ns: Floats
     maybe_held_ns: Floats
 
 
-def find_received(results: Results, workers: Workers, rows: Rows, ready: Int64Array) -> Received:
+def find_received(results: Results, workers: Workers, rows: Rows, ready: Int64Array, itself: bool = False) -> Received:
     """For each of `rows`: stages, deserialising, and what else passes once the training thread has a batch. `ready`:
-    when batches were serialised, of all rows.
+    when batches were serialised, of all rows. `itself`: another thread takes, and receives, them ahead of the loop.
 
     Batches are deserialised as they arrive, so also in the wait for an earlier one.
     """
@@ -47,6 +50,8 @@ def find_received(results: Results, workers: Workers, rows: Rows, ready: Int64Ar
     start, end = workers.batches.wait_start_ns[rows], workers.batches.wait_end_ns[rows]
     whole = parts_within(results.tree, track, start, end)
     waits = results.loader.waits
+    if itself:
+        return _taken_ahead(results, workers.batches, rows, ready, whole)
     timed = known(table.deserialise_ns[rows]) & known(table.arrived_ns[rows])
     if not (timed & waits.contains(table.deserialise_ns[rows])).all():  # another thread does it, as where it pins
         begun = np.maximum(ready[rows], _taken_before(table, rows))
@@ -60,6 +65,14 @@ def find_received(results: Results, workers: Workers, rows: Rows, ready: Int64Ar
     if off_cpu is None:
         return Received(own, held, beside)
     return Received(own, _limited(held, table, rows), np.zeros(1))
+
+
+def _taken_ahead(results: Results, batches: BatchTimes, rows: Rows, ready: Int64Array, whole: Timed) -> Received:
+    """Nothing tells when that thread was on a CPU."""
+    beside = _beside_building(batches.table, rows)
+    held = HALFWAY * beside
+    own = _with_rest(whole, np.maximum(0, taking_ns(results, batches, rows, ready) - held))
+    return Received(own, held, beside)
 
 
 def _taken_before(table: BatchTable, rows: Rows) -> Int64Array:

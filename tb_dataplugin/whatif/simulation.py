@@ -9,7 +9,8 @@ played one by one (`Loop.epochs`): an index goes to the next worker that has som
 the epoch. While the loop waits for another DataLoader (`Loop.paused_ns`), workers build ahead, and steps do not have
 that time. Whoever works shares the CPUs there are: with more demand than CPUs, the part of the work that needs a CPU
 takes as much longer. A worker that still sends one batch builds the next one more slowly (`Loop.send_ns`), and one
-that builds holds up the receiving of its last one (`Loop.held_ns`).
+that builds holds up the receiving of its last one (`Loop.held_ns`). Where another thread receives batches ahead of the
+loop (`Loop.ahead`), it draws the indices, and keeps so many of them.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.whatif.loop import NOTHING, Epoch, Floats, Loop, Rows, Work
-
-_NEVER = float("inf")
+from tb_dataplugin.whatif.taker import NEVER as _NEVER
+from tb_dataplugin.whatif.taker import Taker
 
 PAUSING: Final = Work(1.0)
 """An evaluation's batches are built by the training thread, or by a worker."""
@@ -97,7 +98,9 @@ class _Batches:
             times = [loop.build.total_ns[list(part)].tolist() for part in parts]
         self._of_worker = [cycle(each) for each in times]
         self.way = loop.way_ns[batches % len(loop.way_ns)].tolist()
-        self.receive = loop.receive.total_ns[batches % len(loop.receive)].tolist()
+        rows = batches % len(loop.receive)
+        self.taking = loop.taking_ns[rows].tolist()
+        self.receive = (loop.receive.total_ns - loop.taking_ns)[rows].tolist()
         self.held = loop.held_ns[batches % len(loop.held_ns)].tolist()
         own = loop.own_ns[orders.steps % len(loop.own_ns)] / loop.batches_per_step
         self.own = own.tolist()
@@ -178,8 +181,8 @@ def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
         return work.slowed(_longer(loop.left_cpus, loop.other_cpus, work)[0])
 
     receive = (np.array(batches.receive) + loop.around_ns) * slowed(loop.receiving)
-    wait = np.array(batches.build) * slowed(loop.building) + receive
-    own = np.array(batches.own) * slowed(loop.step)
+    own, build = np.array(batches.own) * slowed(loop.step), np.array(batches.build) * slowed(loop.building)
+    wait = (np.maximum(0.0, build.mean() - own - receive) if loop.ahead else build) + receive
     return Simulated((wait + own) * loop.batches_per_step, wait * loop.batches_per_step, slowed(loop.step))
 
 
@@ -213,6 +216,11 @@ class _Run:
         """Of each batch of which the index is drawn."""
         self.ready: dict[int, float] = {}
         self.received: list[int] = []
+        self.taker: Taker | None = None
+        if loop.ahead:
+            times = batches.taking, batches.held
+            in_order, draw = loop.settings.in_order, self._draw_after
+            self.taker = Taker(loop.ahead, in_order, self.ready, *times, lambda batch: self.builder[batch].batch, draw)
         self.paused: list[float] = []
         """After each batch that was handed out, how long the loop waited for something else."""
         for _ in range(loop.settings.workers * loop.settings.prefetch):
@@ -224,8 +232,10 @@ class _Run:
         handed, asked = [], []
         for number in range(self.count):
             asked.append(self.now)
-            batch = self._next(number)
-            self._draw(self._in_turn() if self.takes_turns else self.builder[batch])
+            if self.taker is None:
+                self._draw_after(self._next(number))
+            else:
+                self._train(self.batches.receive[self._next_kept(self.taker)], self.receiving)
             self._train(self.loop.around_ns, self.receiving)
             handed.append(self.now)
             self._train(self.batches.own[number], self.step)
@@ -249,6 +259,16 @@ class _Run:
         batch = number if in_order else self.received[0]
         self.received.remove(batch)
         return batch
+
+    def _next_kept(self, taker: Taker) -> int:
+        """Which batch another thread has for the loop."""
+        while not taker.kept:
+            self._advance(_NEVER)
+        return taker.kept.pop(0)
+
+    def _draw_after(self, batch: int) -> None:
+        """An index, once that batch is handed out."""
+        self._draw(self._in_turn() if self.takes_turns else self.builder[batch])
 
     def _receive(self, batch: int) -> None:
         self._train(self.batches.receive[batch], self.receiving)
@@ -309,16 +329,23 @@ class _Run:
         """To the next event: it is `until`, the training thread has done `ns` of `work`, or a worker has finished a
         batch. What is left of `ns`.
         """
-        loop = self.loop
+        loop, taker = self.loop, self.taker
+        taken = _NEVER if taker is None else taker.until(self.now)
         busy = [worker for worker in self.workers if worker.batch >= 0]
-        own, others = _longer(loop.left_cpus, loop.other_cpus + len(busy) * loop.build_cpus, work)
-        building, training = self.building.slowed(others), work.slowed(own)
+        is_taking = taker is not None and taker.is_at_work
+        wanted = len(busy) * loop.build_cpus + is_taking * loop.receive_cpus
+        own, others = _longer(loop.left_cpus, loop.other_cpus + wanted, work)
+        building, training, taking = self.building.slowed(others), work.slowed(own), self.receiving.slowed(others)
         least = min((worker.left for worker in busy), default=_NEVER)
-        passed = min(least * building, ns * training, until - self.now)
+        passed = min(least * building, ns * training, until - self.now, taken - self.now)
+        if taker is not None and is_taking:
+            passed = min(passed, taker.left * taking)
         self.now = until if passed == until - self.now else self.now + passed
         for worker in busy:
             worker.left -= passed / building
             if worker.left <= 1e-6 * building:
                 self._finish(worker)
+        if taker is not None:
+            taker.work(passed / taking, self.now)
         left = ns - passed / training
         return left if left > 1e-6 * training else 0.0

@@ -200,3 +200,11 @@ def test_a_fault_of_ours_costs_no_batch_and_the_users_exception_is_theirs(monkey
             seen.extend(batch.tolist())
     assert seen == [0, 1]
     assert repr(WorkerCollate(len)) == repr(len)
+
+
+def test_moments_of_a_batch_that_nobody_told_of_are_no_times() -> None:
+    """They were a time before everything in the file."""
+    batch = Batch(0, 0, drawn=5)
+    batch.arrive(400, Facts(0, 0, 0, 1, 4321, 10, 100, 200))
+    assert (batch.finished, batch.arrived) == (200, 400)
+    assert (batch.serialise, batch.serialised, batch.deserialise) == (None, None, None)

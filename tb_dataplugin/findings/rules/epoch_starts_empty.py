@@ -41,6 +41,8 @@ def check(signals: Signals) -> Finding | Abstention | None:
 
 def _judge(signals: Signals, one: LoaderStarts) -> Finding | None:
     starts, loader, step_us = one.starts, one.loader, signals.step_us
+    if signals.remade is not None and one.is_main:
+        return None  # its workers start anew for each epoch, whatever they are asked to do
     if not loader.persistent_workers or not starts.repeated or not step_us:
         return None
     length = steps_between(signals, starts, None if one.is_main else loader)

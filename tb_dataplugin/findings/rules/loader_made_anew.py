@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.analyses.remade import Remade
-from tb_dataplugin.findings.evidence import Evidence, number, time
+from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Confidence, Finding, Severity
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.remade_facts import HELD, LOADERS_MADE, made_again
+from tb_dataplugin.findings.rules import slow_first_batch
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, INPUT_BOUND
 from tb_dataplugin.findings.worker_sentences import name_of
@@ -17,9 +19,6 @@ from tb_dataplugin.units import count, duration, percent
 ONCE: Final = "Make the dataset and the DataLoader once, before the epochs"
 WORKERS: Final = ", with persistent_workers=True: its DataLoader workers then keep what they load as they start"
 SAMPLER: Final = " Where each epoch has other samples, let its sampler choose them."
-HELD: Final = (
-    "If the program holds several DataLoaders that are alike, and iterates one after the other, none is made anew."
-)
 NOT_RECORDED: Final = "What the program does between epochs was not recorded: annotate.watch records it."
 ALSO: Final = "An evaluation or a checkpoint between epochs is in that time as well."
 
@@ -27,7 +26,7 @@ ALSO: Final = "An evaluation or a checkpoint between epochs is in that time as w
 @rule(title="DataLoader made anew", about="epochs")
 def check(signals: Signals) -> Finding | None:
     remade = signals.remade
-    if remade is None or signals.loader is None:
+    if remade is None or signals.loader is None or (_severity(remade) == "low" and _is_bounded(signals)):
         return None
     name, confidence, reason = name_of(signals.loader), _confidence(remade), ALSO if remade.times else NOT_RECORDED
     each = " for each epoch" if remade.one_each else ""
@@ -43,6 +42,14 @@ def check(signals: Signals) -> Finding | None:
     )
 
 
+def _is_bounded(signals: Signals) -> bool:
+    """Whether the starts of its DataLoader workers, which such loaders have in each epoch, are a finding: that has a
+    bound, and the same change.
+    """
+    found = slow_first_batch.check(signals)
+    return isinstance(found, Finding) and any(fact.kind == LOADERS_MADE for fact in found.evidence)
+
+
 def _confidence(remade: Remade) -> Confidence:
     return "likely" if remade.is_certain else "possible"
 
@@ -54,9 +61,7 @@ def _severity(remade: Remade) -> Severity:
 
 
 def _evidence(remade: Remade) -> Iterator[Evidence]:
-    where = " in the whole run" if remade.whole_run else ""
-    text = f"{count(remade.made)} DataLoaders with the same settings, one after another{where}"
-    yield number("loaders_made", remade.made, "count", text)
+    yield from made_again(remade)
     if not remade.times:
         return
     mean = remade.total_us / remade.times

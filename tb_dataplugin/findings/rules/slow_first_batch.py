@@ -11,6 +11,7 @@ from tb_dataplugin.findings.epoch_length import EpochLength, steps_between
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.remade_facts import HELD, made_again
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import EPOCH_START, ONCE_PER_WORKER
@@ -25,6 +26,8 @@ APART: Final = (
     "took batches of the one before (an evaluation of the same DataLoader?), and with persistent_workers=True both "
     "share one iterator, which starts anew for both. "
 )
+SUCH_AS: Final = "such as imports, or loading what all samples use (a vocabulary, an index)"
+BUILT: Final = "The first batch still has to be built: what batches typically take is not counted."
 ONCE: Final = "Make the DataLoader once: one that is made anew for an epoch starts its workers in any case"
 
 
@@ -35,8 +38,9 @@ def check(signals: Signals) -> Finding | Abstention | None:
 
 def _judge(signals: Signals, one: LoaderStarts) -> Finding | Abstention | None:
     starts, loader = one.starts, one.loader
+    remade = signals.remade if one.is_main else None
     share = signals.share(starts.cost_us)
-    if share is None or share < EPOCH_START or loader.persistent_workers:
+    if share is None or share < EPOCH_START or (loader.persistent_workers and remade is None):
         return None
     if not starts.repeated:
         return Abstention(
@@ -57,11 +61,16 @@ def _judge(signals: Signals, one: LoaderStarts) -> Finding | Abstention | None:
         title=f"{epoch_of(signals, one)} begins with a wait of {wait_of(starts)}, as "
         "its DataLoader workers are started anew",
         advice=_advice(signals, one),
-        evidence=(*_waited(starts, saved, length), *_limit(gain, waited), *_first_build(starts.first_build)),
+        evidence=(
+            *_waited(starts, saved, length),
+            *_limit(gain, waited),
+            *_first_build(starts.first_build),
+            *(made_again(remade) if remade else ()),
+        ),
         gain_us_per_step=gain,
-        code="DataLoader(..., persistent_workers=True)",
-        confidence="likely",
-        confidence_reason="The first batch still has to be built: what batches typically take is not counted.",
+        code=f"DataLoader(..., persistent_workers=True){'  # once, before the epochs' if remade else ''}",
+        confidence="likely" if remade is None or remade.is_certain else "possible",
+        confidence_reason=BUILT if remade is None or remade.is_certain else f"{HELD} {BUILT}",
     )
 
 
@@ -80,7 +89,7 @@ def _advice(signals: Signals, one: LoaderStarts) -> str:
     where = f"{first.stage} ({first.line.place})" if first.line is not None else first.stage
     forked = one.loader.start_method == "fork"
     ahead = " Or load one sample before iter(loader): forked workers then have it." if forked else ""
-    return f"{live_on} Each new worker does something once in {where}, such as imports.{ahead}"
+    return f"{live_on} Each new worker does something once in {where}, {SUCH_AS}.{ahead}"
 
 
 def _waited(starts: StartSignals, saved: float, length: EpochLength | None) -> Iterator[Evidence]:

@@ -44,6 +44,11 @@ OF_LOADING: Final = (
     "Only they run {stage}: they load what the {items} after them use (a chunk, a shard, a buffer). Make that faster, "
     "or load the next one ahead in a thread while these are used."
 )
+OF_START: Final = (
+    "Only they run {stage}, once in each DataLoader worker and epoch: they load what all {items} use (a vocabulary, an "
+    "index). Load that once before the loop, where DataLoader workers are forked, or keep the workers and what they "
+    "have loaded (persistent_workers=True)."
+)
 AT_LOCK: Final = (
     "{who} did not compute, but waited{line}, where DataLoader workers wait for one another: it may be the turn of any "
     "{item}, whatever its data."
@@ -232,8 +237,17 @@ def _loading(signals: Signals, of: _OfOne) -> str:
     slow, names = of.slow, {sample.stage for sample in of.slow}
     calls = sum(row.count for row in signals.stages if row.stage.name in names and row.stage.kind != "sample")
     if len(names) == 1 and 0 < calls <= len(slow):
-        return OF_LOADING.format(stage=slow[0].stage, items=plural_of(of.habit.item))
+        text = OF_START if _are_starts(signals, slow) else OF_LOADING
+        return text.format(stage=slow[0].stage, items=plural_of(of.habit.item))
     return ""
+
+
+def _are_starts(signals: Signals, slow: list[SlowSampleSignal]) -> bool:
+    """Whether each is of the first batch of a DataLoader worker in an epoch, and no two of the same."""
+    built = [sample.built for sample in slow if sample.built is not None]
+    batches = {(batch.epoch, batch.number) for batch in built}
+    is_first = all(0 <= batch.number < (signals.num_workers or 0) for batch in built)
+    return is_first and len(batches) == len(built) == len(slow)
 
 
 def _is_by_place(signals: Signals, sample: SlowSampleSignal) -> bool:

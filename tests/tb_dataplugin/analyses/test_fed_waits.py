@@ -81,3 +81,16 @@ def test_a_thread_that_wakes_up_late_waited_all_the_same() -> None:
     assert waits is not None
     first_wait, unpacking = 16_000_000, 5_000_000
     assert waits["wrapper::Packer"] == pytest.approx(first_wait + 3 * unpacking, rel=0.01)
+
+
+def test_receiving_a_batch_that_lay_there_is_its_way_and_not_the_iterators_code() -> None:
+    """A thread is always late, as it takes 6 ms of each 10 to receive a batch that was sent long before."""
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 1, "batch_size": 1}]).worker(0)
+    for number in range(6):
+        at = 10_000 * number
+        builder.step(at, 10_000).wait(at, 8000, "wait::Packer")
+        builder.batch(number, 0, at - 60_000, at - 41_000, at - 40_000, at + 8000, {"sample::Pets": (at - 41_000, 990)})
+        builder.moments(serialised_us=at - 39_000, deserialise_us=at + 1900, arrived_us=at + 7900)
+    waits = results_of(builder).attribution.wait_by_stage_ns
+    assert waits is not None
+    assert waits["transfer::deserialise"] == 5 * 6_000_000

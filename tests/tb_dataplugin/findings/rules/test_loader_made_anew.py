@@ -163,3 +163,37 @@ def test_without_workers_nothing_is_said_of_them() -> None:
 
 def test_times_that_no_clock_shows_cost_the_record() -> None:
     assert capture_of(remade(*epochs(2, each=1e300))).mode == "unannotated"
+
+
+def started(*, between: float = 1000.0, **settings: Any) -> TraceBuilder:
+    """Three loaders, one after the other, of four steps of 10 ms each: new workers take 30 ms until the first batch."""
+    made: list[dict[str, Any]] = [
+        {"passes_us": [(70_000.0 * epoch, 70_000.0 * (epoch + 1) - between)], "passes_ts_us": [], "gone": epoch < 2}
+        for epoch in range(3)
+    ]
+    builder = TraceBuilder().annotated(loaders=[{**LOADER, **settings, **each} for each in made], host={"cores": 8})
+    for epoch in range(3):
+        builder.worker(0, pid=100 + epoch, loader=epoch)
+        for step in range(4):
+            at = 70_000 * epoch + (40_000 if step else 0) + 10_000 * (step - bool(step))
+            wait, name = (30_000, "wait::DataLoader (first batch)") if not step else (1_000, "wait::DataLoader")
+            builder.batch(step, 0, at, at + wait - 900, at + wait - 100, at + wait - 50)
+            builder.of_loader(epoch).wait(at, wait, name).step(at, 40_000 if not step else 10_000)
+    return builder
+
+
+@pytest.mark.parametrize("persistent", [False, True])
+def test_the_starts_of_its_workers_have_a_bound_as_those_of_a_loader_that_is_kept(persistent: bool) -> None:
+    """Each of the 2 starts behind the first takes 30 ms, but for the batch, once in 4 steps."""
+    builder = started(persistent_workers=persistent)
+    found = finding_in(builder, "slow_first_batch")
+    assert found.gain_us_per_step == pytest.approx((30_000 - 800) / 4, rel=0.02)
+    assert (found.severity, found.confidence) == ("high", "likely")
+    assert "3 DataLoaders with the same settings, one after another" in evidence_of(found)
+    assert found.advice.startswith("Make the DataLoader once") and found.code.endswith("# once, before the epochs")
+    assert finding_of(builder, RULE) is None, "it is the same change"
+    assert finding_of(builder, "epoch_starts_empty") is None
+
+
+def test_what_lies_between_epochs_is_a_finding_beside_that() -> None:
+    assert finding_in(started(between=35_000, persistent_workers=False), RULE).severity == "high"

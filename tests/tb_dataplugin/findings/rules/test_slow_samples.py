@@ -12,7 +12,7 @@ from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.findings.finding import Abstention, Finding
-from tb_dataplugin.findings.rules.slow_samples import check
+from tb_dataplugin.findings.rules.slow_samples import _loading, check
 from tb_dataplugin.pipeline import as_report
 from tests.tb_dataplugin.findings.cases import abstentions, capture_of, evidence_of, finding_in, signals_of
 from tests.trace_builder import TraceBuilder
@@ -310,3 +310,19 @@ def test_samples_that_are_slow_more_than_once_are_named() -> None:
     assert isinstance(again, Finding) and "; index 8 is slow more than once: look at its data as well." in again.advice
     texts = [fact.text for fact in again.evidence if fact.kind == "slow_sample"]
     assert len(texts) == 1 and texts[0].startswith("index 8: 700 µs, the slowest of 2 times, ")
+
+
+def test_what_each_worker_loads_once_in_an_epoch_is_no_chunk() -> None:
+    """Two workers, one sample a batch of 1 ms; for its first each loads something for 20 ms more."""
+    loaders = [{"name": "DataLoader", "num_workers": 2, "batch_size": 1}]
+    builder, at = TraceBuilder().annotated(loaders=loaders).worker(0).worker(1), 0.0
+    for number in range(40):
+        took = 21_000.0 if number < 2 else 1000.0
+        stages = {"sample::Texts": (at + 20, took - 40)} | ({"read::load": (at + 30, 20_000.0)} if number < 2 else {})
+        builder.batch(number, number % 2, -100.0, at + 10, at + took - 10, at + took - 5, stages)
+        builder.wait(at, took, "wait::DataLoader").step(at, took + 5000)
+        at += took + 5000
+    signals = signals_of(builder)
+    said = _loading(signals, [sample for sample in signals.slow_samples if sample.stage == "read::load"])
+    assert said.startswith("Only they run read::load, once in each DataLoader worker and epoch")
+    assert "chunk" not in said

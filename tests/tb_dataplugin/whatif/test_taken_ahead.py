@@ -1,0 +1,73 @@
+"""Another thread of the program takes the batches from the DataLoader, and the loop takes them from its queue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tb_dataplugin.pipeline import read_loop
+from tb_dataplugin.whatif import Change, predict
+from tb_dataplugin.whatif.loop import Loop, Settings, Timed
+from tests.tb_dataplugin.whatif.test_simulation import loop, step_ms
+from tests.trace_builder import TraceBuilder
+
+MS = 1e3
+STEP, BUILD, OWN, RECEIVING, AFTER, COUNT = 20 * MS, 39.5 * MS, 9.5 * MS, 3 * MS, 5 * MS, 16
+"""Microseconds: of each step; the thread receives a batch, and then does something with it before it puts it."""
+
+
+def captured(folder: Path) -> Loop:
+    """Two workers build batches of which each step takes one, and a thread receives them."""
+    made = {"name": "DataLoader", "batch_size": 4, "num_workers": 2}
+    builder = TraceBuilder().annotated(loaders=[made]).worker(0).worker(1)
+    for number in range(COUNT):
+        finished = (number + 2) * STEP
+        began, arrived = finished - BUILD, finished + 200 + RECEIVING
+        stages = {"sample::Texts": (began, BUILD), "transform::Parse": (began + 10, BUILD - 1000)}
+        builder.batch(number, number % 2, began - 10, began, finished, arrived + 10, stages)
+        builder.moments(serialise_us=finished, serialised_us=finished + 150)
+        builder.moments(deserialise_us=finished + 200, arrived_us=arrived)
+        taken = arrived + 10 + AFTER
+        builder.wait(taken - (STEP - OWN), STEP - OWN, "wait::Prefetch").step(taken - (STEP - OWN), STEP)
+    return read_loop(builder.write(folder / "run.pt.trace.json"))[0]
+
+
+def test_what_that_thread_does_is_no_part_of_the_step(tmp_path: Path) -> None:
+    made = captured(tmp_path)
+    assert made.ahead == 1
+    assert (made.taking_ns + made.held_ns).mean() / 1e3 == pytest.approx(RECEIVING + AFTER, rel=0.01)
+    without = predict(made, Change(stages=(("transform::Parse", 0.0),))).step_us
+    assert without.low <= OWN <= without.high
+    assert without.value == pytest.approx(OWN, rel=0.05)  # it was all of this and what the thread does, one by one
+
+
+def test_a_thread_that_takes_longer_than_the_step_is_what_the_loop_waits_for() -> None:
+    assert step_ms(loop(8, own_ms=4, receive=taking(9), ahead=2)) == pytest.approx(9, rel=1e-3)
+
+
+def taking(ms: float) -> Timed:
+    return Timed(((),), np.array([[ms * 1e6]]))
+
+
+@pytest.mark.parametrize(("ahead", "expected"), [(0, 14), (1, 10), (4, 10)])
+def test_receiving_goes_on_beside_the_step_or_is_a_part_of_it(ahead: int, expected: float) -> None:
+    assert step_ms(loop(8, receive=taking(4), ahead=ahead)) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_that_thread_takes_batches_as_workers_build_them(in_order: bool) -> None:
+    settings = Settings(2, 2, in_order=in_order)
+    assert step_ms(loop(2, receive=taking(4), ahead=2, settings=settings)) == pytest.approx(15, rel=1e-3)
+
+
+def test_a_thread_that_a_worker_holds_up_is_as_slow_as_that() -> None:
+    """It gets each batch when its worker has built the next one."""
+    made = loop(1, build_ms=30, own_ms=10, receive=taking(1), ahead=2, held_ns=np.array([np.inf]))
+    assert step_ms(made) == pytest.approx(30, rel=0.05)
+
+
+def test_without_workers_the_thread_builds_beside_the_step() -> None:
+    assert step_ms(loop(0, build_ms=6, own_ms=10, ahead=2)) == pytest.approx(10)
+    assert step_ms(loop(0, build_ms=30, own_ms=10, ahead=2)) == pytest.approx(30)
