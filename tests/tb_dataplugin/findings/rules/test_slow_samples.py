@@ -12,7 +12,7 @@ from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.findings.finding import Abstention, Finding
-from tb_dataplugin.findings.rules.slow_samples import _loading, check
+from tb_dataplugin.findings.rules.slow_samples import _loading, _OfOne, check
 from tb_dataplugin.pipeline import as_report
 from tests.tb_dataplugin.findings.cases import abstentions, capture_of, evidence_of, finding_in, signals_of
 from tests.trace_builder import TraceBuilder
@@ -323,6 +323,7 @@ def test_what_each_worker_loads_once_in_an_epoch_is_no_chunk() -> None:
         builder.wait(at, took, "wait::DataLoader").step(at, took + 5000)
         at += took + 5000
     signals = signals_of(builder)
-    said = _loading(signals, [sample for sample in signals.slow_samples if sample.stage == "read::load"])
+    slow = [sample for sample in signals.slow_samples if sample.stage == "read::load"]
+    said = _loading(signals, _OfOne(signals.slow_samples, slow, signals.sample_habits[0]))
     assert said.startswith("Only they run read::load, once in each DataLoader worker and epoch")
     assert "chunk" not in said
