@@ -72,7 +72,7 @@ def test_other_programs_leave_no_cpu_free_for_fewer_workers() -> None:
     crowded = handed_over(9000, size=256).counter("host::cpu", 10, **{f"core {core}": 99.0 for core in range(8)})
     crowded.top_level["dataPipeline"]["loaders"][0]["num_workers"] = 2
     said = check(replace(signals_of(crowded), other_programs=OtherPrograms(8, 0.99, 5.0)))
-    assert said is not None and "for them (a machine that is not shared)" in said.advice
+    assert isinstance(said, Finding) and "for them (a machine that is not shared)" in said.advice
 
 
 def test_a_single_worker_is_not_to_become_none() -> None:
