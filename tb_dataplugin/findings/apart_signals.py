@@ -136,7 +136,7 @@ class ApartSignals:
     """`whole_us`: all of the window's data wait. `starts_of`: of each DataLoader whose epochs start. `ahead_us`: waits
     for others, and work between these, in which the loop's own DataLoader workers build ahead. `recurring_us`: all
     that comes again every so many steps (`Apart.recurring`). `in_flames`: the flame graph of all stages has what was
-    built for others apart.
+    built for others apart. `for_others_us`: what each stage, by its name, caused of the waits for others.
     """
 
     whole_us: float
@@ -148,6 +148,7 @@ class ApartSignals:
     ahead_us: float = 0.0
     recurring_us: float = 0.0
     in_flames: bool = False
+    for_others_us: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def time_us(self) -> float:
@@ -230,7 +231,11 @@ def read_apart(results: Results) -> ApartSignals | None:
     recurring_us = apart.recurring.minus(results.use.beside).total_ns / 1e3
     stages = results.lines.pipeline if results.lines else None
     in_flames = stages is not None and stages.tree is not None and FOR_OTHERS in stages.tree.frame
-    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, recurring_us, in_flames)
+    theirs, by_stage = Intervals.union_of(other.waits for other in apart.others), results.attribution.by_stage
+    by_name = {name: waits.intersect(theirs).total_ns / 1e3 for name, waits in by_stage.items()}
+    return ApartSignals(
+        whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, recurring_us, in_flames, by_name
+    )
 
 
 def _built_us(results: Results, loader: int | None) -> float:

@@ -110,7 +110,8 @@ def _is_over(others: list[OtherLoaderSignals]) -> bool:
 
 
 def _of_starts(starting_us: float, wait_us: float) -> str:
-    return f"{duration(starting_us)} of that ({percent(starting_us / wait_us)}) for its DataLoader workers to start and end"
+    part = percent(starting_us / wait_us)
+    return f"{duration(starting_us)} of that ({part}) for its DataLoader workers to start and end"
 
 
 def _made_of(signals: Signals, others: list[OtherLoaderSignals]) -> str:
