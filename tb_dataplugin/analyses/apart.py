@@ -1,8 +1,8 @@
 """Data wait that the steps of the training loop do not have again and again, and that is told apart for that.
 
 An *epoch's start* is the wait for its first batch (where `prof.steps` takes it, from ``iter(loader)`` on; else that is
-over by then), and for the first batch of each new DataLoader worker that imports modules or opens files for it; the end
-of the old workers belongs to it. Another DataLoader that is
+over by then), and for the first batch of each new DataLoader worker that imports modules or opens files for it, or that
+was still starting when this was asked for; the end of the old workers belongs to it. Another DataLoader that is
 iterated inside some of the steps, as an evaluation does, has waits of its own. And the training process pauses now and
 then to collect all its garbage. None of that says anything of the other steps, and a window of some steps has many
 times as much of it as the run, or nothing. Starts that most steps have (`restarts`) are none of these.
@@ -29,7 +29,7 @@ from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.analyses.whole_capture import WholeCapture
 from tb_dataplugin.analyses.workers import BatchTimes, Workers
 from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, Window, int64
-from tb_dataplugin.model.trace import Trace
+from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
 from tb_dataplugin.units import listed
 
 BoolArray = npt.NDArray[np.bool_]
@@ -182,7 +182,7 @@ def find_apart(
     mine = [start for start in starts if not none_of_these.intersect(start.wait).total_ns]
     begun = max(len(mine), _iterated(trace, use.main) if window == whole.window else 0)
     own = _longer(mine, whole, use.main, count, pauses)
-    first = _first_batches(batches, use, own)
+    first = _first_batches(trace, batches, use, own)
     received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(none_of_these)
     pauses = pauses.minus(Intervals.union_of((waits, theirs)))
@@ -293,9 +293,9 @@ def _longer(
     return tuple(start for start in starts if start.wait.total_ns > LONGER * usual)
 
 
-def _first_batches(batches: BatchTimes | None, use: LoaderUse, starts: Sequence[EpochStart]) -> BoolArray:
+def _first_batches(trace: Trace, batches: BatchTimes | None, use: LoaderUse, starts: Sequence[EpochStart]) -> BoolArray:
     """Which batches are the first of an epoch that starts, or of a DataLoader worker that it started and that builds
-    this one for longer than others.
+    this one for longer than others, or was not there yet when the loop asked for it.
     """
     if batches is None:
         return np.zeros(0, dtype=np.bool_)
@@ -310,8 +310,21 @@ def _first_batches(batches: BatchTimes | None, use: LoaderUse, starts: Sequence[
     opening = received.copy()
     opening[received] = begun.overlap(batches.wait_start_ns[received], batches.wait_end_ns[received]) > 0
     epochs = np.unique(table.epoch[opening & mine])
-    chosen: BoolArray = mine & (opening | (first & np.isin(table.epoch, epochs) & _slow(batches, mine)))
+    late = _slow(batches, mine) | _not_there_yet(trace, batches)
+    chosen: BoolArray = mine & (opening | (first & np.isin(table.epoch, epochs) & late))
     return chosen
+
+
+def _not_there_yet(trace: Trace, batches: BatchTimes) -> BoolArray:
+    """Batches whose indices were drawn before their DataLoader worker was ready, and that it began to build when the
+    loop waited for them already.
+    """
+    table, ready = batches.table, np.full(len(batches.table), UNKNOWN_NS)
+    for process in trace.info.pipeline.workers if trace.info.pipeline else ():
+        ready[(table.pid == process.pid) & (table.loader == process.loader)] = process.started_ns
+    waited = known(batches.wait_start_ns) & (table.started_ns > batches.wait_start_ns)
+    late: BoolArray = waited & known(ready) & known(table.drawn_ns) & (table.drawn_ns <= ready)
+    return late
 
 
 def _slow(batches: BatchTimes, mine: BoolArray) -> BoolArray:

@@ -36,6 +36,11 @@ class OtherPrograms:
     lasting: bool = False
 
     @property
+    def own(self) -> float:
+        """CPUs that this program had."""
+        return max(0.0, self.busy * self.cores - self.others)
+
+    @property
     def crowd(self) -> bool:
         return self.busy >= BUSY and self.others >= MANY * self.cores
 
@@ -56,9 +61,13 @@ def find_other_programs(results: Results) -> OtherPrograms | None:
 
 
 def crowd_sentence(found: OtherPrograms) -> str:
-    lasting = " and that live on" if found.lasting else ""
     return (
         f"Other programs used {significant(found.others)} CPUs of {found.cores}, and none was free. "
-        "Times and gains are those of a crowded machine: record again when it is not. (Processes that this program "
-        f"starts itself{lasting}, other than DataLoader workers, count as others.)"
+        f"Times and gains are those of a crowded machine: record again when it is not. ({counted_as_others(found)})"
     )
+
+
+def counted_as_others(found: OtherPrograms) -> str:
+    """A sentence."""
+    lasting = " and that live on" if found.lasting else ""
+    return f"Processes that this program starts itself{lasting}, other than DataLoader workers, count as others."

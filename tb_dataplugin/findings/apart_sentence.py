@@ -21,6 +21,12 @@ from tb_dataplugin.units import count, duration, listed, percent
 NAMED: Final = 3
 """Steps that are named by their numbers; of more it is said how many."""
 
+MOSTLY_STARTING: Final = 0.5
+"""Share of the waits for another DataLoader that its workers take to start and to end, from which that is what they
+are."""
+
+TO_START: Final = ", most of it for DataLoader workers to start and end"
+
 
 def apart_sentence(apart: ApartSignals | None) -> str:
     """With a space behind it; "" where there is nothing."""
@@ -69,7 +75,14 @@ def _others(alike: list[OtherLoaderSignals], apart: ApartSignals) -> str:
     what = "by a new iterator each time" if alike[0].is_look else what
     who = f"Another DataLoader{name}" if several == 1 else f"{count(several)} other DataLoaders{name}"
     have = _have(several, sum(other.wait_us for other in alike), apart)
-    return f"{who}, iterated in {where} ({what}), {have}{_work(alike, apart)}."
+    to_start = TO_START if mostly_starting(alike) else ""
+    return f"{who}, iterated in {where} ({what}), {have}{to_start}{_work(alike, apart)}."
+
+
+def mostly_starting(alike: list[OtherLoaderSignals]) -> bool:
+    """Whether their DataLoader workers take most of these waits to start and to end."""
+    starting_us, wait_us = sum(other.starting_us for other in alike), sum(other.wait_us for other in alike)
+    return 0 < starting_us >= MOSTLY_STARTING * wait_us
 
 
 def _work(alike: list[OtherLoaderSignals], apart: ApartSignals) -> str:

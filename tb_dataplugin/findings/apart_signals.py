@@ -105,7 +105,8 @@ class LoaderStarts:
 @dataclass(frozen=True, slots=True)
 class OtherLoaderSignals:
     """Waits for another loader's batches. `loader`: None of what is not annotated. `is_look`: of iterators that are
-    dropped after a few. `between_us`: the training thread's work between these waits.
+    dropped after a few. `between_us`: the training thread's work between these waits. Of `wait_us`, `starting_us` is
+    for its DataLoader workers to start and to end; `built_us`: in which they built the batches, all together.
     """
 
     loader: LoaderInfo | None
@@ -113,6 +114,8 @@ class OtherLoaderSignals:
     steps: tuple[int, ...]
     is_look: bool = False
     between_us: float = 0.0
+    starting_us: float = 0.0
+    built_us: float = 0.0
 
     @property
     def time_us(self) -> float:
@@ -133,7 +136,7 @@ class ApartSignals:
     """`whole_us`: all of the window's data wait. `starts_of`: of each DataLoader whose epochs start. `ahead_us`: waits
     for others, and work between these, in which the loop's own DataLoader workers build ahead. `recurring_us`: all
     that comes again every so many steps (`Apart.recurring`). `in_flames`: the flame graph of all stages has what was
-    built for others apart.
+    built for others apart. `for_others_us`: what each stage, by its name, caused of the waits for others.
     """
 
     whole_us: float
@@ -145,6 +148,7 @@ class ApartSignals:
     ahead_us: float = 0.0
     recurring_us: float = 0.0
     in_flames: bool = False
+    for_others_us: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def time_us(self) -> float:
@@ -207,6 +211,7 @@ def read_apart(results: Results) -> ApartSignals | None:
     if not apart or results.loader is None or pipeline is None:
         return None
     looks = {each.number for each in results.looks.loaders} if results.looks else set()
+    starting = Intervals.union_of(results.attribution.by_stage.get(name, EMPTY) for name in (STARTUP, SHUTDOWN))
     others = (
         OtherLoaderSignals(
             None if other.number is None else pipeline.loaders[other.number],
@@ -214,6 +219,8 @@ def read_apart(results: Results) -> ApartSignals | None:
             other.steps,
             other.number in looks,
             other.between.total_ns / 1e3,
+            starting.intersect(other.waits).total_ns / 1e3,
+            _built_us(results, other.number),
         )
         for other in apart.others
     )
@@ -224,7 +231,20 @@ def read_apart(results: Results) -> ApartSignals | None:
     recurring_us = apart.recurring.minus(results.use.beside).total_ns / 1e3
     stages = results.lines.pipeline if results.lines else None
     in_flames = stages is not None and stages.tree is not None and FOR_OTHERS in stages.tree.frame
-    return ApartSignals(whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, recurring_us, in_flames)
+    theirs, by_stage = Intervals.union_of(other.waits for other in apart.others), results.attribution.by_stage
+    by_name = {name: waits.intersect(theirs).total_ns / 1e3 for name, waits in by_stage.items()}
+    return ApartSignals(
+        whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, recurring_us, in_flames, by_name
+    )
+
+
+def _built_us(results: Results, loader: int | None) -> float:
+    """Of the batches that were received in the window."""
+    if results.workers is None or loader is None:
+        return 0.0
+    batches = results.workers.batches
+    mine = (batches.table.loader == loader) & known(batches.build_ns) & known(batches.wait_start_ns)
+    return float(batches.build_ns[mine].sum()) / 1e3
 
 
 def _pauses(results: Results, pauses: Intervals) -> PauseSignals | None:

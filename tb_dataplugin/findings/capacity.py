@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from tb_dataplugin.analyses.other_programs import OtherPrograms
 from tb_dataplugin.findings.evidence import Evidence, number, share
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import CPU_FREE, CPU_SATURATED, DISK_SATURATED, MOSTLY_BLOCKED, NO_CPU
@@ -40,6 +41,17 @@ def judge_cpus(signals: Signals) -> Capacity:
         return Capacity(None, tuple(fact for _, fact in votes))
     saturated = True if any(answers) else answers[0] if answers else None
     return Capacity(saturated, tuple(fact for vote, fact in votes if saturated is None or vote == saturated))
+
+
+def held_by_others(signals: Signals) -> OtherPrograms | None:
+    """Other programs, where the CPUs would not be full without them: a further process gets a share of its own then,
+    which they lose. None where this program fills the CPUs by itself, or who has them is not known.
+    """
+    found = signals.other_programs
+    cpus = 0.0 if found is None else signals.cpus or found.cores
+    if found is None or found.others < (1 - CPU_SATURATED) * cpus:
+        return None
+    return found if found.own < CPU_SATURATED * cpus else None
 
 
 def reads_from_storage(signals: Signals) -> bool:

@@ -13,6 +13,7 @@ from tb_dataplugin.findings.at_starts import at_starts_us
 from tb_dataplugin.findings.beside_bound import beside_bound
 from tb_dataplugin.findings.finding import Abstention, Finding, NamedAbstention, NamedFinding
 from tb_dataplugin.findings.gain import NO_GAIN, gain_of
+from tb_dataplugin.findings.in_others import in_others
 from tb_dataplugin.findings.leading import in_order
 from tb_dataplugin.findings.rank_signals import ranks_show
 from tb_dataplugin.findings.recorded_part import LESS_PROFILER
@@ -60,7 +61,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
         for found in (answer,) if isinstance(answer, Finding) else answer or ():
             known = _doubted(_no_higher(_estimated(found, rule)), signals)
             known = _of_one_rank(known, signals) if rule.is_about_wait else known
-            at_starts = at_starts_us(known.evidence)
+            at_starts, too = at_starts_us(known.evidence), in_others(signals, known)
             gain = (
                 gain_of(
                     known.gain_us_per_step,
@@ -69,13 +70,14 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
                     of_epochs=rule.about == "epochs",
                     of_others=rule.about == "others",
                     at_starts_us=at_starts,
+                    others_too=bool(too),
                 )
                 if known.saves
                 else NO_GAIN
             )
             if gain.of_wait and gain.us_per_step:
                 more = more_to_gain(signals, gain.us_per_step - at_starts)
-                known = replace(known, evidence=(*known.evidence, *more, *beside_bound(signals, known)))
+                known = replace(known, evidence=(*known.evidence, *more, *too, *beside_bound(signals, known)))
             findings.append(NamedFinding(rule.name, known, gain))
     return in_order(without_rivals(findings, signals), signals), tuple(abstained)
 

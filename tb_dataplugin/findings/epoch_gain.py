@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from tb_dataplugin.findings.apart_signals import LoaderStarts, StartSignals
-from tb_dataplugin.findings.capacity import judge_cpus
+from tb_dataplugin.findings.capacity import held_by_others, judge_cpus
 from tb_dataplugin.findings.epoch_length import start_us_per_step
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.signals import Signals
@@ -60,7 +60,7 @@ def needed_us(signals: Signals, starts: StartSignals) -> float:
 
 def most_us(signals: Signals, one: LoaderStarts, waited_us: float) -> float:
     """Of `waited_us` per step, what a loop without these waits saves at most. Its DataLoader workers need their time.
-    Where no CPU is free, all else that is computed needs its time too: only the workers that start are gone.
+    Where no CPU is free, all else that the program computes needs its time too: only the workers that start are gone.
     """
     step_us, steps = signals.step_us, signals.step_count
     if not step_us or not steps:
@@ -68,8 +68,16 @@ def most_us(signals: Signals, one: LoaderStarts, waited_us: float) -> float:
     others = signals.apart.others if signals.apart else ()
     whole_us = step_us + start_us_per_step(signals) + sum(other.wait_us for other in others) / steps
     limits = [waited_us, whole_us - needed_us(signals, one.starts)]
-    busy = signals.load.cpu_busy if signals.load else None
+    busy = _own_busy(signals)
     if busy is not None and signals.cpus and judge_cpus(signals).saturated:
         gone = min(1.0, (one.loader.num_workers or 1) / signals.cpus)
         limits.append(whole_us * (1 - busy) + waited_us * gone)
     return max(0.0, min(limits))
+
+
+def _own_busy(signals: Signals) -> float | None:
+    """Share of the CPUs' time that is busy; where other programs have a part of it that is known, without that."""
+    others = held_by_others(signals)
+    if others is not None:
+        return others.own / others.cores
+    return signals.load.cpu_busy if signals.load else None

@@ -62,11 +62,13 @@ def gain_of(
     of_epochs: bool = False,
     of_others: bool = False,
     at_starts_us: float = 0.0,
+    others_too: bool = False,
 ) -> Gain:
     """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait, but for
     the part of it, per step, `at_starts_us` of epochs.
     `of_epochs`: it is a bound of epochs' starts alone: what workers that live on keep in memory may save any time
-    besides. `of_others`: of what other DataLoaders do, as the window's mean step has it.
+    besides. `of_others`: of what other DataLoaders do, as the window's mean step has it. `others_too`: these get
+    faster by the same change, which is not in the bound.
     """
     if us_per_step is None:
         return Gain(None, None, None, None, None, None, UNKNOWN_IN_REPLAY if signals.mode == "replay" else UNKNOWN)
@@ -91,7 +93,7 @@ def gain_of(
     whole = us_per_step * signals.step_count
     long_step = "" if _is_mean_step(signals, long_us) else name
     faster = f", {ratio(speedup)} as fast" if speedup is not None and speedup >= WORTH_A_WORD else ""
-    stays = ", if that takes as long as now" if _gives_cpus(signals) else ""
+    stays = ", if that takes as long as now" if others_too or _gives_cpus(signals) else ""
     with_others = f"; {percent(all_of_it)} of {duration(long_us + others_us)} with the other DataLoader{stays}"
     with_others = with_others if long_step and others_us >= SAME * long_us else ""
     text = f"saves up to {bound} ({percent(step_share)} of {long_step or 'it'}{with_others}{faster})"

@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
+from tb_dataplugin.analyses.other_programs import OtherPrograms, find_other_programs
 from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad, find_recorder_load
@@ -62,6 +63,7 @@ class _OfProfiler(TypedDict):
 class _OfCpus(TypedDict):
     taken: TakenCpus | None
     beside_training_thread: float | None
+    other_programs: OtherPrograms | None
     recorder: RecorderLoad | None
 
 
@@ -152,6 +154,7 @@ def _of_cpus(results: Results) -> _OfCpus:
     return {
         "taken": find_taken_cpus(results),
         "beside_training_thread": beside_training_thread(results),
+        "other_programs": find_other_programs(results),
         "recorder": find_recorder_load(results),
     }
 

@@ -12,6 +12,7 @@ from typing import Final
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.kept_loads import KeptLoads
+from tb_dataplugin.analyses.other_programs import OtherPrograms
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad
 from tb_dataplugin.analyses.remade import Remade
@@ -156,10 +157,9 @@ class Signals:
     """The training thread in ``queue.get``, where another thread takes the batches and the data wait is unknown."""
     waste: WasteSignals = field(default_factory=WasteSignals)
     """Work that brings nothing."""
-    taken: TakenCpus | None = None
-    beside_training_thread: float | None = None
-    """CPUs that other threads of the training process had; None where not recorded."""
-    """What it costs the step that DataLoader workers have the CPUs; None where that is not known."""
+    taken: TakenCpus | None = None  # what it costs the step that DataLoader workers have the CPUs; None: not known
+    beside_training_thread: float | None = None  # CPUs of other threads of the training process; None: not recorded
+    other_programs: OtherPrograms | None = None  # CPUs that these had; None: not known
     apart: ApartSignals | None = None
     """Data wait that is not the training loop's: what this says of data wait, stages and steps is without it."""
     garbage: GarbageSignals = field(default_factory=GarbageSignals)

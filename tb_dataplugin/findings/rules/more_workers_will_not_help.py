@@ -1,14 +1,18 @@
-"""The workers are busy and no CPU is free: another worker would only share them."""
+"""The workers are busy and no CPU is free: another worker would only share them.
+
+Where other programs have the CPUs, it would have a share of its own, which these lose: what that brings is not known.
+"""
 
 from __future__ import annotations
 
-from tb_dataplugin.findings.capacity import judge_cpus
-from tb_dataplugin.findings.evidence import share
+from tb_dataplugin.analyses.other_programs import OtherPrograms, counted_as_others
+from tb_dataplugin.findings.capacity import held_by_others, judge_cpus
+from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WORKERS_BUSY
-from tb_dataplugin.units import percent, plural
+from tb_dataplugin.units import percent, plural, significant
 from tb_dataplugin.whatif import Change
 
 
@@ -20,21 +24,41 @@ def check(signals: Signals) -> Finding | None:
     capacity = judge_cpus(signals)
     if busy.busy < WORKERS_BUSY or not capacity.saturated:
         return None
-    cpus = signals.cpus
+    text = f"num_workers={workers}, busy for {percent(busy.busy)} {busy.of_whole}"
+    facts = (share("workers_busy", busy.busy, busy.whole, text), *capacity.evidence)
+    others = held_by_others(signals)
+    return _in_vain(signals.cpus, workers, facts) if others is None else _unknown(others, workers, facts)
+
+
+def _unknown(others: OtherPrograms, workers: int, facts: tuple[Evidence, ...]) -> Finding:
+    cpus = f"{significant(others.others)} of the {plural(others.cores, 'CPU')}"
+    return Finding(
+        severity="low",
+        title=f"Whether more DataLoader workers help is unknown: other programs have {cpus}",
+        advice="Record again when these do not run: then it shows whether a CPU is free for more. Beside them, each "
+        "further DataLoader worker gets a share of the CPUs, partly at their expense, so that batches may come faster: "
+        f"where the machine is always shared, try num_workers={workers + 1} and measure. Less work per sample helps in "
+        "either case.",
+        evidence=facts,
+        confidence="possible",
+        confidence_reason=counted_as_others(others),
+    )
+
+
+def _in_vain(cpus: float | None, workers: int, facts: tuple[Evidence, ...]) -> Finding:
     fewer = cpus is not None and workers > cpus
     less = (
         f" {plural(int(cpus), 'DataLoader worker')} would do the same work with fewer context switches."
         if cpus and fewer
         else ""
     )
-    text = f"num_workers={workers}, busy for {percent(busy.busy)} {busy.of_whole}"
     return Finding(
         severity="low",
         saves=False,
         title=f"More DataLoader workers will not help: none of the {f'{cpus:g} ' if cpus else ''}CPUs is free",
         advice="Do less work per sample, or move work elsewhere: to the device, into the data on disk, or to "
         f"more CPUs.{less}",
-        evidence=(share("workers_busy", busy.busy, busy.whole, text), *capacity.evidence),
+        evidence=facts,
         code=f"DataLoader(..., num_workers={int(cpus)})" if cpus and fewer and cpus >= 1 else "",
         change=Change(workers=int(cpus)) if cpus and fewer and cpus >= 1 else None,
     )

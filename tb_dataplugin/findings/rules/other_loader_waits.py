@@ -9,20 +9,33 @@ from typing import Final
 
 from tb_dataplugin.analyses.line_trees import FOR_ANOTHER_LOADER
 from tb_dataplugin.analyses.remade import settings_of
-from tb_dataplugin.findings.apart_sentence import iterated_in
+from tb_dataplugin.findings.apart_sentence import TO_START, iterated_in, mostly_starting
 from tb_dataplugin.findings.apart_signals import OtherLoaderSignals
 from tb_dataplugin.findings.elsewhere import saved_elsewhere
-from tb_dataplugin.findings.evidence import share
+from tb_dataplugin.findings.evidence import share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import Saving
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.step_work import costly_passes
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, NO_CPU
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, percent
 
+STARTING: Final = "Most of it is for its DataLoader workers to start and to end"
+LIVE_ON: Final = (
+    f"{STARTING}, for each pass over it. Make this DataLoader once, before the loop, with persistent_workers=True: "
+    "then only the first pass has that, and its workers live on with the memory that they take. "
+)
+LIVING_ON: Final = (
+    f"{STARTING}. They live on (persistent_workers=True), so later passes over it do not have that unless it is made "
+    "anew: make it once, before the loop. "
+)
+SAID: Final = f"{STARTING}, of which another finding says how they live on. "
+ALONE: Final = "Or give it num_workers=0: to build these batches took {built} in all, less than that. "
+SELDOM: Final = "Iterating it less often saves that, too, but fewer batches do not."
 LESS: Final = "Iterate it less often, or over fewer batches."
 MADE_OF: Final = f' Flame graph has what its batches were made of, under "{FOR_ANOTHER_LOADER}".'
 NO_WORKERS: Final = (
@@ -33,6 +46,7 @@ CROWDED: Final = (
     "DataLoader workers of the loop wait for a CPU for {part} of their build time. Both DataLoaders share the CPUs: "
     "less work in a stage of either makes these waits shorter, too. No finding's gain counts that. "
 )
+KEEP: Final = "DataLoader(..., num_workers={}, persistent_workers=True)  # the other DataLoader, once, before the loop"
 CODE: Final = "DataLoader(..., num_workers=2, persistent_workers=True)  # the other DataLoader"
 
 
@@ -54,17 +68,50 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
         return None
     steps = tuple(sorted({step for other in others for step in other.steps}))
     who = f"another DataLoader{name_of(loader).removeprefix('the DataLoader')}, iterated in {iterated_in(steps)}"
-    is_alone, saving = loader.num_workers == 0, saved_elsewhere(signals, wait_us)
+    saving, starting_us = saved_elsewhere(signals, wait_us), sum(other.starting_us for other in others)
+    starts = loader.num_workers != 0 and mostly_starting(others)
+    advice, code = _keep(signals, loader, others) if starts else _less(signals, loader, others)
     return Finding(
-        severity=severity(signals, None, otherwise_us=saving.us),
-        title=f"{percent(part)} of the window is data wait for {who}",
-        advice=f"{NO_WORKERS if is_alone else ''}{_crowded(signals)}{LESS}{_made_of(signals, others)}"
-        f"{_of_that(signals, saving)}",
-        evidence=(share("other_wait", part, "window", f"waits for its batches: {duration(wait_us)}"),),
-        code=CODE if is_alone else "",
+        severity=severity(signals, None, otherwise_us=saving.us - (starting_us if _is_over(others) else 0.0)),
+        title=f"{percent(part)} of the window is data wait for {who}{TO_START if starts else ''}",
+        advice=f"{advice}{_of_that(signals, saving)}",
+        evidence=(
+            share("other_wait", part, "window", f"waits for its batches: {duration(wait_us)}"),
+            *((time("other_starts", starting_us, _of_starts(starting_us, wait_us)),) if starts else ()),
+        ),
+        code=code,
         confidence="likely",
         confidence_reason="How often it is iterated in the long run the window does not show.",
     )
+
+
+def _less(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> tuple[str, str]:
+    """Advice and code."""
+    is_alone = loader.num_workers == 0
+    advice = f"{NO_WORKERS if is_alone else ''}{_crowded(signals)}{LESS}{_made_of(signals, others)}"
+    return advice, CODE if is_alone else ""
+
+
+def _keep(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> tuple[str, str]:
+    """The same of a loader whose waits are mostly the start of its workers."""
+    told = costly_passes(signals)
+    if told is not None and settings_of(told.loader) == settings_of(loader):
+        return f"{SAID}{SELDOM}", ""
+    starting, built = (sum(each) for each in zip(*((one.starting_us, one.built_us) for one in others), strict=True))
+    alone = ALONE.format(built=duration(built)) if 0 < built < starting else ""
+    if loader.persistent_workers:
+        return f"{LIVING_ON}{alone}".rstrip(), ""
+    return f"{LIVE_ON}{alone}{SELDOM}", KEEP.format(loader.num_workers or "...")
+
+
+def _is_over(others: list[OtherLoaderSignals]) -> bool:
+    """Workers that live on start once."""
+    return len(others) == 1 and others[0].loader is not None and bool(others[0].loader.persistent_workers)
+
+
+def _of_starts(starting_us: float, wait_us: float) -> str:
+    part = percent(starting_us / wait_us)
+    return f"{duration(starting_us)} of that ({part}) for its DataLoader workers to start and end"
 
 
 def _made_of(signals: Signals, others: list[OtherLoaderSignals]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tb_dataplugin.findings.capacity import held_by_others
 from tb_dataplugin.findings.evidence import Evidence, number, share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.registry import rule
@@ -60,8 +61,16 @@ def check(signals: Signals) -> Finding | Abstention | None:
         gain_us_per_step=gain,
         code=_code(known),
         confidence="likely",
-        confidence_reason="The extra threads may also finish the work sooner: measure again with one thread each.",
+        confidence_reason=f"The extra threads may also finish the work sooner{_beside_others(signals)}: measure again "
+        "with one thread each.",
     )
+
+
+def _beside_others(signals: Signals) -> str:
+    """Who has more threads gets more of CPUs that are shared."""
+    if held_by_others(signals) is None:
+        return ""
+    return ", the more so as they take CPUs from other programs, which had a part of them in this capture"
 
 
 def _library_threads(signals: Signals) -> dict[str, int]:

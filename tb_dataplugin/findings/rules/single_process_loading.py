@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
 from tb_dataplugin.analyses.kept_loads import KeptLoads
-from tb_dataplugin.analyses.other_programs import MANY
+from tb_dataplugin.analyses.other_programs import MANY, counted_as_others
 from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
 from tb_dataplugin.findings.apart_signals import built_ahead_us
-from tb_dataplugin.findings.capacity import MOST_BLOCKED, judge_cpus
+from tb_dataplugin.findings.capacity import MOST_BLOCKED, held_by_others, judge_cpus
 from tb_dataplugin.findings.dividing import divide_first
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
@@ -22,7 +22,7 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
 from tb_dataplugin.findings.worker_sentences import name_of
-from tb_dataplugin.units import duration, plural
+from tb_dataplugin.units import duration, plural, significant
 from tb_dataplugin.whatif import Change
 from tb_dataplugin.whatif.other_workers import RECEIVE_NS, TENSOR_NS
 
@@ -35,6 +35,12 @@ FULL_OF_THREADS: Final = (
     "No CPU was free in this capture: beside the training thread, threads of libraries in its process (torch, NumPy, "
     "OpenCV) took {cpus} of {all}, perhaps only to wait for work. First see whether it is as fast with one thread "
     "each: then DataLoader workers have these CPUs. "
+)
+
+FULL_OF_OTHERS: Final = (
+    "Other programs used {cpus} of {all} in this capture, and none was free: DataLoader workers would get a share of "
+    "the CPUs partly at their expense, and how much of the gain is left beside them is unknown. Record again when they "
+    "do not run. "
 )
 
 ONE_THREAD: Final = """import os
@@ -67,6 +73,21 @@ STAYS: Final = ("sampler", "wrapper")
 """Kinds of stages that are in the training thread also with DataLoader workers."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Full:
+    """No CPU was free: what the advice and the reason of the confidence say of that; "" where one was. `in_vain`: as
+    the program itself has them, with what it has to compute; `of_threads`: with threads of libraries.
+    """
+
+    advice: str = ""
+    reason: str = ""
+    in_vain: bool = False
+    of_threads: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.advice)
+
+
 @rule(title="No DataLoader workers", about="workers", input_bound=True)
 def check(signals: Signals) -> Finding | None:
     cost, wait = signals.wait_cost_us, signals.asked_wait_us
@@ -87,7 +108,7 @@ def check(signals: Signals) -> Finding | None:
 def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -> Finding:
     """`cost_us`: of the data wait, what workers take over."""
     busy = judge_cpus(signals)
-    full = _full(signals) if busy.saturated and not _blocked(signals) else ""
+    full = _full(signals) if busy.saturated and not _blocked(signals) else _Full()
     workers, why = _workers(signals, cost_us)
     most = _most(signals, cost_us, workers if signals.cpus else None)
     change = Change(workers=workers)
@@ -98,15 +119,15 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     may_cost_more = _may_cost_more(signals, cost_us)
     how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
     divide = divide_first(signals, workers)
-    first = f"{divide.advice}{full}{RESTARTED if signals.restarts else REMADE if signals.remade else ''}"
+    first = f"{divide.advice}{full.advice}{RESTARTED if signals.restarts else REMADE if signals.remade else ''}"
     return Finding(
-        severity="low" if full == FULL or (may_cost_more and _is_little(signals, cost_us, SOME_SENT)) else how_severe,
+        severity="low" if full.in_vain or (may_cost_more and _is_little(signals, cost_us, SOME_SENT)) else how_severe,
         title=_title(signals),
         advice=f"{first}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited "
         f"by those processes{_other_numbers(signals)}.",
         gain_us_per_step=promise.us_per_step,
         evidence=facts,
-        code=f"{ONE_THREAD if full not in ('', FULL) else ''}{divide.code}{_code(signals, workers)}",
+        code=f"{ONE_THREAD if full.of_threads else ''}{divide.code}{_code(signals, workers)}",
         change=change,
         confidence="possible" if full or promise.may_worsen or may_cost_more else "likely",
         confidence_reason=may_cost_more or _reason(full, may_worsen=promise.may_worsen),
@@ -125,16 +146,22 @@ def _is_little(signals: Signals, cost_us: float, times: int) -> bool:
     return saved is not None and saved < times * SENDING_US
 
 
-def _full(signals: Signals) -> str:
-    cpus, own = signals.cpus, signals.beside_training_thread
-    if not cpus or own is None or own < MANY * cpus:
-        return FULL
-    return FULL_OF_THREADS.format(cpus=f"{own:.2g}", all=plural(int(cpus), "CPU"))
+def _full(signals: Signals) -> _Full:
+    cpus, own, others = signals.cpus, signals.beside_training_thread, held_by_others(signals)
+    none_free = "No CPU was free for them."
+    if cpus and own is not None and own >= MANY * cpus:
+        text = FULL_OF_THREADS.format(cpus=f"{own:.2g}", all=plural(int(cpus), "CPU"))
+        reason = "Without these threads, CPUs are free for them." if others is None else none_free
+        return _Full(text, reason, of_threads=True)
+    if others is not None:
+        text = FULL_OF_OTHERS.format(cpus=significant(others.others), all=plural(others.cores, "CPU"))
+        return _Full(text, f"{none_free} {counted_as_others(others)}")
+    return _Full(FULL, none_free, in_vain=True)
 
 
-def _reason(full: str, *, may_worsen: bool = False) -> str:
+def _reason(full: _Full, *, may_worsen: bool = False) -> str:
     if full:
-        return "No CPU was free for them." if full == FULL else "Without these threads, CPUs are free for them."
+        return full.reason
     estimated = "The data wait is measured; how much of it workers take over is estimated"
     return f"{estimated}. {MAY_WORSEN}" if may_worsen else f"{estimated}."
 
@@ -146,12 +173,12 @@ def _code(signals: Signals, workers: int) -> str:
     return f"{made}DataLoader(..., num_workers={workers}, persistent_workers=True){once}"
 
 
-def _without_gain(signals: Signals, full: str, steps: str, facts: tuple[Evidence, ...]) -> Finding:
+def _without_gain(signals: Signals, full: _Full, steps: str, facts: tuple[Evidence, ...]) -> Finding:
     return Finding(
         severity="low",
         saves=False,
         title=_title(signals),
-        advice=f"{full}{steps[0].upper()}{steps[1:]}: make what they would do faster first.",
+        advice=f"{full.advice}{steps[0].upper()}{steps[1:]}: make what they would do faster first.",
         evidence=facts,
         confidence="possible" if full else "likely",
         confidence_reason=_reason(full, may_worsen=False)

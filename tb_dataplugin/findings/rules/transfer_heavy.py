@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tb_dataplugin.analyses.wait_parts import TRANSFER
-from tb_dataplugin.findings.capacity import judge_cpus
+from tb_dataplugin.findings.capacity import held_by_others, judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
@@ -127,7 +127,11 @@ def _why_light(signals: Signals, no_cpu: bool | None) -> str:
 
 
 def _ways_to_a_free_cpu(signals: Signals) -> str:
-    """None is not fewer DataLoader workers, and without a device torch's threads are what makes the step."""
+    """None is not fewer DataLoader workers, and without a device torch's threads are what makes the step. Nor does any
+    of these leave a CPU free that other programs want.
+    """
+    if held_by_others(signals) is not None:
+        return "a machine that is not shared"
     fewer = {"DataLoader workers": (signals.num_workers or 0) > 1, "threads of torch": signals.has_device}
     named = " or ".join(name for name, may_be in fewer.items() if may_be)
     return f"fewer {named}, a machine that is not shared" if named else "a machine that is not shared"

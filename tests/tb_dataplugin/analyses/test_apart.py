@@ -116,6 +116,33 @@ def test_loaders_that_are_in_each_step_are_both_the_loops() -> None:
     assert not capture_of(builder).loader.HasField("apart")
 
 
+def with_late_worker(ready: int, drawn: int) -> TraceBuilder:
+    """An epoch of 12 steps begins with a wait of 400 ms. Its second worker is `ready` for the second batch and builds
+    it as fast as any, in 9 ms, once its indices are `drawn`.
+    """
+    builder = TraceBuilder().annotated(loaders=[PICKLED], host={"cores": 8})
+    builder.worker(0, started=391_000).worker(1, started=ready)
+    at = 0
+    for number in range(12):
+        begun = {0: 391_000, 1: max(ready, drawn) + 100}.get(number, at - 8_000)
+        done = begun + 9_000
+        at_once = {0: 0, 1: drawn}.get(number, begun - 100)
+        builder.batch(number, number % 2, at_once, begun, done, done + 50, {"sample::Pets": (0, 9_000)})
+        name = "wait::DataLoader" if number else "wait::DataLoader (first batch)"
+        builder.wait(at, done + 100 - at, name).step(at, done + 100 - at + STEP)
+        at = done + 100 + STEP
+    return builder
+
+
+def test_a_worker_that_still_starts_when_its_batch_is_asked_for_is_the_epochs_start() -> None:
+    """A stranger's verdict had "the largest part for startup" of the rest, right behind the epoch's start."""
+    late = capture_of(with_late_worker(ready=480_000, drawn=0))
+    assert late.loader.apart.wait_us == pytest.approx(400_100 + 489_200 - 410_100)
+    assert "startup" not in late.verdict.sentence
+    given_late = capture_of(with_late_worker(ready=391_000, drawn=430_000))
+    assert given_late.loader.apart.wait_us == pytest.approx(400_100), "it was there, without indices"
+
+
 PICKLED = {"num_workers": 2, "batch_size": 2, "persistent_workers": False, "start_method": "fork"}
 
 

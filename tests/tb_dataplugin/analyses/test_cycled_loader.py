@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tb_dataplugin.analyses.other_programs import OtherPrograms
 from tb_dataplugin.findings.epoch_gain import most_us
 from tb_dataplugin.whatif import fit_loop
 from tb_dataplugin.whatif.loop import Loop
@@ -89,3 +91,5 @@ def test_nor_than_cpus_that_are_all_busy_allow() -> None:
     assert not one.is_main
     assert most_us(signals, one, 4_000.0) == pytest.approx(1_000 + 0.01 * 14_750, rel=0.2), "one worker of four CPUs"
     assert most_us(idle, other, 4_000.0) == 4_000
+    beside = replace(signals, other_programs=OtherPrograms(4, 0.99, 2.5))
+    assert most_us(beside, one, 4_000.0) == 4_000, "what other programs compute is no work of the loop's"

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.tb_dataplugin.findings.cases import STEP, capture_of, finding_in, finding_of, input_bound
+from tests.trace_builder import TraceBuilder
 
 
 @pytest.mark.parametrize("evidence", ["load", "run_delay"])
@@ -47,3 +48,29 @@ def test_a_blocked_stage_is_not_said_to_gain_by_more_workers_where_another_findi
     assert ("more_workers_will_not_help" in said) is is_full
     assert "it is blocked" in said["leading_stage"]
     assert ("more of them, can wait at the same time" in said["leading_stage"]) is not is_full
+
+
+def on_full_cpus(own: float, workers: int = 1) -> TraceBuilder:
+    """One worker builds all the time, on two CPUs that are busy all the time; `own` of them are this program's."""
+    builder = input_bound(workers=workers, cores=2, run_delay=0.5, threads=(own - 0.1) / workers)
+    spent = {"cpu_us": 0.1 * 4 * STEP, "run_delay_us": 0.0, "process_cpu_us": 0.1 * 4 * STEP}
+    builder.top_level["dataPipeline"]["training_thread"] = spent
+    return builder.counter("host::cpu", STEP, **{"core 0": 100, "core 1": 100})
+
+
+@pytest.mark.parametrize("own", [0.6, 1.6])
+def test_where_other_programs_have_the_cpus_it_is_unknown(own: float) -> None:
+    """Two workers were 1.2 to 1.9 times as fast as one beside them, and the report said "nothing to gain"."""
+    found = finding_in(on_full_cpus(own), "more_workers_will_not_help")
+    cpus = {0.6: "1.40", 1.6: "0.400"}[own]
+    assert found.title == f"Whether more DataLoader workers help is unknown: other programs have {cpus} of the 2 CPUs"
+    assert (found.severity, found.gain_text, found.confidence) == ("low", "gain unknown", "possible")
+    assert "Record again when these do not run" in found.advice and "try num_workers=2" in found.advice
+
+
+def test_a_program_that_has_the_cpus_itself_gains_nothing() -> None:
+    found = finding_in(on_full_cpus(2.2, workers=3), "more_workers_will_not_help")
+    assert found.title == "More DataLoader workers will not help: none of the 2 CPUs is free"
+    assert found.gain_text == "nothing to gain" and "2 DataLoader workers would do the same work" in found.advice
+    fewer = finding_in(on_full_cpus(0.6, workers=3), "more_workers_will_not_help")
+    assert not fewer.code and "would do the same work" not in fewer.advice, "fewer processes get a smaller share"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.rules.other_loader_waits import check
@@ -11,6 +14,7 @@ from tests.tb_dataplugin.analyses.test_apart import with_evaluation
 from tests.tb_dataplugin.analyses.test_waits_of_others import trained
 from tests.tb_dataplugin.compare.test_flames import evaluated
 from tests.tb_dataplugin.findings.cases import evidence_of, finding_in, finding_of, input_bound, signals_of
+from tests.tb_dataplugin.findings.rules.test_workers_started_again import evaluating
 
 RULE = "other_loader_waits"
 
@@ -50,6 +54,58 @@ def test_where_its_stages_stand_is_said_where_stacks_were_sampled() -> None:
     several = replace(apart, others=(*apart.others, replace(apart.others[0], loader=None)))
     (said,) = found_by(replace(signals, apart=several))
     assert "Flame graph" not in said.advice, "it has all others in one"
+
+
+def starting(signals: Signals, share: float, **settings: Any) -> Signals:
+    """Its workers take that share of the waits to start; to build its batches took a tenth of these."""
+    apart = signals.apart
+    assert apart is not None
+    (other,) = apart.others
+    assert other.loader is not None
+    loader = replace(other.loader, num_workers=2, **settings)
+    mine = replace(other, loader=loader, starting_us=share * other.wait_us, built_us=0.1 * other.wait_us)
+    return replace(signals, apart=replace(apart, others=(mine,)))
+
+
+def test_where_most_is_the_start_of_its_workers_these_are_to_live_on() -> None:
+    """A stranger's evaluations took 2.05 s, 0.78 with persistent workers, and no less with a fourth of the batches."""
+    signals = signals_of(with_evaluation())
+    (said,) = found_by(starting(signals, 0.9))
+    assert said.title.endswith("iterated in steps 8, 16 and 24, most of it for DataLoader workers to start and end")
+    assert (
+        said.advice.startswith("Most of it is for its DataLoader workers to start") and "over fewer" not in said.advice
+    )
+    assert "num_workers=0: to build these batches took 14.4 ms in all" in said.advice
+    assert "persistent_workers=True" in said.code and said.severity == "high"
+    assert any(
+        "130 ms of that (90.0%) for its DataLoader workers to start and end" in fact.text for fact in said.evidence
+    )
+    (little,) = found_by(starting(signals, 0.4))
+    assert little.advice.startswith("Iterate it less often") and not little.code and len(little.evidence) == 1
+
+
+def test_workers_that_live_on_start_once() -> None:
+    signals = signals_of(with_evaluation())
+    (said,) = found_by(starting(signals, 0.95, persistent_workers=True))
+    assert "later passes over it do not have that unless it is made anew" in said.advice
+    assert not said.code and said.severity != "high"
+
+
+def test_another_finding_on_these_starts_has_the_advice() -> None:
+    signals = signals_of(evaluating())
+    assert signals.apart is not None and signals.started_again
+    others = tuple(replace(other, starting_us=0.9 * other.wait_us) for other in signals.apart.others)
+    (said,) = found_by(replace(signals, apart=replace(signals.apart, others=others)))
+    assert "of which another finding says how they live on" in said.advice and not said.code
+
+
+def test_how_long_its_workers_took_to_start_to_end_and_to_build() -> None:
+    """8 ms until the only worker of the pass is there, 12 ms until it is gone; two batches of 9.8 ms."""
+    signals = signals_of(evaluating((4,)))
+    assert signals.apart is not None and not signals.started_again
+    (other,) = signals.apart.others
+    assert other.starting_us == pytest.approx(20_000, rel=0.2)
+    assert other.built_us == pytest.approx(19_600)
 
 
 def found_by(signals: Signals) -> tuple[Finding, ...]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tb_dataplugin.analyses.other_programs import OtherPrograms
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
 from tb_dataplugin.analyses.worker_costs import WorkerCosts
 from tb_dataplugin.findings.finding import Finding
@@ -49,6 +50,14 @@ def test_the_step_gets_back_the_cpus_that_hidden_threads_have() -> None:
     assert signals.wait_cost_us is not None
     assert said.gain_us_per_step == pytest.approx((signals.wait_cost_us + taken.saved_us(0.8)) / 4)
     assert "the step itself gets up to" in of_step.text
+
+
+def test_hidden_threads_that_take_cpus_from_other_programs_may_be_worth_it() -> None:
+    signals = signals_of(crowded())
+    for others, is_said in ((OtherPrograms(8, 1.0, 4.0), True), (OtherPrograms(8, 1.0, 0.5), False)):
+        said = check(replace(signals, other_programs=others))
+        assert isinstance(said, Finding)
+        assert ("they take CPUs from other programs" in said.confidence_reason) is is_said
 
 
 def test_the_code_works_as_it_stands_and_names_no_library_that_has_one_thread() -> None:

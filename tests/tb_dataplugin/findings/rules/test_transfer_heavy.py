@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from annotate.trace_format import parse_span_name
+from tb_dataplugin.analyses.other_programs import OtherPrograms
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.rules.transfer_heavy import check
 from tb_dataplugin.findings.stage_signals import StageWait
@@ -65,6 +66,13 @@ def test_threads_that_make_the_step_are_not_to_become_fewer() -> None:
     assert "for them (fewer DataLoader workers, a machine" in finding_in(crowded, "transfer_heavy").advice
     crowded.kernel(9_100, 800)
     assert "for them (fewer DataLoader workers or threads of torch, a" in finding_in(crowded, "transfer_heavy").advice
+
+
+def test_other_programs_leave_no_cpu_free_for_fewer_workers() -> None:
+    crowded = handed_over(9000, size=256).counter("host::cpu", 10, **{f"core {core}": 99.0 for core in range(8)})
+    crowded.top_level["dataPipeline"]["loaders"][0]["num_workers"] = 2
+    said = check(replace(signals_of(crowded), other_programs=OtherPrograms(8, 0.99, 5.0)))
+    assert isinstance(said, Finding) and "for them (a machine that is not shared)" in said.advice
 
 
 def test_a_single_worker_is_not_to_become_none() -> None:
