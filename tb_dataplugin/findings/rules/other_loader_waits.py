@@ -19,6 +19,7 @@ from tb_dataplugin.findings.saving import Saving
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, NO_CPU
+from tb_dataplugin.findings.worker_copies import NEW
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, percent
@@ -59,7 +60,7 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
         severity=severity(signals, None, otherwise_us=saving.us),
         title=f"{percent(part)} of the window is data wait for {who}",
         advice=f"{NO_WORKERS if is_alone else ''}{_crowded(signals)}{LESS}{_made_of(signals, others)}"
-        f"{_of_that(signals, saving)}",
+        f"{_of_that(signals, saving)}{NEW if is_alone else ''}",
         evidence=(share("other_wait", part, "window", f"waits for its batches: {duration(wait_us)}"),),
         code=CODE if is_alone else "",
         confidence="likely",
