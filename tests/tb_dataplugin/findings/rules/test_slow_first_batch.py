@@ -166,7 +166,8 @@ def started_anew(init: tuple[float, float] | None, build: float = 30, steps: int
             builder.wait(begin, wait, name).step(begin, 1000 if number else 2000)
         builder.next_epoch()
     if init is not None:
-        builder.workers[1]["init_us"] = [1000.0 * (steps + 1) + at for at in init]
+        for worker in builder.workers:
+            worker["init_us"] = [worker["started_us"] - 800 + at for at in init]
     return builder
 
 
@@ -174,7 +175,7 @@ def test_what_the_users_worker_init_fn_has_of_a_start_is_named() -> None:
     """A stranger's, which imported SciPy: 1.26 s of 1.28, and nothing said so."""
     said = finding_in(started_anew((50, 790)), "slow_first_batch")
     assert any(
-        "until a DataLoader worker ran (370 µs of that in its worker_init_fn)" in text for text in evidence_of(said)
+        "until a DataLoader worker ran (740 µs of that in its worker_init_fn)" in text for text in evidence_of(said)
     )
     assert "such as imports, do before iter(loader): forked workers then have it" in said.advice
     spawned = finding_in(started_anew((50, 790), start_method="spawn"), "slow_first_batch")
