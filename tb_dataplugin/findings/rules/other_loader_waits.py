@@ -28,7 +28,7 @@ LESS: Final = "Iterate it less often, or over fewer batches."
 MADE_OF: Final = f' Flame graph has what its batches were made of, under "{FOR_ANOTHER_LOADER}".'
 NO_WORKERS: Final = (
     "The training thread builds its batches itself. With DataLoader workers that live on (persistent_workers=True) the "
-    "next batch is built while one is evaluated. "
+    "next batch is built while one is evaluated."
 )
 CROWDED: Final = (
     "DataLoader workers of the loop wait for a CPU for {part} of their build time. Both DataLoaders share the CPUs: "
@@ -59,8 +59,8 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
     return Finding(
         severity=severity(signals, None, otherwise_us=saving.us),
         title=f"{percent(part)} of the window is data wait for {who}",
-        advice=f"{NO_WORKERS if is_alone else ''}{_crowded(signals)}{LESS}{_made_of(signals, others)}"
-        f"{_of_that(signals, saving)}{NEW if is_alone else ''}",
+        advice=f"{f'{NO_WORKERS}{NEW} ' if is_alone else ''}{_crowded(signals)}{LESS}{_made_of(signals, others)}"
+        f"{_of_that(signals, saving)}",
         evidence=(share("other_wait", part, "window", f"waits for its batches: {duration(wait_us)}"),),
         code=CODE if is_alone else "",
         confidence="likely",
