@@ -144,9 +144,8 @@ class LibraryThreads(TypedDict, total=False):
     omp_threads: int  # OMP_NUM_THREADS
 
 
-class Lifetime(TypedDict, total=False):
-    """The end of a DataLoader worker."""
-
+class Lifetime(TypedDict, total=False):  # of a DataLoader worker
+    init_us: tuple[float, float]  # when the user's worker_init_fn began and returned; left out where there is none
     ended_us: float  # when it ended by itself; left out while it lives, and where it was killed
 
 

@@ -126,8 +126,7 @@ class WorkerRows:
                 found[loader, pid] = (facts.worker, facts.began, 0 if losses is None else losses.dropped)
         for file in self._files:
             found.setdefault((file.loader, file.pid), (file.worker, file.started, 0))
-        ends = {} if self._capture.spool is None else self._capture.spool.ends()
-        lives: dict[int, Lifetime] = {pid: {"ended_us": _us(clock.ts_ns(ended))} for pid, ended in ends.items()}
+        lives = self._lives(clock)
         return [
             {
                 "loader": loader,
@@ -140,6 +139,17 @@ class WorkerRows:
             }
             for (loader, pid), (worker, started, dropped) in sorted(found.items(), key=lambda item: item[1])
         ]
+
+    def _lives(self, clock: Clock) -> dict[int, Lifetime]:
+        """By pid."""
+        lives: dict[int, Lifetime] = {}
+        for file in self._files:
+            if file.called is not None:
+                began, returned = (_us(clock.ts_ns(time)) for time in file.called)
+                lives[file.pid] = {"init_us": (began, returned)}
+        for pid, ended in ({} if self._capture.spool is None else self._capture.spool.ends()).items():
+            lives.setdefault(pid, {})["ended_us"] = _us(clock.ts_ns(ended))
+        return lives
 
     def batches(self) -> BatchRecords:
         """The batches that were on their way or handed out in the window, and had been begun by a worker."""

@@ -23,6 +23,8 @@ class WorkerFile:
     started: int
     span_ns: int = 0
     """What one span cost there."""
+    called: tuple[int, int] | None = None
+    """When its ``worker_init_fn`` began and returned."""
     threads: LibraryThreads = field(default_factory=LibraryThreads)
     names: list[str] = field(default_factory=list)
     batches: list[spool.BatchHead] = field(default_factory=list)

@@ -38,10 +38,25 @@ class SpansContent:
 
     name = NAME
 
-    def __init__(self, place: Place, worker: int, pid: int, began: int, patches: Patches) -> None:
-        """Raises: OSError: the capture is over."""
+    def __init__(
+        self,
+        place: Place,
+        worker: int,
+        pid: int,
+        began: int,
+        patches: Patches,
+        called: tuple[int, int] | None = None,
+    ) -> None:
+        """
+        Args:
+            called: when the user's ``worker_init_fn`` began and returned.
+
+        Raises: OSError: the capture is over.
+        """
         self._place = place
         self._facts: dict[str, object] = {"loader": place.loader, "worker": worker, "pid": pid, "started": began}
+        if called is not None:
+            self._facts["called"] = called
         self._patches = patches
         self._control = spool.view_control(place.folder)
         self._state = spool.StateFile(place.folder, worker)

@@ -41,13 +41,16 @@ class WorkerInit:
         self.place = place
 
     def __call__(self, worker: int) -> None:
+        called: tuple[int, int] | None = None
         if self.function is not None:
+            before = perf_counter_ns()
             self.function(worker)
+            called = before, perf_counter_ns()
         if os.getpid() != self.place.training_process:  # a worker that is a thread records nothing
             send_faults_by(transport.note_fault)
             parent = os.getppid()
             with guard(transport.LOST):
-                begin(self.place, worker, perf_counter_ns())
+                begin(self.place, worker, perf_counter_ns(), called)
             if os.getppid() != parent:  # torch only looks from here on, and would wait for a parent that is gone
                 raise SystemExit
 
@@ -194,8 +197,12 @@ current: Worker | None = None
 """This process as a worker; None in every other process, and in workers whose batches are not followed."""
 
 
-def begin(place: Place, worker: int, began: int) -> None:
-    """Put the hooks in. Whatever it raises leaves the worker as it was, but for hooks that stay quiet."""
+def begin(place: Place, worker: int, began: int, called: tuple[int, int] | None = None) -> None:
+    """Put the hooks in. Whatever it raises leaves the worker as it was, but for hooks that stay quiet.
+
+    Args:
+        called: when the user's ``worker_init_fn`` began and returned; None without one.
+    """
     global current
     current = None
     pass_over()
@@ -206,7 +213,7 @@ def begin(place: Place, worker: int, began: int) -> None:
     info = _worker_info()
     sleep: naps.Naps | None = None
     if place.folder:
-        spans = SpansContent(place, worker, os.getpid(), began, patches)
+        spans = SpansContent(place, worker, os.getpid(), began, patches, called)
         contents.append(spans)
         sleep = None if info is None else naps.Naps(info.num_workers, spans.is_dormant)
         Finalize(None, spool.remove_orphan, args=(place.folder,), exitpriority=0)

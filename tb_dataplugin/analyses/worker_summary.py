@@ -12,6 +12,7 @@ from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.pace import Pace, find_pace
 from tb_dataplugin.analyses.parts import Parts, find_parts
+from tb_dataplugin.analyses.worker_inits import longest_start_ns
 from tb_dataplugin.analyses.workers import BatchTimes, Workers, living
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 
@@ -19,7 +20,8 @@ from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 @dataclass(frozen=True, slots=True)
 class WorkerSummary:
     """`alive_ns`, `busy_ns`, `starved_ns` and `epoch_over_ns` are means per DataLoader worker, all its processes
-    together; `startup_ns` is the longest of its processes. Shares of the workers' time are of `alive_ns`.
+    together; `startup_ns` is the longest of its processes, and `init_ns` what of that was in ``worker_init_fn``. Shares
+    of the workers' time are of `alive_ns`.
 
     `workers` counts worker ids that lived in the window, `processes` the processes behind them. `wait_ns` is the data
     wait for this loader's batches, `ready_wait_share` the part of it that was spent on batches which were finished
@@ -52,6 +54,7 @@ class WorkerSummary:
     own_parts: bool = False
     parts: Parts | None = None
     absent: int = 0
+    init_ns: int = 0
 
 
 def summarise_workers(
@@ -82,6 +85,7 @@ def _summarise(workers: Workers, window: Window, number: int, wait_ns: int | Non
     head_of_line = _of_loader(batches, number, batches.held_back_ns)
     head_of_line = head_of_line[known(head_of_line)]
     waited = known(_of_loader(batches, number, batches.wait_start_ns))
+    startup_ns, init_ns = longest_start_ns(processes)
     whole = int(waits[waited].sum())
     ready = int(waits[waited & (in_queue > 0)].sum())
     skewed = rows[int(np.argmax([row.skew or 0.0 for row in rows]))]
@@ -95,7 +99,8 @@ def _summarise(workers: Workers, window: Window, number: int, wait_ns: int | Non
         busy_ns=_mean(row.busy_ns for row in rows),
         starved_ns=_mean(row.starved_ns for row in rows),
         epoch_over_ns=_mean(row.epoch_over_ns for row in rows),
-        startup_ns=max(times.startup.total_ns for times in processes),
+        startup_ns=startup_ns,
+        init_ns=init_ns,
         head_of_line_ns=int(head_of_line.sum()) if len(head_of_line) else None,
         wait_ns=wait_ns if wait_ns is not None else whole if waited.any() else None,
         ready_wait_share=ready / whole if whole else None,

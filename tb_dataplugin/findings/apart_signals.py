@@ -18,6 +18,7 @@ from tb_dataplugin.analyses.line_trees import FOR_OTHERS
 from tb_dataplugin.analyses.nested_epochs import has_nested_epochs
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
+from tb_dataplugin.analyses.worker_inits import inits_waited_for
 from tb_dataplugin.findings.line_signals import HotLine, hottest
 from tb_dataplugin.model.intervals import EMPTY, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
@@ -46,7 +47,8 @@ class FirstBuild:
 class StartSignals:
     """Starts of epochs. `wait_us`: data wait. Of what `Signals.measured_cost_us` is a time of: `cost_us`; `repeated_us`
     of epochs after the first, `repeated` of them; `built_us` of that while the epoch's first batch was being built, as
-    it would be by workers that live on; `startup_us` and `shutdown_us` while workers started and ended. `steps`: their
+    it would be by workers that live on; `startup_us` and `shutdown_us` while workers started and ended,
+    `init_us` of `startup_us` in the user's ``worker_init_fn``. `steps`: their
     numbers. `ends`: of epochs, where workers ended for more than next to nothing, in `ended_in`; all of it where
     `epochs` is 0. `again_us`: of starts and first batches of their workers, what epochs after the first have, without
     ends; `again_by_stage` is what each stage caused of it. `lacks_iter`: the waits begin behind ``iter(loader)``, where
@@ -72,6 +74,9 @@ class StartSignals:
     again_by_stage: Mapping[str, float] = field(default_factory=dict)
     short: int = 0
     """Starts of the loop's epochs in the window that are no part of it, as they take little more than their batches."""
+    init_us: float = 0.0
+    build_us: float = 0.0
+    """What the batches of its loader that were taken in the window take to build, by those that no start is for."""
     steps_before: float | None = None
     """How many steps the epoch had that the last of these starts followed, by its batches; None: not recorded."""
 
@@ -291,10 +296,11 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         return None
     devices, by_stage = results.attribution.devices, results.attribution.by_stage
     device = devices[0] if devices else None
-    repeated = [start for start in apart.epochs if start.repeated]
+    repeated, built = [start for start in apart.epochs if start.repeated], _built(results, apart)
+    loaders = results.trace.info.pipeline.loaders if results.trace.info.pipeline else ()
     ended = by_stage.get(SHUTDOWN, EMPTY)
     once = Intervals.union_of((ended, *(start.wait for start in apart.epochs if not start.repeated)))
-    again = apart.starts.minus(once)
+    again, startup = apart.starts.minus(once), by_stage.get(STARTUP, EMPTY).intersect(apart.starts)
     return StartSignals(
         wait_us=apart.starts.total_ns / 1e3,
         cost_us=cost_us(device, (apart.starts,)),
@@ -302,14 +308,16 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         repeated_us=cost_us(device, (start.wait for start in repeated)),
         repeated=len(repeated),
         built_us=cost_us(device, (start.building for start in repeated)),
-        startup_us=cost_us(device, (by_stage.get(STARTUP, EMPTY).intersect(apart.starts),)),
+        startup_us=cost_us(device, (startup,)),
+        init_us=cost_us(device, (startup.intersect(inits_waited_for(results.workers)),)),
         shutdown_us=cost_us(device, (ended.intersect(apart.starts),)),
         steps=tuple(_steps(results, Intervals.union_of(start.wait for start in apart.epochs))),
         first_build=_first_build(results, apart),
         ends=len(apart.ends),
         ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
         lacks_iter=results.loader is not None and not results.loader.has_iter,
-        needed_us=_needed_us(results, apart),
+        needed_us=max((us / (loaders[number].num_workers or 1) for number, us in built.items()), default=0.0),
+        build_us=built.get(_number(results, apart.epochs[0]) if apart.epochs else results.use.main, 0.0),
         again_us=cost_us(device, (again,)),
         again_by_stage={name: cost_us(device, (waits.intersect(again),)) for name, waits in by_stage.items()},
         short=max(0, apart.begun - len(apart.epochs)) if _are_mains(results, apart) else 0,
@@ -321,6 +329,10 @@ def _are_mains(results: Results, apart: Apart) -> bool:
     return all(start.loader in (None, results.use.main) for start in apart.epochs)
 
 
+def _number(results: Results, start: EpochStart) -> int:
+    return results.use.main if start.loader is None else start.loader
+
+
 def _steps_before(results: Results, start: EpochStart) -> float | None:
     """A batch has its number in the epoch, also where that began before the window. Where DataLoader workers end one
     after the other, numbers are left out: so the batches are counted from the first that is known.
@@ -329,7 +341,7 @@ def _steps_before(results: Results, start: EpochStart) -> float | None:
     if workers is None or results.steps is None:
         return None
     table = workers.batches.table
-    mine = (table.loader == (results.use.main if start.loader is None else start.loader)) & known(table.consumed_ns)
+    mine = (table.loader == _number(results, start)) & known(table.consumed_ns)
     before = mine & (table.consumed_ns < start.wait.start[0])
     taken = int((mine & (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)).sum())
     if not before.any() or not taken:
@@ -339,21 +351,23 @@ def _steps_before(results: Results, start: EpochStart) -> float | None:
     return None if first < 0 else (first + int(epoch.sum())) * len(results.steps.rows) / taken
 
 
-def _needed_us(results: Results, apart: Apart) -> float:
-    """Of the DataLoader whose workers need longest, each batch as those that no start is for: new workers do more."""
+def _built(results: Results, apart: Apart) -> dict[int, float]:
+    """By DataLoader with workers, how long the batches that were taken in the window take to build, one after the
+    other, each as those that no start is for: new workers do more.
+    """
     workers, pipeline = results.workers, results.trace.info.pipeline
     if workers is None or pipeline is None:
-        return 0.0
+        return {}
     table, build, window = workers.batches.table, workers.batches.build_ns, results.window
     taken = (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)
     first = apart.batches if len(apart.batches) else np.zeros(len(table), dtype=np.bool_)
-    needed = [0.0]
+    found = {}
     for number, loader in enumerate(pipeline.loaders):
         mine = table.loader == number
         built = build[mine & known(build) & ~first]
         if loader.num_workers and len(built):
-            needed.append(float(built.mean()) * int((mine & taken).sum()) / loader.num_workers / 1e3)
-    return max(needed)
+            found[number] = float(built.mean()) * int((mine & taken).sum()) / 1e3
+    return found
 
 
 def cost_us(device: DeviceAttribution | None, waits: Iterable[Intervals]) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.started_again import StartedAgain
+from tb_dataplugin.analyses.worker_inits import inits_waited_for
 from tb_dataplugin.findings.apart_signals import cost_us
 from tb_dataplugin.findings.restart_signals import making_us, outside_wait_us, sampled_iterators
 from tb_dataplugin.model.trace import LoaderInfo
@@ -14,9 +15,9 @@ from tb_dataplugin.model.trace import LoaderInfo
 @dataclass(frozen=True, slots=True)
 class StartedSignals:
     """Of loaders that are alike, `made` of them. `passes`: with new DataLoader workers, in so many `steps`. `wait_us`:
-    for these to start, to end, and for a first batch without building it; `making_us`: making the iterators, at most; 0
-    where that is in `wait_us`. `us`: what can go, at most; `certain_us`: the part of it that was seen. `place`: of the
-    user's line, or "".
+    for these to start, to end, and for a first batch without building it, `init_us` of that in the user's
+    ``worker_init_fn``; `making_us`: making the iterators, at most; 0 where that is in `wait_us`. `us`: what can go, at
+    most; `certain_us`: the part of it that was seen. `place`: of the user's line, or "".
     """
 
     loader: LoaderInfo
@@ -29,6 +30,7 @@ class StartedSignals:
     us: float
     certain_us: float
     place: str
+    init_us: float = 0.0
 
     @property
     def is_made_anew(self) -> bool:
@@ -44,7 +46,8 @@ def read_started(results: Results) -> tuple[StartedSignals, ...]:
 
 def _read(results: Results, started: StartedAgain, loader: LoaderInfo) -> StartedSignals:
     devices, sampled = results.attribution.devices, sampled_iterators(results)
-    wait_us, outside_us = cost_us(devices[0] if devices else None, (started.waits,)), outside_wait_us(results)
+    device, outside_us = devices[0] if devices else None, outside_wait_us(results)
+    wait_us = cost_us(device, (started.waits,))
     making = 0.0 if started.is_whole else making_us(results, outside_us, sampled)
     seen = 0.0 if sampled is None or started.is_whole else sampled.part.low * outside_us
     us = min(wait_us + making, started.excess_ns / 1e3)
@@ -61,4 +64,5 @@ def _read(results: Results, started: StartedAgain, loader: LoaderInfo) -> Starte
         us=us,
         certain_us=min(us, wait_us + seen),
         place=row.place.short if row else "",
+        init_us=cost_us(device, (started.waits.intersect(inits_waited_for(results.workers)),)),
     )

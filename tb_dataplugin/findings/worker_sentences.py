@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Final
 
 from tb_dataplugin.analyses.worker_summary import WorkerSummary
+from tb_dataplugin.findings.init_texts import init_part
 from tb_dataplugin.findings.thresholds import (
     HARDLY_BUILT,
     HIGHLY_INPUT_BOUND,
@@ -21,7 +23,10 @@ from tb_dataplugin.findings.thresholds import (
 from tb_dataplugin.findings.worker_signals import LIVED_THROUGH, PaceSignals, PartsSignals
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
-from tb_dataplugin.units import percent, plural, ratio
+from tb_dataplugin.units import duration, percent, plural, ratio
+
+STARTING: Final = 0.01
+"""Share of the window, below which the longest start of a DataLoader worker is not mentioned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,15 @@ def worker_sentence(
     balance = _balance(summary, busy, wait, span, built_share, gives_cpus, why_late)
     uneven = "" if pace is not None and pace.text in balance else _uneven(summary, pace)
     without = f"Without {loop.left_out}, " if loop is not None else ""
-    return f"{without}{who} {are} busy {percent(busy)} of {whole}{balance}.{uneven}"
+    return f"{without}{who} {are} busy {percent(busy)} of {whole}{balance}.{uneven}{_starting(summary, window)}"
+
+
+def _starting(summary: WorkerSummary, window: Window) -> str:
+    """What of their start is the user's; "" where that is next to nothing."""
+    inside = init_part(summary.init_ns / 1e3, summary.startup_ns / 1e3)
+    if not inside or summary.startup_ns < STARTING * window.duration_ns:
+        return ""
+    return f" A start takes up to {duration(summary.startup_ns / 1e3)}, {inside}."
 
 
 def name_of(loader: LoaderInfo) -> str:

@@ -96,7 +96,8 @@ class HostInfo:
 @dataclass(frozen=True, slots=True)
 class WorkerProcess:
     """A DataLoader worker that recorded. `started_ns`: when its worker_init_fn had returned, on the trace's clock;
-    `ended_ns`: when it ended by itself, None while it lives and where it was killed.
+    `ended_ns`: when it ended by itself, None while it lives and where it was killed. `init_ns`: when that function was
+    called and returned; None without one, and where it was not recorded.
 
     Threads: how many each library uses in this process, by ``torch.get_num_threads()``, ``cv2.getNumThreads()`` and
     OMP_NUM_THREADS; None when it was not loaded or set.
@@ -108,6 +109,7 @@ class WorkerProcess:
     started_ns: int
     dropped_spans: int
     ended_ns: int | None = None
+    init_ns: Window | None = None
     torch_threads: int | None = None
     cv2_threads: int | None = None
     omp_threads: int | None = None

@@ -12,7 +12,7 @@ import numpy as np
 from annotate.trace_format import FORMAT_VERSION, METADATA_KEY, Mode, StepSource
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.limits import MOST_PATH, MOST_PATHS, MOST_SETTINGS, MOST_STAGES, MOST_STEPS, MOST_WORKERS, over
-from tb_dataplugin.model.intervals import Int64Array, int64
+from tb_dataplugin.model.intervals import Int64Array, Window, int64
 from tb_dataplugin.model.trace import (
     UNKNOWN_NS,
     BatchCosts,
@@ -59,6 +59,7 @@ class _Worker(msgspec.Struct):
     worker: Count
     pid: Count
     started_us: Time
+    init_us: tuple[Time, Time] | None = None
     ended_us: Time | None = None
     dropped_spans: Count = 0
     torch_threads: Count | None = None
@@ -326,6 +327,11 @@ def _since(loader: LoaderInfo, origin_us: float) -> LoaderInfo:
     return replace(loader, passes_ts_us=tuple(passes)) if loader.passes_ts_us else loader
 
 
+def _window(times_us: tuple[float, float], origin_ns: int) -> Window:
+    began, ended = (round(time * 1e3) - origin_ns for time in times_us)
+    return Window(began, max(began, ended))
+
+
 def _worker(record: _Worker, origin_ns: int) -> WorkerProcess:
     started = round(record.started_us * 1e3) - origin_ns
     return WorkerProcess(
@@ -334,6 +340,7 @@ def _worker(record: _Worker, origin_ns: int) -> WorkerProcess:
         record.pid,
         started,
         record.dropped_spans,
+        init_ns=None if record.init_us is None else _window(record.init_us, origin_ns),
         ended_ns=None if record.ended_us is None else round(record.ended_us * 1e3) - origin_ns,
         torch_threads=record.torch_threads,
         cv2_threads=record.cv2_threads,

@@ -359,6 +359,29 @@ def test_a_worker_is_not_ready_before_its_worker_init_fn_has_returned(tmp_path: 
     (worker,) = trace["dataPipeline"]["workers"]
     first = min(batch["drawn_us"] for batch in batches_of(trace) if batch["drawn_us"] is not None)
     assert worker["started_us"] - first > 150_000
+    began, returned = worker["init_us"]
+    assert 200_000 <= returned - began < 400_000 and first - 1_000 < began and returned <= worker["started_us"]
+
+
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.thorough)])
+def test_the_call_of_worker_init_fn_is_recorded_of_each_process(method: str, tmp_path: Path) -> None:
+    trace, _ = run(tmp_path, fast_loader(worker_init_fn=sleep_a_little, multiprocessing_context=method))
+    assert len(trace["dataPipeline"]["workers"]) == 2
+    assert all(1.9e5 < one["init_us"][1] - one["init_us"][0] < 1e6 for one in trace["dataPipeline"]["workers"])
+
+
+def test_without_a_worker_init_fn_no_call_is_recorded(tmp_path: Path) -> None:
+    trace, _ = run(tmp_path, fast_loader())
+    assert not any("init_us" in worker for worker in trace["dataPipeline"]["workers"])
+
+
+def refuse(worker: int) -> None:
+    raise LookupError(f"no part for {worker}")
+
+
+def test_what_a_worker_init_fn_raises_is_the_users_own(tmp_path: Path) -> None:
+    with pytest.raises(LookupError, match="no part for 0"):
+        run(tmp_path, fast_loader(num_workers=1, worker_init_fn=refuse))
 
 
 class Randoms(Books):

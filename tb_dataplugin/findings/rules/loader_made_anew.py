@@ -13,6 +13,7 @@ from tb_dataplugin.findings.remade_facts import HELD, LOADERS_MADE, made_again
 from tb_dataplugin.findings.rules import slow_first_batch
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import HIGHLY_INPUT_BOUND, INPUT_BOUND
+from tb_dataplugin.findings.worker_copies import KEPT
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import count, duration, percent
 
@@ -35,7 +36,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=_severity(remade),
         title=f"{name[0].upper()}{name[1:]} is made anew{each}: {count(remade.made)} of them{so_far}",
-        advice=f"{ONCE}{workers}.{SAMPLER}",
+        advice=f"{ONCE}{workers}.{SAMPLER}{KEPT if workers else ''}",
         evidence=tuple(_evidence(remade)),
         confidence=confidence,
         confidence_reason=reason if confidence == "likely" else f"{HELD} {reason}",

@@ -20,6 +20,7 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import costly_passes
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, NO_CPU
+from tb_dataplugin.findings.worker_copies import NEW
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, percent
@@ -40,7 +41,7 @@ LESS: Final = "Iterate it less often, or over fewer batches."
 MADE_OF: Final = f' Flame graph has what its batches were made of, under "{FOR_ANOTHER_LOADER}".'
 NO_WORKERS: Final = (
     "The training thread builds its batches itself. With DataLoader workers that live on (persistent_workers=True) the "
-    "next batch is built while one is evaluated. "
+    "next batch is built while one is evaluated."
 )
 CROWDED: Final = (
     "DataLoader workers of the loop wait for a CPU for {part} of their build time. Both DataLoaders share the CPUs: "
@@ -88,7 +89,7 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
 def _less(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> tuple[str, str]:
     """Advice and code."""
     is_alone = loader.num_workers == 0
-    advice = f"{NO_WORKERS if is_alone else ''}{_crowded(signals)}{LESS}{_made_of(signals, others)}"
+    advice = f"{f'{NO_WORKERS}{NEW} ' if is_alone else ''}{_crowded(signals)}{LESS}{_made_of(signals, others)}"
     return advice, CODE if is_alone else ""
 
 

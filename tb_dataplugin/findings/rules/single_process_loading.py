@@ -12,7 +12,7 @@ from tb_dataplugin.analyses.throughput import BUILDING
 from tb_dataplugin.analyses.wait_parts import COLLECTOR
 from tb_dataplugin.findings.apart_signals import built_ahead_us
 from tb_dataplugin.findings.capacity import MOST_BLOCKED, held_by_others, judge_cpus
-from tb_dataplugin.findings.dividing import divide_first
+from tb_dataplugin.findings.dividing import COPIES, divide_first
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import is_in_memory
@@ -21,6 +21,7 @@ from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import MOSTLY_BLOCKED
+from tb_dataplugin.findings.worker_copies import NEW
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration, plural, significant
 from tb_dataplugin.whatif import Change
@@ -124,7 +125,7 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
         severity="low" if full.in_vain or (may_cost_more and _is_little(signals, cost_us, SOME_SENT)) else how_severe,
         title=_title(signals),
         advice=f"{first}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited "
-        f"by those processes{_other_numbers(signals)}.",
+        f"by those processes{_other_numbers(signals)}.{'' if COPIES in divide.advice else NEW}",
         gain_us_per_step=promise.us_per_step,
         evidence=facts,
         code=f"{ONE_THREAD if full.of_threads else ''}{divide.code}{_code(signals, workers)}",

@@ -10,11 +10,13 @@ from tb_dataplugin.findings.epoch_gain import epoch_of, most_us, of_the_costlies
 from tb_dataplugin.findings.epoch_length import EpochLength, steps_between
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.init_texts import init_advice, init_part
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.remade_facts import HELD, made_again
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import EPOCH_START, ONCE_PER_WORKER
+from tb_dataplugin.findings.worker_copies import KEPT
 from tb_dataplugin.units import duration, percent
 
 LIVE_ON = (
@@ -29,6 +31,11 @@ APART: Final = (
 SUCH_AS: Final = "such as imports, or loading what all samples use (a vocabulary, an index)"
 BUILT: Final = "The first batch still has to be built: what batches typically take is not counted."
 ONCE: Final = "Make the DataLoader once: one that is made anew for an epoch starts its workers in any case"
+
+NONE: Final = (
+    " Or try num_workers=0: the training thread would build an epoch's batches in about {building}, less than the "
+    "{start} that starting DataLoader workers takes for it."
+)
 
 
 @rule(title="DataLoader workers started every epoch", about="epochs", workers=True)
@@ -60,7 +67,7 @@ def _judge(signals: Signals, one: LoaderStarts) -> Finding | Abstention | None:
         severity=severity(signals, gain),
         title=f"{epoch_of(signals, one)} begins with a wait of {wait_of(starts)}, as "
         "its DataLoader workers are started anew",
-        advice=_advice(signals, one),
+        advice=f"{_advice(signals, one)}{_without_workers(signals, starts, saved, length)}",
         evidence=(
             *_waited(starts, saved, length),
             *_limit(gain, waited),
@@ -83,6 +90,7 @@ def _limit(gain: float, waited: float) -> Iterator[Evidence]:
 def _advice(signals: Signals, one: LoaderStarts) -> str:
     first = one.starts.first_build
     live_on = f"{ONCE}. {LIVE_ON}" if signals.remade and one.is_main else LIVE_ON
+    live_on = f"{live_on}{KEPT}{init_advice(one.loader, one.starts.init_us, one.starts.startup_us)}"
     live_on = f"{APART}{live_on}" if one.is_nested else live_on
     if first is None or first.mean_us < ONCE_PER_WORKER * first.others_us:
         return live_on
@@ -92,10 +100,20 @@ def _advice(signals: Signals, one: LoaderStarts) -> str:
     return f"{live_on} Each new worker does something once in {where}, {SUCH_AS}.{ahead}"
 
 
+def _without_workers(signals: Signals, starts: StartSignals, saved: float, length: EpochLength | None) -> str:
+    """Where the training thread would have built all batches of an epoch before new workers began with the first."""
+    if length is None or not length.is_known or not signals.step_count or not starts.build_us:
+        return ""
+    building, start = starts.build_us * length.steps / signals.step_count, saved / starts.repeated
+    return NONE.format(building=duration(building), start=duration(start)) if building < start else ""
+
+
 def _waited(starts: StartSignals, saved: float, length: EpochLength | None) -> Iterator[Evidence]:
     parts = [f"{duration(starts.built_us / starts.repeated)} of it building that batch, which stays"]
     if starts.startup_us:
-        parts.append(f"{duration(starts.startup_us / starts.epochs)} until a DataLoader worker ran")
+        inside = init_part(starts.init_us / starts.epochs, starts.startup_us / starts.epochs)
+        ran = f"{duration(starts.startup_us / starts.epochs)} until a DataLoader worker ran"
+        parts.append(f"{ran} ({inside})" if inside else ran)
     text = f"{waited_text(starts)}: {', '.join(parts)}"
     yield time("repeated_epoch_starts", starts.repeated_us, text)
     if starts.shutdown_us:

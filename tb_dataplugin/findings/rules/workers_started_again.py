@@ -8,11 +8,13 @@ from typing import Final
 from tb_dataplugin.findings.elsewhere import saved_elsewhere
 from tb_dataplugin.findings.evidence import Evidence, number, time
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.init_texts import init_advice, init_part
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.started_signals import StartedSignals
 from tb_dataplugin.findings.step_work import costly_passes
+from tb_dataplugin.findings.worker_copies import KEPT
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import count, duration
 
@@ -38,7 +40,8 @@ def check(signals: Signals) -> Finding | None:
         severity=severity(signals, signals.per_step(min(started.certain_us, saving.us)), otherwise_us=0.0),
         title=f"DataLoader workers of {name_of(started.loader)} start anew for each of {count(started.passes)} passes "
         f"over it, inside steps of the loop{where}",
-        advice=f"{ONCE if started.is_made_anew else KEEP}{LIVE_ON}",
+        advice=f"{ONCE if started.is_made_anew else KEEP}{LIVE_ON}{KEPT}"
+        f"{init_advice(started.loader, started.init_us, started.wait_us)}",
         evidence=(*_evidence(started), *saving.why),
         gain_us_per_step=signals.per_step(saving.us),
         code=f"loader = DataLoader(..., num_workers={started.loader.num_workers}, persistent_workers=True){once}",
@@ -54,7 +57,9 @@ def _evidence(started: StartedSignals) -> Iterator[Evidence]:
     wait, making, all_of_it = (
         duration(part / started.passes) for part in (started.wait_us, started.making_us, started.us)
     )
+    inside = init_part(started.init_us / started.passes, started.wait_us / started.passes)
     text = f"{wait} per pass until its workers gave a first batch, without building that, and until they had ended"
+    text = f"{text}, {inside}" if inside else text
     yield time("started_wait", started.wait_us, text)
     if started.making_us:
         yield time("iterators_made", started.making_us, f"making the iterator takes up to {making} per pass")

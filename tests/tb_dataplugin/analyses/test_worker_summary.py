@@ -30,7 +30,13 @@ def test_busy_and_starved_are_means_per_worker_and_startup_is_the_longest() -> N
     assert (summary.workers, summary.processes, summary.batches) == (2, 2, 3)
     assert summary.busy_ns == (600 + 350) * 1000 / 2
     assert summary.starved_ns == 500 * 1000 / 2  # worker 1, 100 to 600; after the last index nobody is starved
-    assert summary.startup_ns == 30_000
+    assert (summary.startup_ns, summary.init_ns) == (30_000, 0)
+
+
+def test_worker_init_fn_is_the_part_of_the_longest_start_that_was_in_it() -> None:
+    builder = two_workers()
+    builder.workers[1]["init_us"] = [-5, 25]  # worker 1's start is 0 to 30
+    assert [summary.init_ns for summary in summaries(builder)] == [25_000]
 
 
 def test_waits_for_finished_batches_are_a_share_of_the_data_wait() -> None:

@@ -163,3 +163,13 @@ def test_a_steady_state_that_is_what_was_measured_is_not_said_to_differ() -> Non
 def test_an_interval_that_contains_what_was_measured_leaves_it_open() -> None:
     said = _steady(0.0806, 0.2, 0.0806, 0.3)
     assert "may have more than the measured data wait, 8.06% of the step: about 20.0%" in said and "is not" not in said
+
+
+def test_what_of_a_start_is_the_users_worker_init_fn() -> None:
+    """Where the start is a part of the window at all."""
+    assert worker_sentence(workers(30, 40, startup_ns=20, init_ns=15), Window(0, 100)).endswith(
+        ". A start takes up to 0.0200 µs, 0.0150 µs of that in its worker_init_fn."
+    )
+    for known in ({"startup_ns": 20}, {"startup_ns": 20, "init_ns": 1}):
+        assert "A start" not in worker_sentence(workers(30, 40, **known), Window(0, 100))
+    assert "A start" not in worker_sentence(workers(30, 40, startup_ns=20, init_ns=15), Window(0, 10_000))

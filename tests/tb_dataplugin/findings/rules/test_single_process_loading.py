@@ -144,3 +144,13 @@ def test_advice_is_true_both_where_a_dataset_draws_and_where_it_does_not(setting
 def test_one_worker_has_nothing_to_divide() -> None:
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "iterable": True}], host={"cores": 1})
     assert "divide" not in finding_in(builder.step(0, 100).wait(0, 60), "single_process_loading").advice
+
+
+def test_workers_do_not_see_what_the_loop_changes_in_the_dataset() -> None:
+    """A stranger's replay buffer, which the loop fills: a worker would have drawn from a frozen copy, and no error."""
+    assert (
+        "Each worker has its own copy of the dataset, from when it starts"
+        in finding_in(alone(0), "single_process_loading").advice
+    )
+    drawn = finding_in(streamed(divided=False, drawn=True), "single_process_loading").advice
+    assert drawn.count("copy") == 1  # said already

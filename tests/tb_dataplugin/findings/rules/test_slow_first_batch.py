@@ -7,7 +7,7 @@ import pytest
 
 from tb_dataplugin.findings.epoch_length import steps_between
 from tb_dataplugin.findings.signals import Signals
-from tests.tb_dataplugin.findings.cases import abstentions, capture_of, finding_in, finding_of, signals_of
+from tests.tb_dataplugin.findings.cases import abstentions, capture_of, evidence_of, finding_in, finding_of, signals_of
 from tests.trace_builder import TraceBuilder
 
 
@@ -148,3 +148,59 @@ def test_a_window_is_no_epoch_where_nothing_says_how_long_one_is() -> None:
     (said,) = (each for each in capture_of(short_window()).findings if each.rule == "slow_first_batch")
     text = next(fact.text for fact in said.evidence if "can go" in fact.text)
     assert "(counted as once in 2 steps, as in the window: how many an epoch has is unknown)" in text
+
+
+def started_anew(init: tuple[float, float] | None, build: float = 30, steps: int = 8, **loader: Any) -> TraceBuilder:
+    """Two epochs of so many steps of 1 ms. The second's DataLoader worker runs after 800 us of 1 ms of data wait."""
+    settings = {"num_workers": 1, "batch_size": 1, "persistent_workers": False, "start_method": "fork", **loader}
+    builder = TraceBuilder().annotated(loaders=[settings | {"sampler_length": steps}], host={"cores": 8})
+    for epoch in range(2):
+        at = 1000.0 * (steps + 1) * epoch
+        builder.worker(0, started=at + 800, pid=100 + epoch)
+        for number in range(steps):
+            begin = at + 1000 * number + (1000 if number else 0)
+            wait, name = (1000, "wait::DataLoader (first batch)") if not number else (10, "wait::DataLoader")
+            begun = begin + 800 if not number else begin - build - 100
+            ready = begin + 990 if not number else begun + build
+            builder.batch(number, 0, at, begun, ready, begin + wait - 1)
+            builder.wait(begin, wait, name).step(begin, 1000 if number else 2000)
+        builder.next_epoch()
+    if init is not None:
+        for worker in builder.workers:
+            worker["init_us"] = [worker["started_us"] - 800 + at for at in init]
+    return builder
+
+
+def test_what_the_users_worker_init_fn_has_of_a_start_is_named() -> None:
+    """A stranger's, which imported SciPy: 1.26 s of 1.28, and nothing said so."""
+    said = finding_in(started_anew((50, 790)), "slow_first_batch")
+    assert any(
+        "until a DataLoader worker ran (740 µs of that in its worker_init_fn)" in text for text in evidence_of(said)
+    )
+    assert "such as imports, do before iter(loader): forked workers then have it" in said.advice
+    spawned = finding_in(started_anew((50, 790), start_method="spawn"), "slow_first_batch")
+    assert "worker_init_fn" not in spawned.advice and any("worker_init_fn" in text for text in evidence_of(spawned))
+
+
+@pytest.mark.parametrize("init", [None, (700, 720), (790, 50)])
+def test_one_that_takes_next_to_nothing_is_not_mentioned(init: tuple[float, float] | None) -> None:
+    said = finding_in(started_anew(init), "slow_first_batch")
+    assert "worker_init_fn" not in said.advice + "".join(evidence_of(said))
+
+
+def test_what_a_worker_does_whose_batch_nobody_waits_for_holds_nothing_up() -> None:
+    builder = started_anew(None).worker(1, started=9_790, pid=200)
+    builder.workers[-1]["init_us"] = [9_050, 9_780]
+    assert "worker_init_fn" not in "".join(evidence_of(finding_in(builder, "slow_first_batch")))
+
+
+def test_no_workers_where_they_take_longer_to_start_than_an_epoch_takes_to_build() -> None:
+    """A stranger's 20 batches of 28 ms in an epoch, whose workers took 1.3 s to start: 71 s, and 10.8 without any."""
+    advice = finding_in(started_anew(None), "slow_first_batch").advice
+    assert "num_workers=0: the training thread would build an epoch's batches in about 240 µs, less than the" in advice
+    assert "num_workers=0" not in finding_in(started_anew(None, build=200), "slow_first_batch").advice
+
+
+def test_workers_that_live_on_keep_their_copy_of_the_dataset() -> None:
+    said = finding_in(epochs(), "slow_first_batch").advice
+    assert "They keep their copy of the dataset, too: what the loop changes in it between epochs" in said

@@ -103,3 +103,14 @@ def test_loaders_that_are_alike_are_one_sentence() -> None:
         in sentence
     )
     assert "iterated in steps 5 and 15 (evaluations?)" in capture_of(evaluating((4, 14))).verdict.sentence
+
+
+def test_what_worker_init_fn_has_of_it_is_named() -> None:
+    builder = evaluating()
+    for worker in builder.workers[1:]:
+        worker["init_us"] = [worker["started_us"] - 6_000, worker["started_us"] - 1_000]
+    assert any(
+        "until they had ended, 5.00 ms of that in its worker_init_fn" in text
+        for text in evidence_of(finding_in(builder, RULE))
+    )
+    assert not any("worker_init_fn" in text for text in evidence_of(finding_in(evaluating(), RULE)))
