@@ -5504,6 +5504,7 @@ class StageTrouble(_message.Message):
     FAILURES_FIELD_NUMBER: _builtins.int
     RETRIES_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
     stage: _builtins.str
     failures: _builtins.int
     """exceptions that left it"""
@@ -5511,6 +5512,8 @@ class StageTrouble(_message.Message):
     """calls of it for a sample in which it had failed"""
     text: _builtins.str
     """"12 times in 3,200 measured samples, called again 12 times" """
+    samples: _builtins.int
+    """that the failures are of: the measured ones, and others where those of the stage were noticed there"""
     def __init__(
         self,
         *,
@@ -5518,10 +5521,11 @@ class StageTrouble(_message.Message):
         failures: _builtins.int = ...,
         retries: _builtins.int = ...,
         text: _builtins.str = ...,
+        samples: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["failures", b"failures", "retries", b"retries", "stage", b"stage", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failures", b"failures", "retries", b"retries", "samples", b"samples", "stage", b"stage", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

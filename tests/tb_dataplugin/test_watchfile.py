@@ -375,6 +375,19 @@ def test_failures_of_batches_that_were_not_measured_count_with_their_samples(tmp
     assert "failures read::s3 30 times in 800 samples, called again 2 times in the 80 measured ones" in text
 
 
+def test_failures_that_measured_batches_alone_have_shown_are_of_their_samples(tmp_path: Path) -> None:
+    line = troubled(0)
+    line["loaders"][0] |= {"other_samples": 720, "other_failures": {"sample::D": 27}}
+    (run,) = runs_of([read_part(write(tmp_path / "a.watch.jsonl", RUN, line))])
+    assert "failures read::s3 3 times in 80 measured samples, called again 2 times " in " ".join(
+        runs_text([run]).split()
+    )
+    report = whole_run_report(run, "exp1")
+    assert report is not None
+    samples = {trouble.stage: (trouble.failures, trouble.samples) for trouble in report.troubles}
+    assert samples["read::s3"] == (3, 80) and samples["sample::D"] == (27, 800)
+
+
 def stepless(**facts: object) -> dict[str, Any]:
     return interval(0) | {"loaders": [{"loader": 0, **facts}]}
 

@@ -2136,6 +2136,8 @@ export interface StageTrouble {
   retries: number;
   /** "12 times in 3,200 measured samples, called again 12 times" */
   text: string;
+  /** that the failures are of: the measured ones, and others where those of the stage were noticed there */
+  samples: number;
 }
 
 export interface RunSample {
@@ -5413,6 +5415,7 @@ export const StageTrouble: MessageFns<StageTrouble> = {
       failures: isSet(object.failures) ? globalThis.Number(object.failures) : 0,
       retries: isSet(object.retries) ? globalThis.Number(object.retries) : 0,
       text: isSet(object.text) ? globalThis.String(object.text) : "",
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
     };
   },
 };

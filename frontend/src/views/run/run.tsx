@@ -263,7 +263,7 @@ function Stages({ run }: { run: WholeRun }) {
 
 function samplesLooked({ measured_samples: measured, other_samples: others }: WholeRun): string {
   if (others === 0) return `In ${plural(measured, "measured sample")}.`;
-  return `Failures in ${plural(measured + others, "sample")}, retries in the ${formatCount(measured)} measured ones.`;
+  return `Of ${plural(measured + others, "sample")}; retries are of the ${formatCount(measured)} measured ones.`;
 }
 
 function Troubles({ run }: { run: WholeRun }) {
@@ -278,6 +278,7 @@ function Troubles({ run }: { run: WholeRun }) {
             <tr>
               <Th column="stage" label="Stage" numeric={false} />
               <Th column="failures" label="Failures" />
+              <Th column="samples" label="In samples" />
               <Th column="retries" label="Retries" />
             </tr>
           </thead>
@@ -288,6 +289,9 @@ function Troubles({ run }: { run: WholeRun }) {
                   <th scope="row">{trouble.stage}</th>
                   <td class="num" data-value={trouble.failures}>
                     {formatCount(trouble.failures)}
+                  </td>
+                  <td class="num" data-value={trouble.samples}>
+                    {formatCount(trouble.samples)}
                   </td>
                   <td class="num" data-value={trouble.retries}>
                     {formatCount(trouble.retries)}
