@@ -142,15 +142,15 @@ class Headspace:
         if self._phase == "serving" and loader is self._loader:
             self._served.mark(at)
 
-    def took(self, loader: object, batch: object) -> None:
-        """The loader's own batch, which the loop gets next."""
+    def took(self, loader: object, batch: object) -> bool:
+        """The loader's own batch, which the loop gets next; whether it was to be copied."""
         if self._phase != "copying" or loader is not self._loader:
-            return
+            return False
         try:
             copied = copy_of(batch, self._most_bytes - self._bytes)
         except CannotCopy as error:
             self.give_up(str(error))
-            return
+            return True
         if copied is not None:
             self._copies.append(copied.batch)
             self._bytes += copied.bytes
@@ -161,6 +161,7 @@ class Headspace:
                 f"copies of {LEAST_HEADSPACE} batches do not fit into {self._most_bytes >> 20} MiB (a quarter of the "
                 "free memory, at most 1 GiB)"
             )
+        return True
 
     def end(self) -> None:
         """The capture is left."""

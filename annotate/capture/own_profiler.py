@@ -14,6 +14,7 @@ import torch.profiler
 from annotate.capture.steadiness import Pause
 from annotate.capture.torch_profiler import Export, OtherProfilers, results_are_whole, unwarned
 from annotate.own_objects import uncounted
+from annotate.recording import switch
 from annotate.saying import guard
 from annotate.signals import undisturbed
 
@@ -72,11 +73,18 @@ class Profiler(torch.profiler.profile):
         if self._is_open or self.others.is_one_open or self._would_notice:
             return
         self.profiler = None
+        switch.disturb()
         with guard(_NO_TRIAL), undisturbed(), unwarned(), uncounted():
             super().prepare_trace()
             self._is_open, self._thread = True, get_ident()
             super().start_trace()
             self._is_recording = self.is_trying = True
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether it prepares or records, or another profiler does: steps take longer than without."""
+        in_window = self.current_action != torch.profiler.ProfilerAction.NONE and not self.is_given_up
+        return in_window or self.is_trying or self.others.is_one_open
 
     @property
     def _would_notice(self) -> bool:
@@ -88,6 +96,7 @@ class Profiler(torch.profiler.profile):
         if not self.is_trying or get_ident() != self._thread:
             return None
         pause = None
+        switch.disturb()
         with guard(_NO_TRIAL):
             began = perf_counter()
             with undisturbed():

@@ -150,8 +150,7 @@ class Profile:
         self._has_failed = False
         self.headspace: Final = Serving(options.headspace)
         self._steps = self._postponed = 0
-        self._windows = 0
-        self._window_began = 0
+        self._windows = self._window_began = 0
         self._in_window = False
         self.loops = 0
         self.is_broken_off = False
@@ -335,6 +334,7 @@ class Profile:
         """Set the flag to what torch's profiler does now."""
         self.weighing.is_due = self._torch.current_action.name == "WARMUP"
         self.own_time.is_untouched = self._torch.current_action.value == 0 and not self._torch.is_trying  # NONE
+        switch.set_at_work(self._torch.is_at_work)
         if self._torch.current_action in self._recording_actions and not self._torch.is_given_up:
             if self._in_window:
                 self._window.look_around()

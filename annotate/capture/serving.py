@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from annotate.capture.headspace import NO_BATCH, Headspace
+from annotate.recording import switch
 from annotate.saying import guard, one_line, tell
 from annotate.signals import came_by_a_signal
 from annotate.trace import writer
@@ -45,6 +46,8 @@ class Serving:
         if self._headspace.is_on:
             with guard(_FAULT):
                 batch = self._headspace.step(loader)
+            if batch is not NO_BATCH:
+                switch.disturb()
             self._write()
         return batch
 
@@ -58,7 +61,8 @@ class Serving:
         """`loader` gave a batch, which the loop is about to get."""
         if self._headspace.is_on:
             with guard(_FAULT):
-                self._headspace.took(loader, batch)
+                if self._headspace.took(loader, batch):
+                    switch.disturb()
 
     def end(self, *, is_wanted: bool) -> None:
         """The capture is left.

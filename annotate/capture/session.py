@@ -95,6 +95,7 @@ class Session:
             marked.listener = None
             patching.in_force = None
             switch.set_capturing(False)
+            switch.set_at_work(False)
             _on = None
         try:
             self.workers.end()

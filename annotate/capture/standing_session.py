@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from annotate.capture.session import Session
 from annotate.hooks.patching import adopted
+from annotate.recording import switch
 from annotate.saying import guard
 from annotate.trace_format import LoaderMetadata
 from annotate.workers.standing import StandingWorkers
@@ -18,6 +19,7 @@ class StandingSession(Session):
         self._standing = workers
 
     def begin(self, *, reports_again: bool = False) -> None:
+        switch.set_at_work(True)
         super().begin()
         for loader in self._standing.loaders.alive():
             self.time_loader(loader)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from annotate.hooks.patching import Patches
+from annotate.recording import switch
 from annotate.saying import guard
 
 ALREADY_SAVED: Final = "Trace is already saved."
@@ -82,6 +83,7 @@ class OtherProfilers:
                 with guard("annotate.profile lost its window to another torch.profiler"):  # the user's must begin
                     self._give_way()
                 self._open[id(profiler)] = weakref.ref(profiler)
+                switch.set_at_work(True)
             return original(profiler, *args, **kwargs)
 
         return begin
@@ -92,7 +94,8 @@ class OtherProfilers:
             try:
                 return original(profiler, *args, **kwargs)
             finally:
-                self._open.pop(id(profiler), None)
+                if self._open.pop(id(profiler), None) is not None:
+                    switch.set_at_work(self.is_one_open)
 
         return end
 

@@ -143,7 +143,9 @@ def _timed_getitems(method: Method, followed: Followed) -> Method:
         nonlocal one_by_one
         thread = switch.thread.open
         if not switch.RECORDING and (switch.poll is None or not switch.poll()):
-            return method(self, indices)
+            if switch.unrecorded is None or one_by_one is not False:  # each item of it is noticed by itself
+                return method(self, indices)
+            return switch.unrecorded(followed.get(id(self)), None, method, self, indices)
         batch_name = followed.get(id(self))
         if batch_name is None or thread.sample:
             return method(self, indices)

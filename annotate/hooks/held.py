@@ -55,7 +55,11 @@ class HeldFunction(TimedCallable):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not switch.RECORDING:
-            return self.target(*args, **kwargs)
+            try:
+                return self.target(*args, **kwargs)
+            except Exception as error:
+                _left(self._name, error)
+                raise
         thread = switch.thread.open
         if thread.items != self._item:
             self._item, self._left = thread.items, _MOST_IN_A_SAMPLE
@@ -63,6 +67,12 @@ class HeldFunction(TimedCallable):
         if self._left < 0 or not switch.in_sample():
             return self.target(*args, **kwargs)
         return switch.call(self._name, self.target, args, kwargs)
+
+
+def _left(name: str | None, error: BaseException) -> None:
+    """While nothing is recorded: what was called outside of a sample is no stage, as when it is."""
+    if switch.thread.open.noticed:
+        switch.left(name, error)
 
 
 def time_functions(patches: Patches, ds: object) -> None:
@@ -132,7 +142,13 @@ def _used_in(ds: object) -> Iterator[object]:
 def _timed_in_sample(method: Method, followed: Followed) -> Method:
     @wraps(method)
     def timed(self: object, /, *args: Any, **kwargs: Any) -> Any:
-        if not switch.RECORDING or id(self) not in followed or not switch.in_sample():
+        if not switch.RECORDING:
+            try:
+                return method(self, *args, **kwargs)
+            except Exception as error:
+                _left(followed.get(id(self)), error)
+                raise
+        if id(self) not in followed or not switch.in_sample():
             return method(self, *args, **kwargs)
         return switch.call(followed[id(self)], method, (self, *args), kwargs)
 

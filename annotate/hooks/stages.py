@@ -122,6 +122,10 @@ def _timed_generator(function: Callable[..., Any], name: str) -> Callable[..., A
                     item = resume()
             except StopIteration as stop:
                 return stop.value
+            except Exception as error:
+                if not switch.RECORDING:
+                    switch.left(name, error)
+                raise
             try:
                 sent = yield item
             except GeneratorExit:

@@ -114,6 +114,8 @@ class AlarmWindows:
             return "another window is being recorded"
         if monotonic() < self._not_before[change]:
             return f"the latest window is less than {self._between_s:.0f} s ago"
+        if session.is_on() and not standing.is_recording():
+            return "the loop was inside of an annotate.profile, which records its own windows"
         if session.is_on() or another_is_open():
             return "the program's own profiler was at work"
         if stands is not None and stands.workers.on_any_batch is not None:

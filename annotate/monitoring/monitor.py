@@ -17,7 +17,7 @@ from functools import partial
 from itertools import count
 from typing import IO, Any, ClassVar, Final, TypeVar
 
-from annotate.hooks import marked, readers
+from annotate.hooks import marked, patching, readers
 from annotate.hooks.collating import Collate
 from annotate.hooks.datasets import time_dataset
 from annotate.hooks.loaders import time_marked
@@ -201,17 +201,25 @@ def _find(loader: Any) -> Monitor | None:
 
 
 @contextlib.contextmanager
-def measuring(dataset: object) -> Generator[None, None, None]:
-    """Everything that `sums.start` needs in this process, for a moment only."""
+def measuring(dataset: object) -> Generator[bool, None, None]:
+    """Everything that `sums.start` needs in this process, for a moment only; False where nothing may be measured.
+
+    In an `annotate.profile` its hooks are in, and do for this as well: a second layer would count each stage twice.
+    """
+    session = patching.in_force
+    if switch.AT_WORK or (session is not None and not session.has_visited(dataset)):
+        yield False
+        return
     patches, before = Patches(), switch.recorder
     try:
-        readers.install(patches)
-        for role, obj in marked.objects():
-            if role != "loader":  # other loaders' datasets are none of this batch's
-                time_marked(patches, role, obj)
-        time_dataset(patches, dataset)
+        if session is None:
+            readers.install(patches)
+            for role, obj in marked.objects():
+                if role != "loader":  # other loaders' datasets are none of this batch's
+                    time_marked(patches, role, obj)
+            time_dataset(patches, dataset)
         switch.install(sums.RECORDER)
-        yield
+        yield True
     finally:
         switch.set_recording(False)
         switch.install(before)

@@ -77,6 +77,13 @@ RECORDING = False
 CAPTURING = False
 """True while a capture (`profile`, `replay`) is on, also between its windows."""
 
+AT_WORK = False
+"""A profiler of torch prepares or records: from its warm-up to the end of its window."""
+
+turns = 0
+"""Goes up whenever a profiler begins or ends its work, and at all else of ours that makes a step of the loop longer.
+Whoever times steps leaves those out in which it has changed, and those while `AT_WORK`."""
+
 torch_marker: MarkerFactory = nullcontext
 """The cheapest genuine marker of this torch; put in place by `load_marker`, before anything is recorded."""
 
@@ -147,6 +154,21 @@ def set_capturing(on: bool) -> None:
     """Say that a capture has begun, or ended."""
     global CAPTURING
     CAPTURING = on
+    disturb()
+
+
+def set_at_work(on: bool) -> None:
+    """Say that a profiler prepares or records, or that none does any more."""
+    global AT_WORK
+    if on is not AT_WORK:
+        AT_WORK = on
+        disturb()
+
+
+def disturb() -> None:
+    """Something of ours takes time in the step that the loop is in."""
+    global turns
+    turns += 1
 
 
 HANDED_OUT: Final[dict[str, str]] = {}
@@ -279,6 +301,7 @@ def _after_fork() -> None:
     unrecorded = failed = None
     set_recording(False)
     set_capturing(False)
+    set_at_work(False)
     _put(TORCH_MARKERS)
     thread.open = Open()
     sampling = False

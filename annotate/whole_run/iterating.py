@@ -32,8 +32,8 @@ _ASKED: Final = 512
 
 
 def is_recorded() -> bool:
-    """Whether a capture is on or may begin within a wait: its hooks must not meet those of a measured batch."""
-    return switch.CAPTURING or any(
+    """Whether a profiler is at work or may begin within a wait: its hooks must not meet those of a measured batch."""
+    return switch.AT_WORK or any(
         isinstance(follower, StandingWorkers) and follower.on_any_batch is not None for follower in following._followers
     )
 
@@ -132,9 +132,9 @@ class RunIterator:
         self._number: Final = series.epochs
         self._batches = 0
         self._previous = 0
-        """When its last batch was handed out; 0: the time since then says nothing."""
-        self._recorded = 0
-        """When that was, while a profiler recorded; else 0."""
+        """When its last batch was handed out; 0: none was."""
+        self._turns = switch.turns
+        """As they were then; where they have changed, the time since then says nothing."""
         self._is_over = False
         self._measure_at = began
         self.iterator: ref[Any] | None = None
@@ -142,7 +142,12 @@ class RunIterator:
     @property
     def until(self) -> int:
         """When its last batch was handed out, or its end was found; 0: it gave none."""
-        return self._previous or self._recorded
+        return self._previous
+
+    @property
+    def _is_undisturbed(self) -> bool:
+        """No profiler has been at work since its last batch, nor anything else of ours."""
+        return switch.turns == self._turns and not switch.AT_WORK
 
     @property
     def is_left(self) -> bool:
@@ -177,7 +182,7 @@ class RunIterator:
         series.batches += 1
         self._batches += 1
         size = series.batch_size if self.epoch is None else self.epoch.size_of_latest()
-        is_alone = owner.latest is self and not switch.CAPTURING and owner.trouble is None
+        is_alone = owner.latest is self and self._is_undisturbed and owner.trouble is None
         if is_alone and previous and series.is_calm(now - previous, wait):
             self._previous = now
             series.recent.append((now - previous, wait, size))
@@ -193,15 +198,16 @@ class RunIterator:
         tally.samples += size
         if owner.trouble is not None:
             owner.tell_trouble()
-        is_alone = owner.latest is self and not switch.CAPTURING
+        is_undisturbed, self._turns = self._is_undisturbed, switch.turns
+        is_alone = owner.latest is self and is_undisturbed
         latest, owner.latest = owner.latest, self
         until = self._began if latest is None else latest.until  # before this one moves it
-        self._previous, self._recorded = (0, now) if switch.CAPTURING else (now, 0)
+        self._previous = now
         if not batch and latest is not None and (latest.is_left or latest.series is series):
             tally.add_between(self._began - until)
         if not batch:
             tally.epochs += 1
-        if not batch and not switch.CAPTURING:
+        if not batch and is_undisturbed:
             series.first_came(self._number, now - self._began)
         elif previous and is_alone:
             series.stepped(self._number, batch, now - previous, now - begin)
@@ -226,25 +232,29 @@ class RunIterator:
         hooks = ExitStack()
         try:
             with guard(_LOST):
-                hooks.enter_context(self._hooks())
-                sums.start()
-                epoch.is_measured = True
-            begin = clock()
+                if hooks.enter_context(self._hooks()):
+                    epoch.is_measured = True
+                    sums.start()
+            begin, is_batch = clock(), True
             try:
                 return method(iterator)
+            except StopIteration:
+                is_batch = False
+                raise
             finally:
-                self._note(epoch, hooks, clock() - begin)
+                self._note(epoch, hooks, clock() - begin, is_batch=is_batch)
         finally:
             one_at_a_time.release()
 
-    def _note(self, epoch: RunEpoch, hooks: ExitStack, took: int) -> None:
+    def _note(self, epoch: RunEpoch, hooks: ExitStack, took: int, *, is_batch: bool) -> None:
         was_measured, epoch.is_measured = epoch.is_measured, False
         with guard(_LOST):
-            sums.stop(took)
+            if was_measured:
+                sums.stop(took)
         with guard(_LOST):
             hooks.close()
         self._measure_at = clock() + _BETWEEN_NS
-        if was_measured:
+        if was_measured and is_batch:
             with guard(_LOST):
                 where = {"epoch": self._number, "batch": self._batches}
                 self.series.measured(sums.stages(), sums.samples(), sums.attempts(), **where)

@@ -28,7 +28,6 @@ from tb_dataplugin.export.as_html import MAX_BYTES, as_html, without_comparison,
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.export.report_markdown import report_markdown
-from tb_dataplugin.export.run_markdown import run_name
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.export.runs_summary import runs_summary
 from tb_dataplugin.export.terminal import PLAIN, style_for
@@ -44,7 +43,6 @@ from tb_dataplugin.report.report_pb2 import Ranks, Report
 from tb_dataplugin.shown import encodable, shown
 from tb_dataplugin.units import data_size, plural
 from tb_dataplugin.watchfile.reading import SUFFIX, Run, read_runs
-from tb_dataplugin.watchfile.summary import summary_of
 from tb_dataplugin.whatif import predict_all, telling_changes
 
 NamedRun = tuple[Run, str]
@@ -214,10 +212,10 @@ def _write(opened: Opened, runs: list[NamedRun], arguments: argparse.Namespace) 
     report, output = as_report([capture.capture for capture in kept]), arguments.output
     folders = Folders.of(arguments.paths if arguments.format in ("html", "markdown") else ())
     runs = [(run, folders.named(name, run.folder)) for run, name in runs]
-    without_steps = [run_name(name, run.rank) for run, name in runs if summary_of(run) is None]
     if arguments.format != "text":
         whole = whole_runs_report(runs)
         report.whole_runs.extend(whole.runs)
+        report.runs_without_steps.extend(whole.runs_without_steps)
         for problem in whole.problem_texts:
             complain(problem)
         report.ranks.extend(_ranks(kept))
@@ -228,7 +226,7 @@ def _write(opened: Opened, runs: list[NamedRun], arguments: argparse.Namespace) 
     style = style_for(sys.stdout) if output is None else PLAIN
     writers: dict[str, Callable[[Report], str]] = {
         "json": partial(as_json, indent=2),
-        "markdown": partial(report_markdown, without_steps=without_steps),
+        "markdown": report_markdown,
         "text": partial(
             as_text,
             style=style,

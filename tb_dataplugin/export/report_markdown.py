@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from tb_dataplugin.export.compare_markdown import literal
 from tb_dataplugin.export.harmless import harmless
-from tb_dataplugin.export.run_markdown import MOST_FINDINGS, MOST_STAGES, more, run_section
+from tb_dataplugin.export.run_markdown import MOST_FINDINGS, MOST_STAGES, more, run_name, run_section
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.items import items
 from tb_dataplugin.report.rows import loop_wait, wide_interval
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import UNKNOWN, count, duration, percent, significant
+from tb_dataplugin.watchfile.stepless import NO_STEP
 
 
-def report_markdown(report: pb.Report, without_steps: Sequence[str] = ()) -> str:
-    """`without_steps`: names of whole runs that made none, which reports leave out."""
+def report_markdown(report: pb.Report) -> str:
     report = harmless(report)
     sections = [
         *map(run_section, sorted(report.whole_runs, key=lambda run: -run.data_wait_share)),
-        *map(_no_step, without_steps),
+        *map(_no_step, report.runs_without_steps),
         *map(_ranks, report.ranks),
         *map(_capture, report.captures),
     ]
     return "\n".join(line for section in sections for line in section)
 
 
-def _no_step(name: str) -> Iterator[str]:
-    yield f"### {literal(shown(name))}: no step was recorded"
+def _no_step(run: pb.RunWithoutSteps) -> Iterator[str]:
+    name = run_name(run.run, run.rank if run.HasField("rank") else None)
+    yield f"### {literal(shown(name))}: {NO_STEP}"
+    yield ""
+    yield literal(f"{run.reason_text[:1].upper()}{run.reason_text[1:]}.")
     yield ""
 
 

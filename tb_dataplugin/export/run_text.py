@@ -26,6 +26,7 @@ from tb_dataplugin.watchfile.sentences import (
     times_text,
     trouble_text,
 )
+from tb_dataplugin.watchfile.stepless import NO_STEP, why_no_step
 from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
 
 _STAGES: Final = 4
@@ -53,7 +54,7 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     yield style.bold(shown(f"Whole run {run.folder}{rank}"))
     summary = summary_of(run)
     if summary is None:
-        yield "  no step was recorded"
+        yield f"  {NO_STEP}: {why_no_step(run)}"
         return
     yield _line("run", duration(summary.seconds * 1e6), plural(summary.steps, "step"), _processes(summary))
     longest = f"longest {duration(summary.longest_us)}"

@@ -14,11 +14,11 @@ from tb_dataplugin.shown import shown
 from tb_dataplugin.units import UNKNOWN, duration, percent, plural
 from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.sentences import run_in_short
+from tb_dataplugin.watchfile.stepless import NO_STEP, why_no_step
 from tb_dataplugin.watchfile.summary import Summary, summary_of
 
 COLUMNS: Final = (Column("data wait", 11), Column("step", 9, 1), Column("outside", 9, 2))
 STANDS_OUT: Final = "what stands out"
-NO_STEP: Final = "no step was recorded"
 
 
 def runs_summary(runs: Sequence[Run], style: Style = PLAIN) -> str:
@@ -40,9 +40,9 @@ def _lines(runs: Sequence[Run], style: Style) -> Iterator[str]:
     order = ", worst first: by the data wait" if len(runs) > 1 else ""
     yield style.bold(f"{plural(len(runs), 'whole run')}{order}")
     yield f"{head}{STANDS_OUT}" if is_beside else head
-    for name, (_, summary) in list(zip(names, rows, strict=True))[:ROWS]:
+    for name, (run, summary) in list(zip(names, rows, strict=True))[:ROWS]:
         numbers = f"  {cut_inside(name, wide - 1):<{wide}}{cells(kept, _texts(summary))}  "
-        says = NO_STEP if summary is None else shown(run_in_short(summary))
+        says = f"{NO_STEP}: {why_no_step(run)}" if summary is None else shown(run_in_short(summary))
         yield from with_verdict(numbers, (), says, is_beside=is_beside)
     if len(rows) > ROWS:
         yield f"  and {len(rows) - ROWS} more"

@@ -24,6 +24,7 @@ from tb_dataplugin.watchfile.sentences import (
     slow_text,
     trouble_text,
 )
+from tb_dataplugin.watchfile.stepless import why_no_step
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary, summary_of
 from tb_dataplugin.watchfile.trouble import Slow, Trouble
 
@@ -170,6 +171,7 @@ def _trouble(trouble: Trouble, summary: Summary) -> pb.StageTrouble:
         failures=trouble.failures,
         retries=trouble.retries,
         text=trouble_text(trouble, summary),
+        samples=summary.measured_samples + (summary.other_samples if trouble.noticed else 0),
     )
 
 
@@ -199,6 +201,8 @@ def whole_runs_report(runs: Iterable[tuple[Run, str]], problems: Iterable[str] =
             continue
         if found is not None:
             report.runs.append(found)
-    if not report.runs:
+            continue
+        report.runs_without_steps.add(run=encodable(name), rank=run.rank, reason_text=why_no_step(run))
+    if not report.runs and not report.runs_without_steps:
         report.hint_text = HINT
     return report

@@ -41,6 +41,7 @@ class Report(_message.Message):
     CAPTURES_FIELD_NUMBER: _builtins.int
     WHOLE_RUNS_FIELD_NUMBER: _builtins.int
     RANKS_FIELD_NUMBER: _builtins.int
+    RUNS_WITHOUT_STEPS_FIELD_NUMBER: _builtins.int
     schema_version: _builtins.int
     """2"""
     @_builtins.property
@@ -55,6 +56,10 @@ class Report(_message.Message):
     def ranks(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ranks]:
         """folders with captures of several ranks"""
 
+    @_builtins.property
+    def runs_without_steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunWithoutSteps]:
+        """what annotate.watch recorded, and has no step"""
+
     def __init__(
         self,
         *,
@@ -62,10 +67,11 @@ class Report(_message.Message):
         captures: _abc.Iterable[Global___Capture] | None = ...,
         whole_runs: _abc.Iterable[Global___WholeRun] | None = ...,
         ranks: _abc.Iterable[Global___Ranks] | None = ...,
+        runs_without_steps: _abc.Iterable[Global___RunWithoutSteps] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["captures", b"captures", "ranks", b"ranks", "schema_version", b"schema_version", "whole_runs", b"whole_runs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["captures", b"captures", "ranks", b"ranks", "runs_without_steps", b"runs_without_steps", "schema_version", b"schema_version", "whole_runs", b"whole_runs"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5514,6 +5520,7 @@ class StageTrouble(_message.Message):
     FAILURES_FIELD_NUMBER: _builtins.int
     RETRIES_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    SAMPLES_FIELD_NUMBER: _builtins.int
     stage: _builtins.str
     failures: _builtins.int
     """exceptions that left it"""
@@ -5521,6 +5528,8 @@ class StageTrouble(_message.Message):
     """calls of it for a sample in which it had failed"""
     text: _builtins.str
     """"12 times in 3,200 measured samples, called again 12 times" """
+    samples: _builtins.int
+    """that the failures are of: the measured ones, and others where those of the stage were noticed there"""
     def __init__(
         self,
         *,
@@ -5528,10 +5537,11 @@ class StageTrouble(_message.Message):
         failures: _builtins.int = ...,
         retries: _builtins.int = ...,
         text: _builtins.str = ...,
+        samples: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["failures", b"failures", "retries", b"retries", "stage", b"stage", "text", b"text"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["failures", b"failures", "retries", b"retries", "samples", b"samples", "stage", b"stage", "text", b"text"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -5869,8 +5879,9 @@ class WholeRuns(_message.Message):
     RUNS_FIELD_NUMBER: _builtins.int
     HINT_TEXT_FIELD_NUMBER: _builtins.int
     PROBLEM_TEXTS_FIELD_NUMBER: _builtins.int
+    RUNS_WITHOUT_STEPS_FIELD_NUMBER: _builtins.int
     hint_text: _builtins.str
-    """how to record one; "" where there is one"""
+    """how to record one; "" where there is one, even without a step"""
     @_builtins.property
     def runs(self) -> _containers.RepeatedCompositeFieldContainer[Global___WholeRun]:
         """by folder and rank"""
@@ -5879,20 +5890,56 @@ class WholeRuns(_message.Message):
     def problem_texts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """files that could not be read"""
 
+    @_builtins.property
+    def runs_without_steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunWithoutSteps]:
+        """by folder and rank"""
+
     def __init__(
         self,
         *,
         runs: _abc.Iterable[Global___WholeRun] | None = ...,
         hint_text: _builtins.str = ...,
         problem_texts: _abc.Iterable[_builtins.str] | None = ...,
+        runs_without_steps: _abc.Iterable[Global___RunWithoutSteps] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hint_text", b"hint_text", "problem_texts", b"problem_texts", "runs", b"runs"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hint_text", b"hint_text", "problem_texts", b"problem_texts", "runs", b"runs", "runs_without_steps", b"runs_without_steps"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___WholeRuns: _TypeAlias = WholeRuns  # noqa: Y015
+
+@_typing.final
+class RunWithoutSteps(_message.Message):
+    """A run of which there is nothing to show."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    RUN_FIELD_NUMBER: _builtins.int
+    RANK_FIELD_NUMBER: _builtins.int
+    REASON_TEXT_FIELD_NUMBER: _builtins.int
+    run: _builtins.str
+    """folder, as in WholeRun"""
+    rank: _builtins.int
+    reason_text: _builtins.str
+    """"no batch of a DataLoader was seen" """
+    def __init__(
+        self,
+        *,
+        run: _builtins.str = ...,
+        rank: _builtins.int | None = ...,
+        reason_text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_rank", b"_rank", "rank", b"rank"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_rank", b"_rank", "rank", b"rank", "reason_text", b"reason_text", "run", b"run"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__rank: _TypeAlias = _typing.Literal["rank"]  # noqa: Y015
+    _WhichOneofArgType__rank: _TypeAlias = _typing.Literal["_rank", b"_rank"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__rank) -> _WhichOneofReturnType__rank | None: ...
+
+Global___RunWithoutSteps: _TypeAlias = RunWithoutSteps  # noqa: Y015
 
 @_typing.final
 class Ranks(_message.Message):

@@ -29,7 +29,9 @@ class WatchFiles:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        return len(self.answer().runs)
+        """Also of runs without a step: the page says why there is nothing of them to show."""
+        answer = self.answer()
+        return len(answer.runs) + len(answer.runs_without_steps)
 
     def look(self, files: Iterable[tuple[TraceFile, str]]) -> None:
         """`files`: all that there are now, each with the name of its folder. By one thread at a time."""

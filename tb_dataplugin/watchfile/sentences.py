@@ -154,7 +154,7 @@ def _troubles(summary: Summary) -> Iterator[str]:
 
 def trouble_text(trouble: Trouble, summary: Summary) -> str:
     """How often a stage failed; retries are what came of it."""
-    measured, others = summary.measured_samples, summary.other_samples
+    measured, others = summary.measured_samples, summary.other_samples if trouble.noticed else 0
     share = f" in {plural(measured, 'measured sample')}" if measured else ""
     again = f", called again {_times(trouble.retries)}" if trouble.retries else ""
     if others:

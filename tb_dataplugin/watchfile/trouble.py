@@ -18,6 +18,8 @@ class Trouble:
 
     stage: str
     failures: int
+    noticed: int
+    """Of these, in batches that were not measured. None of them: its failures may be seen in measured batches only."""
     retries: int
     """Calls of it, for a sample in which it had failed: of measured batches only."""
 
@@ -34,12 +36,15 @@ class Slow:
 
 def troubles(numbers: Sequence[LoaderNumbers]) -> tuple[Trouble, ...]:
     """Most failures first."""
-    failures, retries = Counter[str](), Counter[str]()
+    failures, noticed, retries = Counter[str](), Counter[str](), Counter[str]()
     for each in numbers:
         failures.update(each.failures)
-        failures.update(each.other_failures)
+        noticed.update(each.other_failures)
         retries.update(each.retries)
-    found = (Trouble(stage, failures[stage], retries[stage]) for stage in {**failures, **retries})
+    found = (
+        Trouble(stage, failures[stage] + noticed[stage], noticed[stage], retries[stage])
+        for stage in {**failures, **noticed, **retries}
+    )
     return tuple(sorted(found, key=lambda one: (-one.failures, -one.retries, one.stage)))
 
 

@@ -67,6 +67,7 @@ def installed() -> dict[str, object]:
         "in force": patching.in_force,
         "recorder": switch.recorder,
         "capturing": switch.CAPTURING,
+        "at work": switch.AT_WORK,
         "refits": list(switch.refits),
         "followers": list(following._followers),
         "temporary folders": sorted(Path(tempfile.gettempdir()).glob(f"annotate-{os.getpid()}-*")),

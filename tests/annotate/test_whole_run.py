@@ -23,7 +23,7 @@ import annotate
 from annotate.launch import on_alarm
 from annotate.launch.watch import watch_by_environment
 from annotate.monitoring import next_calls
-from annotate.whole_run import current, machine, recorder
+from annotate.whole_run import current, iterating, machine, recorder
 from annotate.whole_run.iterating import RunEpoch, RunIterator
 from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import values_of
@@ -514,6 +514,16 @@ def test_the_last_window_is_kept_for_a_slow_time(tmp_path: Path) -> None:
     assert "capture" in said[1] and "capture" in said[3]
 
 
+def test_no_window_is_recorded_inside_of_a_capture(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=4))
+    with annotate.profile(tmp_path, wait=50, watch=True):
+        alarm(running())
+        assert len(list(loader)) == 6
+    annotate.off()
+    (said,) = (line for line in lines_of(tmp_path) if line["kind"] == "capture")
+    assert said["missed"] == "the loop was inside of an annotate.profile, which records its own windows"
+
+
 def test_no_window_is_recorded_beside_the_programs_profiler(tmp_path: Path) -> None:
     loader = DataLoader(Numbers(), batch_size=4)
     annotate.watch(loader, logdir=tmp_path)
@@ -555,13 +565,112 @@ def test_a_capture_can_ask_for_the_run_as_well(tmp_path: Path) -> None:
         for _ in prof.steps(loader):
             sleep(0.02)
     annotate.off()
-    (interval,) = (line for line in lines_of(tmp_path) if line["kind"] == "interval")
-    (numbers,) = interval["loaders"]
-    assert numbers["samples"] == 24 and numbers["unused_steps"] >= 2
-    assert numbers["epochs"] == 1 and "first_waits" not in numbers, "it began beside the profiler"
+    numbers = sums_of(tmp_path)
+    assert numbers["samples"] == 24 and numbers["epochs"] == 1
+    assert numbers["first_waits"] == 1, "the profiler waited"
     known = sum(numbers.get(name, 0) for name in ("step_us", "first_wait_us", "other_us"))
     assert known >= 12 * 20_000, "the time of the recorded steps is known as well: the loop slept in each of them"
     assert list(tmp_path.glob("*.pt.trace.json.gz"))
+
+
+def sums_of(folder: Path) -> dict[str, Any]:
+    """Of the only loader in the only interval."""
+    (interval,) = (line for line in lines_of(folder) if line["kind"] == "interval")
+    (numbers,) = interval["loaders"]
+    assert isinstance(numbers, dict)
+    return numbers
+
+
+@pytest.mark.parametrize("is_stepped_by_us", [True, False])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_only_the_steps_that_a_profiler_is_at_work_in_are_left_out(
+    tmp_path: Path, workers: int, is_stepped_by_us: bool
+) -> None:
+    """Of 3 epochs of 12 batches: warm-up and window of each of two cycles, and the step in which each ends."""
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2, num_workers=workers))
+    with annotate.profile(tmp_path, wait=2, warmup=1, active=2, repeat=2, watch=True) as prof:
+        for _ in range(3):
+            for _ in prof.steps(loader) if is_stepped_by_us else loader:
+                if not is_stepped_by_us:
+                    prof.step()
+    annotate.off()
+    numbers = sums_of(tmp_path)
+    assert (numbers["epochs"], numbers["first_waits"]) == (3, 3)
+    assert (numbers["unused_steps"], numbers["steps"]) == (8, 25)
+
+
+def test_the_step_in_which_a_capture_ends_is_left_out(tmp_path: Path) -> None:
+    """Its verdict may take a second, and its hooks come and go within a step."""
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2))
+    annotate.watch(loader, logdir=tmp_path)
+    for turn, _ in enumerate(loader):
+        if turn == 5:
+            with annotate.profile(tmp_path, wait=0, warmup=1, active=1) as prof:
+                prof.step()
+                prof.step()
+    annotate.off()
+    assert (sums_of(tmp_path)["unused_steps"], sums_of(tmp_path)["steps"]) == (1, 10)
+
+
+def test_a_profiler_within_one_step_makes_that_one_no_usual_step(tmp_path: Path) -> None:
+    loader = DataLoader(Numbers(), batch_size=2)
+    annotate.watch(loader, logdir=tmp_path)
+    for turn, _ in enumerate(loader):
+        if turn == 5:
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+                pass
+    annotate.off()
+    assert (sums_of(tmp_path)["unused_steps"], sums_of(tmp_path)["steps"]) == (1, 10)
+
+
+def test_another_profiler_in_a_capture_between_its_windows_makes_no_usual_steps(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2))
+    other = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU])
+    with annotate.profile(tmp_path, wait=100, watch=True) as prof:
+        for turn, _ in enumerate(prof.steps(loader)):
+            if turn == 3:
+                other.start()
+            if turn == 5:
+                other.stop()
+    annotate.off()
+    assert (sums_of(tmp_path)["unused_steps"], sums_of(tmp_path)["steps"]) == (3, 8)
+
+
+def test_a_capture_without_workers_has_its_stages_measured_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the capture's own hooks: those of a measured batch on top of them would count each stage twice."""
+    monkeypatch.setattr(iterating, "_BETWEEN_NS", 0)
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2))
+    with annotate.profile(tmp_path, wait=5, warmup=1, active=2, watch=True) as prof:
+        for _ in prof.steps(loader):
+            pass
+    annotate.off()
+    numbers = sums_of(tmp_path)
+    assert numbers["measured"] == 12 - 3 and numbers["measured_samples"] == 2 * 9
+    assert set(numbers["stage_us"]) == {"sample::Numbers", "read::table", "collate::default_collate"}
+
+
+def test_a_loader_that_the_capture_does_not_follow_is_not_measured_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(iterating, "_BETWEEN_NS", 0)
+    with annotate.profile(tmp_path, wait=50, watch=True):
+        list(DataLoader(Numbers(), batch_size=2))
+    annotate.off()
+    numbers = sums_of(tmp_path)
+    assert numbers["steps"] == 11 and "measured" not in numbers
+
+
+def test_batches_that_the_headspace_has_copied_make_no_usual_steps(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=1))
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=1, headspace=8, watch=True) as prof:
+        served = len(list(prof.steps(loader))) - 24
+    annotate.off()
+    numbers = sums_of(tmp_path)
+    assert served == 8
+    assert numbers["unused_steps"] == 1 + 2 + 8, "first batch; window; copying, in the last of these all are served"
+    assert numbers["steps"] == 24 - numbers["unused_steps"]
 
 
 @pytest.fixture

@@ -8,7 +8,9 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -372,3 +374,63 @@ def test_a_transform_that_fails_is_noticed_too(tmp_path: Path) -> None:
     annotate.off()
     numbers = interval_of(tmp_path)
     assert (numbers["other_failures"], numbers["failures"]) == ({"transform::Picky": 10}, {"transform::Picky": 2})
+
+
+def odd_fails(value: int) -> int:
+    if value % 2:
+        raise ValueError("odd")
+    return value
+
+
+def odd_fails_slowly(value: int) -> Iterator[int]:
+    yield odd_fails(value)
+
+
+class Keeping(Transformed):
+    """Keeps what makes its samples under a name of its own, and uses it for a batch as well."""
+
+    def __init__(self, parse: Callable[[int], int]) -> None:
+        self.parse = parse
+
+    def __getitem__(self, index: int) -> int:
+        try:
+            return self.parse(index)
+        except ValueError:
+            return -1
+
+    def joined(self, batch: list[int]) -> list[int]:
+        with suppress(ValueError):
+            self.parse(1)
+        return batch
+
+
+@pytest.mark.usefixtures("no_batch_but_the_last_is_measured")
+@pytest.mark.parametrize("name", ["Picky", "odd_fails"])
+def test_failures_of_what_a_dataset_keeps_are_noticed_in_all_its_samples_and_nowhere_else(
+    tmp_path: Path, name: str
+) -> None:
+    ds = Keeping(Picky() if name == "Picky" else odd_fails)
+    loader = DataLoader(ds, batch_size=4, num_workers=1, collate_fn=ds.joined)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    assert sum(batch.count(-1) for batch in loader) == 12
+    annotate.off()
+    numbers = interval_of(tmp_path)
+    stage = f"transform::{name}"
+    assert (numbers["other_failures"], numbers["failures"]) == ({stage: 10}, {stage: 2})
+
+
+def test_a_stage_that_is_a_generator_fails_in_all_batches(tmp_path: Path) -> None:
+    class Streamed(Transformed):
+        def __getitem__(self, index: int) -> int:
+            try:
+                return next(annotate.stage("read", "stream")(odd_fails_slowly)(index))
+            except ValueError:
+                return -1
+
+    loader = DataLoader(Streamed(), batch_size=4, num_workers=1)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    assert sum(int((batch == -1).sum()) for batch in loader) == 12
+    annotate.off()
+    numbers = interval_of(tmp_path)
+    failures = Counter(numbers.get("failures", {})) + Counter(numbers.get("other_failures", {}))
+    assert failures == {"read::stream": 12}

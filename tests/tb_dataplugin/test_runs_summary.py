@@ -34,7 +34,7 @@ def test_a_row_for_each_run_below_those_of_captures_worst_first(
     assert text.startswith("1 capture, worst first") and "3 whole runs, worst first: by the data wait" in text
     assert "80.0% 100 ms – 1 stall, the longest 25.0 s; slow once" in text and "after 6.00 s, to the end" in text
     assert "25.0% 100 ms – no stall, no slow time" in text
-    assert text.index("rank 1") < text.index("rank 0") < text.index("rank 2 – – – no step was recorded")
+    assert text.index("rank 1") < text.index("rank 0") < text.index("rank 2 – – – no step was recorded: ")
     assert "samples/s" not in text, "that is in the whole report"
 
 

@@ -11,7 +11,7 @@ import pytest
 from tb_dataplugin.cli import main
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.export.run_text import runs_text
-from tb_dataplugin.report.build_whole_run import whole_run_report
+from tb_dataplugin.report.build_whole_run import whole_run_report, whole_runs_report
 from tb_dataplugin.watchfile.reading import read_part, runs_of
 from tb_dataplugin.watchfile.sentences import event_note, event_sentence, run_sentence, times_text
 from tb_dataplugin.watchfile.summary import Summary, percentile, summary_of
@@ -373,3 +373,48 @@ def test_failures_of_batches_that_were_not_measured_count_with_their_samples(tmp
     assert (found.troubles[0].failures, found.measured_samples, found.other_samples) == (30, 80, 720)
     text = " ".join(runs_text(runs_of([read_part(path)])).split())
     assert "failures read::s3 30 times in 800 samples, called again 2 times in the 80 measured ones" in text
+
+
+def test_failures_that_measured_batches_alone_have_shown_are_of_their_samples(tmp_path: Path) -> None:
+    line = troubled(0)
+    line["loaders"][0] |= {"other_samples": 720, "other_failures": {"sample::D": 27}}
+    (run,) = runs_of([read_part(write(tmp_path / "a.watch.jsonl", RUN, line))])
+    assert "failures read::s3 3 times in 80 measured samples, called again 2 times " in " ".join(
+        runs_text([run]).split()
+    )
+    report = whole_run_report(run, "exp1")
+    assert report is not None
+    samples = {trouble.stage: (trouble.failures, trouble.samples) for trouble in report.troubles}
+    assert samples["read::s3"] == (3, 80) and samples["sample::D"] == (27, 800)
+
+
+def stepless(**facts: object) -> dict[str, Any]:
+    return interval(0) | {"loaders": [{"loader": 0, **facts}]}
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ([stepless(epochs=40, unused_steps=760)], "all its 760 steps were left out, since a profiler was at work mean"),
+        ([stepless(epochs=1, unused_steps=1)], "its only step was left out"),
+        ([stepless(epochs=5, first_waits=5)], "a step is from one batch to the next, and no pass over a DataLoader"),
+        ([interval(0) | {"loaders": []}], "no batch of a DataLoader was seen"),
+        ([{"kind": "end", "t": BEGIN}], "no batch of a DataLoader was seen"),
+        ([], "its first interval was never written: the process still runs, or was killed before"),
+    ],
+)
+def test_a_run_without_a_step_says_why_wherever_it_is_shown(
+    tmp_path: Path, lines: list[dict[str, Any]], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "a.watch.jsonl", RUN | {"rank": 3}, *lines)
+    assert f"no step was recorded: {why}" in " ".join(runs_text(runs_of([read_part(path)])).split())
+    whole = whole_runs_report([(run, "exp1") for run in runs_of([read_part(path)])])
+    (without,) = whole.runs_without_steps
+    assert (without.run, without.rank) == ("exp1", 3) and without.reason_text.startswith(why)
+    assert not whole.runs and not whole.hint_text, "it was recorded"
+    assert main(["report", str(path), "--format", "json"]) == 0
+    assert why in capsys.readouterr().out
+    assert main(["report", str(path), "--format", "markdown"]) == 0
+    assert why[1:] in capsys.readouterr().out
+    assert main(["report", str(path), "--summary"]) == 0
+    assert why in " ".join(capsys.readouterr().out.split())

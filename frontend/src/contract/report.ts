@@ -12,6 +12,8 @@ export interface Report {
   whole_runs: WholeRun[];
   /** folders with captures of several ranks */
   ranks: Ranks[];
+  /** what annotate.watch recorded, and has no step */
+  runs_without_steps: RunWithoutSteps[];
 }
 
 /** Everything known of one trace file. */
@@ -2140,6 +2142,8 @@ export interface StageTrouble {
   retries: number;
   /** "12 times in 3,200 measured samples, called again 12 times" */
   text: string;
+  /** that the failures are of: the measured ones, and others where those of the stage were noticed there */
+  samples: number;
 }
 
 export interface RunSample {
@@ -2252,10 +2256,23 @@ export interface MemoryGrowth {
 export interface WholeRuns {
   /** by folder and rank */
   runs: WholeRun[];
-  /** how to record one; "" where there is one */
+  /** how to record one; "" where there is one, even without a step */
   hint_text: string;
   /** files that could not be read */
   problem_texts: string[];
+  /** by folder and rank */
+  runs_without_steps: RunWithoutSteps[];
+}
+
+/** A run of which there is nothing to show. */
+export interface RunWithoutSteps {
+  /** folder, as in WholeRun */
+  run: string;
+  rank?:
+    | number
+    | undefined;
+  /** "no batch of a DataLoader was seen" */
+  reason_text: string;
 }
 
 /** All captured ranks of a run: who waits for whom in collectives, and why. */
@@ -2371,6 +2388,11 @@ export const Report: MessageFns<Report> = {
         : [],
       ranks: globalThis.Array.isArray(object?.ranks)
         ? object.ranks.map((e: any) => Ranks.fromJSON(e))
+        : [],
+      runs_without_steps: globalThis.Array.isArray(object?.runsWithoutSteps)
+        ? object.runsWithoutSteps.map((e: any) => RunWithoutSteps.fromJSON(e))
+        : globalThis.Array.isArray(object?.runs_without_steps)
+        ? object.runs_without_steps.map((e: any) => RunWithoutSteps.fromJSON(e))
         : [],
     };
   },
@@ -5402,6 +5424,7 @@ export const StageTrouble: MessageFns<StageTrouble> = {
       failures: isSet(object.failures) ? globalThis.Number(object.failures) : 0,
       retries: isSet(object.retries) ? globalThis.Number(object.retries) : 0,
       text: isSet(object.text) ? globalThis.String(object.text) : "",
+      samples: isSet(object.samples) ? globalThis.Number(object.samples) : 0,
     };
   },
 };
@@ -5600,6 +5623,25 @@ export const WholeRuns: MessageFns<WholeRuns> = {
         : globalThis.Array.isArray(object?.problem_texts)
         ? object.problem_texts.map((e: any) => globalThis.String(e))
         : [],
+      runs_without_steps: globalThis.Array.isArray(object?.runsWithoutSteps)
+        ? object.runsWithoutSteps.map((e: any) => RunWithoutSteps.fromJSON(e))
+        : globalThis.Array.isArray(object?.runs_without_steps)
+        ? object.runs_without_steps.map((e: any) => RunWithoutSteps.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const RunWithoutSteps: MessageFns<RunWithoutSteps> = {
+  fromJSON(object: any): RunWithoutSteps {
+    return {
+      run: isSet(object.run) ? globalThis.String(object.run) : "",
+      rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
+      reason_text: isSet(object.reasonText)
+        ? globalThis.String(object.reasonText)
+        : isSet(object.reason_text)
+        ? globalThis.String(object.reason_text)
+        : "",
     };
   },
 };

@@ -51,8 +51,13 @@ const NO_RANKS = "This page has no folder with captures of several ranks of one 
 function read(value: unknown): Embedded {
   const report = fieldsOf(fieldsOf(value).report);
   const [runs, ranks] = [listIn(report, "whole_runs"), listIn(report, "ranks")];
+  const without = listIn(report, "runs_without_steps");
   return {
-    wholeRuns: readWholeRuns({ runs, hint_text: runs.length === 0 ? NO_RUN : "" }),
+    wholeRuns: readWholeRuns({
+      runs,
+      runs_without_steps: without,
+      hint_text: runs.length + without.length === 0 ? NO_RUN : "",
+    }),
     ranks: readRanks({ ranks, hint_text: ranks.length === 0 ? NO_RANKS : "" }),
     title: textIn(value, "title"),
     problems: listIn(value, "problems").map(String),
@@ -99,7 +104,7 @@ export function sourceOf({
         perfetto: false,
         captures: worstFirst(captures.map(entry), rows),
         repeatedRuns,
-        wholeRuns: wholeRuns?.runs.length ?? 0,
+        wholeRuns: (wholeRuns?.runs.length ?? 0) + (wholeRuns?.runs_without_steps.length ?? 0),
         rankRuns: ranks?.ranks.length ?? 0,
         problems,
       }),

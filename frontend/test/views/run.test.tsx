@@ -55,7 +55,7 @@ const recorded = WholeRuns.fromJSON({
       raised: 2,
       measured_samples: 160,
       other_samples: 720,
-      troubles: [{ stage: "read::s3", failures: 6, retries: 4, text: "6 times" }],
+      troubles: [{ stage: "read::s3", failures: 6, samples: 880, retries: 4, text: "6 times" }],
       slow_samples: [{ index: 12345, took_us: 1e6, times: 2, epoch: 2, batch: 3, files: ["a/b.png"] }],
     },
     { run: "exp2", rank: 3, seconds: 1, steps: 1, sentence: "1 step." },
@@ -127,8 +127,8 @@ it("says what of a run is outside of its steps, and whose loader is made anew", 
 
 it("shows which stages failed, and which samples were slow", () => {
   open({}, "run");
-  expect(plain(find("run-troubles").textContent)).toContain("read::s364");
-  expect(plain(document.body.textContent)).toContain("Failures in 880 samples, retries in the 160 measured ones.");
+  expect(plain(find("run-troubles").textContent)).toContain("read::s368804");
+  expect(plain(document.body.textContent)).toContain("Of 880 samples; retries are of the 160 measured ones.");
   expect(plain(document.body.textContent)).toContain("Of 880 samples that were looked at.");
   expect(plain(find("run-slow-samples").textContent)).toContain("123451.00 s232a/b.png");
 });

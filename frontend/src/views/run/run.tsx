@@ -1,5 +1,5 @@
 import { useEffect } from "preact/hooks";
-import type { WholeRun } from "../../contract/report";
+import type { RunWithoutSteps, WholeRun, WholeRuns } from "../../contract/report";
 import { isoTime, whenWords } from "../../model/captures";
 import { exactUs, formatCount, formatDuration, formatPercent, plural, significant } from "../../model/format";
 import { clockOf, runName } from "../../model/whole-run";
@@ -26,25 +26,46 @@ export function WholeRunView() {
     return <LoadingState title="Looking for whole runs" />;
   }
   const run = shownRun(answer.runs);
+  const lacks = lacksOf(answer.runs_without_steps);
   return (
     <div data-testid="whole-run" class="run-view">
       <Problems problems={answer.problem_texts} />
       {answer.runs.length === 0 ? (
-        <UnavailableState title="No whole run" reason={answer.hint_text} />
+        <Nothing answer={answer} />
       ) : run === undefined ? (
         <OthersOnly
           title="No whole run of this capture"
-          lacks={LACKS}
+          lacks={lacks}
           others={answer.runs.map((one) => ({ name: runName(one), show: () => chooseRun(one) }))}
         />
       ) : (
         <>
           <Choice all={answer.runs} run={run} />
-          <OfAnother runs={answer.runs} shown={run.run} lacks={LACKS} />
+          <OfAnother runs={answer.runs} shown={run.run} lacks={lacks} />
           <Shown run={run} />
         </>
       )}
     </div>
+  );
+}
+
+/** What the run of the capture in view lacks. */
+function lacksOf(without: readonly RunWithoutSteps[]): string {
+  const reason = without.find(({ run }) => run === entry.value?.run)?.reason_text;
+  return reason === undefined ? LACKS : `has nothing to show: no step was recorded (${reason})`;
+}
+
+function Nothing({ answer }: { answer: WholeRuns }) {
+  const without = answer.runs_without_steps;
+  if (without.length === 0) return <UnavailableState title="No whole run" reason={answer.hint_text} />;
+  return (
+    <UnavailableState title="No step was recorded" reason="What annotate.watch recorded here has nothing to show.">
+      {without.map((one) => (
+        <p key={runName(one)} data-testid="run-without-steps">
+          {runName(one)}: {one.reason_text}.
+        </p>
+      ))}
+    </UnavailableState>
   );
 }
 
@@ -242,7 +263,7 @@ function Stages({ run }: { run: WholeRun }) {
 
 function samplesLooked({ measured_samples: measured, other_samples: others }: WholeRun): string {
   if (others === 0) return `In ${plural(measured, "measured sample")}.`;
-  return `Failures in ${plural(measured + others, "sample")}, retries in the ${formatCount(measured)} measured ones.`;
+  return `Of ${plural(measured + others, "sample")}; retries are of the ${formatCount(measured)} measured ones.`;
 }
 
 function Troubles({ run }: { run: WholeRun }) {
@@ -257,6 +278,7 @@ function Troubles({ run }: { run: WholeRun }) {
             <tr>
               <Th column="stage" label="Stage" numeric={false} />
               <Th column="failures" label="Failures" />
+              <Th column="samples" label="In samples" />
               <Th column="retries" label="Retries" />
             </tr>
           </thead>
@@ -267,6 +289,9 @@ function Troubles({ run }: { run: WholeRun }) {
                   <th scope="row">{trouble.stage}</th>
                   <td class="num" data-value={trouble.failures}>
                     {formatCount(trouble.failures)}
+                  </td>
+                  <td class="num" data-value={trouble.samples}>
+                    {formatCount(trouble.samples)}
                   </td>
                   <td class="num" data-value={trouble.retries}>
                     {formatCount(trouble.retries)}
