@@ -20,6 +20,7 @@ from tb_dataplugin.watchfile.sentences import (
     drift_text,
     growth_text,
     keep_text,
+    lasted_text,
     made_text,
     outside_text,
     slow_text,
@@ -132,8 +133,8 @@ def _happening(happening: Happening) -> str:
     place = NO_EVENT if happening.by_intervals else f"epoch {event.epoch}, batch {event.batch}"
     usual = shown(times_text(happening))
     if event.change == "slow":
-        lasted = "" if happening.lasted_s is None else f" for {duration(1e6 * happening.lasted_s)}"
-        usual = f"slow{lasted}: {usual}"
+        lasted = lasted_text(happening)
+        usual = f"slow{f' for {lasted}' if lasted else ''}: {usual}"
     return f"{when} (after {duration(happening.after_s * 1e6)}), {place}: {usual}{_capture(happening)}"
 
 

@@ -19,28 +19,12 @@ from tb_dataplugin.analyses.nested_epochs import has_nested_epochs
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.analyses.worker_inits import inits_waited_for
-from tb_dataplugin.findings.line_signals import HotLine, hottest
+from tb_dataplugin.findings.first_build import FirstBuild, find_first_build
 from tb_dataplugin.model.intervals import EMPTY, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
 
 WORTH_A_WORD: Final = 0.01
 """Share of the window, below which a part is in no verdict."""
-
-MOSTLY: Final = 0.8
-"""Share of a stage's self time that it has at the starts of epochs, from which its hottest line is theirs."""
-
-
-@dataclass(frozen=True, slots=True)
-class FirstBuild:
-    """How DataLoader workers that an epoch started built their first batches: mean, and the median of all others. Most
-    of it was in `stage`, and of that in `line` where one stands out.
-    """
-
-    mean_us: float
-    others_us: float
-    stage: str
-    stage_share: float
-    line: HotLine | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +296,7 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         init_us=cost_us(device, (startup.intersect(inits_waited_for(results.workers)),)),
         shutdown_us=cost_us(device, (ended.intersect(apart.starts),)),
         steps=tuple(_steps(results, Intervals.union_of(start.wait for start in apart.epochs))),
-        first_build=_first_build(results, apart),
+        first_build=find_first_build(results, apart),
         ends=len(apart.ends),
         ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
         lacks_iter=results.loader is not None and not results.loader.has_iter,
@@ -382,30 +366,3 @@ def _steps(results: Results, waits: Intervals) -> Iterator[int]:
     begin = int64([row.start_ns for row in rows])
     waited = waits.overlap(begin, begin + int64([row.duration_ns for row in rows]))
     yield from (row.number for row, time in zip(rows, waited.tolist(), strict=True) if time)
-
-
-def _first_build(results: Results, apart: Apart) -> FirstBuild | None:
-    workers = results.workers
-    if workers is None or not len(apart.batches):
-        return None
-    build = workers.batches.build_ns
-    mine = known(build) & (workers.batches.table.loader == results.use.in_workers)
-    first, others = build[mine & apart.batches], build[mine & ~apart.batches]
-    tree = results.tree
-    spans = np.flatnonzero(apart.spans & np.isin(tree.track, list(results.trace.worker_tracks())))
-    if not len(first) or not len(others) or not len(spans):
-        return None
-    spent = np.zeros(len(tree.paths), dtype=np.int64)
-    np.add.at(spent, tree.node[spans], tree.self_ns[spans])
-    by_stage: dict[str, int] = {}
-    for path, time in zip(tree.paths, spent.tolist(), strict=True):
-        by_stage[path[-1].name] = by_stage.get(path[-1].name, 0) + time
-    stage = max(by_stage, key=lambda name: by_stage[name])
-    whole = sum(row.self_ns for row in results.stages if row.stage.name == stage)
-    lines = dict(_lines(results)) if whole and by_stage[stage] >= MOSTLY * whole else {}
-    share = by_stage[stage] / max(1, sum(by_stage.values()))
-    return FirstBuild(float(first.mean()) / 1e3, float(np.median(others)) / 1e3, stage, share, lines.get(stage))
-
-
-def _lines(results: Results) -> Iterable[tuple[str, HotLine]]:
-    return hottest((stage.name, part) for stage, part in results.lines.serving.items()) if results.lines else ()

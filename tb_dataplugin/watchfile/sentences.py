@@ -140,8 +140,15 @@ def _events(happenings: Sequence[Happening], *, with_times: bool = True) -> Iter
 
 def _when(happening: Happening) -> str:
     after = f"after {duration(1e6 * happening.after_s)}"
-    lasted = happening.lasted_s
-    return f"{after}, to the end" if lasted is None else f"{after}, for {duration(1e6 * lasted)}"
+    return f"{after}, to the end" if happening.lasted_s is None else f"{after}, for {lasted_text(happening)}"
+
+
+def lasted_text(happening: Happening) -> str:
+    """How long a slow time went on; "" where its end is unknown."""
+    if happening.lasted_s is None:
+        return ""
+    recording = f", {duration(1e6 * happening.recorded_s)} of it to record a window" if happening.recorded_s else ""
+    return f"{duration(1e6 * happening.lasted_s)}{recording}"
 
 
 def _troubles(summary: Summary) -> Iterator[str]:

@@ -62,16 +62,18 @@ class Happening:
 
     @property
     def lasted_s(self) -> float | None:
-        """Without `recorded_s`."""
-        return None if self.until is None else max(0.0, self.until - self.time - self.recorded_s)
+        """With `recorded_s`."""
+        return None if self.until is None else self.until - self.time
 
     @property
     def long_us(self) -> float:
-        """A stall as long as it took; a slow time as long as it went on, one that was not over as far as is known."""
+        """A stall as long as it took; a slow time as long as it went on without `recorded_s`, one that was not over as
+        far as is known.
+        """
         if self.event.change != "slow":
             return self.event.took_us
         if self.lasted_s is not None:
-            return 1e6 * self.lasted_s
+            return 1e6 * max(0.0, self.lasted_s - self.recorded_s)
         return 1e6 * max(0.0, (self.known_until or 0.0) - self.time)
 
 

@@ -26,6 +26,7 @@ from tb_dataplugin.whatif.device_use import find_device_use
 from tb_dataplugin.whatif.epochs import counts_starts, find_epochs
 from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, Timed
 from tb_dataplugin.whatif.measured_wait import find_wait_ends
+from tb_dataplugin.whatif.memory import find_batch_bytes, find_worker_bytes
 from tb_dataplugin.whatif.on_cpu import find_on_cpu, find_result_bytes
 from tb_dataplugin.whatif.pauses import find_pauses
 from tb_dataplugin.whatif.predictable import why_unpredictable
@@ -35,9 +36,6 @@ from tb_dataplugin.whatif.taken_ahead import find_taken, kept_ahead
 
 TORCHS_PREFETCH: Final = 2
 """DataLoader's own default per worker."""
-
-WORKERS_MEMORY: Final = ("host::processes", "workers_bytes")
-"""Counter and series: resident memory of all DataLoader workers together."""
 
 MOST_DELAYED: Final = 0.99
 
@@ -203,7 +201,7 @@ def _loop(
     results: Results, build: Timed, way: Floats, receive: Timed, building: _Cpus, training: _Cpus, batches: int
 ) -> Loop:
     assert results.steps is not None and results.settings is not None
-    rows, size = results.steps.rows, results.settings.batch_size
+    rows = results.steps.rows
     beside, paused, between, away = find_pauses(results)
     own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64) + beside - between
     steady = results.steady.wait if results.steady else None
@@ -211,7 +209,6 @@ def _loop(
     device = find_device_use(results)
     wait = steady.value if steady else float(np.mean([(row.data_wait_ns or 0) - row.apart_ns for row in rows]))
     wait = max(0.0, wait - float(beside.mean()))
-    per_step = float(max(1, round(batches / len(rows))))
     loop = Loop(
         settings=_settings(results.settings),
         build=build,
@@ -226,9 +223,9 @@ def _loop(
         other_cpus=busy,
         light_cpus=light,
         cpus_busy=_cpus_busy(results),
-        batches_per_step=per_step,
+        batches_per_step=(per_step := float(max(1, round(batches / len(rows))))),
         samples_per_step=_samples_per_step(results, per_step),
-        batch_bytes=_batch_bytes(results),
+        batch_bytes=find_batch_bytes(results),
         measured_step_ns=float(own.mean()) + wait,
         measured_wait_ns=wait,
         own_threads=step_threads(results),
@@ -245,14 +242,14 @@ def _loop(
         device_ns=device.busy_ns if device else None,
         device_pageable_ns=device.pageable_ns if device else 0.0,
         device_wait=device.wait if device else None,
-        batch_size=size,
+        batch_size=results.settings.batch_size,
         in_collectives=_in_collectives(results),
         locked=locked_share(results),
         is_pinned=bool(results.settings.pin_memory),
         wait_ends_ns=find_wait_ends(results.steady),
         threads_compete=bool(results.loop.costs and results.loop.costs.threads_compete),
         pageable_ns=_pageable_ns(results),
-        worker_bytes=_worker_bytes(results),
+        worker_bytes=find_worker_bytes(results),
         lock=find_shared_lock(results),
         possible_lock=possible.place.short if (possible := find_possible_lock(results)) else "",
         kept=find_kept_loads(results),
@@ -386,19 +383,3 @@ def _builders(results: Results) -> float:
     """DataLoader workers that built batches at once, on average."""
     rows = results.workers.rows if results.workers else ()
     return sum(row.busy_ns for row in rows) / results.window.duration_ns
-
-
-def _worker_bytes(results: Results) -> Floats | None:
-    """Of one DataLoader worker, at each sample: of those that lived then, as some may have ended."""
-    workers = results.workers.times if results.workers else ()
-    for series in results.trace.counters:
-        if (series.counter, series.series) == WORKERS_MEMORY:
-            alive = np.array([times.alive.contains(series.time_ns) for times in workers]).reshape(len(workers), -1)
-            count = alive.sum(axis=0)
-            return series.value[count > 0] / count[count > 0] if count.any() else None
-    return None
-
-
-def _batch_bytes(results: Results) -> float | None:
-    sizes = [row.bytes / row.count for row in results.stages if row.stage.kind == "collate" and row.bytes and row.count]
-    return max(sizes) if sizes else None

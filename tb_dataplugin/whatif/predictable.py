@@ -20,8 +20,10 @@ def why_unpredictable(results: Results) -> str:
         return f"it has {plural(steps, 'step') if steps else 'no steps'}, and a prediction takes {LEAST_STEPS}"
     if results.trace.info.mode == "replay":
         return "a replay has no training steps; take the capture of a run"
-    if results.loader is None or results.settings is None:
-        return f"the data wait and the settings of its DataLoader were not recorded; {AGAIN}"
+    if results.loader is None:
+        return f"the data wait was not recorded; {AGAIN}"
+    if results.settings is None:
+        return f"the settings of its DataLoader were not recorded (a plain capture has none); {AGAIN}"
     if results.restarts:
         return "its steps make their iterators anew, so it has no steady state; mend that first"
     if results.settings.num_workers and results.workers is None:

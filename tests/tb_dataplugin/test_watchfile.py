@@ -182,7 +182,7 @@ def test_recording_is_no_part_of_a_slow_time(tmp_path: Path) -> None:
     events = event(1, "slow", 4), event(1, "usual", 34)
     capture = {"kind": "capture", "t": BEGIN + 30, "event": 1, "capture": "x.pt.trace.json.gz", "from": BEGIN + 5}
     (slow,) = summary(write(tmp_path / "a.watch.jsonl", RUN, interval(0), *events, capture)).happenings
-    assert (slow.recorded_s, slow.lasted_s) == (25, 5)
+    assert (slow.recorded_s, slow.lasted_s, slow.long_us) == (25, 30, 5e6)
     missed = {**capture, "capture": "", "missed": "another window is being recorded"}
     (slow,) = summary(write(tmp_path / "b.watch.jsonl", RUN, interval(0), *events, missed)).happenings
     assert slow.lasted_s == 30

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tb_dataplugin.findings.apart_signals import FirstBuild, LoaderStarts, StartSignals
+from tb_dataplugin.findings.apart_signals import LoaderStarts, StartSignals
 from tb_dataplugin.findings.epoch_gain import epoch_of, most_us, of_the_costliest, wait_of, waited_text
 from tb_dataplugin.findings.epoch_length import EpochLength, steps_between
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.first_build import FirstBuild
 from tb_dataplugin.findings.init_texts import init_advice, init_part
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.remade_facts import HELD, made_again

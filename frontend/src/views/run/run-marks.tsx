@@ -32,7 +32,13 @@ export function RunMarks({ run }: { run: WholeRun }) {
             <tr>
               <Th column="after" label="After" unit="h:min:s" />
               <Th column="what" label="What" numeric={false} />
-              {withLasted && <Th column="lasted" label="Lasted" title="How long it went on" />}
+              {withLasted && (
+                <Th
+                  column="lasted"
+                  label="Lasted"
+                  title="How long it went on, with what recording a window took of it"
+                />
+              )}
               <Th column="of" label="Of what" numeric={false} />
               <Th column="took" label="Took" title="The wait or the step of a stall; the mean one of a slow time" />
               <Th column="usual" label="Usual" title="The median before; of an epoch's first batch: a step's" />
@@ -63,15 +69,11 @@ export function RunMarks({ run }: { run: WholeRun }) {
 
 /** The slow time that begins with the mark; undefined for a single stall. */
 function lastedOf({ at_s: at, change }: RunMark, { phases }: WholeRun): number | undefined {
-  // What recording a window took of it is no part of how slow the loop was.
-  const recorded = phases.filter(({ kind }) => kind === "recorded");
   const phase =
     change === "slow"
       ? phases.find(({ kind, from_s, to_s }) => kind === "slow" && from_s <= at && at < to_s)
       : undefined;
-  if (phase === undefined) return undefined;
-  const shared = recorded.map(({ from_s, to_s }) => Math.min(to_s, phase.to_s) - Math.max(from_s, phase.from_s));
-  return phase.to_s - phase.from_s - shared.reduce((sum, part) => sum + Math.max(0, part), 0);
+  return phase === undefined ? undefined : phase.to_s - phase.from_s;
 }
 
 type MarkProps = {
