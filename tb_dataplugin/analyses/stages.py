@@ -140,9 +140,7 @@ class StageRow:
     extrapolated from the calls of which it was measured. `sizes` has those calls, also of before the window, by the
     span of the sample that they are for (`samples_of`). `place` is the mean place of the
     calls among all calls right inside the enclosing stage, by their start: 0 is the first; None at the top.
-    `gap_ns` is the median time from the end of the value's stage before it (`OF_VALUE`) in the enclosing stage, or from
-    the start of that, to its start: what code without such a stage has in between. `per_sample`: mean calls in the
-    samples that have any, also of before the window, which cuts some.
+    `per_sample`: mean calls in the samples that have any, also of before the window, which cuts some.
     `has_index`: its calls are for samples of a known index. `long_wait_ns`: of `data_wait_ns`, what calls caused that
     are at least half as long as the longest.
     """
@@ -159,7 +157,6 @@ class StageRow:
     cpu_self_ns: int | None
     bytes: float | None
     place: float | None = None
-    gap_ns: float | None = None
     per_sample: float = 1.0
     has_index: bool = True
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
@@ -185,7 +182,7 @@ def tabulate_stages(
         )
         return Unavailable("stages", "no_stage_markers", message)
     cpu_below, place, sizes = cpu_of_children(tree, facts), _places(tree), _sizes(tree, facts)
-    gap, per_sample = _gaps(tree), _per_sample(tree)
+    per_sample = _per_sample(tree)
     caused = None if waited is None else _by_node(tree, waited)
     rows = {}
     for number, here in groups(tree.node, np.flatnonzero(inside)):
@@ -194,7 +191,6 @@ def tabulate_stages(
         rows[row.path] = replace(
             row,
             sizes=sizes.get(number, {}),
-            gap_ns=_median_gap(gap[here]),
             per_sample=per_sample[number],
             long_wait_ns=None if waited is None else _long_wait_ns(tree, here, waited),
         )
@@ -318,25 +314,6 @@ def _places(tree: StageTree) -> Int64Array:
     places = np.empty(len(parent), dtype=np.int64)
     places[order] = np.where(parent < 0, -1, np.arange(len(parent)) - first)
     return places
-
-
-def _gaps(tree: StageTree) -> Int64Array:
-    """Per span, `StageRow.gap_ns`; -1 at the top."""
-    is_of_value = np.array([path[-1].kind in OF_VALUE for path in tree.paths], dtype=np.bool_)[tree.node]
-    rows = np.flatnonzero(is_of_value & (tree.parent >= 0))
-    rows = rows[np.lexsort((tree.start_ns[rows], tree.parent[rows]))]
-    parent = tree.parent[rows]
-    before = tree.start_ns[parent]
-    follows = np.flatnonzero(parent[1:] == parent[:-1]) + 1
-    before[follows] = tree.end_ns[rows[follows - 1]]
-    gaps = np.full(len(tree.parent), -1, dtype=np.int64)
-    gaps[rows] = np.maximum(0, tree.start_ns[rows] - before)
-    return gaps
-
-
-def _median_gap(gaps: Int64Array) -> float | None:
-    inner = gaps[gaps >= 0]
-    return float(np.median(inner)) if len(inner) else None
 
 
 def _mean_place(places: Int64Array) -> float | None:

@@ -5,6 +5,7 @@ Fewer bytes alone give none: a spectrogram has fewer than its sound, and what wo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from annotate.trace_format import Stage
@@ -25,6 +26,13 @@ KEEP_DTYPE: Final = frozenset(("torchvision", "albumentations"))
 def is_certain(signals: Signals, step: Step) -> bool:
     """Its bytes are fewer because its values are, and not because they have a smaller type (float32 for float64)."""
     return step.of_pictures or package_of(signals, step.calls.stage.name) in KEEP_DTYPE
+
+
+def why_unknown(steps: Sequence[Step]) -> str:
+    """Why of no step it is known how much of its input it returns."""
+    if any(step.calls.bytes for step in steps if step.calls.stage.kind == "transform"):
+        return "How much data each transform gets is not known."
+    return "The sizes of what transforms return were not recorded."
 
 
 def called_in(signals: Signals, stage: Stage) -> str:

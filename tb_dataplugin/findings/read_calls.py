@@ -9,6 +9,7 @@ from tb_dataplugin.analyses.begun_before import BegunBefore, find_begun_before
 from tb_dataplugin.analyses.collector import collected_by_stage
 from tb_dataplugin.analyses.exceptional_calls import ExceptionalCalls, exceptional_decodes
 from tb_dataplugin.analyses.first_calls import first_of_long
+from tb_dataplugin.analyses.inputs import Inputs, find_inputs
 from tb_dataplugin.analyses.making import by_path, self_ns_in
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
@@ -16,6 +17,7 @@ from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.step_calls import in_step
+from tb_dataplugin.findings.sequence import find_beside
 from tb_dataplugin.findings.stage_signals import CpuUse, Exceptions, StageCalls
 
 
@@ -26,6 +28,13 @@ def read_in_step(results: Results) -> tuple[StageCalls, ...]:
 
 def read_calls(results: Results) -> Iterator[StageCalls]:
     """Those for the loader."""
+    calls = tuple(_for_loader(results))
+    inputs = find_inputs(results.tree, results.trace.span_facts, find_beside(calls))
+    for row in calls:
+        yield replace(row, inputs=inputs.get(row.path, Inputs()))
+
+
+def _for_loader(results: Results) -> Iterator[StageCalls]:
     collected = collected_by_stage(results.trace, results.tree, results.window)
     slowest, (in_thread, thread_wait) = _in_slowest(results), _in_thread(results)
     counted = results.loop.apart.left(results.tree.starts_in(results.window))
@@ -89,7 +98,6 @@ def _calls(row: StageRow, spent: Occupancy | None, collected_ns: int) -> StageCa
         bytes=row.bytes,
         sizes=row.sizes,
         place=row.place,
-        gap_us=None if row.gap_ns is None else _us(row.gap_ns),
         per_sample=row.per_sample,
         cpu_use=_cpu_use(spent) if spent else None,
         collected_us=_us(collected_ns),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from statistics import median_high
@@ -11,7 +11,7 @@ from typing import Final
 from tb_dataplugin.analyses.stages import OF_VALUE, Path
 from tb_dataplugin.findings.decoder_advice import decodes_pictures
 from tb_dataplugin.findings.stage_signals import StageCalls
-from tb_dataplugin.findings.thresholds import COPY_US_PER_BYTE, HANDING_ON_US, SHRINKS
+from tb_dataplugin.findings.thresholds import ALWAYS_FOLLOWED, COPY_US_PER_BYTE, HANDING_ON_US, SHRINKS
 
 WIDEST: Final = 8
 """Times as many bytes as another type may have for the same values: float64 for uint8."""
@@ -30,7 +30,8 @@ class Decoded:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`before`: the earlier stages that worked on as much data as this one gets: none before one that shrinks it.
+    """`before`: the earlier stages that worked on as much data as this one gets: none before one that shrinks it. For
+    the same value, always, and never after this one.
 
     `ratio`: bytes out over bytes in, of a typical call; None where the size of this stage's result is not known, or
     that of its input: the stage before it has returned something else (`_is_fed_by`). `measured`: how many samples it
@@ -73,19 +74,33 @@ class Step:
 def sequences(stages: Sequence[StageCalls]) -> list[tuple[Step, ...]]:
     """Per parent, the stages under it that turn one value into the next, in the order of their starts.
 
-    A transform that holds others (`Compose`) gives its place to them: what it keeps is what they keep together.
+    A transform that holds others (`Compose`) gives its place to them: what it keeps is what they keep together. What
+    each step says of its input and of earlier stages is by its calls, though, not by that order (`Inputs`).
     """
+    children, of_path = _children(stages), {calls.path: calls for calls in stages}
+    decoding = frozenset(path for path, rows in children.items() if _returns_picture(of_path.get(path), rows))
+    handed_on = _handed_on(stages)
+    return [_placed(rows, handed_on, decoding) for rows in _in_order(stages)]
+
+
+def find_beside(stages: Sequence[StageCalls]) -> frozenset[Path]:
+    """Stages that make something of its own, beside the value."""
+    handed_on = _handed_on(stages)
+    return frozenset(rows[place].path for rows in _in_order(stages) for place in _beside(rows, handed_on))
+
+
+def _children(stages: Sequence[StageCalls]) -> dict[Path, list[StageCalls]]:
     children: dict[Path, list[StageCalls]] = {}
     for calls in stages:
         if calls.place is not None and calls.stage.kind in OF_VALUE:
             children.setdefault(calls.path[:-1], []).append(calls)
-    held, of_path = containers(stages), {calls.path: calls for calls in stages}
+    return children
+
+
+def _in_order(stages: Sequence[StageCalls]) -> list[tuple[StageCalls, ...]]:
+    children, held = _children(stages), containers(stages)
     inner = held & {calls.path for rows in children.values() for calls in rows}
-    handed_on = _handed_on(stages)
-    decoding = frozenset(path for path, rows in children.items() if _returns_picture(of_path.get(path), rows))
-    return [
-        _placed(tuple(_flat(parent, children, held)), handed_on, decoding) for parent in children if parent not in inner
-    ]
+    return [tuple(_flat(parent, children, held)) for parent in children if parent not in inner]
 
 
 def _handed_on(stages: Sequence[StageCalls]) -> float:
@@ -99,7 +114,8 @@ def _placed(rows: tuple[StageCalls, ...], handed_on: float, decoding: frozenset[
     """What makes something of its own, beside the value, has no place among those that turn that into the next."""
     beside = _beside(rows, handed_on)
     mine = tuple(row for place, row in enumerate(rows) if place not in beside)
-    return (*_steps(mine, decoding), *(Step(rows[place], (), None) for place in sorted(beside)))
+    flow = _Flow(mine, decoding)
+    return (*map(flow.step, mine), *(Step(rows[place], (), None) for place in sorted(beside)))
 
 
 def _beside(rows: tuple[StageCalls, ...], handed_on: float) -> set[int]:
@@ -131,35 +147,121 @@ def containers(stages: Sequence[StageCalls]) -> frozenset[Path]:
     )
 
 
-def _flat(
-    parent: Path, children: dict[Path, list[StageCalls]], held: frozenset[Path], gap_us: float = 0.0
-) -> Iterator[StageCalls]:
-    """`gap_us`: between the stage before the parent and the parent, for the first inside it."""
+def _flat(parent: Path, children: dict[Path, list[StageCalls]], held: frozenset[Path]) -> Iterator[StageCalls]:
     for calls in sorted(children.get(parent, ()), key=lambda calls: (calls.place or 0.0, calls.path)):
-        before, gap_us = gap_us + (calls.gap_us or 0.0), 0.0
         if calls.path in held:
-            yield from _flat(calls.path, children, held, before)
+            yield from _flat(calls.path, children, held)
         else:
-            yield replace(calls, gap_us=before)
+            yield calls
 
 
-def _steps(rows: tuple[StageCalls, ...], decoding: frozenset[Path]) -> tuple[Step, ...]:
-    """`decoding`: stages that decode a picture inside and return it."""
-    steps: list[Step] = []
-    whole = 0  # the first that worked on as much data as the next stage gets
-    of_pictures = False
-    for place, row in enumerate(rows):
-        is_fed = place > 0 and _is_fed_by(rows[:place], row)
-        if place > 0 and rows[place - 1].stage.kind != "read" and not is_fed:
-            steps.append(Step(row, (), None, decoded=_decoded(rows[:place], row)))
-            whole, of_pictures = place, _is_picture(row) or row.path in decoding
-            continue
-        ratio, measured = _ratio(rows[place - 1].sizes, row.sizes) if is_fed else (None, 0)
-        views = row.per_sample / _results(rows[:place], row) if is_fed else 1.0
-        steps.append(Step(row, rows[whole:place], ratio, measured, calls_per_value=views, of_pictures=of_pictures))
-        of_pictures = _is_picture(row) or row.path in decoding or (of_pictures and ratio is not None and ratio <= 1)
-        whole = place + 1 if steps[-1].returns_little else whole
-    return tuple(steps)
+class _Flow:
+    """Which of these stages feed which. `rows` stand in the order of their starts, on average.
+
+    `decoding`: stages that decode a picture inside and return it.
+    """
+
+    def __init__(self, rows: tuple[StageCalls, ...], decoding: frozenset[Path]) -> None:
+        self._rows, self._decoding = rows, decoding
+        self._of_path = {row.path: row for row in rows}
+        self._feeding = {row.path: self._find_feeding(row) for row in rows}
+        self._ratios = {row.path: self._ratio(row) for row in rows}
+
+    def step(self, row: StageCalls) -> Step:
+        feeding, (ratio, measured) = self._feeding[row.path], self._ratios[row.path]
+        step = Step(row, self._before(row), ratio, measured)
+        if not self._is_fed(row):
+            return step if feeding else replace(step, decoded=_decoded(self._earlier(row), row))
+        maker = next(each for each in feeding if each.stage.kind != "read")
+        views = row.per_sample / _results(self._earlier(row), maker, row)
+        step = replace(step, calls_per_value=views, of_pictures=self._gets_picture(row, frozenset()))
+        return self._for_all_before(step) if step.returns_little else step
+
+    def _find_feeding(self, row: StageCalls) -> tuple[StageCalls, ...]:
+        """The stages whose results it gets, most often first; none where code in between may have made another thing of
+        these, or where it gets several of them.
+        """
+        counts = row.inputs.feeding
+        known = [self._of_path[path] for path in counts if path in self._of_path]
+        feeding = sorted(known, key=lambda each: -counts[each.path])
+        makers = [each for each in feeding if each.stage.kind != "read"]
+        return tuple(feeding) if not makers or _is_fed_by(self._earlier(row), makers[0], row) else ()
+
+    def _is_fed(self, row: StageCalls) -> bool:
+        """By something else than a file's bytes, which are compressed."""
+        return any(each.stage.kind != "read" for each in self._feeding[row.path])
+
+    def _earlier(self, row: StageCalls) -> tuple[StageCalls, ...]:
+        before = self._rows[: self._rows.index(row)]
+        return tuple(each for each in self._rows if each in before or each.path in row.inputs.earlier)
+
+    def _ratio(self, row: StageCalls) -> tuple[float | None, int]:
+        """The median of the calls' quotients, and how many samples these are of. One that occurred: of two it is the
+        larger, which promises less. Sizes that were measured in different samples only are compared as typical ones,
+        where each of these stages is called once, and one always after the other.
+        """
+        if not self._is_fed(row):
+            return None, 0
+        if quotients := row.inputs.quotients.get(()):
+            return median_high(quotients), row.inputs.samples[()]
+        first = self._feeding[row.path][0]
+        both = row.inputs.feeding[first.path] / max(row.inputs.calls, first.inputs.calls)
+        if both < ALWAYS_FOLLOWED or max(round(row.per_sample), round(first.per_sample)) > 1:
+            return None, 0
+        sizes, before = ([size for size in each.sizes.values() if size] for each in (row, first))
+        return (median_high(sizes) / median_high(before) if sizes and before else None), 0
+
+    def _before(self, row: StageCalls) -> tuple[StageCalls, ...]:
+        """Those that the value has always gone through before it, since it has become smaller."""
+        left, reached = list(self._feeding[row.path]), set()
+        while left:
+            each = left.pop()
+            if each.path not in reached:
+                reached.add(each.path)
+                left += self._feeding[each.path]
+        smaller = [self._of_path[path] for path in row.inputs.earlier if self._shrinks(path)]
+        gone = {path for each in smaller for path in (each.path, *each.inputs.earlier)}
+        return tuple(each for each in self._rows if each.path in reached - gone and _is_always_before(each, row))
+
+    def _shrinks(self, path: Path) -> bool:
+        return path in self._of_path and Step(self._of_path[path], (), self._ratios[path][0]).returns_little
+
+    def _for_all_before(self, step: Step) -> Step:
+        """Samples may differ in which stages they go through, and in what the step keeps of them: it has none before
+        it whose samples it keeps most of, and keeps what it keeps of all others.
+        """
+        found, inputs = [], step.calls.inputs
+        kept = [(step.ratio or 1.0, step.measured)]
+        for each in step.before:
+            quotients = inputs.quotients.get(each.path)
+            ratio = median_high(quotients) if quotients else 0.0
+            if ratio <= SHRINKS:
+                found.append(each)
+                kept.append((ratio, inputs.samples.get(each.path, 0)))
+        ratio, measured = max(kept, key=lambda pair: pair[0])
+        return replace(step, before=tuple(found), ratio=ratio, measured=measured)
+
+    def _gets_picture(self, row: StageCalls, passed: frozenset[Path]) -> bool:
+        """`passed`: stages that were asked already: two may follow each other in either order."""
+        return self._is_fed(row) and all(
+            _is_picture(each)
+            or each.path in self._decoding
+            or (
+                each.path not in passed
+                and (self._ratios[each.path][0] or WIDEST) <= 1
+                and self._gets_picture(each, passed | {row.path})
+            )
+            for each in self._feeding[row.path]
+        )
+
+
+def _is_always_before(earlier: StageCalls, later: StageCalls) -> bool:
+    """Whether the value goes through `later`, once, after nearly each call of `earlier`, and never the other way round.
+    What several views are made of is needed as far as any of them keeps it.
+    """
+    followed = later.inputs.earlier.get(earlier.path, 0)
+    is_once = round(later.per_sample / earlier.per_sample) <= 1
+    return is_once and followed >= ALWAYS_FOLLOWED * earlier.inputs.calls and later.path not in earlier.inputs.earlier
 
 
 def _returns_picture(own: StageCalls | None, inside: Iterable[StageCalls]) -> bool:
@@ -172,28 +274,27 @@ def _is_picture(row: StageCalls) -> bool:
     return row.stage.kind == "decode" and decodes_pictures(row.stage.label)
 
 
-def _is_fed_by(rows: Sequence[StageCalls], own: StageCalls) -> bool:
-    """Whether a stage gets what the last of `rows` returns: no file's bytes, which are compressed; one result and not
-    several; and no code in between that may have made another thing of it.
+def _is_fed_by(rows: Sequence[StageCalls], earlier: StageCalls, own: StageCalls) -> bool:
+    """Whether a stage gets what `earlier` returns: of decoders one result and not several, and no code in between that
+    may have made another thing of it. `rows`: all before it.
     """
-    earlier = rows[-1]
-    is_of_one = round(_results(rows, own) / own.per_sample) <= 1
-    if earlier.stage.kind == "read" or own.stage.kind != "transform" or not is_of_one:
+    is_of_one = earlier.stage.kind != "decode" or round(_images(rows, own) / own.per_sample) <= 1
+    if own.stage.kind != "transform" or not is_of_one:
         return False
     size = earlier.bytes / earlier.count if earlier.bytes else 0.0
-    return (own.gap_us or 0.0) <= HANDING_ON_US + COPY_US_PER_BYTE * size
+    return (own.inputs.gap_ns or 0.0) / 1e3 <= HANDING_ON_US + COPY_US_PER_BYTE * size
 
 
-def _results(rows: Sequence[StageCalls], own: StageCalls) -> float:
-    """What the last of `rows` returns for a sample, in number."""
-    return _images(rows, own) if rows[-1].stage.kind == "decode" else rows[-1].per_sample
+def _results(rows: Sequence[StageCalls], earlier: StageCalls, own: StageCalls) -> float:
+    """What `earlier` returns for a sample, in number."""
+    return _images(rows, own) if earlier.stage.kind == "decode" else earlier.per_sample
 
 
 def _decoded(rows: Sequence[StageCalls], own: StageCalls) -> Decoded | None:
     """None where another transform works on it first, or a size is not known."""
     calls, images = tuple(row for row in rows if row.stage.kind == "decode"), _images(rows, own)
     sizes = [row.bytes for row in calls if row.bytes]
-    if not calls or len(sizes) < len(calls) or not own.bytes or any(row.stage.kind == "transform" for row in rows):
+    if not calls or len(sizes) < len(calls) or not own.bytes or not own.inputs.is_first:
         return None
     left, each = own.per_sample * own.bytes / own.count, sum(sizes) / sum(row.count for row in calls)
     return Decoded(calls, left / (images * each), images)
@@ -207,14 +308,3 @@ def _images(rows: Sequence[StageCalls], own: StageCalls) -> float:
     if len(decodes) == 1:
         return decodes[0].per_sample
     return sum(row.count for row in decodes) / max(row.count / row.per_sample for row in (*rows, own))
-
-
-def _ratio(earlier: Mapping[int, int], own: Mapping[int, int]) -> tuple[float | None, int]:
-    """The median of the samples' quotients, and how many there are. One that occurred: of two it is the larger, which
-    promises less. Sizes that were measured in different samples only are compared as typical ones.
-    """
-    quotients = [size / earlier[sample] for sample, size in own.items() if size and earlier.get(sample)]
-    if quotients:
-        return median_high(quotients), len(quotients)
-    sizes, before = [size for size in own.values() if size], [size for size in earlier.values() if size]
-    return (median_high(sizes) / median_high(before) if sizes and before else None), 0

@@ -276,8 +276,9 @@ def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
     if any(path[-1] == stage for path in containers(signals.stages)):
         return f"This is time in {stage.label} itself, outside the transforms inside it{where_in(signals, stage)}"
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
-    own = next((step for step in steps if step.calls.stage == stage), None)
-    if own is not None and own.shrinks and has_pictures(signals):
+    everywhere = [step for step in steps if step.calls.stage == stage]
+    own = max(everywhere, key=lambda step: step.ratio or 0.0, default=None)
+    if own is not None and all(step.shrinks for step in everywhere) and has_pictures(signals):
         called = f"{line.source} {line.calls} {line.text}" if line is not None else ""
         less = decode_less(stage.label, called)
         keeps = "keeps" if is_crop(stage.label) and is_certain(signals, own) else "returns"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.begun_before import BegunBefore
+from tb_dataplugin.analyses.inputs import Inputs
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.analyses.stages import Path
 
@@ -82,8 +83,6 @@ class StageCalls:
     """None when their CPU time was not recorded."""
     collected_us: float = 0.0
     """Part of `total_us` in full collections of Python's garbage, which fall on any call by chance."""
-    gap_us: float | None = None
-    """Median time since the end of the stage before it that works on the value; None at the top (`StageRow.gap_ns`)."""
     per_sample: float = 1.0
     """Mean calls in the samples that have any."""
     long_wait_us: float | None = None
@@ -94,6 +93,8 @@ class StageCalls:
     """False for items of an iterable dataset, which has no indices."""
     sizes: Mapping[int, int] = field(default_factory=dict, compare=False)
     """Of the results that were measured, by the sample that they are for."""
+    inputs: Inputs = field(default=Inputs(), compare=False)
+    """Of its calls in the whole capture; as good as none where it does not work on a value."""
     in_slowest_us: float = 0.0
     """Part of `self_us` in the DataLoader worker that needs most for a batch; 0 where they are alike."""
     in_thread_us: float = 0.0

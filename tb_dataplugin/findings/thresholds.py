@@ -215,3 +215,8 @@ scaling a picture several times as much."""
 
 HANDING_ON_US: Final = 50.0
 """The same for anything, however small."""
+
+ALWAYS_FOLLOWED: Final = 0.9
+"""Part of a stage's calls that another follows for the same value, from which that comes after it in each sample: the
+beginning and the end of recording, and what raises, cut some.
+"""

@@ -6,6 +6,7 @@ from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.capacity import judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Abstention, Finding
+from tb_dataplugin.findings.kept_parts import why_unknown
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import Saving, until_workers_limit
 from tb_dataplugin.findings.sequence import Step, sequences
@@ -32,7 +33,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
     if not any(step.ratio is not None for step in steps):
-        return Abstention("The sizes of what transforms return were not recorded.") if steps else None
+        return Abstention(why_unknown(steps)) if steps else None
     growing = [step for step in steps if step.ratio is not None and step.ratio >= GROWS]
     if not growing:
         return None
@@ -71,12 +72,10 @@ def _evidence(signals: Signals, moved: float, copied: float) -> tuple[Evidence, 
 
 
 def _behind(signals: Signals, step: Step) -> tuple[str, ...]:
-    """Labels of the transforms that follow it for the same sample."""
-    for steps in sequences(signals.stages):
-        if step in steps:
-            later = steps[steps.index(step) + 1 :]
-            return tuple(each.calls.stage.label for each in later if each.calls.stage.kind == "transform")
-    return ()
+    """Labels of the transforms that what it returns goes through."""
+    steps = (each for steps in sequences(signals.stages) if step in steps for each in steps)
+    later = (each.calls for each in steps if step.calls.path in each.calls.inputs.earlier)
+    return tuple(dict.fromkeys(calls.stage.label for calls in later if calls.stage.kind == "transform"))
 
 
 def _moves_too(behind: tuple[str, ...]) -> str:

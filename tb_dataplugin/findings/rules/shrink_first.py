@@ -11,7 +11,7 @@ from tb_dataplugin.findings.decoder_advice import decode_less, is_crop
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.hot import definition, stage_line
-from tb_dataplugin.findings.kept_parts import called_in, is_certain, keeps, shrunk_after
+from tb_dataplugin.findings.kept_parts import called_in, is_certain, keeps, shrunk_after, why_unknown
 from tb_dataplugin.findings.leading import most_waited_for
 from tb_dataplugin.findings.of_decoded import ONLY_BYTES, decoded_for_little, times_before
 from tb_dataplugin.findings.registry import rule
@@ -48,7 +48,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     steps = [step for sequence in sequences(signals.stages) for step in sequence]
     if len(steps) > 1 and all(step.ratio is None and step.decoded is None for step in steps):
-        return Abstention("The sizes of what transforms return were not recorded.")
+        return Abstention(why_unknown(steps))
     largest = _largest_kept(signals, steps)
     if largest is None:
         return decoded_for_little(signals, steps) or _question(signals, steps)

@@ -40,6 +40,10 @@ MOSTLY: Final = 0.5
 """Part of what slow samples take longer than others that is off the CPU, from which waiting is what made them slow."""
 
 OF_DATA: Final = "Look at these {items}: huge or damaged files, long sequences, retries."
+OF_TRANSFORM: Final = (
+    "See what {stage} does for these {items}: large or long data, a parameter drawn at random, or work that few "
+    "{items} need."
+)
 OF_LOADING: Final = (
     "Only they run {stage}: they load what the {items} after them use (a chunk, a shard, a buffer). Make that faster, "
     "or load the next one ahead in a thread while these are used."
@@ -85,7 +89,7 @@ def _finding(signals: Signals, of: _OfOne) -> Finding | None:
     if not slow or saving.us < SLOW_SAMPLES_TOGETHER * wait_cost or 2 * len(slow) >= of.habit.count:
         return None
     has_waited, loading = of.has_waited, _loading(signals, of)
-    data = OF_DATA.format(items=plural_of(of.habit.item))
+    data = _of_data(of)
     if of.habit.are_even and not loading and not (has_waited and of.has_index):
         return None
     gain = signals.per_step(saving.us)
@@ -110,6 +114,15 @@ def _finding(signals: Signals, of: _OfOne) -> Finding | None:
         confidence_reason=f"Only the excess of the slowest {plural_of(of.habit.item)} is counted, and the queue may "
         "hide part of it.",
     )
+
+
+def _of_data(of: _OfOne) -> str:
+    """What may make them slow: no file where they computed, in a transform for most of their time."""
+    items, names = plural_of(of.habit.item), dict.fromkeys(sample.stage for sample in of.slow)
+    is_in_one = all(sample.stage_us >= MOSTLY * sample.duration_us for sample in of.slow)
+    if is_in_one and not of.has_waited and all(name.startswith("transform::") for name in names):
+        return OF_TRANSFORM.format(stage=listed([*names]), items=items)
+    return OF_DATA.format(items=items)
 
 
 def _may_be_for_a_cpu(signals: Signals, of: _OfOne) -> str:

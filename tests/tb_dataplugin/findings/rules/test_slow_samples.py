@@ -37,6 +37,16 @@ def test_slow_samples_are_named_by_their_index() -> None:
     assert any(line.startswith("index 8: 700") for line in evidence_of(said))
 
 
+def test_samples_that_compute_in_a_transform_are_slow_by_no_file() -> None:
+    builder = one_slow_sample()
+    assert finding_in(builder, "slow_samples").advice.startswith("Look at these samples: huge or damaged files")
+    for number, start, length in ((7, 71.0, 5.0), (8, 101.0, 650.0)):
+        blur = {"cpu_us": length, "index": number, "batch": number, "epoch": 0}
+        builder.add("user_annotation", "transform::Blur", start, length, pid=100, tid=100, **blur)
+    advice = finding_in(builder, "slow_samples").advice
+    assert advice.startswith("See what transform::Blur does for these samples: large or long data, a parameter drawn")
+
+
 QUERY: Final = ("Pets.get", "/home/me/pets.py", 24)
 OURS: Final = ("timed.<locals>.timed", "/annotate/hooks/stand_ins.py", 106)
 
