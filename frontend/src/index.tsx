@@ -9,6 +9,7 @@ import { refreshRuns } from "./state/actions";
 import { report, runs, runsError, theme } from "./state/atoms";
 import { loadRows } from "./state/listing";
 import { keepPlace } from "./state/location";
+import { predictAhead } from "./state/predicting";
 import { loadRanks, loadWholeRuns } from "./state/run-views";
 import { loadAhead } from "./state/timeline-loader";
 import { applyTheme, watchTheme } from "./theme/theme";
@@ -70,6 +71,7 @@ export async function render(): Promise<void> {
       // All of it is at hand, and printed too.
       await Promise.all([refreshRuns(), loadRows(), loadWholeRuns(), loadRanks()]);
       loadAhead();
+      predictAhead();
     }
   } catch (error) {
     const line = document.createElement("p");

@@ -58,6 +58,7 @@ function reset(): void {
   atoms.stagesFlat.value = false;
   atoms.stageSearch.value = "";
   atoms.captureSearch.value = "";
+  atoms.trendOfStep.value = false;
   atoms.stagesFolded.value = new Set();
   atoms.comparison.value = { kind: "none" };
   atoms.suggestion.value = null;

@@ -164,8 +164,10 @@ class _Flow:
     def __init__(self, rows: tuple[StageCalls, ...], decoding: frozenset[Path]) -> None:
         self._rows, self._decoding = rows, decoding
         self._of_path = {row.path: row for row in rows}
+        self._place = {row.path: place for place, row in enumerate(rows)}
         self._feeding = {row.path: self._find_feeding(row) for row in rows}
         self._ratios = {row.path: self._ratio(row) for row in rows}
+        self._shrinking = {row.path for row in rows if Step(row, (), self._ratios[row.path][0]).returns_little}
 
     def step(self, row: StageCalls) -> Step:
         feeding, (ratio, measured) = self._feeding[row.path], self._ratios[row.path]
@@ -192,8 +194,10 @@ class _Flow:
         return any(each.stage.kind != "read" for each in self._feeding[row.path])
 
     def _earlier(self, row: StageCalls) -> tuple[StageCalls, ...]:
-        before = self._rows[: self._rows.index(row)]
-        return tuple(each for each in self._rows if each in before or each.path in row.inputs.earlier)
+        """Those that start before it on average, and those that did so for one of its values."""
+        place = self._place[row.path]
+        later = (self._place[path] for path in row.inputs.earlier if self._place.get(path, -1) >= place)
+        return (*self._rows[:place], *(self._rows[other] for other in sorted(later)))
 
     def _ratio(self, row: StageCalls) -> tuple[float | None, int]:
         """The median of the calls' quotients, and how many samples these are of. One that occurred: of two it is the
@@ -219,12 +223,10 @@ class _Flow:
             if each.path not in reached:
                 reached.add(each.path)
                 left += self._feeding[each.path]
-        smaller = [self._of_path[path] for path in row.inputs.earlier if self._shrinks(path)]
+        smaller = [self._of_path[path] for path in self._shrinking & row.inputs.earlier.keys()]
         gone = {path for each in smaller for path in (each.path, *each.inputs.earlier)}
-        return tuple(each for each in self._rows if each.path in reached - gone and _is_always_before(each, row))
-
-    def _shrinks(self, path: Path) -> bool:
-        return path in self._of_path and Step(self._of_path[path], (), self._ratios[path][0]).returns_little
+        kept = (self._of_path[path] for path in sorted(reached - gone, key=self._place.__getitem__))
+        return tuple(each for each in kept if _is_always_before(each, row))
 
     def _for_all_before(self, step: Step) -> Step:
         """Samples may differ in which stages they go through, and in what the step keeps of them: it has none before

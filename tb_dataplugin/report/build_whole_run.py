@@ -21,6 +21,7 @@ from tb_dataplugin.watchfile.sentences import (
     made_text,
     outside_text,
     run_sentence,
+    samples_of,
     slow_text,
     trouble_text,
 )
@@ -171,7 +172,7 @@ def _trouble(trouble: Trouble, summary: Summary) -> pb.StageTrouble:
         failures=trouble.failures,
         retries=trouble.retries,
         text=trouble_text(trouble, summary),
-        samples=summary.measured_samples + (summary.other_samples if trouble.noticed else 0),
+        samples=samples_of(trouble, summary),
     )
 
 

@@ -159,6 +159,11 @@ def _troubles(summary: Summary) -> Iterator[str]:
         yield f"{worst.stage} fails ({trouble_text(worst, summary)})"
 
 
+def samples_of(trouble: Trouble, summary: Summary) -> int:
+    """Those in which its failures can have been noticed."""
+    return summary.measured_samples + (summary.other_samples if trouble.noticed else 0)
+
+
 def trouble_text(trouble: Trouble, summary: Summary) -> str:
     """How often a stage failed; retries are what came of it."""
     measured, others = summary.measured_samples, summary.other_samples if trouble.noticed else 0

@@ -90,6 +90,15 @@ PRINTED = """() => {
 }"""
 
 
+PRINTED_TEXT = """() => {
+    window.dispatchEvent(new Event("beforeprint"));
+    const told = Object.fromEntries([...document.querySelectorAll(".printed section")].map(
+        (section) => [section.querySelector("h2")?.innerText ?? "", section.innerText]));
+    window.dispatchEvent(new Event("afterprint"));
+    return told;
+}"""
+
+
 def test_all_views_are_printed_with_their_pictures_on_white_paper(page: Any, tmp_path: Path) -> None:
     write(tmp_path / "report.html", V100)
     page.emulate_media(color_scheme="dark")
@@ -101,6 +110,20 @@ def test_all_views_are_printed_with_their_pictures_on_white_paper(page: Any, tmp
     assert (told["theme"], told["inked"], told["waiting"], told["after"]) == ("light", True, 0, 0)
     assert page.locator("html").get_attribute("data-theme") == "dark"
     assert len(page.pdf()) > 20_000
+
+
+def test_the_same_is_printed_whatever_view_is_on_screen(browser: Any, tmp_path: Path) -> None:
+    write(tmp_path / "report.html", GOLDEN / "annotate_workers2.pt.trace.json.gz")
+    printed = {}
+    for view in VIEWS:
+        page = browser.new_page()
+        page.emulate_media(media="print")
+        page.goto(f"{(tmp_path / 'report.html').as_uri()}#view={view}")
+        page.get_by_test_id("capture-option").first.wait_for(state="attached")
+        printed[view] = page.evaluate(PRINTED_TEXT)
+        page.close()
+    assert "with a 90% interval" in printed["overview"]["What if"]
+    assert {view for view, told in printed.items() if told != printed["overview"]} == set()
 
 
 def test_no_table_of_settings_is_printed_over_its_neighbour(page: Any, tmp_path: Path) -> None:

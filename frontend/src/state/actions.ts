@@ -54,6 +54,7 @@ import {
   stagesFlat,
   stagesFolded,
   timeline,
+  trendOfStep,
   unknownSteps,
   unknownView,
   type View,
@@ -199,6 +200,7 @@ export function currentPlace(): Place {
     list: flameListed.value ? "on" : null,
     search: searchIn(view.value, shownStage.value).value || null,
     flat: stagesFlat.value ? "on" : null,
+    trend: trendOfStep.value ? "step" : null,
     captures: listSearch.value || null,
     spans: spanSearch.value || null,
     lanes: [...lanesTurned.value].join(",") || null,
@@ -239,6 +241,7 @@ export function showPlace(place: Place): void {
     flameListed.value = place.list !== null;
     searchIn(place.view, place.stage).value = place.search ?? "";
     stagesFlat.value = place.flat !== null;
+    trendOfStep.value = place.trend !== null;
     listSearch.value = place.captures ?? "";
     spanSearch.value = place.spans ?? "";
     lanesTurned.value = new Set(place.lanes?.split(","));

@@ -128,6 +128,8 @@ export const stagesFlat = signal(false);
 export const stageSearch = signal("");
 /** The words that the list of all captures is narrowed to. */
 export const captureSearch = signal("");
+/** Whether the trend of All captures is of the mean step, no longer of shares of the window. */
+export const trendOfStep = signal(false);
 /** The words that the list of captures beside every view is narrowed to. */
 export const listSearch = signal("");
 /** Name of the stage that the Stages view shows in depth; null = the table of all. */

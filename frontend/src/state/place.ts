@@ -42,6 +42,8 @@ export type Place = {
   /** The words that stages or frames are searched for; "on" where the table of stages is flat. */
   readonly search: string | null;
   readonly flat: string | null;
+  /** "step" where the trend of All captures is of the mean step. */
+  readonly trend: string | null;
   /** The words that the list of captures is narrowed to, and those that spans of the timeline are searched for. */
   readonly captures: string | null;
   readonly spans: string | null;
@@ -81,6 +83,7 @@ export const START: Place = {
   list: null,
   search: null,
   flat: null,
+  trend: null,
   captures: null,
   spans: null,
   lanes: null,
@@ -117,6 +120,7 @@ const SEEN_IN: Readonly<Partial<Record<keyof Place, readonly View[]>>> = {
   list: FLAMES,
   search: [...FLAMES, "captures"],
   flat: ["stages"],
+  trend: ["captures"],
   spans: DRAWN_TIMELINES,
   lanes: DRAWN_TIMELINES,
   whatIf: ["overview"],
@@ -182,6 +186,7 @@ export function placeOfFields(fields: Fields): Place | null {
     list: onIn(fields.list),
     search: fields.search ?? null,
     flat: onIn(fields.flat),
+    trend: fields.trend === "step" ? "step" : null,
     captures: fields.captures ?? null,
     spans: fields.spans ?? null,
     lanes: fields.lanes ?? null,

@@ -1,6 +1,6 @@
 // Asking for predictions, and keeping those that were asked for.
 
-import { batch } from "@preact/signals";
+import { batch, effect } from "@preact/signals";
 import { source } from "../data/source";
 import { withChange } from "../model/what-if";
 import { captureId, entry, versionOf, type WhatIfState, whatIfChanges, whatIfs } from "./atoms";
@@ -32,6 +32,13 @@ function forget(key: string): void {
 /** Fetches what nobody has asked for yet. */
 export function fetchWhatIfs(changes: readonly string[]): void {
   for (const change of changes) if (!whatIfs.peek().has(whatIfKey(change))) void fetchWhatIf(change);
+}
+
+/** Of the selected capture, for a page that carries its data: so that they are there when the page is printed. */
+export function predictAhead(): () => void {
+  return effect(() => {
+    if (entry.value !== null) fetchWhatIfs([""]);
+  });
 }
 
 /** An answer that came too late, when its change was removed or another capture chosen, is none. */

@@ -27,6 +27,7 @@ const PLACE: Place = {
   list: "on",
   search: "train.py & more",
   flat: "on",
+  trend: "step",
   captures: "exp1 gpu",
   spans: "Random Crop",
   lanes: "worker:0.0,worker:0.1",

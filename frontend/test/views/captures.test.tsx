@@ -2,7 +2,9 @@ import { act } from "preact/test-utils";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { CaptureRows } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
+import { currentPlace, showPlace } from "../../src/state/actions";
 import { captureId, captureRows, chosenRun, view } from "../../src/state/atoms";
+import { fieldsOfPlace, placeOfFields, placeOfView, START } from "../../src/state/place";
 import { readTable } from "../../src/ui/table-reader";
 import { all, choose, click, find, open, plain } from "../page";
 
@@ -210,6 +212,15 @@ it("draws the mean step as well: a share may stay where all becomes faster", () 
     "1,000 ms",
   ]);
   expect(find("trend").getAttribute("aria-label")).toContain("Mean step");
+  const link = fieldsOfPlace(placeOfView(currentPlace()));
+  click(choices[0]);
+  expect(find("trend").getAttribute("aria-label"), "an address without the choice").toContain("Device idle");
+  act(() => showPlace(placeOfFields(link) ?? START));
+  expect(find("trend").getAttribute("aria-label"), "a link has the choice").toContain("Mean step");
+  expect(
+    fieldsOfPlace(placeOfView({ ...currentPlace(), view: "gaps" })).trend,
+    "only where it is seen",
+  ).toBeUndefined();
 });
 
 it("draws no trend of captures of which nobody knows when they were taken", () => {

@@ -1,6 +1,8 @@
 import { act } from "preact/test-utils";
 import { afterEach, expect, it, vi } from "vitest";
+import { httpSource, useSource } from "../../src/data/source";
 import { EMPTY_TIMELINE, timeline } from "../../src/state/atoms";
+import { predictAhead } from "../../src/state/predicting";
 import { printPage, watchPrinting } from "../../src/views/shared/printing";
 import { worker } from "../build";
 import { all, open } from "../page";
@@ -10,6 +12,7 @@ const parent = window.parent;
 afterEach(() => {
   Object.defineProperty(window, "parent", { value: parent, configurable: true });
   vi.unstubAllGlobals();
+  useSource(httpSource);
 });
 
 function framed(): void {
@@ -72,4 +75,17 @@ it("waits for the timeline of a view that was not on screen", () => {
   });
   expect(print).toHaveBeenCalledOnce();
   vi.useRealTimers();
+});
+
+it("has the predictions of a page that carries them, whatever view is on screen", async () => {
+  const predicted = { sentence: "As captured: 8.00 ms per step.", limitTexts: [], basisText: "", predictions: [] };
+  useSource({ ...httpSource, live: false, whatIf: () => Promise.resolve({ kind: "ready", value: predicted }) });
+  const stopAhead = predictAhead();
+  open({ loader: { wait_us: 1 } }, "gaps");
+  await act(() => new Promise((done) => setTimeout(done, 0)));
+  const stop = watchPrinting();
+  act(around);
+  expect(document.querySelector('[data-testid="what-if"]')?.textContent).toContain("8.00 ms per step");
+  stop();
+  stopAhead();
 });

@@ -3,6 +3,7 @@ import type { CaptureRow } from "../../contract/report";
 import { chooseTimeUnit, formatCount, formatDuration, formatPercent, onAxis, plural } from "../../model/format";
 import type { Course } from "../../model/rows";
 import { niceStep } from "../../model/time-scale";
+import { trendOfStep } from "../../state/atoms";
 import { LineKey, lineClass, type Stroke } from "../../ui/line-key";
 import { PictureMenu } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
@@ -62,11 +63,11 @@ type Props = { readonly run: string; readonly course: Course };
 /** How a run went from capture to capture, oldest first. */
 export function Trend({ run, course }: Props) {
   const { rows, left } = course;
-  const chosen = useSignal(SHARES);
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<{ readonly row: CaptureRow; readonly x: number; readonly y: number } | null>(null);
   const measures = [SHARES, STEP].filter(({ lines }) => rows.some((row) => lines.some((line) => has(line, row))));
-  const measure = measures.includes(chosen.value) ? chosen.value : measures[0];
+  const chosen = trendOfStep.value ? STEP : SHARES;
+  const measure = measures.includes(chosen) ? chosen : measures[0];
   if (measure === undefined) return null;
   const lines = measure.lines.filter((line) => rows.some((row) => has(line, row)));
   const top = measure.topOf(Math.max(...rows.flatMap((row) => lines.map((line) => line.of(row) ?? 0)))) || 1;
@@ -81,7 +82,13 @@ export function Trend({ run, course }: Props) {
         <h2>Trend: {run === "." ? "log directory" : run}</h2>
         {measure !== STEP && <LineNames lines={lines} />}
         {measures.length > 1 && (
-          <MeasureChoice measures={measures} shown={measure} choose={(next) => (chosen.value = next)} />
+          <MeasureChoice
+            measures={measures}
+            shown={measure}
+            choose={(next) => {
+              trendOfStep.value = next === STEP;
+            }}
+          />
         )}
         <span class="muted">
           {plural(rows.length, "capture")}
