@@ -99,6 +99,7 @@ export function sourceOf({
         perfetto: false,
         captures: worstFirst(captures.map(entry), rows),
         repeatedRuns,
+        mixedRuns: [], // its sides are those of the comparisons that it carries
         wholeRuns: wholeRuns?.runs.length ?? 0,
         rankRuns: ranks?.ranks.length ?? 0,
         problems,
