@@ -93,6 +93,6 @@ export function entry(over: Partial<CaptureEntry>): CaptureEntry {
 }
 
 export function runsOf(over: Partial<Runs>): Runs {
-  const none = { captures: [], repeatedRuns: [], wholeRuns: 0, rankRuns: 0, problems: [] };
+  const none = { captures: [], repeatedRuns: [], mixedRuns: [], wholeRuns: 0, rankRuns: 0, problems: [] };
   return { logdir: "/data/runs", scanning: false, perfetto: false, ...none, ...over };
 }

@@ -5,7 +5,14 @@ Works on reports, so that the tab and the command line compare what they have in
 
 from tb_dataplugin.compare.build import compare
 from tb_dataplugin.compare.programs import are_same_program, marks_of, program_numbers
-from tb_dataplugin.compare.repeated import Listed, RepeatedRuns, place_of, repeated_runs, sides_of_several
+from tb_dataplugin.compare.repeated import (
+    Listed,
+    RepeatedRuns,
+    mixed_runs,
+    place_of,
+    repeated_runs,
+    sides_of_several,
+)
 
 __all__ = [
     "Listed",
@@ -13,6 +20,7 @@ __all__ = [
     "are_same_program",
     "compare",
     "marks_of",
+    "mixed_runs",
     "place_of",
     "program_numbers",
     "repeated_runs",

@@ -108,6 +108,13 @@ def are_same_program(one: pb.Capture, other: pb.Capture) -> bool:
     return is_likely and not _have_unlike_stages(one, other)
 
 
+def are_other_programs(one: pb.Capture, other: pb.Capture) -> bool:
+    """Whether they are not the same program by what is known of both; without any evidence nothing is known."""
+    is_replayed = (one.mode == "replay") != (other.mode == "replay")
+    is_known = is_replayed or any(True for _ in _opinions([[one], [other]]))
+    return is_known and not are_same_program(one, other)
+
+
 def _have_unlike_stages(one: pb.Capture, other: pb.Capture) -> bool:
     """Fewer than half in common: one small model may be trained by programs that prepare its data in other ways."""
     stages = [frozenset(_stages(capture)) for capture in (one, other)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from tb_dataplugin.compare.programs import are_same_program
+from tb_dataplugin.compare.programs import are_other_programs, are_same_program
 from tb_dataplugin.compare.sides import process_of
 from tb_dataplugin.report.report_pb2 import Capture
 
@@ -109,6 +109,22 @@ def sides_of_several(captures: tuple[Listed, ...]) -> dict[str, tuple[int, ...]]
         for one in repeated_runs(captures)
         if one.is_numbered and len(one.numbers) <= MOST_OF_A_SIDE
     }
+
+
+@lru_cache(maxsize=2)
+def mixed_runs(captures: tuple[Listed, ...]) -> tuple[str, ...]:
+    """Runs whose captures are not of one program, by what is known of them: these are no side together."""
+    marks = defaultdict[str, dict[bytes, None]](dict)
+    for capture in captures:
+        if capture.marks:
+            marks[capture.run][capture.marks] = None
+    return tuple(run for run, own in marks.items() if _are_mixed(tuple(own)))
+
+
+@lru_cache(maxsize=1024)
+def _are_mixed(marks: tuple[bytes, ...]) -> bool:
+    first, *others = map(Capture.FromString, marks)
+    return any(are_other_programs(first, one) for one in others)
 
 
 def place_of(run: str, repeated: Sequence[RepeatedRuns]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tb_dataplugin.compare import Listed, RepeatedRuns, repeated_runs, sides_of_several
+from tb_dataplugin.compare import Listed, RepeatedRuns, mixed_runs, repeated_runs, sides_of_several
 from tb_dataplugin.tb.runs import Entry
 
 
@@ -12,6 +12,11 @@ def repeated_in(entries: Sequence[Entry]) -> list[tuple[RepeatedRuns, tuple[str,
     """With the ids of their captures; none before all that is in them is analysed."""
     readable = _readable(entries)
     return [(found, _ids(readable, found.numbers)) for found in repeated_runs(_listed(readable))]
+
+
+def mixed_in(entries: Sequence[Entry]) -> tuple[str, ...]:
+    """Runs whose captures are no side together, as far as they are analysed."""
+    return mixed_runs(_listed(_readable(entries)))
 
 
 def several_in(entries: Sequence[Entry]) -> dict[str, tuple[str, ...]]:

@@ -26,7 +26,7 @@ from tb_dataplugin.report.rows import as_rows, is_cut_off
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.tb import assets
 from tb_dataplugin.tb.logs import log_failure
-from tb_dataplugin.tb.repeated import repeated_in
+from tb_dataplugin.tb.repeated import mixed_in, repeated_in
 from tb_dataplugin.tb.runs import CaptureLibrary, Entry
 from tb_dataplugin.tb.suggesting import suggestion_for
 from tb_dataplugin.timeline.searching import FoundSpan, Place, Scope, search_spans
@@ -70,6 +70,7 @@ def runs_impl(library: CaptureLibrary) -> dict[str, Any]:
         "rank_runs": len(rank_folders(library.listing().entries)),
         "captures": [_entry(entry) for entry in listing.entries],
         "repeated_runs": _repeated(listing.entries),
+        "mixed_runs": [encodable(run) for run in mixed_in(listing.entries)],
         "problems": list(listing.problems),
     }
 

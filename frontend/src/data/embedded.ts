@@ -104,7 +104,12 @@ export function sourceOf({
         perfetto: false,
         captures: worstFirst(captures.map(entry), rows),
         repeatedRuns,
+<<<<<<< HEAD
         wholeRuns: (wholeRuns?.runs.length ?? 0) + (wholeRuns?.runs_without_steps.length ?? 0),
+=======
+        mixedRuns: [], // its sides are those of the comparisons that it carries
+        wholeRuns: wholeRuns?.runs.length ?? 0,
+>>>>>>> d8
         rankRuns: ranks?.ranks.length ?? 0,
         problems,
       }),

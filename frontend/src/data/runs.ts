@@ -29,6 +29,8 @@ export type Runs = {
   readonly perfetto: boolean;
   readonly captures: readonly CaptureEntry[];
   readonly repeatedRuns: readonly RepeatedRuns[];
+  /** Runs whose captures are not of one program, by what is known of them. */
+  readonly mixedRuns: readonly string[];
   /** How many whole runs there are (`annotate.watch`). */
   readonly wholeRuns: number;
   /** Folders with captures of several ranks. */
@@ -90,6 +92,7 @@ export function decodeRuns(value: unknown): Runs {
     perfetto: perfetto === true,
     captures: listIn(value, "captures").map(entry),
     repeatedRuns: repeatedIn(value),
+    mixedRuns: listIn(value, "mixed_runs").map(String),
     wholeRuns: Number(wholeRuns ?? 0),
     rankRuns: Number(rankRuns ?? 0),
     problems: listIn(value, "problems").map(String),

@@ -10,10 +10,15 @@ export type Side = { readonly key: string; readonly label: string; readonly ids:
 const RUN = "run:";
 const CAPTURE = "capture:";
 
-/** Several captures first, of a run or of repeated runs, then captures, newest first. What cannot be read cannot be compared. */
-export function sidesOf(captures: readonly CaptureEntry[], repeated: readonly RepeatedRuns[] = []): Side[] {
+/** Several captures first, of a run or of repeated runs, then captures, newest first. What cannot be read cannot be compared,
+ * and captures that are not of one program (the runs `mixed`) are no side together. */
+export function sidesOf(
+  captures: readonly CaptureEntry[],
+  repeated: readonly RepeatedRuns[] = [],
+  mixed: readonly string[] = [],
+): Side[] {
   const readable = captures.filter((item) => item.state !== "error");
-  const runs = groupByRun(readable).filter(({ captures: own }) => own.length > 1);
+  const runs = groupByRun(readable).filter(({ run, captures: own }) => own.length > 1 && !mixed.includes(run));
   const places = new Map(readable.map(({ id }, place) => [id, place]));
   const newest = ({ ids }: Side): number => Math.min(...ids.map((id) => places.get(id) ?? readable.length));
   const several = [
@@ -32,7 +37,11 @@ export function sidesOf(captures: readonly CaptureEntry[], repeated: readonly Re
 }
 
 function sideOfRun(run: string, ids: readonly string[]): Side {
-  return { key: `${RUN}${run}`, label: `${run === "." ? "(log directory)" : run}: all ${ids.length} captures`, ids };
+  return { key: `${RUN}${run}`, label: `${labelOfRun(run)}: all ${ids.length} captures`, ids };
+}
+
+function labelOfRun(run: string): string {
+  return run === "." ? "(log directory)" : run;
 }
 
 /** What there is where nothing can be compared, in words. */
@@ -43,7 +52,14 @@ export function aloneText(captures: readonly CaptureEntry[]): string {
 }
 
 /** Why there is no side of this key, in words; null while that may still change. `where`: "in the log directory". */
-export function absenceOf(key: string, captures: readonly CaptureEntry[], where: string): string | null {
+export function absenceOf(
+  key: string,
+  captures: readonly CaptureEntry[],
+  where: string,
+  mixed: readonly string[] = [],
+): string | null {
+  const run = mixed.find((name) => key === `${RUN}${name}`);
+  if (run !== undefined) return `${labelOfRun(run)} holds captures that are not known to be of one program`;
   if (key.startsWith(RUN)) return absenceOfRun(key.slice(RUN.length), captures, where);
   const id = key.startsWith(CAPTURE) ? key.slice(CAPTURE.length) : key;
   return captures.some((item) => item.id === id) ? `${id} cannot be read` : `${id} is not ${where}`;

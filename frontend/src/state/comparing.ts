@@ -9,7 +9,9 @@ import { comparison, entry, runs, type SuggestionState, sideAfter, sideBefore, s
 
 const RETRY_MS = 1000;
 
-export const sides = computed<readonly Side[]>(() => sidesOf(runs.value?.captures ?? [], runs.value?.repeatedRuns));
+export const sides = computed<readonly Side[]>(() =>
+  sidesOf(runs.value?.captures ?? [], runs.value?.repeatedRuns, runs.value?.mixedRuns),
+);
 
 export const before = computed<Side | null>(() => {
   return sideCalled(sideBefore.value, suggestedFor(entry.value?.id ?? "")?.before ?? []);
@@ -36,7 +38,12 @@ export const absences = computed<readonly Absence[]>(() => {
 
 function reasonFor(key: string): string | null {
   if (runs.value === null || runs.value.scanning) return null;
-  return absenceOf(key, runs.value.captures, source().live ? "in the log directory" : "in this file");
+  return absenceOf(
+    key,
+    runs.value.captures,
+    source().live ? "in the log directory" : "in this file",
+    runs.value.mixedRuns,
+  );
 }
 
 /** Asks once per capture and version what to compare it with, until there is an answer. Returns how to stop. */

@@ -64,3 +64,10 @@ it("says why a folder is no side", () => {
   expect(absenceOf("run:v", found, "in the log directory")).toContain("v does not hold repeated runs of one program");
   expect(absenceOf("run:w", found, "in the log directory")).toBe("w is not in the log directory");
 });
+
+it("offers no run whose captures are not of one program as one side, and says so of a link to it", () => {
+  const keys = (mixed: readonly string[]) => sidesOf(captures, [], mixed).map(({ key }) => key);
+  expect(keys(["new"])).toEqual(keys([]).slice(1));
+  const reason = absenceOf("run:new", captures, "in the log directory", ["new"]);
+  expect(reason).toBe("new holds captures that are not known to be of one program");
+});

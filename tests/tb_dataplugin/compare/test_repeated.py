@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tb_dataplugin.compare import Listed, RepeatedRuns, marks_of, place_of, repeated_runs
+from tb_dataplugin.compare import Listed, RepeatedRuns, marks_of, mixed_runs, place_of, repeated_runs
 from tb_dataplugin.report.report_pb2 import Capture
 
 MODEL = ["aten::conv2d", "aten::relu", "aten::linear", "aten::batch_norm", "ReluBackward", "AddmmBackward"]
@@ -81,3 +81,12 @@ def test_versions_are_called_by_words_and_repeated_runs_by_numbers() -> None:
         "try1/after",
         ".",
     ]
+
+
+def test_runs_with_captures_of_several_programs_are_mixed() -> None:
+    alike = [listed("alike", "a"), listed("alike", "b"), listed("other", operators=OTHER)]
+    mixed = [listed("mixed", "a"), listed("mixed", "b", operators=OTHER)]
+    replayed = [listed("replayed", "a"), listed("replayed", "b", mode="replay")]
+    plain = [Listed("unknown", "d", None, marks_of(Capture(mode="unannotated")).SerializeToString())]
+    unknown = [listed("unknown", "a"), listed("unknown", "b", operators=[]), Listed("unknown", "c", None, b"")]
+    assert mixed_runs((*alike, *mixed, *replayed, *unknown, *plain)) == ("mixed", "replayed")

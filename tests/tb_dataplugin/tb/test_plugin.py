@@ -104,6 +104,7 @@ def test_an_empty_log_directory_says_where_it_looked(host: Host) -> None:
             "rank_runs": 0,
             "captures": [],
             "repeated_runs": [],
+            "mixed_runs": [],
             "problems": [],
         },
     )

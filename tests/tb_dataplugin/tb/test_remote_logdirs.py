@@ -104,7 +104,7 @@ def test_the_tab_is_there_until_a_storage_has_said_that_it_has_nothing_for_it(
 def test_requests_are_answered_before_the_storage_was_ever_asked(host: Host) -> None:
     assert host.get("runs")[1] | {"perfetto": None} == {
         "logdir": "memory://runs", "scanning": True, "perfetto": None, "whole_runs": 0, "rank_runs": 0,
-        "captures": [], "problems": [], "repeated_runs": [],
+        "captures": [], "problems": [], "repeated_runs": [], "mixed_runs": [],
     }  # fmt: skip
     host.library.scan()
     assert host.get("runs")[1]["scanning"] is True
