@@ -14,6 +14,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.launches import NONE, launches_of
 from tb_dataplugin.analyses.steps import Steps
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import Category
@@ -36,6 +37,9 @@ _SENT_ON_DEVICE: Final = re.compile("n?r?ccl.*kernel.*(send|recv).*", re.IGNOREC
 _EARLY_NS: Final = 5_000
 """The transport may be seen to begin by this much before its call: clocks of two threads."""
 
+UNKNOWN_NS: Final = np.iinfo(np.int64).min
+"""Before all times, so in no step."""
+
 Numbered = Literal["number", "step", "order"]
 """What tells a collective from others on every rank: its number in its group; its step and its place in it; or only
 the order in which they came.
@@ -48,6 +52,8 @@ class Collectives:
 
     `operation` and `group` index into their names; a group "" is not said. `number` counts collectives of that group
     (-1: not said); `step` is the number of the step that called it, -1 outside of any or where steps have no numbers.
+    `called_ns` is when it was called: a device's kernel when it was launched, which may be steps before it runs;
+    `UNKNOWN_NS` where no launch was recorded.
     """
 
     operations: tuple[str, ...]
@@ -56,6 +62,7 @@ class Collectives:
     group: Int64Array
     number: Int64Array
     step: Int64Array
+    called_ns: Int64Array
     arrival_ns: Int64Array
     end_ns: Int64Array
 
@@ -69,6 +76,7 @@ class _Found:
 
     row: Rows
     operation: Int64Array
+    called_ns: Int64Array
     arrival_ns: Int64Array
     end_ns: Int64Array
 
@@ -82,14 +90,15 @@ def find_collectives(trace: Trace, steps: Steps | None) -> Collectives | Unavail
     order = np.argsort(found.arrival_ns, kind="stable")
     group, number = _numbers(trace, found.row[order])
     arrival = found.arrival_ns[order]
-    by_host = bool((trace.events.category[found.row] != Category.KERNEL).all())
+    called = found.called_ns[order]
     return Collectives(
         operations=OPERATIONS,
         groups=("", *trace.collectives.groups),
         operation=found.operation[order],
         group=group,
         number=number,
-        step=_steps_of(arrival, steps if by_host else None),
+        step=_steps_of(called, steps),
+        called_ns=called,
         arrival_ns=arrival,
         end_ns=found.end_ns[order],
     )
@@ -138,7 +147,9 @@ def _on_devices(trace: Trace, operation: Int64Array) -> _Found | None:
     rows, events = _rows(trace, operation, _DEVICE, Category.KERNEL), trace.events
     if not len(rows):
         return None
-    return _Found(rows, operation[events.name[rows]], events.start_ns[rows], events.end_ns[rows])
+    launch = launches_of(events, rows)
+    launched = np.where(launch == NONE, UNKNOWN_NS, events.start_ns[np.maximum(launch, 0)])
+    return _Found(rows, operation[events.name[rows]], launched, events.start_ns[rows], events.end_ns[rows])
 
 
 def _on_host(trace: Trace, operation: Int64Array) -> _Found | None:
@@ -148,7 +159,8 @@ def _on_host(trace: Trace, operation: Int64Array) -> _Found | None:
     if not len(carried):
         return None
     if not len(calls):
-        return _Found(carried, operation[events.name[carried]], events.start_ns[carried], events.end_ns[carried])
+        start = events.start_ns[carried]
+        return _Found(carried, operation[events.name[carried]], start, start, events.end_ns[carried])
     kinds = operation[events.name]
     pairs = _pair(events.start_ns[calls], kinds[calls], events.start_ns[carried], kinds[carried])
     if not pairs:
@@ -157,7 +169,7 @@ def _on_host(trace: Trace, operation: Int64Array) -> _Found | None:
     call, transport = calls[first], carried[second]
     handed_over = np.minimum(events.end_ns[call], events.start_ns[transport])
     joined = np.maximum(handed_over, events.start_ns[call])
-    return _Found(call, kinds[call], joined, events.end_ns[transport])
+    return _Found(call, kinds[call], joined, joined, events.end_ns[transport])
 
 
 def _pair(
@@ -190,9 +202,9 @@ def _numbers(trace: Trace, rows: Rows) -> tuple[Int64Array, Int64Array]:
     return np.where(known, facts.group[place] + 1, 0), np.where(known, facts.number[place], -1)
 
 
-def _steps_of(arrival: Int64Array, steps: Steps | None) -> Int64Array:
+def _steps_of(called: Int64Array, steps: Steps | None) -> Int64Array:
     if steps is None or not len(steps):
-        return np.full(len(arrival), -1, dtype=np.int64)
-    place = np.searchsorted(steps.start_ns, arrival, side="right") - 1
-    inside = (place >= 0) & (arrival < steps.end_ns[np.maximum(place, 0)])
+        return np.full(len(called), -1, dtype=np.int64)
+    place = np.searchsorted(steps.start_ns, called, side="right") - 1
+    inside = (place >= 0) & (called < steps.end_ns[np.maximum(place, 0)])
     return np.where(inside, steps.number[np.maximum(place, 0)], -1)

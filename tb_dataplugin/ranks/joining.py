@@ -1,8 +1,10 @@
 """The same collective on every rank: which rows of their tables belong together.
 
 By number and process group where torch writes them. Else by the step that called it, and its place among the step's
-collectives. Else by order alone: then the windows may begin at different collectives, and the shift is taken at which
-the ranks leave them most evenly together; on one host, whose clock they share, at which they leave them at one time.
+collectives: a step in which ranks have different numbers of them is left out, as places behind a missing one mean
+different collectives, unless that is so in half of the steps or more (process groups that are not said, say). Else by
+order alone: then the windows may begin at different collectives, and the shift is taken at which the ranks leave them
+most evenly together; on one host, whose clock they share, at which they leave them at one time.
 Captures of one host that lie apart in time are not joined at all (`apart`).
 """
 
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -32,6 +34,7 @@ LEAST_OVERLAP: Final = 4
 class Joined:
     """Collectives (columns) that all their ranks (rows) recorded, by when they ended. `row` is the row in the rank's
     own table, `ABSENT` where the rank is not in that process group. Times in ns on one clock, the first rank's.
+    `uneven`: numbers of the steps in which ranks have different numbers of collectives, where steps tell them apart.
     """
 
     by: Numbered
@@ -40,6 +43,7 @@ class Joined:
     end_ns: Int64Array
     step: Int64Array
     is_symmetric: npt.NDArray[np.bool_]
+    uneven: tuple[int, ...] = ()
 
     @property
     def takes_part(self) -> npt.NDArray[np.bool_]:
@@ -58,10 +62,11 @@ def join(tables: Sequence[RankTable]) -> Joined:
     keyed = [_keys(table, by) for table in tables]
     if by == "order":
         keyed = _shifted(tables, keyed)
+    keyed, uneven = _without_uneven_steps(keyed) if by == "step" else (keyed, ())
     places = [{key: place for place, key in enumerate(keys) if key is not None} for keys in keyed]
     common = [key for key, ranks in _ranks_of(places).items() if len(ranks) > 1 and _all_there(tables, key, ranks, by)]
     row = int64([[place.get(key, ABSENT) for key in common] for place in places]).reshape(len(tables), len(common))
-    return _ordered(tables, row, by)
+    return replace(_ordered(tables, row, by), uneven=uneven)
 
 
 def _how(tables: Sequence[RankTable]) -> Numbered:
@@ -80,9 +85,12 @@ def _keys(table: RankTable, by: Numbered) -> list[Hashable | None]:
     if by == "order":
         return [(*name, place) for place, name in enumerate(names)]
     seen: Counter[Hashable] = Counter()
-    keys: list[Hashable | None] = []
-    for name, step in zip(names, rows.step.tolist(), strict=True):
-        keys.append((*name, step, seen[name, step]) if step >= 0 else None)
+    keys: list[Hashable | None] = [None] * len(rows)
+    # All ranks call them in one order. Kernels of several streams may start in another one on each rank.
+    for row in np.argsort(rows.called_ns, kind="stable").tolist():
+        name, step = names[row], int(rows.step[row])
+        if step >= 0:
+            keys[row] = (*name, step, seen[name, step])
         seen[name, step] += 1
     return _without_torn_steps(rows, keys)
 
@@ -93,6 +101,27 @@ def _without_torn_steps(rows: Collectives, keys: list[Hashable | None]) -> list[
     usual = int(np.median(count)) if len(count) else 0
     torn = {int(steps[place]) for place in (0, -1) if len(steps) > 2 and count[place] < usual}
     return [None if step in torn else key for key, step in zip(keys, rows.step.tolist(), strict=True)]
+
+
+def _without_uneven_steps(
+    keyed: list[list[Hashable | None]],
+) -> tuple[list[list[Hashable | None]], tuple[int, ...]]:
+    """Keys (group, operation, step, place), and the steps in which ranks that have both the step and such collectives
+    at all have different numbers of them.
+    """
+    counts = [Counter(key[:3] for key in keys if isinstance(key, tuple)) for keys in keyed]
+    names = [{key[:2] for key in count} for count in counts]
+    steps = [{key[2] for key in count} for count in counts]
+    uneven: set[int] = set()
+    for key in {key for count in counts for key in count}:
+        ranks = [rank for rank in range(len(counts)) if key[:2] in names[rank] and key[2] in steps[rank]]
+        if len({counts[rank][key] for rank in ranks}) > 1:
+            uneven.add(key[2])
+    ordered = tuple(sorted(uneven))
+    if 2 * len(uneven) >= len(set().union(*steps)):
+        return keyed, ordered
+    even = [[None if isinstance(key, tuple) and key[2] in uneven else key for key in keys] for keys in keyed]
+    return even, ordered
 
 
 def _shifted(tables: Sequence[RankTable], keyed: list[list[Hashable | None]]) -> list[list[Hashable | None]]:

@@ -199,6 +199,19 @@ def _notes(
             "Collectives are matched by their order alone, as neither their numbers nor steps are in all of the "
             "captures: where a capture lacks one, those after it are matched wrongly."
         )
+    if joined.uneven and len(joined):
+        notes.append(_unevenness(joined))
     if joined.by == "step" and max(len(table.groups) for table in tables) > 1:
         notes.append("Collectives do not say their process group: all of them count as those of all ranks.")
     return tuple(notes)
+
+
+def _unevenness(joined: Joined) -> str:
+    if np.isin(joined.step, joined.uneven).any():
+        return (
+            "Ranks have different numbers of collectives in half of the steps or more: where a rank lacks one, those "
+            "after it in the step are matched wrongly."
+        )
+    some = ", ".join(map(str, joined.uneven[:8])) + (", ..." if len(joined.uneven) > 8 else "")
+    steps = f"step {some}" if len(joined.uneven) == 1 else f"steps {some}"
+    return f"Ranks have different numbers of collectives in {steps}: time lost there is not counted."

@@ -15,7 +15,7 @@ from tb_dataplugin.ranks.waste import Waste, find_waste
 from tests.tb_dataplugin.findings.cases import results_of
 from tests.trace_builder import TraceBuilder
 
-NONE = Collectives(OPERATIONS, ("",), NO_INT64, NO_INT64, NO_INT64, NO_INT64, NO_INT64, NO_INT64)
+NONE = Collectives(OPERATIONS, ("",), NO_INT64, NO_INT64, NO_INT64, NO_INT64, NO_INT64, NO_INT64, NO_INT64)
 
 
 def table(rank: int, index: Sequence[int], epoch: int = 0, dataset: str = "Pets") -> RankTable:
