@@ -104,12 +104,8 @@ export function sourceOf({
         perfetto: false,
         captures: worstFirst(captures.map(entry), rows),
         repeatedRuns,
-<<<<<<< HEAD
-        wholeRuns: (wholeRuns?.runs.length ?? 0) + (wholeRuns?.runs_without_steps.length ?? 0),
-=======
         mixedRuns: [], // its sides are those of the comparisons that it carries
-        wholeRuns: wholeRuns?.runs.length ?? 0,
->>>>>>> d8
+        wholeRuns: (wholeRuns?.runs.length ?? 0) + (wholeRuns?.runs_without_steps.length ?? 0),
         rankRuns: ranks?.ranks.length ?? 0,
         problems,
       }),
