@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,13 @@ _NONE: Final = -1
 """No call is before it."""
 _UNKNOWN: Final = -2
 """Which call is before it is not certain."""
+_ALL: Final = -1
+"""In the place of a stage's number: of all calls."""
+
+MOST_EARLIER: Final = 64
+"""Stages that are looked back at: no one's list of transforms is as long, but a trace may have thousands in a row."""
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +35,10 @@ class Inputs:
     """Of all calls of one stage under one chain of parents, in the whole capture.
 
     `feeding`: how many calls get what a call of each other stage returns. `earlier`: how many get what has gone through
-    each other stage. `quotients`: bytes out over bytes in, where both were measured; by stage of `earlier`, of the
-    calls behind that; under the empty path, of all. `samples`: how many samples these are of. `gap_ns`: median time
-    in between, of code without such a stage; None where no input is known. `is_first`: no other transform is before it
-    in the enclosing call, in any of these.
+    each other stage, of the last `MOST_EARLIER`. `quotients`: bytes out over bytes in, where both were measured; by
+    stage of `earlier`, of the calls behind that; under the empty path, of all. `samples`: how many samples these are
+    of. `gap_ns`: median time in between, of code without such a stage; None where no input is known. `is_first`: no
+    other transform is before it in the enclosing call, in any of these.
     """
 
     calls: int = 0
@@ -142,42 +149,45 @@ def _gathered(tree: StageTree, facts: SpanFacts, walk: _Walk, followed: list[int
         by_node[node[span]].append(span)
     for number, spans in by_node.items():
         known = [span for span in spans if walk.input[span] >= 0]
-        earlier = Counter(one for span in known for one in chains[span])
-        quotients: dict[Path, list[float]] = defaultdict(list)
-        samples: dict[Path, set[int]] = defaultdict(set)
+        quotients: dict[int, list[float]] = defaultdict(list)
+        samples: dict[int, set[int]] = defaultdict(set)
         for span in known:
             quotient = _quotient(facts, walk, span)
             if quotient is None or tree.paths[node[walk.input[span]]][-1].kind == "read":  # of a file, compressed
                 continue
-            for path in ((), *(tree.paths[one] for one in chains[span])):
-                quotients[path].append(quotient)
-                samples[path].add(sample[span])
+            for one in (_ALL, *chains[span]):
+                quotients[one].append(quotient)
+                samples[one].add(sample[span])
         yield (
             tree.paths[number],
             Inputs(
                 calls=len(spans),
                 feeding=_by_path(tree, Counter(node[walk.input[span]] for span in known)),
-                earlier=_by_path(tree, earlier),
-                quotients={path: tuple(values) for path, values in quotients.items()},
-                samples={path: len(values) for path, values in samples.items()},
+                earlier=_by_path(tree, Counter(one for span in known for one in chains[span])),
+                quotients=_by_path(tree, {one: tuple(values) for one, values in quotients.items()}),
+                samples=_by_path(tree, {one: len(values) for one, values in samples.items()}),
                 gap_ns=median(walk.gap_ns[span] for span in known) if known else None,
                 is_first=number not in walk.not_first,
             ),
         )
 
 
-def _chains(node: list[int], walk: _Walk, followed: list[int]) -> dict[int, frozenset[int]]:
-    """By call, the stages that the value has gone through. Few differ: calls share them."""
-    chains: dict[int, frozenset[int]] = {}
-    shared: dict[tuple[frozenset[int], int], frozenset[int]] = {}
+def _chains(node: list[int], walk: _Walk, followed: list[int]) -> dict[int, tuple[int, ...]]:
+    """By call, the last stages that the value has gone through. Few chains differ: calls share them."""
+    chains: list[tuple[int, ...]] = [()]
+    longer: dict[tuple[int, int], int] = {}  # by number of a chain, and a stage
+    of_span: dict[int, int] = {}
     for span in followed:
         before = walk.input[span]
         if before < 0:
-            chains[span] = frozenset()
+            of_span[span] = 0
             continue
-        key = chains[before], node[before]
-        chains[span] = shared.setdefault(key, key[0] | {key[1]})
-    return chains
+        key = of_span[before], node[before]
+        if key not in longer:
+            longer[key] = len(chains)
+            chains.append((*(one for one in chains[key[0]] if one != key[1]), key[1])[-MOST_EARLIER:])
+        of_span[span] = longer[key]
+    return {span: chains[number] for span, number in of_span.items()}
 
 
 def _quotient(facts: SpanFacts, walk: _Walk, span: int) -> float | None:
@@ -187,5 +197,5 @@ def _quotient(facts: SpanFacts, walk: _Walk, span: int) -> float | None:
     return own / before if own > 0 and before > 0 else None
 
 
-def _by_path(tree: StageTree, counts: Mapping[int, int]) -> dict[Path, int]:
-    return {tree.paths[number]: count for number, count in counts.items()}
+def _by_path(tree: StageTree, numbered: Mapping[int, _Value]) -> dict[Path, _Value]:
+    return {() if number == _ALL else tree.paths[number]: value for number, value in numbered.items()}

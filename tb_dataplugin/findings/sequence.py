@@ -162,21 +162,25 @@ class _Flow:
     """
 
     def __init__(self, rows: tuple[StageCalls, ...], decoding: frozenset[Path]) -> None:
-        self._rows, self._decoding = rows, decoding
-        self._of_path = {row.path: row for row in rows}
-        self._place = {row.path: place for place, row in enumerate(rows)}
+        self._rows, self._of_path = rows, {row.path: row for row in rows}
+        self._places = {row.path: place for place, row in enumerate(rows)}
+        self._decoders = tuple(row for row in rows if row.stage.kind == "decode")
         self._feeding = {row.path: self._find_feeding(row) for row in rows}
         self._ratios = {row.path: self._ratio(row) for row in rows}
-        self._shrinking = {row.path for row in rows if Step(row, (), self._ratios[row.path][0]).returns_little}
+        ratios = {row.path: Step(row, (), self._ratios[row.path][0]) for row in rows}
+        self._shrinking = frozenset(path for path, step in ratios.items() if step.returns_little)
+        self._pictures = self._find_pictures(decoding)
 
     def step(self, row: StageCalls) -> Step:
         feeding, (ratio, measured) = self._feeding[row.path], self._ratios[row.path]
         step = Step(row, self._before(row), ratio, measured)
         if not self._is_fed(row):
-            return step if feeding else replace(step, decoded=_decoded(self._earlier(row), row))
+            if feeding or row.stage.kind != "transform":
+                return step
+            return replace(step, decoded=_decoded(self._decoded_before(row), row))
         maker = next(each for each in feeding if each.stage.kind != "read")
-        views = row.per_sample / _results(self._earlier(row), maker, row)
-        step = replace(step, calls_per_value=views, of_pictures=self._gets_picture(row, frozenset()))
+        made = _images(self._decoded_before(row), row) if maker.stage.kind == "decode" else maker.per_sample
+        step = replace(step, calls_per_value=row.per_sample / made, of_pictures=self._gets_picture(row))
         return self._for_all_before(step) if step.returns_little else step
 
     def _find_feeding(self, row: StageCalls) -> tuple[StageCalls, ...]:
@@ -187,17 +191,15 @@ class _Flow:
         known = [self._of_path[path] for path in counts if path in self._of_path]
         feeding = sorted(known, key=lambda each: -counts[each.path])
         makers = [each for each in feeding if each.stage.kind != "read"]
-        return tuple(feeding) if not makers or _is_fed_by(self._earlier(row), makers[0], row) else ()
+        return tuple(feeding) if not makers or _is_fed_by(self._decoded_before(row), makers[0], row) else ()
 
     def _is_fed(self, row: StageCalls) -> bool:
         """By something else than a file's bytes, which are compressed."""
         return any(each.stage.kind != "read" for each in self._feeding[row.path])
 
-    def _earlier(self, row: StageCalls) -> tuple[StageCalls, ...]:
-        """Those that start before it on average, and those that did so for one of its values."""
-        place = self._place[row.path]
-        later = (self._place[path] for path in row.inputs.earlier if self._place.get(path, -1) >= place)
-        return (*self._rows[:place], *(self._rows[other] for other in sorted(later)))
+    def _decoded_before(self, row: StageCalls) -> tuple[StageCalls, ...]:
+        place, earlier = self._places[row.path], row.inputs.earlier
+        return tuple(each for each in self._decoders if self._places[each.path] < place or each.path in earlier)
 
     def _ratio(self, row: StageCalls) -> tuple[float | None, int]:
         """The median of the calls' quotients, and how many samples these are of. One that occurred: of two it is the
@@ -217,16 +219,17 @@ class _Flow:
 
     def _before(self, row: StageCalls) -> tuple[StageCalls, ...]:
         """Those that the value has always gone through before it, since it has become smaller."""
-        left, reached = list(self._feeding[row.path]), set()
+        earlier, reached = row.inputs.earlier, set[Path]()
+        left = [each.path for each in self._feeding[row.path]]
         while left:
-            each = left.pop()
-            if each.path not in reached:
-                reached.add(each.path)
-                left += self._feeding[each.path]
-        smaller = [self._of_path[path] for path in self._shrinking & row.inputs.earlier.keys()]
-        gone = {path for each in smaller for path in (each.path, *each.inputs.earlier)}
-        kept = (self._of_path[path] for path in sorted(reached - gone, key=self._place.__getitem__))
-        return tuple(each for each in kept if _is_always_before(each, row))
+            path = left.pop()
+            if path in earlier and path not in reached:
+                reached.add(path)
+                left += [each.path for each in self._feeding[path]]
+        smaller = self._shrinking & earlier.keys()
+        gone = smaller.union(*(self._of_path[path].inputs.earlier for path in smaller))
+        found = (self._of_path[path] for path in sorted(reached - gone, key=lambda path: self._places[path]))
+        return tuple(each for each in found if _is_always_before(each, row))
 
     def _for_all_before(self, step: Step) -> Step:
         """Samples may differ in which stages they go through, and in what the step keeps of them: it has none before
@@ -243,18 +246,16 @@ class _Flow:
         ratio, measured = max(kept, key=lambda pair: pair[0])
         return replace(step, before=tuple(found), ratio=ratio, measured=measured)
 
-    def _gets_picture(self, row: StageCalls, passed: frozenset[Path]) -> bool:
-        """`passed`: stages that were asked already: two may follow each other in either order."""
-        return self._is_fed(row) and all(
-            _is_picture(each)
-            or each.path in self._decoding
-            or (
-                each.path not in passed
-                and (self._ratios[each.path][0] or WIDEST) <= 1
-                and self._gets_picture(each, passed | {row.path})
-            )
-            for each in self._feeding[row.path]
-        )
+    def _gets_picture(self, row: StageCalls) -> bool:
+        return self._is_fed(row) and all(each.path in self._pictures for each in self._feeding[row.path])
+
+    def _find_pictures(self, decoding: frozenset[Path]) -> set[Path]:
+        """Stages that return one, whose values have a byte: decoders, and what makes no more bytes of their results."""
+        self._pictures = {row.path for row in self._rows if _is_picture(row) or row.path in decoding}
+        for row in self._rows:
+            if (self._ratios[row.path][0] or WIDEST) <= 1 and self._gets_picture(row):
+                self._pictures.add(row.path)
+        return self._pictures
 
 
 def _is_always_before(earlier: StageCalls, later: StageCalls) -> bool:
@@ -276,37 +277,31 @@ def _is_picture(row: StageCalls) -> bool:
     return row.stage.kind == "decode" and decodes_pictures(row.stage.label)
 
 
-def _is_fed_by(rows: Sequence[StageCalls], earlier: StageCalls, own: StageCalls) -> bool:
+def _is_fed_by(decoded: Sequence[StageCalls], earlier: StageCalls, own: StageCalls) -> bool:
     """Whether a stage gets what `earlier` returns: of decoders one result and not several, and no code in between that
-    may have made another thing of it. `rows`: all before it.
+    may have made another thing of it. `decoded`: all decoders before it.
     """
-    is_of_one = earlier.stage.kind != "decode" or round(_images(rows, own) / own.per_sample) <= 1
+    is_of_one = earlier.stage.kind != "decode" or round(_images(decoded, own) / own.per_sample) <= 1
     if own.stage.kind != "transform" or not is_of_one:
         return False
     size = earlier.bytes / earlier.count if earlier.bytes else 0.0
     return (own.inputs.gap_ns or 0.0) / 1e3 <= HANDING_ON_US + COPY_US_PER_BYTE * size
 
 
-def _results(rows: Sequence[StageCalls], earlier: StageCalls, own: StageCalls) -> float:
-    """What `earlier` returns for a sample, in number."""
-    return _images(rows, own) if earlier.stage.kind == "decode" else earlier.per_sample
-
-
-def _decoded(rows: Sequence[StageCalls], own: StageCalls) -> Decoded | None:
-    """None where another transform works on it first, or a size is not known."""
-    calls, images = tuple(row for row in rows if row.stage.kind == "decode"), _images(rows, own)
+def _decoded(calls: tuple[StageCalls, ...], own: StageCalls) -> Decoded | None:
+    """`calls`: decoders before it. None where another transform works on it first, or a size is not known."""
     sizes = [row.bytes for row in calls if row.bytes]
     if not calls or len(sizes) < len(calls) or not own.bytes or not own.inputs.is_first:
         return None
+    images = _images(calls, own)
     left, each = own.per_sample * own.bytes / own.count, sum(sizes) / sum(row.count for row in calls)
     return Decoded(calls, left / (images * each), images)
 
 
-def _images(rows: Sequence[StageCalls], own: StageCalls) -> float:
+def _images(decodes: Sequence[StageCalls], own: StageCalls) -> float:
     """Calls of decoders for a sample. Of several decoders each may be for some samples only: then calls count beside
     samples, though a window cuts some of these.
     """
-    decodes = [row for row in rows if row.stage.kind == "decode"]
     if len(decodes) == 1:
         return decodes[0].per_sample
-    return sum(row.count for row in decodes) / max(row.count / row.per_sample for row in (*rows, own))
+    return sum(row.count for row in decodes) / max(row.count / row.per_sample for row in (*decodes, own))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from tb_dataplugin.analyses.inputs import MOST_EARLIER, find_inputs
 from tb_dataplugin.findings.sequence import Step, sequences
-from tests.tb_dataplugin.findings.cases import finding_of, signals_of
+from tests.tb_dataplugin.findings.cases import finding_of, results_of, signals_of
 from tests.trace_builder import TraceBuilder
 
 BYTES, FLOATS = 12_288, 49_152
@@ -133,3 +134,10 @@ def test_a_batch_that_one_call_makes_goes_through_the_same_stages_again_and_agai
     one = (DECODED, TO_TENSOR, ("transform::RandomCrop", FLOATS // 4))
     crop = steps_of(samples(one * 8, one * 8))["RandomCrop"]
     assert crop.ratio == 0.25 and "ToTensor" in names(crop)
+
+
+def test_of_thousands_of_stages_in_a_row_only_the_last_ones_are_looked_back_at() -> None:
+    rows = tuple((f"transform::T{number}", BYTES) for number in range(200))
+    results = results_of(samples(rows))
+    earlier = [len(each.earlier) for each in find_inputs(results.tree, results.trace.span_facts).values()]
+    assert sorted(earlier) == [*range(MOST_EARLIER), *[MOST_EARLIER] * (200 - MOST_EARLIER)]

@@ -110,6 +110,7 @@ def test_an_image_and_its_mask_are_both_what_a_transform_gets() -> None:
     (sequence,) = sequences(signals_of(builder).stages)
     assert [step.ratio for step in sequence] == [None, None, None]
     assert sequence[2].decoded is not None and sequence[2].decoded.ratio == 1.0
+    assert sequence[1].decoded is None  # the mask is no part of the image
 
 
 def test_another_decoder_for_some_samples_makes_no_sample_of_two_images() -> None:
