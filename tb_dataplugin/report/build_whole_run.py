@@ -171,7 +171,7 @@ def _trouble(trouble: Trouble, summary: Summary) -> pb.StageTrouble:
         failures=trouble.failures,
         retries=trouble.retries,
         text=trouble_text(trouble, summary),
-        samples=summary.measured_samples + (summary.other_samples if trouble.noticed else 0),
+        samples=trouble.samples,
     )
 
 
