@@ -24,6 +24,7 @@ from annotate.hooks.transforms import (
     time_attribute,
     time_held_as,
     time_transform,
+    times_itself,
     used_by,
 )
 from annotate.recording import switch
@@ -84,7 +85,7 @@ def time_functions(patches: Patches, ds: object) -> None:
             time_held_as(patches, ds, name)
         elif isinstance(value, (list, tuple)) and len(value) <= MOST_IN_A_LIST:
             for step in value:
-                if is_users_own(step, ds):
+                if not times_itself(patches, step) and is_users_own(step, ds):
                     _time_users_own(patches, step)
     for used in _used_in(ds):
         time_transform(patches, used)
@@ -95,7 +96,9 @@ def _time_one(patches: Patches, ds: object, name: str) -> None:
     value = vars(ds).get(name)
     if not callable(value) or is_proxy(value):
         return
-    if isinstance(value, _FUNCTIONS):
+    if times_itself(patches, value):
+        pass
+    elif isinstance(value, _FUNCTIONS):
         patches.add_home(home_of(value))
         stand_in = patches.stand_in_of(value) or _stand_in(value, _kind_of(name, value))
         patches.set_value(vars(ds), name, stand_in)  # past a __setattr__ of the user's
@@ -114,6 +117,8 @@ def _time_users_own(patches: Patches, value: object) -> None:
     for held in list(getattr(value, "__dict__", {}).values()):
         steps = held if isinstance(held, (list, tuple)) and len(held) <= MOST_IN_A_LIST else [held]
         for step in steps:
+            if times_itself(patches, step):
+                continue
             if is_transform(step):
                 time_transform(patches, step)
             elif is_users_own(step, value):

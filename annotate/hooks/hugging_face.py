@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from annotate.hooks.patching import Patches
-from annotate.hooks.transforms import attribute, home_of, is_proxy, proxy_of, time_held_as
+from annotate.hooks.transforms import attribute, home_of, is_proxy, proxy_of, time_held_as, times_itself
 
 _MOST_STEPS: Final = 64
 """Of a stream: ``map``, ``filter``, ``shuffle`` one after the other."""
@@ -28,6 +28,7 @@ def time_functions(patches: Patches, ds: object) -> None:
         if step is None:
             return
         function = getattr(step, "__dict__", {}).get("function")
-        if callable(function) and not is_proxy(function) and not _is_its_own(home_of(function)):
+        is_users = callable(function) and not is_proxy(function) and not _is_its_own(home_of(function))
+        if callable(function) and is_users and not times_itself(patches, function):
             patches.set_value(vars(step), "function", proxy_of(patches, function))
         step = attribute(step, "ex_iterable")

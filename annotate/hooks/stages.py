@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
 from annotate.hooks import marked
-from annotate.hooks.stand_ins import callable_label, timed_function
+from annotate.hooks.stand_ins import STAGE, callable_label, timed_function
 from annotate.recording import switch
 from annotate.recording.definitions import define, define_here
 from annotate.saying import in_short, report_error
@@ -93,8 +93,12 @@ class stage:  # noqa: N801  (reads as a verb where it is used)
             )
         name = switch.hand_out(self.kind, self.label or callable_label(function))
         define(switch.HANDED_OUT[name], function)
-        timed = _timed_generator if inspect.isgeneratorfunction(function) else timed_function
-        return cast(F, timed(function, name))
+        make = _timed_generator if inspect.isgeneratorfunction(function) else timed_function
+        timed = make(function, name)
+        if not hasattr(function, "__name__"):  # an object: else the name would be that of our function
+            timed.__name__ = timed.__qualname__ = callable_label(function)
+        setattr(timed, STAGE, timed)
+        return cast(F, timed)
 
     def __reduce__(self) -> tuple[type[stage], tuple[StageKind, str | None]]:
         return stage, (self.kind, self.label)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Final, cast
 
 from annotate.recording import switch
@@ -26,6 +26,9 @@ Make = Callable[[Method, Followed], Method]
 
 ORIGINAL: Final = "_annotate_original"
 """Attribute of a replacement: the method that it replaces."""
+
+STAGE: Final = "_annotate_stage"
+"""Attribute of what `annotate.stage` made of a callable: itself. A wrapper that copies its attributes is no stage."""
 
 READER_HOOK: Final = "_annotate_reader"
 """Attribute of a library's method that is replaced for all instances: its calls are spans already."""
@@ -132,6 +135,16 @@ def timed_function(function: Method, name: str) -> Method:
             raise
 
     return timed
+
+
+def marked_stage(function: Any) -> Any:
+    """What the user's `annotate.stage` was put on, if `function` is that stage, bound or partial; else None."""
+    while isinstance(function, partial):
+        function = function.func
+    function = getattr(function, "__func__", function) if isinstance(function, MethodType) else function
+    if isinstance(function, FunctionType) and vars(function).get(STAGE) is function:
+        return vars(function)["__wrapped__"]
+    return None
 
 
 def itself(value: Any) -> Any:

@@ -10,7 +10,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
 from annotate.hooks.patching import Patches, Timing, own_method
-from annotate.hooks.stand_ins import READER_HOOK, TimedCallable, callable_label, timed_method
+from annotate.hooks.stand_ins import READER_HOOK, TimedCallable, callable_label, marked_stage, timed_method
 from annotate.recording import switch
 from annotate.recording.definitions import define
 
@@ -197,10 +197,24 @@ def time_held_as(patches: Patches, holder: object, name: str) -> None:
 def time_attribute(patches: Patches, holder: object, name: str) -> None:
     """Time the transform ``holder.name``, by a proxy in its place when it is a plain callable."""
     held = getattr(holder, name)
-    if is_proxy(held) or time_transform(patches, held):
+    if _is_timed(patches, held):
         return
     if name not in getattr(holder, "__dict__", {}) or not patches.set_attribute(holder, name, proxy_of(patches, held)):
         patches.note(f"{type(holder).__name__}.{name} could not be timed.")
+
+
+def times_itself(patches: Patches, held: object) -> bool:
+    """Whether the user has marked it with `annotate.stage`: one stage, whose own steps are timed inside of it."""
+    marked = marked_stage(held)
+    if marked is None:
+        return False
+    patches.add_home(home_of(marked))
+    for inner in _referred_to(marked):
+        time_transform(patches, inner)
+    if not _needs_proxy(marked):
+        time_held(patches, marked)
+        _time_under_other_names(patches, marked)
+    return True
 
 
 def proxy_of(patches: Patches, target: Transform) -> object:
@@ -258,7 +272,7 @@ def _time_values(patches: Patches, held: dict[Any, Any]) -> None:
 
 
 def _is_timed(patches: Patches, item: object) -> bool:
-    return is_proxy(item) or time_transform(patches, item)
+    return is_proxy(item) or times_itself(patches, item) or time_transform(patches, item)
 
 
 def _modules(holder: object) -> Iterator[object]:

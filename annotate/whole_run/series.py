@@ -178,11 +178,11 @@ class Series:
         return self._tells is not None and batch >= self._tells
 
     def last(self, samples: sums.Samples, attempts: sums.Attempts, **where: int) -> None:
-        """Of a worker's last batch, which is none of those whose stages are measured: they would be of epochs' ends."""
-        tally = self.tally
-        tally.other_samples += samples.number
-        tally.other_failures.update(attempts.failures)
-        tally.add_slow_samples(_slow_samples(samples, **where))
+        """Of a worker's last batch, whose stages count for nothing: they would be of epochs' ends.
+
+        Its failures are those of a measured batch, all of whose stages are seen.
+        """
+        self._attempted(samples, attempts, **where)
 
     def measured(self, stages: dict[str, int], samples: sums.Samples, attempts: sums.Attempts, **where: int) -> None:
         """
@@ -193,6 +193,10 @@ class Series:
         tally.measured += 1
         for name, time in stages.items():
             tally.stage_ns[name] += time
+        self._attempted(samples, attempts, **where)
+
+    def _attempted(self, samples: sums.Samples, attempts: sums.Attempts, **where: int) -> None:
+        tally = self.tally
         tally.measured_samples += samples.number
         tally.failures.update(attempts.failures)
         tally.retries.update(attempts.retries)

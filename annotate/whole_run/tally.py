@@ -62,7 +62,7 @@ class Tally:
         self.measured_samples = 0
         self.failures: Final[Counter[str]] = Counter()
         self.retries: Final[Counter[str]] = Counter()
-        """By stage, in the measured batches."""
+        """By stage, in the measured batches, and in the last ones of DataLoader workers that end with the epoch."""
         self.other_samples = 0
         self.other_failures: Final[Counter[str]] = Counter()
         """In those that were not measured, as far as DataLoader workers notice."""

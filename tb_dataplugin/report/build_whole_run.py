@@ -21,7 +21,6 @@ from tb_dataplugin.watchfile.sentences import (
     made_text,
     outside_text,
     run_sentence,
-    samples_of,
     slow_text,
     trouble_text,
 )
@@ -172,7 +171,7 @@ def _trouble(trouble: Trouble, summary: Summary) -> pb.StageTrouble:
         failures=trouble.failures,
         retries=trouble.retries,
         text=trouble_text(trouble, summary),
-        samples=samples_of(trouble, summary),
+        samples=trouble.samples,
     )
 
 

@@ -5278,7 +5278,7 @@ class WholeRun(_message.Message):
     raised: _builtins.int
     """times that an exception came to the loop in place of a batch"""
     measured_samples: _builtins.int
-    """samples of the batches whose stages were measured; retries are of these"""
+    """samples of the batches that were measured; retries are of these"""
     gil_share: _builtins.float
     """of the time of the thread that takes the batches: waiting for Python's lock (GIL)"""
     gc_share: _builtins.float

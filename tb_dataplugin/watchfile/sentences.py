@@ -159,18 +159,13 @@ def _troubles(summary: Summary) -> Iterator[str]:
         yield f"{worst.stage} fails ({trouble_text(worst, summary)})"
 
 
-def samples_of(trouble: Trouble, summary: Summary) -> int:
-    """Those in which its failures can have been noticed."""
-    return summary.measured_samples + (summary.other_samples if trouble.noticed else 0)
-
-
 def trouble_text(trouble: Trouble, summary: Summary) -> str:
     """How often a stage failed; retries are what came of it."""
-    measured, others = summary.measured_samples, summary.other_samples if trouble.noticed else 0
+    measured = summary.measured_samples
     share = f" in {plural(measured, 'measured sample')}" if measured else ""
     again = f", called again {_times(trouble.retries)}" if trouble.retries else ""
-    if others:
-        share = f" in {plural(measured + others, 'sample')}"
+    if trouble.samples > measured:
+        share = f" in {plural(trouble.samples, 'sample')}"
         again = f"{again} in the {count(measured)} measured ones" if again else ""
     return f"{_times(trouble.failures)}{share}{again}"
 

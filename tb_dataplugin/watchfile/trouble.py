@@ -18,8 +18,9 @@ class Trouble:
 
     stage: str
     failures: int
-    noticed: int
-    """Of these, in batches that were not measured. None of them: its failures may be seen in measured batches only."""
+    samples: int
+    """In which these were looked for: the measured ones, and all others where any of them came from there. Some stages'
+    failures are seen in measured batches only."""
     retries: int
     """Calls of it, for a sample in which it had failed: of measured batches only."""
 
@@ -41,8 +42,14 @@ def troubles(numbers: Sequence[LoaderNumbers]) -> tuple[Trouble, ...]:
         failures.update(each.failures)
         noticed.update(each.other_failures)
         retries.update(each.retries)
+    measured, others = sum(each.measured_samples for each in numbers), sum(each.other_samples for each in numbers)
     found = (
-        Trouble(stage, failures[stage] + noticed[stage], noticed[stage], retries[stage])
+        Trouble(
+            stage,
+            failures=failures[stage] + noticed[stage],
+            samples=measured + others if noticed[stage] else measured,
+            retries=retries[stage],
+        )
         for stage in {**failures, **noticed, **retries}
     )
     return tuple(sorted(found, key=lambda one: (-one.failures, -one.retries, one.stage)))

@@ -312,3 +312,67 @@ def test_functions_of_an_iterable_dataset_are_stages_in_a_worker(tmp_path: Path)
     trace, _ = run(tmp_path / "run", loader)
     (spans,) = worker_spans(trace).values()
     assert {"transform::flip", "decode::decode_png"} <= {span["name"] for span in spans}
+
+
+def copying_attributes(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A decorator of the user's, around what is a stage."""
+
+    @functools.wraps(function)
+    def again(x: Any) -> Any:
+        return function(x)
+
+    return again
+
+
+class Marked(Dataset[Any]):
+    """Keeps what the user has marked: each is one stage, wherever it is kept."""
+
+    def __init__(self) -> None:
+        self.parse = annotate.stage("decode", "parse")(decode_png)
+        self.brighten = annotate.stage("transform", "brighter")(Brighten())
+        self.nameless = annotate.stage("user")(Brighten())
+        self.crop = annotate.stage("transform", "crop")(v1.RandomCrop(4))
+        self.half = functools.partial(annotate.stage("user", "half")(torch.mul), other=0.5)
+        self.bound = self.own
+        self.steps = [annotate.stage("transform", "steps")(TwoViews(flip, [Brighten()]))]
+        self.table = {"flip": annotate.stage("transform", "table")(flip), "rest": v1.RandomCrop(4)}
+        self.transform = annotate.stage("transform", "main")(v1.Compose([v1.CenterCrop(4)]))
+        self.wrapped = copying_attributes(self.parse)
+
+    @annotate.stage("user", "own")
+    def own(self, x: Any) -> Any:
+        return x
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> Any:
+        x = self.nameless(self.brighten(self.parse(image())))
+        x = self.half(self.bound(self.table["flip"](self.steps[0](x))))
+        return self.wrapped(self.transform(self.crop(x)))
+
+
+def test_what_the_user_has_marked_is_one_stage_with_the_name_that_it_was_given(tmp_path: Path) -> None:
+    ds = Marked()
+    loader = annotate.loader(DataLoader(ds, batch_size=2))
+    found = names(record(tmp_path, lambda: list(loader)))
+    assert {name: count for name, count in found.items() if not name.startswith(("sample", "wait", "collate"))} == {
+        "decode::parse": 4,
+        "transform::brighter": 2,
+        "user::Brighten": 2,
+        "transform::steps": 2,
+        "transform::table": 2,
+        "user::own": 2,
+        "user::half": 2,
+        "transform::crop": 2,
+        "transform::main": 2,
+        "transform::CenterCrop": 2,
+        "transform::Brighten": 2,  # a step of what is marked
+        "decode::decode_png": 2,  # the user's own decorator around a stage is none
+    }
+
+
+def test_a_marked_object_goes_by_its_class() -> None:
+    marked = annotate.stage("collate")(Brighten())
+    assert getattr(marked, "__name__", "") == "Brighten"
+    assert annotate.stage("collate")(flip).__name__ == "flip"

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from annotate.hooks.patching import Patches
 from annotate.hooks.stand_ins import Method, TimedCallable, callable_label
-from annotate.hooks.transforms import time_transform
+from annotate.hooks.transforms import time_transform, times_itself
 from annotate.recording import switch
 from annotate.trace_format import StageKind
 
@@ -22,16 +22,20 @@ def timed(patches: Patches, value: Any, kind: StageKind = "transform") -> Any:
     """A function of the user's with a span around each call; an object of a class is timed as any transform is."""
     if not callable(value) or type(value) is TimedCallable or iscoroutinefunction(value):
         return value
-    if time_transform(patches, value):
+    if times_itself(patches, value) or times_itself(patches, _packed(value)) or time_transform(patches, value):
         return value
     return TimedCallable(value, switch.hand_out(kind, _label(value)))
 
 
 def _label(function: Any) -> str:
-    """Of a function that a library has packed into a partial of its own, the user's."""
+    return callable_label(_packed(function) or function)
+
+
+def _packed(function: Any) -> Any:
+    """The user's function that a library has packed into a partial of its own, if it has."""
     if isinstance(function, partial) and function.args and callable(function.args[0]):
-        return callable_label(function.args[0])
-    return callable_label(function)
+        return function.args[0]
+    return None
 
 
 def show_timed(patches: Patches, holder: Any, value: Any) -> Any:

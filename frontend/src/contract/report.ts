@@ -2067,7 +2067,7 @@ export interface WholeRun {
   bad_lines: number;
   /** times that an exception came to the loop in place of a batch */
   raised: number;
-  /** samples of the batches whose stages were measured; retries are of these */
+  /** samples of the batches that were measured; retries are of these */
   measured_samples: number;
   /** most failures first, at most 20 */
   troubles: StageTrouble[];

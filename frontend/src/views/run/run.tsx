@@ -236,7 +236,7 @@ function Stages({ run }: { run: WholeRun }) {
   return (
     <section>
       <h2>Stages</h2>
-      <p class="muted">On average over the batches that were measured: {plural(run.measured_samples, "sample")}.</p>
+      <p class="muted">On average over the batches whose stages were measured.</p>
       <DataTable name="Stages of the run" testId="run-stages">
         <thead>
           <tr>
