@@ -20,7 +20,7 @@ PIP  := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c requ
 
 ECOSYSTEM_PIP := $(VENV)-ecosystem/bin/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test lint types contracts generate check-generated test-python test-thorough test-frontend test-ecosystem bench bench-peers bench-dlio clean
+.PHONY: demo test lint types contracts generate check-generated beside test-python test-thorough test-frontend test-ecosystem bench bench-peers bench-dlio clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py --logdir $(LOGDIR)
@@ -31,17 +31,21 @@ demo: $(VENV)/.demo
 	@echo "Did four workers help?    $(VENV)/bin/tb-dataplugin compare $(LOGDIR)/gpu/v100*workers0* $(LOGDIR)/gpu/v100*workers4*"
 	@if [ "$(SERVE)" != 0 ]; then $(PY) scripts/serve.py $(LOGDIR); fi
 
-# What is generated comes first: it is written anew, and the others read it. Types are checked beside the tests of
-# Python, which leave a core idle now and then: last in the queue for it, so that no test notices.
+# What is generated comes first: it is written anew, and the others read it. Types and the page's own tests come beside
+# the tests of Python, which leave a core idle a quarter of the time: last in the queue for it, so that no test notices.
 test: check-generated
-	@$(MAKE) --no-print-directory -j2 $(SYNC) test-frontend lint contracts
-	@$(MAKE) --no-print-directory -j2 NICE="nice -n 19" types test-python
+	@$(MAKE) --no-print-directory -j2 $(SYNC) lint contracts
+	@$(MAKE) --no-print-directory -j2 NICE="nice -n 19" beside test-python
 	@echo "make test: everything passed"
 
 lint: $(VENV)/.dev frontend/node_modules/.installed
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	cd frontend && ../scripts/npm run --silent lint
+
+# One after the other
+beside: types
+	@$(MAKE) --no-print-directory test-frontend
 
 types: $(VENV)/.dev frontend/node_modules/.installed
 	$(NICE) $(VENV)/bin/mypy
@@ -66,7 +70,7 @@ test-thorough: check-generated
 	$(PY) -m pytest -n $(JOBS) --max-worker-restart 0 --thorough
 
 test-frontend: $(VENV)/.dev frontend/node_modules/.installed
-	cd frontend && ../scripts/npm run --silent test
+	cd frontend && $(NICE) ../scripts/npm run --silent test
 
 # Real libraries beside annotate, in an environment of their own: `make test` neither runs it nor needs it. What it saw
 # is in build/ecosystem.jsonl, from which `python -m tests.ecosystem.table` writes docs/ecosystem.md.

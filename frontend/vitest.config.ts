@@ -13,6 +13,9 @@ export default defineConfig({
   test: {
     // The theme test reads the style sheet; without `css` vitest hands out an empty one.
     css: true,
+    // `make test` runs them beside the tests of Python, where they may wait for a core.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     pool: "threads",
     projects: [
       { extends: true, test: { name: "pure", environment: "node", include: ["test/**/*.test.ts"], exclude: DRAWN } },
