@@ -103,7 +103,10 @@ def _measured(ratio: Ratio | None) -> tuple[str, str]:
 
 
 def _beside(row: Row) -> str:
-    return f"{row.why} (beside {row.beside.text})" if row.ratio is not None else row.why
+    if row.ratio is None:
+        return row.why
+    there = "" if row.beside_step_s is None else f": {duration(row.beside_step_s * 1e6)} per step in turn with it"
+    return f"{row.why} (beside {row.beside.text}{there})"
 
 
 def _after(outcome: Outcome) -> str:

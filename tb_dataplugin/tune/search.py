@@ -28,7 +28,9 @@ IN_VAIN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the ledger: a setting, and what became of it. `best`: its step time in seconds, as measured."""
+    """One line of the ledger: a setting, and what became of it. `step_s`: its step time in seconds, as measured;
+    `beside_step_s`: that of the other, in the windows by turns.
+    """
 
     changes: Changes
     beside: Changes
@@ -37,6 +39,7 @@ class Row:
     step_s: float | None
     kept: bool
     why: str
+    beside_step_s: float | None = None
 
 
 @dataclass(slots=True)
@@ -179,7 +182,8 @@ class Search:
             loop.close()
             outcome.windows += pairs.before
         self._say(f"{changes.text}: {_in_words(ratio)}; {'kept' if ratio.is_faster else 'not kept'}")
-        return Row(changes, beside, proposal.forecast, ratio, step_of(pairs.after), ratio.is_faster, _why(ratio))
+        step_s, beside_step_s = step_of(pairs.after), step_of(pairs.before)
+        return Row(changes, beside, proposal.forecast, ratio, step_s, ratio.is_faster, _why(ratio), beside_step_s)
 
     def _again(self, changes: Changes, after: Sequence[Window], before: Sequence[Window] = ()) -> str:
         """Why what it delivers is the same again; "" where it is not, or has no more DataLoader workers."""

@@ -16,6 +16,7 @@ from tb_dataplugin.tune.search import CROWDED, NOTHING_LEFT
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import Changes
 from tb_dataplugin.tune.tuning import Tuned
+from tb_dataplugin.units import duration
 from tests.tb_dataplugin.tune.made_up_loops import MadeUpRunner, by_workers
 
 
@@ -41,6 +42,20 @@ def test_the_text_has_every_setting_and_what_became_of_it(tuned: Tuned) -> None:
     ):
         assert words in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_a_change_in_percent_stands_beside_the_step_time_that_it_is_of(tuned: Tuned) -> None:
+    """Windows at another time of the same loop may be slower by more than the change."""
+    text = " ".join(as_text(tuned, PLAIN).split())
+    lost = [row for row in tuned.outcome.rows if row.ratio is not None and not row.kept]
+    assert lost
+    for row in lost:
+        assert row.beside_step_s is not None
+        assert f"(beside {row.beside.text}: {duration(row.beside_step_s * 1e6)} per step in turn with it)" in text
+    rows = json.loads(as_json(tuned))["runs"]
+    assert [row.get("beside_step_us") for row in rows if "measured" in row] == [
+        pytest.approx(row.beside_step_s * 1e6) for row in tuned.outcome.rows if row.beside_step_s is not None
+    ]
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80])
