@@ -20,7 +20,7 @@ PIP  := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c requ
 
 ECOSYSTEM_PIP := $(VENV)-ecosystem/bin/python -m pip install -q --disable-pip-version-check
 
-.PHONY: demo test lint types contracts generate check-generated beside test-python test-thorough test-frontend test-ecosystem bench bench-peers bench-dlio clean
+.PHONY: help demo test lint types contracts generate check-generated beside test-python test-thorough test-frontend test-ecosystem bench bench-peers bench-dlio clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py --logdir $(LOGDIR)
@@ -30,6 +30,9 @@ demo: $(VENV)/.demo
 	@echo "What a GPU waited for:    $(VENV)/bin/tb-dataplugin report $(LOGDIR)/gpu/h100*"
 	@echo "Did four workers help?    $(VENV)/bin/tb-dataplugin compare $(LOGDIR)/gpu/v100*workers0* $(LOGDIR)/gpu/v100*workers4*"
 	@if [ "$(SERVE)" != 0 ]; then $(PY) scripts/serve.py $(LOGDIR); fi
+
+help:
+	@sed -n '1,4s/^# *//p' Makefile
 
 # What is generated comes first: it is written anew, and the others read it. Types and the page's own tests come beside
 # the tests of Python, which leave a core idle a quarter of the time: last in the queue for it, so that no test notices.
