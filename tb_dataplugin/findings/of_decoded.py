@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from annotate.trace_format import Stage
+from tb_dataplugin.findings.apart_signals import left_out
 from tb_dataplugin.findings.by_size import by_size
 from tb_dataplugin.findings.decoder_advice import decodes_pictures
 from tb_dataplugin.findings.evidence import Evidence, share, time
@@ -51,13 +52,15 @@ def decoded_for_little(signals: Signals, steps: Iterable[Step]) -> Finding | Non
 
 def times_before(signals: Signals, counted: Iterable[StageCalls]) -> Iterator[Evidence]:
     """What the stages before the one that keeps little take."""
-    caused = {wait.name: f", {percent(wait.share)} of the data wait" for wait in signals.waits_by_stage or ()}
+    caused = {wait.name: f", {percent(wait.share)} of the {signals.own_wait}" for wait in signals.waits_by_stage or ()}
+    names = left_out(signals.apart)
+    of_loop = f" without {names}" if names else ""
     for calls in counted:
         name, left = calls.stage.name, calls.of_calls
         if not left:
             continue
         whole_us = calls.self_us / left
-        text = f"{name} before it: {duration(whole_us)} self time{caused.get(name, '')}"
+        text = f"{name} before it: {duration(whole_us)} self time{of_loop}{caused.get(name, '')}"
         blocked = calls.of_typical - left
         if duration(whole_us * (1 - blocked)) != duration(whole_us):
             text += f"; blocked for {percent(blocked)} of it, which smaller data would not shorten"

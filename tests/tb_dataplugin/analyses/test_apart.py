@@ -8,6 +8,7 @@ import pytest
 
 from annotate.trace_format import Stage
 from tb_dataplugin.findings.apart_signals import ApartSignals, OtherLoaderSignals
+from tb_dataplugin.findings.of_decoded import times_before
 from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.verdict import judge_run
 from tb_dataplugin.model.trace import LoaderInfo
@@ -299,3 +300,11 @@ def test_parts_of_the_transfer_that_are_not_named_are_not_called_its_rest() -> N
     said = [fact.text for fact in judge_run(signals).evidence]
     assert any(text.startswith("other parts of transfer: 13") for text in said)
     assert not any(text.startswith("the rest of transfer") for text in said)
+
+
+def test_what_stages_before_a_crop_take_says_what_it_is_without() -> None:
+    """Tables of stages have the starts of epochs in them, and shares of all the data wait."""
+    signals = signals_of(epochs())
+    assert signals.apart and signals.stages
+    (said, *_) = [fact.text for fact in times_before(signals, signals.stages[:1])]
+    assert " self time without the starts of epochs, " in said and said.endswith(" of the data wait of the loop")
