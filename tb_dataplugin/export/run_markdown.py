@@ -46,7 +46,7 @@ def _head(run: pb.WholeRun) -> str:
 def _numbers(run: pb.WholeRun) -> Iterator[str]:
     """As in the terminal."""
     yield f"step {duration(run.step_us)} (p95 about {duration(run.p95_us)}, longest {duration(run.longest_us)})"
-    yield f"{significant(run.samples_per_s)} samples/s"
+    yield f"{significant(run.samples_per_s)} samples/s {run.samples_per_s_of}".rstrip()
     if run.HasField("first_batch_us"):
         yield f"first batches took {duration(run.first_batch_us)} on average (epochs begun: {run.epochs})"
     if run.HasField("busy_share"):

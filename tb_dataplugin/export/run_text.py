@@ -62,7 +62,7 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     yield _line("step time", duration(summary.step_us), f"p95 about {duration(summary.p95_us)}, {longest}")
     yield _line("data wait", percent(summary.wait_share), f"of the step time{_epochs(summary)}")
     yield from _outside(summary.outside)
-    yield _line("samples/s", significant(summary.samples_per_s))
+    yield _line("samples/s", significant(summary.rate.samples_per_s), summary.rate.of)
     if summary.busy_share is not None:
         ready = "" if summary.ready is None else f"{significant(summary.ready)} batches ready on average"
         yield _line("DataLoader workers", percent(summary.busy_share), "busy", ready)

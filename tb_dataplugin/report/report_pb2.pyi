@@ -5235,6 +5235,7 @@ class WholeRun(_message.Message):
     OTHER_SAMPLES_FIELD_NUMBER: _builtins.int
     DRIFTS_FIELD_NUMBER: _builtins.int
     OUTSIDE_FIELD_NUMBER: _builtins.int
+    SAMPLES_PER_S_OF_FIELD_NUMBER: _builtins.int
     run: _builtins.str
     """folder, as `run` of the captures in it: relative to the log directory, "." for itself"""
     rank: _builtins.int
@@ -5260,7 +5261,7 @@ class WholeRun(_message.Message):
     data_wait_share: _builtins.float
     """of the step time"""
     samples_per_s: _builtins.float
-    """of all loaders"""
+    """of all loaders, by the clock"""
     epochs: _builtins.int
     """begun"""
     first_batch_us: _builtins.float
@@ -5285,6 +5286,8 @@ class WholeRun(_message.Message):
     """of the run: in Python's garbage collector"""
     other_samples: _builtins.int
     """of other batches of DataLoader workers: failures and slow samples are of these, too"""
+    samples_per_s_of: _builtins.str
+    """what of the run, in words: recorded windows are left out"""
     @_builtins.property
     def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageTime]:
         """the slowest first, at most 20"""
@@ -5360,10 +5363,11 @@ class WholeRun(_message.Message):
         other_samples: _builtins.int = ...,
         drifts: _abc.Iterable[Global___StepDrift] | None = ...,
         outside: Global___RunOutside | None = ...,
+        samples_per_s_of: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "outside", b"outside", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "samples_per_s_of", b"samples_per_s_of", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
@@ -5653,7 +5657,7 @@ class RunPoint(_message.Message):
     data_wait_share: _builtins.float
     """of the step time"""
     samples_per_s: _builtins.float
-    """of the timed steps where a window was recorded, else by the clock"""
+    """by the clock; absent where a window was recorded"""
     epochs: _builtins.int
     """begun in it"""
     ready: _builtins.float

@@ -6,16 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tb_dataplugin.watchfile.lines import CaptureLine, IntervalLine, LoaderNumbers
+from tb_dataplugin.watchfile.lines import IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_loader
+from tb_dataplugin.watchfile.rates import Recorded, rate, recorded_in, without_recorded
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.summary import Happening, percentile, total_times
 
 MOST_POINTS: Final = 300
 """More than a screen has room for."""
-
-Recorded = tuple[CaptureLine, float]
-"""A window that the run recorded by itself, and when that began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +51,9 @@ def points_of(run: Run, most: int = MOST_POINTS) -> list[Point]:
     together = max(1, -(-len(run.intervals) // most))
     found = []
     for part in run.parts:
-        loader, recorded = main_loader(part), list(_recorded(part))
+        loader, recorded = main_loader(part), list(recorded_in(part))
         found += [_point(group, loader, begin, recorded) for group in _groups(part, together)]
     return found
-
-
-def _recorded(part: Part) -> Iterator[Recorded]:
-    """Each window once, whatever it is of."""
-    events = {event.number: event.t for event in part.events if event.change != "usual"}
-    seen = set()
-    for line in part.captures:
-        begin = events.get(line.event) if line.begin is None else line.begin
-        if line.capture and line.capture not in seen and begin is not None:
-            seen.add(line.capture)
-            yield line, begin
 
 
 def _groups(part: Part, together: int) -> Iterator[Sequence[IntervalLine]]:
@@ -86,22 +73,12 @@ def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorde
         step_us=time / steps if steps else None,
         p95_us=percentile(times, 0.95) if times else None,
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time) if time else None,
-        samples_per_s=_rate(intervals, recorded),
+        samples_per_s=rate(without_recorded(intervals, recorded)),
         epochs=sum(each.epochs for each in numbers),
         ready=sum(each.ready for each in numbers) / asked if asked else None,
         busy_share=_busy(numbers) / worked if worked and asked else None,
         machine=_means(intervals),
     )
-
-
-def _rate(intervals: Sequence[IntervalLine], recorded: Sequence[Recorded]) -> float | None:
-    """By the clock, of all loaders, without intervals in which a window was recorded: how much of them recording took
-    is not known, and the rate of timed steps is another one, without the time between epochs.
-    """
-    own = [one for one in intervals if not any(since < one.end and line.t > one.begin for line, since in recorded)]
-    samples = sum(each.samples for interval in own for each in interval.loaders)
-    seconds = sum(interval.end - interval.begin for interval in own)
-    return samples / seconds if samples and seconds > 0 else None
 
 
 def _busy(numbers: Iterable[LoaderNumbers]) -> float:
@@ -124,7 +101,7 @@ def phases_of(run: Run, happenings: Sequence[Happening]) -> list[Phase]:
     processes = [_process(part, number, begin) for number, part in enumerate(run.parts)]
     found = processes.copy() if len(processes) > 1 else []
     for part in run.parts:
-        for line, since in _recorded(part):
+        for line, since in recorded_in(part):
             text = f"recorded: {line.capture}, which slows the loop"
             found.append(Phase(max(0.0, since - begin), max(0.0, line.t - begin), "recorded", text))
     for happening in happenings:

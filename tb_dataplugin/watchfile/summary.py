@@ -15,6 +15,7 @@ from tb_dataplugin.watchfile.drift import QUARTERS, Drift, find_drift, split
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
 from tb_dataplugin.watchfile.outside import Outside, find_outside
+from tb_dataplugin.watchfile.rates import Rate, rate_of
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.slow_times import SlowTime, Wait, slow_times, wait_meanwhile
 from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
@@ -105,7 +106,7 @@ class Summary:
     p95_us: float
     longest_us: float
     wait_share: float
-    samples_per_s: float
+    rate: Rate
     epochs: int
     first_waits: int
     """Epochs whose first batch no window was recorded beside: those that `first_wait_us` is of."""
@@ -159,7 +160,7 @@ def summary_of(run: Run) -> Summary | None:
         p95_us=min(percentile(total_times(each.step_times for each in numbers), 0.95), _longest(numbers)),
         longest_us=_longest(numbers),
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time),
-        samples_per_s=_samples_per_s(run),
+        rate=rate_of(run),
         epochs=sum(each.epochs for each in numbers),
         first_waits=sum(each.epochs if each.first_waits is None else each.first_waits for each in numbers),
         first_wait_us=sum(each.first_wait_us for each in numbers),
@@ -179,14 +180,6 @@ def summary_of(run: Run) -> Summary | None:
         gc_share=_mean_of(run, "gc_share"),
         bad_lines=sum(part.bad_lines for part in run.parts),
     )
-
-
-def _samples_per_s(run: Run) -> float:
-    """In the intervals in which a loader gave batches, of all loaders."""
-    used = [interval for interval in run.intervals if any(each.samples for each in interval.loaders)]
-    seconds = sum(interval.end - interval.begin for interval in used)
-    samples = sum(each.samples for interval in used for each in interval.loaders)
-    return samples / seconds if seconds > 0 else 0.0
 
 
 def _mean_of(run: Run, name: str) -> float | None:

@@ -9,6 +9,7 @@ import pytest
 
 from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.watchfile.axis import phases_of, points_of
+from tb_dataplugin.watchfile.rates import Rate, rate_of
 from tb_dataplugin.watchfile.reading import Run, read_part, runs_of
 from tb_dataplugin.watchfile.summary import summary_of
 from tests.tb_dataplugin.test_watchfile import BEGIN, RUN, event, interval, troubled, write
@@ -60,6 +61,20 @@ def test_what_was_recorded_is_a_phase_and_has_no_rate(tmp_path: Path) -> None:
     assert [point.samples_per_s for point in points_of(run)] == [80, None, 80]
     assert [point.samples_per_s for point in points_of(run, most=1)] == [80], "of all intervals together, too"
     assert [(phase.kind, phase.from_s, phase.to_s) for phase in phases_of(run, ())] == [("recorded", 12, 19)]
+    assert rate_of(run) == Rate(80, "of the whole run, without times in which a window was recorded")
+
+
+def test_a_pause_is_part_of_the_rate_of_the_whole_run(tmp_path: Path) -> None:
+    """Half of its time nothing was taken: a checkpoint, say."""
+    paused = [{**interval(number), "loaders": []} for number in (2, 3)]
+    run = run_of(write(tmp_path / "a.watch.jsonl", RUN, interval(0), interval(1), *paused))
+    assert rate_of(run) == Rate(40, "of the whole run")
+
+
+def test_a_run_that_was_recorded_all_the_time_says_so_of_its_rate(tmp_path: Path) -> None:
+    recorded = {"kind": "capture", "t": BEGIN + 19, "event": 1, "capture": "c.pt.trace.json", "from": BEGIN + 1}
+    run = run_of(write(tmp_path / "a.watch.jsonl", RUN, interval(0), interval(1), recorded))
+    assert rate_of(run) == Rate(80, "of the whole run, in which a window was recorded all the time")
 
 
 def test_a_run_in_the_report_names_the_capture_of_a_stall(tmp_path: Path) -> None:

@@ -2033,7 +2033,7 @@ export interface WholeRun {
   longest_us: number;
   /** of the step time */
   data_wait_share: number;
-  /** of all loaders */
+  /** of all loaders, by the clock */
   samples_per_s: number;
   /** begun */
   epochs: number;
@@ -2086,7 +2086,11 @@ export interface WholeRun {
   /** of processes in which a step took longer, or less, from quarter to quarter */
   drifts: StepDrift[];
   /** absent where it is not known */
-  outside: RunOutside | undefined;
+  outside:
+    | RunOutside
+    | undefined;
+  /** what of the run, in words: recorded windows are left out */
+  samples_per_s_of: string;
 }
 
 /**
@@ -2184,7 +2188,7 @@ export interface RunPoint {
   data_wait_share?:
     | number
     | undefined;
-  /** of the timed steps where a window was recorded, else by the clock */
+  /** by the clock; absent where a window was recorded */
   samples_per_s?:
     | number
     | undefined;
@@ -5339,6 +5343,11 @@ export const WholeRun: MessageFns<WholeRun> = {
         ? object.drifts.map((e: any) => StepDrift.fromJSON(e))
         : [],
       outside: isSet(object.outside) ? RunOutside.fromJSON(object.outside) : undefined,
+      samples_per_s_of: isSet(object.samplesPerSOf)
+        ? globalThis.String(object.samplesPerSOf)
+        : isSet(object.samples_per_s_of)
+        ? globalThis.String(object.samples_per_s_of)
+        : "",
     };
   },
 };

@@ -153,11 +153,7 @@ function Numbers({ run }: { run: WholeRun }) {
         testId="run-rate"
         value={run.samples_per_s}
         text={significant(run.samples_per_s)}
-        note={
-          run.phases.some(({ kind }) => kind === "recorded")
-            ? "over the whole run, without what was recorded"
-            : "over the whole run"
-        }
+        note={run.samples_per_s_of}
       />
       {run.busy_share !== undefined && (
         <BigNumber

@@ -1,0 +1,55 @@
+"""Samples per second by the clock: pauses, evaluations and checkpoints are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tb_dataplugin.watchfile.lines import CaptureLine, IntervalLine
+from tb_dataplugin.watchfile.reading import Part, Run
+
+Recorded = tuple[CaptureLine, float]
+"""A window that the run recorded by itself, and when that began."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`of`: what of the run it is of, in words."""
+
+    samples_per_s: float
+    of: str
+
+
+def rate_of(run: Run) -> Rate:
+    """Of a run; recording takes time as well, so that times in which a window was recorded are left out."""
+    own = [one for part in run.parts for one in without_recorded(part.intervals, list(recorded_in(part)))]
+    of_own = rate(own)
+    if of_own is None:
+        return Rate(rate(run.intervals) or 0.0, "of the whole run, in which a window was recorded all the time")
+    left_out = "" if len(own) == len(run.intervals) else ", without times in which a window was recorded"
+    return Rate(of_own, f"of the whole run{left_out}")
+
+
+def rate(intervals: Sequence[IntervalLine]) -> float | None:
+    """Of all loaders; None where there are no samples."""
+    samples = sum(each.samples for interval in intervals for each in interval.loaders)
+    seconds = sum(interval.end - interval.begin for interval in intervals)
+    return samples / seconds if samples and seconds > 0 else None
+
+
+def without_recorded(intervals: Sequence[IntervalLine], recorded: Sequence[Recorded]) -> list[IntervalLine]:
+    """How much of them recording took is not known, and the rate of timed steps is another one, without the time
+    between epochs.
+    """
+    return [one for one in intervals if not any(since < one.end and line.t > one.begin for line, since in recorded)]
+
+
+def recorded_in(part: Part) -> Iterator[Recorded]:
+    """Each window once, whatever it is of."""
+    events = {event.number: event.t for event in part.events if event.change != "usual"}
+    seen = set()
+    for line in part.captures:
+        begin = events.get(line.event) if line.begin is None else line.begin
+        if line.capture and line.capture not in seen and begin is not None:
+            seen.add(line.capture)
+            yield line, begin
