@@ -39,8 +39,8 @@ class RepeatedRuns:
 
 @lru_cache(maxsize=2)
 def repeated_runs(captures: tuple[Listed, ...]) -> tuple[RepeatedRuns, ...]:
-    """Folders that hold nothing but folders of one run each, two or more, all of one program, that some capture
-    outside is of, too: else nothing is there to compare them with.
+    """Folders that hold nothing but folders of one run each, two or more, all of one program (and with the same stages,
+    if they are called by words), that some capture outside is of, too: else nothing is there to compare them with.
     """
     below = defaultdict[str, defaultdict[str, list[int]]](lambda: defaultdict(list))
     for number, capture in enumerate(captures):
@@ -53,8 +53,11 @@ def repeated_runs(captures: tuple[Listed, ...]) -> tuple[RepeatedRuns, ...]:
         numbers = tuple(sorted(number for own in children.values() for number in own))
         runs = [[captures[number] for number in own] for own in children.values()]
         outside = [captures[number].marks for number in {*range(len(captures))}.difference(numbers)]
-        if _are_repeated(runs) and _is_one_program([captures[number].marks for number in numbers], outside):
-            found.append(RepeatedRuns(folder, numbers, len({_DIGITS.sub("0", child) for child in children}) == 1))
+        marks = [captures[number].marks for number in numbers]
+        if _are_repeated(runs) and _is_one_program(marks, outside):
+            is_numbered = len({_DIGITS.sub("0", child) for child in children}) == 1
+            if is_numbered or _have_same_stages(marks):
+                found.append(RepeatedRuns(folder, numbers, is_numbered))
     return tuple(found)
 
 
@@ -81,6 +84,11 @@ def _is_one_run(captures: Sequence[Listed]) -> bool:
 def _is_one_program(inside: Sequence[bytes], outside: Sequence[bytes]) -> bool:
     """All that is inside, and something outside."""
     return _are_alike(inside) and any(_are_alike((inside[0], marks)) for marks in outside)
+
+
+def _have_same_stages(marks: Sequence[bytes]) -> bool:
+    """Else what is called by words (`before`, `after`) is a change and not a run once more."""
+    return len({frozenset((stage.kind, stage.label) for stage in Capture.FromString(one).stages) for one in marks}) == 1
 
 
 def _are_alike(marks: Sequence[bytes]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tb_dataplugin.compare import Listed, RepeatedRuns, marks_of, mixed_runs, place_of, repeated_runs
-from tb_dataplugin.report.report_pb2 import Capture
+from tb_dataplugin.report.report_pb2 import Capture, Stage
 
 MODEL = ["aten::conv2d", "aten::relu", "aten::linear", "aten::batch_norm", "ReluBackward", "AddmmBackward"]
 OTHER = ["aten::embedding", "aten::layer_norm", "aten::softmax", "aten::bmm", "aten::gelu", "aten::tanh"]
@@ -81,6 +81,19 @@ def test_versions_are_called_by_words_and_repeated_runs_by_numbers() -> None:
         "try1/after",
         ".",
     ]
+
+
+def test_versions_with_other_stages_are_no_runs_of_one_thing() -> None:
+    """`img/before` has a transform that `img/after` is without."""
+
+    def with_stages(run: str, *labels: str) -> Listed:
+        stages = [Stage(kind="transform", label=label) for label in labels]
+        marks = marks_of(Capture(operators=MODEL, mode="train", stages=stages))
+        return Listed(run, "vm_1.5", None, marks.SerializeToString())
+
+    before, after = with_stages("img/before", "Crop", "Blur", "Flip"), with_stages("img/after", "Crop", "Flip")
+    assert folders(before, after) == []
+    assert folders(before, with_stages("img/again", "Flip", "Blur", "Crop")) == ["img"]
 
 
 def test_runs_with_captures_of_several_programs_are_mixed() -> None:
