@@ -113,9 +113,7 @@ class LoaderMetadata(TypedDict, total=False):
     passes_ts_us: list[tuple[float, float | None]]  # the same in the trace's time; left out where that is not known
 
 
-class HostMetadata(TypedDict, total=False):
-    """Facts of the machine. Unavailable facts are omitted."""
-
+class HostMetadata(TypedDict, total=False):  # of the machine; unavailable facts are omitted
     name: str
     cores: int  # that this process may run on (CPU affinity)
     cpu_quota: float  # cgroup quota in cores; left out when unlimited
@@ -317,9 +315,7 @@ class LineSamples(TypedDict, total=False):
     why_not: str  # why there are none, as a clause
 
 
-class Collections(TypedDict):
-    """When Python's garbage collector ran for at least 50 us: two columns, in order."""
-
+class Collections(TypedDict):  # when Python's garbage collector ran for at least 50 us: two columns, in order
     start_us: list[float]
     length_us: list[float]
 
@@ -341,9 +337,7 @@ StepSource = Literal["profiler", "optimizer", "batch"]
 """Who ends the steps: ``ProfilerStep#`` spans; the optimizer, once per new training batch or several; each batch."""
 
 
-class StepRecords(TypedDict, total=False):
-    """The steps of the window."""
-
+class StepRecords(TypedDict, total=False):  # of the window
     source: StepSource
     boundaries_us: list[float]  # one more than there are steps; omitted where the profiler makes spans of them
     before_us: list[float]  # duration of each step before it, without a profiler and without the first ones
@@ -371,6 +365,13 @@ class HeadspaceRecord(TypedDict):
     clock: Literal["host", "device"]  # device: between events on the training thread's current stream
 
 
+class HandingOver(TypedDict, total=False):  # a batch without DataLoader workers; in pickle where that was tried
+    tensors: int  # in it; always there
+    serialise_us: float
+    deserialise_us: float
+    bytes: int  # without the tensors
+
+
 class PipelineMetadata(TypedDict, total=False):
     """Value of the top-level key `METADATA_KEY`."""
 
@@ -395,5 +396,5 @@ class PipelineMetadata(TypedDict, total=False):
     replayed: ReplayedSamples
     replayed_usual: list[int]  # dataset indices of usual samples, loaded after them; the first load is not counted
     headspace: HeadspaceRecord  # added to the file of the last window, some steps after it
-    handing_over: dict[str, float]  # a batch without workers: tensors; in pickle: serialise_us, deserialise_us, bytes
+    handing_over: HandingOver
     notes: list[str]  # sentences for the reader, e.g. how a replay differs from workers

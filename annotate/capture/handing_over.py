@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from annotate.saying import guard
-from annotate.trace_format import PipelineMetadata
+from annotate.trace_format import HandingOver, PipelineMetadata
 
 LONGEST_S: Final = 0.05
 """Pickling that takes longer is broken off: the loop stands still meanwhile."""
@@ -40,7 +40,7 @@ class Weighing:
         self.is_due = False
         """The step that begins is a warm-up."""
         self._further, self._is_done = further, False
-        self._found: dict[str, float] | None = None
+        self._found: HandingOver | None = None
 
     def look(self, loader: object, batch: object) -> None:
         """Only what the loop iterates itself shows that it has no workers."""
@@ -55,7 +55,7 @@ class Weighing:
         return {**found, **self._further()}
 
 
-def cost_of(batch: object) -> dict[str, float] | None:
+def cost_of(batch: object) -> HandingOver | None:
     """None where it was not tried, or cannot be pickled."""
     import torch
 
@@ -70,7 +70,7 @@ def cost_of(batch: object) -> dict[str, float] | None:
             gc.enable()
 
 
-def _measured(batch: object, tensor: type) -> dict[str, float]:
+def _measured(batch: object, tensor: type) -> HandingOver:
     """Once: a batch that was pickled before would be faster than the new ones that a worker sends."""
     began = perf_counter()
     sink = _Sink(began + LONGEST_S)

@@ -141,7 +141,7 @@ class _Headspace(msgspec.Struct):
 
 
 class _HandingOver(msgspec.Struct):
-    tensors: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+    tensors: Annotated[int, msgspec.Meta(ge=0, lt=2**31)] | None = None
     serialise_us: Duration = 0.0
     deserialise_us: Duration = 0.0
     bytes: Total | None = None
@@ -258,7 +258,10 @@ def _headspace(record: _Headspace) -> HeadspaceSteps:
     return HeadspaceSteps(own, served, record.asked, record.memory_bytes, record.clock)
 
 
-def _handed_over(record: _HandingOver) -> HandedOver:
+def _handed_over(record: _HandingOver) -> HandedOver | None:
+    """None where its parts were left out, as earlier versions of `anonymise` did."""
+    if record.tensors is None:
+        return None
     serialise, deserialise = (round(time * 1e3) for time in (record.serialise_us, record.deserialise_us))
     return HandedOver(serialise, deserialise, record.bytes, record.tensors)
 

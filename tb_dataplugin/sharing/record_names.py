@@ -1,28 +1,19 @@
-"""The `dataPipeline` record without names: known keys only, numbers as they are, every string by its key."""
+"""The `dataPipeline` record without names: the keys of its type only, numbers as they are, every text by its key."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Final, get_args, get_type_hints
+from functools import cache
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from annotate import trace_format
 from tb_dataplugin.sharing.hashing import Hasher
 
-_RECORDS: Final = tuple(
-    value for value in vars(trace_format).values() if isinstance(value, type) and hasattr(value, "__total__")
-)
-_KEYS: Final = frozenset(key for record in _RECORDS for key in get_type_hints(record))
-
 LEFT_OUT: Final = frozenset(("notes", "unseen", "why_not", "why_no_lock"))
 """Sentences, which may name anything."""
 
-_CLOSED: Final = {
-    "mode": get_args(trace_format.Mode),
-    "source": get_args(trace_format.StepSource),
-    "sampler": get_args(trace_format.LineSampler),
-    "start_method": ("fork", "spawn", "forkserver"),
-}
+_START_METHODS: Final = ("fork", "spawn", "forkserver")
 _LIBRARY: Final = re.compile(r"python|torch|torchvision|torchaudio|numpy|PIL|pillow|cv2|cuda|tensorboard|annotate")
 _VERSION: Final = re.compile(r"\d+(\.\d+){0,3}")
 
@@ -39,31 +30,36 @@ class RecordNames:
             return None
         lines = value.get("lines")
         self._public = _public_functions(lines, self._hasher) if isinstance(lines, dict) else frozenset()
-        known = self._mapping(value)
+        known = self._mapping(trace_format.PipelineMetadata, value)
         if isinstance(lines, dict) and isinstance(known.get("lines"), dict):
             known["lines"]["names"] = self._line_names(lines)
         return known
 
-    def _mapping(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        known = {key: value for key, value in values.items() if key in _KEYS and key not in LEFT_OUT}
-        return {key: self._value(key, value) for key, value in known.items()}
+    def _mapping(self, record: type, values: Mapping[str, Any]) -> dict[str, Any]:
+        """With the keys of `record`, one of the types of `trace_format`."""
+        kinds = _kinds(record)
+        known = {key: value for key, value in values.items() if key in kinds and key not in LEFT_OUT}
+        return {key: self._value(kinds[key], key, value) for key, value in known.items()}
 
-    def _value(self, key: str, value: Any) -> Any:
+    def _value(self, kind: Any, key: str, value: Any) -> Any:
         if isinstance(value, dict):
-            special = _SPECIAL.get(key)
-            return special(self._hasher, value) if special else self._mapping(value)
+            if key in _SPECIAL:
+                return _SPECIAL[key](self._hasher, value)
+            record = next((one for one in (kind, *get_args(kind)) if hasattr(one, "__total__")), None)
+            return {} if record is None else self._mapping(record, value)
         if isinstance(value, list):
-            return [self._value(key, one) for one in value]
-        return self._text(key, value) if isinstance(value, str) else value
+            return [self._value(kind, key, one) for one in value]
+        return self._text(kind, key, value) if isinstance(value, str) else value
 
-    def _text(self, key: str, text: str) -> str:
-        if key in _CLOSED:
-            return text if text in _CLOSED[key] else ""
+    def _text(self, kind: Any, key: str, text: str) -> str:
+        closed = _START_METHODS if key == "start_method" else get_args(kind) if get_origin(kind) is Literal else ()
+        if closed:
+            return text if text in closed else ""
         if key in ("file", "files", "libraries", "recorder"):
             return self._hasher.path(text)
         if key == "function":
             return self._function(text)
-        return self._hasher.label(text) if key in ("name", "dataset") else self._hasher.of(text)
+        return self._hasher.label(text) if key in ("name", "dataset", "sampler") else self._hasher.of(text)
 
     def _function(self, name: str) -> str:
         return name if name in self._public else self._hasher.function(name)
@@ -84,6 +80,12 @@ class RecordNames:
             return self._function(name) if used == ["function"] else self._hasher.of(name)
 
         return [renamed(number, name) for number, name in enumerate(names)]
+
+
+@cache
+def _kinds(record: type) -> dict[str, Any]:
+    """By key of a record, what its value is."""
+    return get_type_hints(record)
 
 
 def _public_functions(lines: Mapping[str, Any], hasher: Hasher) -> frozenset[str]:

@@ -49,9 +49,11 @@ PUBLIC_LABELS: Final = frozenset(
         "PIL.Image", "cv2", "numpy", "h5py", "zarr", "lmdb", "pyarrow", "soundfile", "librosa", "torchaudio",
         "torchvision.io", "decord", "av", "tifffile", "nibabel", "pydicom", "rasterio", "safetensors", "json",
         "pickle", "torch.load", "tarfile", "zipfile", "default_collate", "Compose",
+        "BatchSampler", "DistributedSampler", "RandomSampler", "SequentialSampler", "SubsetRandomSampler",
+        "WeightedRandomSampler",
     )
 )  # fmt: skip
-"""Labels of stages that are names of libraries."""
+"""Labels of stages, and classes of samplers, that are names of libraries."""
 
 PUBLIC_PACKAGES: Final = frozenset(
     (

@@ -5,17 +5,23 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from annotate.trace_format import PipelineMetadata
 from tb_dataplugin.cli import main
+from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.reader.kineto import parts_from_json, read_parts, trace_from_json
+from tb_dataplugin.reader.pipeline_info import _Metadata, read_pipeline_info
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.sharing.anonymising import anonymise
 from tb_dataplugin.sharing.hashing import Hasher
+from tb_dataplugin.sharing.record_names import LEFT_OUT, RecordNames
 from tests.trace_builder import TraceBuilder
 
 TRACE = Path(__file__).parents[2] / "golden" / "traces" / "annotate_workers2.pt.trace.json.gz"
@@ -121,3 +127,71 @@ def test_functions_of_the_recorder_keep_their_names_and_methods_their_class() ->
     hasher = Hasher()
     assert hasher.function("SpanRecorder.close_span").endswith(".close_span")
     assert hasher.function("Photos.__getitem__") == f"{hasher.of('Photos')}.__getitem__"
+
+
+def filled(kind: Any) -> Any:
+    """A value of a type of `trace_format`, with every key; lists have two elements."""
+    if hasattr(kind, "__total__"):
+        return {key: filled(value) for key, value in get_type_hints(kind).items()}
+    base, inner = get_origin(kind), get_args(kind)
+    if base is Literal:
+        return inner[0]
+    if base in (list, tuple, dict, UnionType):
+        values = [filled(one) for one in inner if one is not type(None)]
+        return {list: values * 2, tuple: values, dict: {"torch": "2.4.1"}}.get(base, values[0])
+    return {int: 1, float: 1.0, bool: True, str: "text"}[kind]
+
+
+def shape(value: Any) -> Any:
+    """It with all texts alike, without those that are left out."""
+    if isinstance(value, dict):
+        kept = {key: one for key, one in value.items() if key not in LEFT_OUT}
+        return {key: len(one) if key == "stages_at" else shape(one) for key, one in kept.items()}
+    if isinstance(value, list):
+        return [shape(one) for one in value]
+    return "" if isinstance(value, str) else value
+
+
+def problems(record: object) -> list[str]:
+    diagnostics = DiagnosticsCollector()
+    assert read_pipeline_info(record, 0, diagnostics) is not None, diagnostics.result()
+    return sorted(one.code for one in diagnostics.result())
+
+
+def test_every_field_of_the_record_is_kept_and_can_be_read() -> None:
+    """A field of a record without types of its own (``dict[str, float]``) would lose its keys."""
+    record = json.loads(json.dumps(filled(PipelineMetadata)))
+    record["lines"]["stacks"]["parent"] = [-1, 0]
+    kept = RecordNames(Hasher()).record(record)
+    assert shape(kept) == shape(record)
+    assert problems(kept) == []
+
+
+def test_a_sampler_of_torch_keeps_its_name_and_another_has_a_hash() -> None:
+    hasher = Hasher()
+    loaders = [{"sampler": name} for name in ("RandomSampler", "outside", SECRET)]
+    kept = RecordNames(hasher).record({"loaders": loaders, "lines": {"sampler": "outside"}})
+    assert [one["sampler"] for one in kept["loaders"]] == ["RandomSampler", hasher.of("outside"), hasher.of(SECRET)]
+    assert kept["lines"]["sampler"] == "outside"
+
+
+def test_all_that_is_read_of_the_record_is_among_its_fields() -> None:
+    def unknown(struct: Any, record: Any) -> list[str]:
+        names = [field.encode_name for field in msgspec.structs.fields(struct)]
+        missing = [f"{struct.__name__}.{name}" for name in names if name not in record]
+        parts = ((field.type, record.get(field.encode_name)) for field in msgspec.structs.fields(struct))
+        return missing + [one for kind, part in parts for each in structs(kind) for one in unknown(each, first(part))]
+
+    def structs(kind: Any) -> list[Any]:
+        inner = [kind, *get_args(kind)]
+        return [one for one in inner if isinstance(one, type) and issubclass(one, msgspec.Struct)]
+
+    def first(part: Any) -> Any:
+        return part[0] if isinstance(part, list) else part
+
+    assert unknown(_Metadata, filled(PipelineMetadata)) == []
+
+
+def test_a_record_that_lacks_the_tensors_of_a_batch_is_read() -> None:
+    """As earlier versions wrote it without names."""
+    assert problems({"version": 2, "mode": "replay", "handing_over": {}}) == []
