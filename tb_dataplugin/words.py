@@ -293,9 +293,15 @@ TERMS: Final = (
     Term(
         "limited_by",
         "limited by",
-        "What held up the training thread (of a stage: its calls) during that time: Python's lock (GIL), "
-        f"the garbage collector, no free CPU, or blocked ({', '.join(BLOCKED_BY)}). "
-        "Percentages are of that time.",
+        "What took two thirds or more of a stage's self time: running on a CPU, waiting for one, or blocked "
+        f"({', '.join(BLOCKED_BY)}).",
+    ),
+    Term(
+        "thread_state",
+        "what the training thread did meanwhile",
+        "What held up the training thread during each part of the time, as samples of its state show: Python's lock "
+        f"(GIL), the garbage collector, no free CPU, or blocked ({', '.join(BLOCKED_BY)}). Percentages are of that "
+        "part. It is no verdict on the loop: parts in which nothing held it up, or with too few samples, have no line.",
     ),
     Term(
         "steady",

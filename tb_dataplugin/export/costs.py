@@ -78,9 +78,9 @@ def _limited_share(row: pb.Stage) -> str:
 
 
 def limited_lines(limits: pb.LimitedBy) -> Iterator[str]:
-    """What limits the part named above, in one line."""
+    """What the training thread did in the part named above. "Limited by" would read as what limits the loop."""
     if limits.text:
-        text = f"limited by: {limits.text}"
+        text = f"meanwhile, {limits.text}"
         yield from textwrap.wrap(text, columns(), initial_indent="    ", subsequent_indent="      ")
 
 

@@ -11,7 +11,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.findings.evidence import Evidence, time
-from tb_dataplugin.units import duration, percent, plural
+from tb_dataplugin.units import count, duration, listed, percent, plural
 from tb_dataplugin.whatif import (
     Change,
     Unrecorded,
@@ -35,6 +35,9 @@ FAR_LESS: Final = 0.5
 ALMOST: Final = 0.02
 """Part of a bound by which it may differ from what the model expects: they count a step's time a little differently."""
 
+
+NAMED_STAGES: Final = 3
+"""A sentence names so many stages; of more the first, and how many others."""
 
 SHORT_OF_CPUS: Final = "short_of_cpus"
 """Evidence of what a step is likely to take, where a bound takes more CPUs for granted than there are."""
@@ -80,7 +83,7 @@ class _Step:
 
     def text(self, how: str, change: Change, least_us: float | None = None) -> str:
         """`least_us`: no step gets shorter than that."""
-        steps = f"{self._who(change)} predicts {how} {duration(self.us)} per step {_words(change)}"
+        steps = f"{self._who(change)} predicts {how} {duration(self.us)} per step {_words(change, self.loop)}"
         steps = steps if least_us is None else f"{steps}, no less than {duration(least_us)}"
         both = f", both without {self.left_out}" if self.left_out else ""
         return f"{steps}, and it takes {duration(self.now_us)} now{both}"
@@ -147,7 +150,7 @@ class Foresight:
         now_us = self._loop.measured_step_ns / 1e3
         worse = longer.up_to_us >= now_us
         even = f", so a step may even get longer than the {duration(now_us)} of now" if worse else ""
-        step = f"steps of up to {duration(longer.up_to_us)} {_words(change)}"
+        step = f"steps of up to {duration(longer.up_to_us)} {_words(change, self._loop)}"
         text = f"{longer.why}; `tb-dataplugin whatif` predicts {step}{even}"
         return replace(promise, why=(*promise.why, time(LONGER_IN_WORKERS, longer.up_to_us, text)), may_worsen=worse)
 
@@ -241,7 +244,24 @@ def _raised(by_itself_us: float, expected_us: float, evidence: Evidence) -> Prom
     return Promise(expected_us, (evidence,) if is_more else ())
 
 
-def _words(change: Change) -> str:
+def _stages(change: Change, names: list[str], loop: Loop) -> str:
+    """Those with the most time first: some by name, the others as a number; all that build batches are no list."""
+    if len(names) <= NAMED_STAGES:
+        return listed(names)
+    building = {path for path in loop.build.parts if path}
+    if {path for path, _ in change.own} == building:
+        is_without = not min(left for _, left in change.own)
+        return "any stage that builds batches" if is_without else "all stages that build batches"
+    ns: dict[str, float] = {}
+    for timed in (loop.build, loop.receive):
+        for path, own_ns in zip(timed.parts, timed.ns.sum(axis=0).tolist(), strict=True):
+            if path:
+                ns[path[-1].name] = ns.get(path[-1].name, 0.0) + own_ns
+    named = sorted(names, key=lambda name: -ns.get(name, 0.0))[: NAMED_STAGES - 1]
+    return listed([*named, f"{count(len(names) - len(named))} more stages"])
+
+
+def _words(change: Change, loop: Loop) -> str:
     """As a sentence goes on; settings as torch calls them."""
     if change.single:
         return "with these samples as fast as the median one"
@@ -249,7 +269,7 @@ def _words(change: Change) -> str:
         return "with the work evenly divided among the DataLoader workers"
     shorter = {path[-1].name: factor for path, factor in change.own} | dict(change.stages)
     if shorter:
-        stages, left = " and ".join(shorter), min(shorter.values())
+        stages, left = _stages(change, list(shorter), loop), min(shorter.values())
         return f"with {percent(left)} of {stages}" if left else f"without {stages}"
     names = {"num_workers": change.workers, "prefetch_factor": change.prefetch, "in_order": change.in_order}
     return f"with {', '.join(f'{name}={value}' for name, value in names.items() if value is not None)}"

@@ -164,11 +164,16 @@ it("sorts gaps by any column, unknown values last, equal ones by their length", 
   expect(starts()[0]).toBe("10");
 });
 
-it("says what limits a cause, in the report's words, and nothing where nothing is worth a word", () => {
+it("says what the training thread did in a cause, and what part that is: no verdict on the loop", () => {
   const limits = { gil: 12, gil_error: 2, samples: 60, text: "waiting for Python's lock (GIL) 12 µs (80.0%)" };
-  open({ devices: [device({ gaps, limited_by_us: { launch: limits, data_wait: { ...limits, text: "" } } })] }, "gaps");
-  expect(find("thread-limits").textContent).toBe("Idle: launchwaiting for Python's lock (GIL) 12 µs (80.0%)");
+  const limited_by_us = { launch: limits, data_wait: { ...limits, text: "" } };
+  const idle_by_cause_us = { launch: 12, data_wait: 40 };
+  open({ window_us: 100, devices: [device({ gaps, idle_by_cause_us, limited_by_us })] }, "gaps");
+  expect(find("thread-limits").textContent).toBe(
+    "Idle: launch, 12.0% of the windowwaiting for Python's lock (GIL) 12 µs (80.0%)",
+  );
   const heading = find("thread-limits").previousElementSibling?.querySelector("button");
+  expect(heading?.textContent).toBe("What the training thread did meanwhile");
   expect(heading?.title).toContain("Python's lock (GIL)");
 });
 

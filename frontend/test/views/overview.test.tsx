@@ -223,12 +223,12 @@ it("says that the data wait by stage has what the verdict has apart", () => {
   expect(find("wait-by-stage").textContent).toContain("Includes the epoch's end, which the verdict leaves out");
 });
 
-it("names the whole of what limits the training thread, also where its data wait is unknown", () => {
+it("names the whole of what the training thread did, also where its data wait is unknown", () => {
   const thread_samples = { host_limited_by_us: { text: "blocked" } };
-  open({ thread_samples, loader: { wait_us: 8 } }, "overview");
-  expect(find("thread-limits").textContent).toBe("Outside data waitblocked");
-  open({ thread_samples }, "overview");
-  expect(find("thread-limits").textContent).toBe("Training thread, whole windowblocked");
+  open({ window_us: 10, thread_samples, loader: { wait_us: 8 } }, "overview");
+  expect(find("thread-limits").textContent).toBe("Outside data wait, 20.0% of the windowblocked");
+  open({ window_us: 10, thread_samples }, "overview");
+  expect(find("thread-limits").textContent).toBe("Whole windowblocked");
 });
 
 it("says whose first batches were waited for, where there are several DataLoaders", () => {

@@ -147,3 +147,13 @@ def test_in_a_narrow_terminal_the_finding_of_the_summary_stands_below_its_number
     assert narrow[3].startswith("    transform::RandomMask caused 66.0%") and len(narrow[3]) > 60
     assert max(map(len, narrow)) <= 80
     assert wide[2].endswith(title)
+
+
+def test_what_the_training_thread_did_in_a_small_cause_is_not_what_limits_the_loop() -> None:
+    limits = pb.LimitedBy(text="the training thread was blocked for 8.28% of it, running for 91.5%")
+    causes = pb.IdleByCause(data_wait=400, host=100)
+    device = pb.Device(idle_us=500, idle_by_cause_us=causes, limited_by_us={"host": limits})
+    text = as_text(pb.Report(captures=[pb.Capture(mode="train", name="a", window_us=1000, devices=[device])]))
+    assert "limited by" not in text
+    host = text[text.index("host code   ") :].splitlines()
+    assert host[1] == f"    meanwhile, {limits.text}"

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from annotate.trace_format import Stage
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest
-from tb_dataplugin.findings.foresight import LONGER_IN_WORKERS, Foresight, _Step
+from tb_dataplugin.findings.foresight import LONGER_IN_WORKERS, Foresight, _Step, _words
 from tb_dataplugin.options import AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import analyse_file
 from tb_dataplugin.whatif import Change, fit_loop, predict, soonest_us
-from tb_dataplugin.whatif.loop import Loop
+from tb_dataplugin.whatif.loop import Loop, Timed
 from tests.conftest import GOLDEN
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, results_of
 from tests.trace_builder import TraceBuilder
@@ -190,6 +192,24 @@ def test_what_a_stage_saves_lies_between_what_the_model_expects_and_the_end_of_i
     assert (
         more.us_per_step == pytest.approx(most) and "per step without transform::Blur, and it takes" in more.why[0].text
     )
+
+
+def test_many_stages_are_few_words() -> None:
+    """A finding about the CPUs of all stages named each of them, joined by "and"."""
+    names = [f"Part{number}" for number in range(5)]
+    paths = [(Stage("sample", "Pets"),), *((Stage("sample", "Pets"), Stage("transform", name)) for name in names)]
+    loop = loop_of(crowded(10_000, 6000))
+    ns = np.array([[1.0, *range(10, 60, 10), 0.0]])
+    loop = replace(loop, build=Timed((*paths, ()), ns), receive=Timed(((),), np.zeros((1, 1))))
+
+    def said(chosen: list[Path], left: float = 0.0) -> str:
+        return _words(Change(own=tuple((path, left) for path in chosen)), loop)
+
+    assert said(paths[1:4]) == "without transform::Part0, transform::Part1 and transform::Part2"
+    assert said(paths[1:]) == "without transform::Part4, transform::Part3 and 3 more stages"
+    assert said(paths[1:], 0.2) == "with 20.0% of transform::Part4, transform::Part3 and 3 more stages"
+    assert said(paths) == "without any stage that builds batches"
+    assert said(paths, 0.2) == "with 20.0% of all stages that build batches"
 
 
 def test_a_setting_saves_no_less_than_the_model_expects_but_no_more_than_all_data_wait() -> None:
