@@ -1,5 +1,5 @@
 """From an idle gap back to its origin: launch, wait, batch, worker, sample, stage; without a wait launch and operator.
-Each link is a span to look at.
+Beside them the runtime call with most of the gap. Each link is a span to look at.
 
 All links of the loader are of one batch: the one that the wait received to which the gap's stage belongs. A DataLoader
 worker goes on to later batches while a finished one is on its way: their samples and stages are no links.
@@ -21,6 +21,7 @@ from tb_dataplugin.analyses.launches import NONE, Rows
 from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.analyses.workers import Workers
+from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import UNKNOWN_NS, Trace
 
@@ -58,7 +59,8 @@ class BatchLink:
 class Chain:
     """What led to one gap. None: the gap has no such link, or the trace does not show it.
 
-    `operator` is the outermost one with most of the gap, where no data wait explains that: what kept the host.
+    `operator` is the outermost one with most of the gap, where no data wait explains that: what kept the host. `call` is
+    the runtime call with most of it, also in a data wait: what it takes is none of the operator's or the loader's code.
     `sample` and `stage` are of that batch, in the thread that built it; a stage that the training thread was in itself
     is in that. The sample overlaps the wait. `index` is its dataset index, -1 when it is not known, `files` what it was
     read from, which the recorder keeps of the slowest samples.
@@ -72,6 +74,7 @@ class Chain:
     files: tuple[str, ...] = ()
     stage: Span | None = None
     operator: Span | None = None
+    call: Span | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +107,16 @@ class ChainFinder:
         self._is_sample = np.array([path[-1].kind == "sample" for path in tree.paths], dtype=np.bool_)
         self._pieces: dict[int, Rows] = {}
         self._samples: dict[int, Rows] = {}
-        self._operators: dict[int, Rows] = {}
+        self._outermost: dict[tuple[int, bool], Rows] = {}
 
     def of_gap(self, gap: int) -> Chain:
         launch, waited = self._launch(gap), self._waited(gap)
+        call = self._longest_during(gap, launch, of_runtime=True)
         name = self.attributed.gap_stage[gap]
         caused = self._within(gap, self.by_stage.get(name, EMPTY)).intersect(waited) if name else waited
         wait = self._longest_wait(caused)
         if wait is None:
-            return Chain(launch, operator=self._operator_during(gap, launch))
+            return Chain(launch, operator=self._longest_during(gap, launch), call=call)
         batch = self._batch_received_in(wait, caused)
         track = self._track_that_made(batch)
         during = waited.clip(wait if batch is None else batch.part)
@@ -132,29 +136,34 @@ class ChainFinder:
             index=-1 if sample is None else int(self.trace.span_facts.index[sample]),
             files=() if sample is None else self.trace.span_facts.files.get(sample, ()),
             stage=None if stage is None else self._span(stage),
+            call=call,
         )
 
     def _launch(self, gap: int) -> Span | None:
         row = int(self.attributed.gap_ends.launch[gap])
         return None if row == NONE else self._event(row)
 
-    def _operator_during(self, gap: int, launch: Span | None) -> Span | None:
-        """The one in which the thread that launches was for at least half of the gap."""
+    def _longest_during(self, gap: int, launch: Span | None, of_runtime: bool = False) -> Span | None:
+        """The operator, or runtime call, in which the thread that launches was for at least half of the gap."""
         track = self.trace.training_track if launch is None else launch.track
         if track is None:
             return None
-        gaps, events, rows = self.device.gaps, self.trace.events, self._operators_of(track)
+        gaps, events, rows = self.device.gaps, self.trace.events, self._outermost_of(track, of_runtime)
         start_ns, end_ns = int(gaps.start[gap]), int(gaps.end[gap])
+        first = int(np.searchsorted(events.end_ns[rows], start_ns, side="right"))  # they are disjoint
+        rows = rows[first : int(np.searchsorted(events.start_ns[rows], end_ns))]
         spent = np.minimum(events.end_ns[rows], end_ns) - np.maximum(events.start_ns[rows], start_ns)
         best = int(spent.argmax()) if len(rows) else 0
         return self._event(int(rows[best])) if len(rows) and 2 * spent[best] >= end_ns - start_ns else None
 
-    def _operators_of(self, track: int) -> Rows:
-        """The outermost ones of one row of the trace, by start."""
-        if track not in self._operators:
-            rows = operator_rows(self.trace)
-            self._operators[track] = outermost_rows(self.trace, rows[self.trace.events.track[rows] == track])
-        return self._operators[track]
+    def _outermost_of(self, track: int, of_runtime: bool) -> Rows:
+        """The outermost operators, or runtime calls, of one row of the trace, by start."""
+        key = (track, of_runtime)
+        if key not in self._outermost:
+            events = self.trace.events
+            rows = np.flatnonzero(events.is_category(Category.RUNTIME)) if of_runtime else operator_rows(self.trace)
+            self._outermost[key] = outermost_rows(self.trace, rows[events.track[rows] == track])
+        return self._outermost[key]
 
     def _event(self, row: int) -> Span:
         events = self.trace.events

@@ -340,6 +340,8 @@ def _gap_origin(gap: pb.Gap) -> Iterator[str]:
         yield from _batch_of(chain)
     if chain.HasField("operator"):
         yield f"host in {chain.operator.name} for {duration(chain.operator.duration_us)}"
+    if chain.HasField("call"):
+        yield f"runtime call {chain.call.name} for {duration(chain.call.duration_us)}"
 
 
 def _batch_of(chain: pb.Chain) -> Iterator[str]:

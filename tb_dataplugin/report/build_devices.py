@@ -82,6 +82,7 @@ def _chain(chain: Chain, lanes: _Lanes) -> pb.Chain:
         files=chain.files,
         stage=_link(chain.stage, lanes.stages),
         operator=_link(chain.operator, lanes.calls),
+        call=_link(chain.call, lanes.calls),
     )
     batch = chain.batch
     if batch is not None:

@@ -1191,6 +1191,7 @@ class Chain(_message.Message):
     OPERATOR_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
     IN_QUEUE_US_FIELD_NUMBER: _builtins.int
+    CALL_FIELD_NUMBER: _builtins.int
     batch_number: _builtins.int
     """0-based in its epoch; absent when not known"""
     epoch: _builtins.int
@@ -1233,6 +1234,12 @@ class Chain(_message.Message):
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """that the sample was read from; known of the slowest samples"""
 
+    @_builtins.property
+    def call(self) -> Global___Link:
+        """absent when not known
+        runtime call that the launching thread was in for at least half of the gap
+        """
+
     def __init__(
         self,
         *,
@@ -1249,10 +1256,11 @@ class Chain(_message.Message):
         operator: Global___Link | None = ...,
         files: _abc.Iterable[_builtins.str] | None = ...,
         in_queue_us: _builtins.float | None = ...,
+        call: Global___Link | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_in_queue_us", b"_in_queue_us", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "in_queue_us", b"in_queue_us", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_in_queue_us", b"_in_queue_us", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "call", b"call", "epoch", b"epoch", "in_queue_us", b"in_queue_us", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_in_queue_us", b"_in_queue_us", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "epoch", b"epoch", "files", b"files", "in_queue_us", b"in_queue_us", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number", "_epoch", b"_epoch", "_in_queue_us", b"_in_queue_us", "_loader", b"_loader", "_sample_index", b"_sample_index", "_worker", b"_worker", "batch", b"batch", "batch_number", b"batch_number", "call", b"call", "epoch", b"epoch", "files", b"files", "in_queue_us", b"in_queue_us", "launch", b"launch", "loader", b"loader", "operator", b"operator", "sample", b"sample", "sample_index", b"sample_index", "stage", b"stage", "wait", b"wait", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_number: _TypeAlias = _typing.Literal["batch_number"]  # noqa: Y015
     _WhichOneofArgType__batch_number: _TypeAlias = _typing.Literal["_batch_number", b"_batch_number"]  # noqa: Y015

@@ -501,7 +501,11 @@ export interface Chain {
   /** that the sample was read from; known of the slowest samples */
   files: string[];
   /** how long the batch had been finished when this wait began; 0 when it was not, */
-  in_queue_us?: number | undefined;
+  in_queue_us?:
+    | number
+    | undefined;
+  /** absent when not known */
+  call: Link | undefined;
 }
 
 export interface Link {
@@ -3094,6 +3098,7 @@ export const Chain: MessageFns<Chain> = {
         : isSet(object.in_queue_us)
         ? globalThis.Number(object.in_queue_us)
         : undefined,
+      call: isSet(object.call) ? Link.fromJSON(object.call) : undefined,
     };
   },
 };

@@ -10,7 +10,7 @@ import { shareWords } from "./shares";
 import type { TimeRange } from "./time-scale";
 import { noStageMeaning, stageLabel } from "./words";
 
-export const CHAIN_KEYS = ["gap", "launch", "operator", "wait", "batch", "worker", "sample", "stage"] as const;
+export const CHAIN_KEYS = ["gap", "launch", "operator", "call", "wait", "batch", "worker", "sample", "stage"] as const;
 export type ChainKey = (typeof CHAIN_KEYS)[number];
 
 /** A span of one lane. `name` is "" where the whole lane is meant. */
@@ -35,6 +35,7 @@ const LABELS: Readonly<Record<ChainKey, string>> = {
   gap: "Gap",
   launch: "Launch call",
   operator: "Host was in",
+  call: "Runtime call",
   wait: "Data wait",
   batch: "Batch",
   worker: "DataLoader worker",
@@ -55,15 +56,23 @@ export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
     return [
       ...begin,
       linked("operator", chain?.operator, chain?.operator?.name ?? "", operatorReason(gap), endOf(gap)),
+      ...longestCall(gap),
     ];
   return [
     ...begin,
+    ...longestCall(gap),
     linked("wait", chain.wait, "training thread", ""),
     linked("batch", chain.batch, batchWords(gap), batchReason(gap)),
     workerRow(gap),
     linked("sample", chain.sample, sample, sampleReason(gap)),
     linked("stage", chain.stage, chain.stage?.name ?? stageLabel(gap.stage), stageReason(gap)),
   ];
+}
+
+/** The runtime call that most of the gap passed in, where there is one. */
+function longestCall(gap: Gap): ChainRow[] {
+  const call = gap.chain?.call;
+  return call === undefined ? [] : [linked("call", call, call.name, "", endOf(gap))];
 }
 
 /** A gap that began when what ended it was launched already is none of the host's doing. */

@@ -33,6 +33,7 @@ const chain: Chain = {
   sample_index: 19,
   stage: link("decode::PIL", 8, 15, "worker:7"),
   operator: undefined,
+  call: undefined,
   files: [],
 };
 const whole = gap({
@@ -91,6 +92,15 @@ it("names the operator that the host was in where the loader is not the cause, a
   ]);
   expect(rows[2]?.durationUs).toBe(34);
   expect(rows[2]?.range).toEqual({ startUs: 5, endUs: 40 });
+});
+
+it("names the runtime call that most of the gap passed in, behind the operator or before the loader's links", () => {
+  const call = link("cudaFree", 6, 30, "calls:1");
+  const none = { launch: chain.launch, wait: undefined, batch: undefined, sample: undefined, stage: undefined };
+  const launched = chainRows(gap({ start_us: 10, duration_us: 30, cause: "launch", chain: { ...none, call } }), "idle");
+  expect(launched.map(({ label, name }) => [label, name]).at(-1)).toEqual(["Runtime call", "cudaFree"]);
+  const waited = chainRows(gap({ ...whole, chain: { ...chain, call } }), "idle");
+  expect(waited.map(({ key }) => key).slice(0, 4)).toEqual(["gap", "launch", "call", "wait"]);
 });
 
 it("keeps rows whose links are absent, each with its reason, and says why none is of the loader", () => {

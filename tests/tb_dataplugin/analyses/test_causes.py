@@ -225,3 +225,25 @@ def test_time_of_a_cause_that_the_trace_cannot_tell_is_unknown_and_not_lost() ->
     builder = TraceBuilder().call("", 0, 3, 250).kernel(4, 10, correlation=250).call("", 19, 3, 251)
     (device,) = as_dict(analyse(builder.trace()).capture)["devices"]
     assert device["idle_by_cause_us"] == {"unknown": 12.0} and device["idle_us"] == 12.0
+
+
+def test_the_runtime_call_with_most_of_a_gap_is_named_and_not_only_the_launch_that_ends_it() -> None:
+    builder = step().operator(0, 85, "aten::to").call("cudaDeviceGetStreamPriorityRange", 5, 60, 6)
+    builder.call("cudaMemcpyAsync", 70, 5, 7).memcpy(80, 20, correlation=7)
+    chain = capture_of(builder)["devices"][0]["gaps"][0]["chain"]
+    assert (chain["launch"]["name"], chain["operator"]["name"]) == ("cudaMemcpyAsync", "aten::to")
+    assert (chain["call"]["name"], chain["call"]["duration_us"]) == ("cudaDeviceGetStreamPriorityRange", 60)
+    assert chain["call"]["lane"] == chain["launch"]["lane"]
+
+
+def test_no_runtime_call_is_named_where_none_has_half_of_the_gap_on_the_thread_that_launches() -> None:
+    builder = step().operator(0, 75).call("cudaMalloc", 0, 35, 6).call("cudaMalloc", 80, 90, 5, tid=2)
+    builder.call("cudaFree", 0, 75, 4, tid=2).call("cudaLaunchKernel", 70, 5, 7).kernel(80, 20, correlation=7)
+    assert "call" not in capture_of(builder)["devices"][0]["gaps"][0]["chain"]
+
+
+def test_the_runtime_call_is_named_beside_a_data_wait_too() -> None:
+    builder = step().wait(0, 70).call("cudaHostAlloc", 5, 60, 6)
+    builder.call("cudaLaunchKernel", 72, 5, 7).kernel(80, 20, correlation=7)
+    chain = capture_of(builder)["devices"][0]["gaps"][0]["chain"]
+    assert (chain["wait"]["duration_us"], chain["call"]["name"]) == (70, "cudaHostAlloc")

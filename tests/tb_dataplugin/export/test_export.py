@@ -133,6 +133,12 @@ def test_starts_of_gaps_say_from_where_they_count() -> None:
     assert "Longest idle gaps of device 0 (ms; start: from the first event besides the profiler's span)" in text
 
 
+def test_a_gap_names_the_runtime_call_that_most_of_it_passed_in() -> None:
+    text = " ".join(as_text(report_of(GOLDEN / "alexnet_no_steps.pt.trace.json.gz")).split())
+    assert "host in aten::to for 29.9 s, runtime call cudaDeviceGetStreamPriorityRange for 29.9 s" in text
+    assert "host in aten::conv2d for 10.8 s, runtime call cudaFree for 6.01 s" in text
+
+
 def test_bars_are_painted_by_cause() -> None:
     text = as_text(report_of(GOLDEN / "v100_resnet50_workers0.pt.trace.json.gz"), Style(color=True))
     assert "\x1b[38;5;103m█" in text and "\x1b[38;5;167m▓" in text and "\x1b[38;5;178m▒" in text
