@@ -139,6 +139,12 @@ def has_mark(trace: Trace, waits: Intervals, end: str) -> BoolArray:
     return has
 
 
+def come_from_workers(trace: Trace, waits: Intervals) -> bool:
+    """Whether torch's marks show that DataLoader workers built the batches of all these waits."""
+    from_workers = has_mark(trace, waits, OF_WORKERS) & ~has_mark(trace, waits, IN_PROCESS)
+    return bool(len(waits)) and bool(from_workers.all())
+
+
 def _all_are_recorded(loaders: Sequence[LoaderInfo], batches: BatchTimes | None, of_wait: Int64Array) -> bool:
     """Whether the waits for all annotated loaders that are iterated in the window show whose they are."""
     seen = set() if batches is None else set(batches.table.loader.tolist())

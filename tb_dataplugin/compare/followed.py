@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal, NamedTuple
 
-from tb_dataplugin.compare.settings import LOADER, settings_of
+from tb_dataplugin.compare.settings import LOADER, SOME, settings_of
 from tb_dataplugin.compare.sides import Run
 
 _CALL: Final = re.compile(r"\bDataLoader\(([^()]*)\)")
@@ -33,7 +33,7 @@ def followed(code: str, before: Sequence[Run], after: Sequence[Run]) -> Followed
         state = _is_followed(was, now, _WORDS.get(value, value))
         states.append(state)
         if state:
-            changed.append(f"{name}={_PYTHON.get(now, now)}")
+            changed.append(f"{name} of {SOME}" if now == SOME else f"{name}={_PYTHON.get(now, now)}")
     if changed:
         return Followed("yes", tuple(changed))
     return Followed("no" if states and None not in states else "unknown")
@@ -45,7 +45,13 @@ def _advised(code: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_followed(was: str, now: str, advised: str) -> bool | None:
-    """None where a side did not record it, or has several values. A number is to go that way."""
+    """None where a side did not record it, or has several values. A number is to go that way; of one that is at least 1
+    it is known whether it comes from 0, or goes there.
+    """
+    if (was, now) == ("0", SOME) and advised.isdigit():
+        return int(advised) > 0
+    if (was, now) == (SOME, "0"):
+        return True if advised == "0" else None
     if all(value.isdigit() for value in (was, now, advised)):
         return (int(now) - int(was)) * (int(advised) - int(was)) > 0
     return now != was and now == advised if {was, now} <= {"yes", "no"} else None

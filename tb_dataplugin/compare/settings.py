@@ -17,6 +17,8 @@ LOADER = (
 )  # fmt: skip
 WORKERS = "num_workers"
 NOT_KNOWN = "not recorded"
+SOME = "at least 1"
+"""DataLoader workers of a plain capture: torch's marks show that there are some, and not how many."""
 MACHINE = ("cores", "cpu_quota", "torch_threads", "memory_bytes", "shm_bytes")
 
 
@@ -28,13 +30,14 @@ class SettingChange:
 
     @property
     def is_known(self) -> bool:
-        """Whether both sides recorded it: else it may have changed."""
-        return NOT_KNOWN not in (self.before, self.after)
+        """Whether both sides recorded it, or enough of it: else it may have changed."""
+        sides = {self.before, self.after}
+        return sides == {"0", SOME} or not any(value == NOT_KNOWN or SOME in value for value in sides)
 
 
 def compare_settings(before: Sequence[Run], after: Sequence[Run]) -> list[SettingChange]:
     """Settings that differ between the sides. One that a side did not record is no change, except the number of
-    DataLoader workers: a plain capture shows it only where there are none, so that it may well be another.
+    DataLoader workers: a plain capture shows whether there are any, at best, so that it may well be another.
     """
     sides = [settings_of(runs) for runs in (before, after)]
     both = sides[0].keys() & sides[1].keys()
@@ -56,6 +59,8 @@ def settings_of(runs: Sequence[Run]) -> dict[str, str]:
 def _of_capture(capture: pb.Capture) -> Iterator[tuple[str, str]]:
     yield "mode", capture.mode
     yield from _fields(capture.loader, LOADER)
+    if capture.loader.in_workers:
+        yield WORKERS, SOME
     if capture.host:
         yield "host", capture.host
     if capture.devices:
@@ -97,8 +102,13 @@ def setting_evidence(settings: Sequence[SettingChange]) -> list[Evidence]:
     return [
         Evidence(
             "setting",
-            f"{label_of(SETTINGS, setting.name)}: {setting.before} before, {setting.after} after"
+            f"{label_of(SETTINGS, setting.name)}: {setting.before} before{_how_known(setting.before)}, "
+            f"{setting.after} after{_how_known(setting.after)}"
             f"{'' if setting.is_known else '; it may have changed'}",
         )
         for setting in settings
     ]
+
+
+def _how_known(value: str) -> str:
+    return " (number not recorded)" if SOME in value else ""

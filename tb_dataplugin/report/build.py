@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_table import StepRow, StepTable
 from tb_dataplugin.analyses.steps import StepSelection
 from tb_dataplugin.analyses.throughput import Throughput
+from tb_dataplugin.analyses.waits_of_others import come_from_workers
 from tb_dataplugin.diagnostics import Diagnostic, Doubt
 from tb_dataplugin.findings import Judgement, Sentences
 from tb_dataplugin.findings.recording import RecordingCost
@@ -171,6 +172,8 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
     if settings is not None:
         report.MergeFrom(_settings(settings))
         report.item = item_of(results.trace, results.use.main)
+    else:
+        report.in_workers = come_from_workers(results.trace, loader.waits)
     return report
 
 

@@ -1367,6 +1367,7 @@ class Loader(_message.Message):
     HAS_ITER_FIELD_NUMBER: _builtins.int
     FIRST_BATCH_COUNT_FIELD_NUMBER: _builtins.int
     FIRST_BATCH_OF_FIELD_NUMBER: _builtins.int
+    IN_WORKERS_FIELD_NUMBER: _builtins.int
     ITEM_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """union of the training thread's wait spans in the window"""
@@ -1404,8 +1405,12 @@ class Loader(_message.Message):
     """how many waits first_batch_wait_us is the sum of"""
     first_batch_of: _builtins.str
     """"the DataLoader of Photos (batches of 4, num_workers=2)": whose first_batch_wait_us is;"""
-    item: _builtins.str
+    in_workers: _builtins.bool
     """"" where there is only one
+    DataLoader workers built its batches, by torch's own marks, in a capture that does
+    """
+    item: _builtins.str
+    """not record num_workers
     what one call of its dataset makes: sample | batch | item, as in Throughput
     """
     @_builtins.property
@@ -1454,11 +1459,12 @@ class Loader(_message.Message):
         has_iter: _builtins.bool = ...,
         first_batch_count: _builtins.int = ...,
         first_batch_of: _builtins.str = ...,
+        in_workers: _builtins.bool = ...,
         item: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "epochs", b"epochs", "exposed_wait_us", b"exposed_wait_us", "first_batch_count", b"first_batch_count", "first_batch_of", b"first_batch_of", "first_batch_wait_us", b"first_batch_wait_us", "has_iter", b"has_iter", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "item", b"item", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "epochs", b"epochs", "exposed_wait_us", b"exposed_wait_us", "first_batch_count", b"first_batch_count", "first_batch_of", b"first_batch_of", "first_batch_wait_us", b"first_batch_wait_us", "has_iter", b"has_iter", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "in_workers", b"in_workers", "item", b"item", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015

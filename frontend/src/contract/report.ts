@@ -574,6 +574,8 @@ export interface Loader {
   /** "the DataLoader of Photos (batches of 4, num_workers=2)": whose first_batch_wait_us is; */
   first_batch_of: string;
   /** "" where there is only one */
+  in_workers: boolean;
+  /** not record num_workers */
   item: string;
 }
 
@@ -3260,6 +3262,11 @@ export const Loader: MessageFns<Loader> = {
         : isSet(object.first_batch_of)
         ? globalThis.String(object.first_batch_of)
         : "",
+      in_workers: isSet(object.inWorkers)
+        ? globalThis.Boolean(object.inWorkers)
+        : isSet(object.in_workers)
+        ? globalThis.Boolean(object.in_workers)
+        : false,
       item: isSet(object.item) ? globalThis.String(object.item) : "",
     };
   },
