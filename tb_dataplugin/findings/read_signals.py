@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
+from tb_dataplugin.analyses.built_beside import find_built_beside
 from tb_dataplugin.analyses.collector import FEW, full_collections
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.fed_loop import is_fed
@@ -147,6 +148,7 @@ def read_signals(results: Results) -> Signals:
         started_again=read_started(results),
         uneven=_uneven(results.uneven),
         remade=results.remade,
+        built_beside=find_built_beside(results),
     )
 
 

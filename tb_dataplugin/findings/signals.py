@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from annotate.trace_format import StageKind
+from tb_dataplugin.analyses.built_beside import BuiltBeside
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.other_programs import OtherPrograms
@@ -178,8 +179,8 @@ class Signals:
     has_later_steps: bool = False  # of a capture of which some steps are looked at
     of_some_steps: bool = False  # sizes are of the whole capture all the same
     started_again: tuple[StartedSignals, ...] = ()  # other loaders whose workers start anew for each pass
-    recorder: RecorderLoad | None = None
-    """None where the load of the machine was not recorded."""
+    recorder: RecorderLoad | None = None  # None where the load of the machine was not recorded
+    built_beside: BuiltBeside | None = None  # other threads of the program that build the loop's batches
     rhythm: Sawtooth | LoneWait | None = None
     """Steps that wait at regular distances, or one that waits by far the longest; None where none stand out."""
     uneven: UnevenSignals | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tb_dataplugin.analyses.built_beside import find_built_beside
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.units import plural
 
@@ -11,6 +12,11 @@ LEAST_STEPS: Final = 4
 """Fewer do not show how steps differ."""
 
 AGAIN: Final = "call annotate.loader(loader) and capture again"
+
+BUILT_BESIDE: Final = (
+    "another thread of the program builds the loop's batches, which cannot be simulated; what takes its time is in the "
+    "findings of the report"
+)
 
 
 def why_unpredictable(results: Results) -> str:
@@ -28,4 +34,6 @@ def why_unpredictable(results: Results) -> str:
         return "its steps make their iterators anew, so it has no steady state; mend that first"
     if results.settings.num_workers and results.workers is None:
         return "its DataLoader workers left no records"
+    if find_built_beside(results) is not None:
+        return BUILT_BESIDE
     return "" if results.stages else f"no stage was recorded; {AGAIN}"

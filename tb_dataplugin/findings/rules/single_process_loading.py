@@ -1,4 +1,6 @@
-"""Batches are built in the training thread, one after the other with the training."""
+"""Batches are built in the training process: by the training thread, one after the other with the training, or beside
+it by another thread of the program (`Signals.built_beside`).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
+from tb_dataplugin.analyses.built_beside import BuiltBeside
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.other_programs import MANY, counted_as_others
 from tb_dataplugin.analyses.throughput import BUILDING
@@ -67,6 +70,16 @@ MAY_COST_MORE: Final = (
     "many tensors a step may even get longer."
 )
 
+ONE_IS_NONE: Final = (
+    "DataLoader workers build several batches at once; a single one would only do what {thread} does now, in a process "
+    "of its own. "
+)
+
+IF_FREE: Final = "Where CPUs are free for them, try"
+
+NOT_ALL_FREE: Final = "On average fewer CPUs were free than these processes would need."
+NOT_RECORDED: Final = "Whether CPUs are free for further processes was not recorded."
+
 UNKNOWN_CPUS: Final = 4
 """Workers to start with where the capture does not say how many CPUs there are."""
 
@@ -103,6 +116,8 @@ def check(signals: Signals) -> Finding | None:
     facts = (Evidence("settings", "num_workers=0"), *signals.wait_cost_evidence(), *total, *_what_stays(stays))
     if signals.kept_loads is not None:
         return _without_promise(signals, signals.kept_loads, facts)
+    if signals.built_beside is not None:
+        return _more_than_threads(signals, signals.built_beside, cost - stays, facts)
     return _start_some(signals, cost - stays, facts)
 
 
@@ -120,7 +135,7 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     may_cost_more = _may_cost_more(signals, cost_us)
     how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
     divide = divide_first(signals, workers)
-    first = f"{divide.advice}{full.advice}{RESTARTED if signals.restarts else REMADE if signals.remade else ''}"
+    first = f"{divide.advice}{full.advice}{_kept_first(signals)}"
     return Finding(
         severity="low" if full.in_vain or (may_cost_more and _is_little(signals, cost_us, SOME_SENT)) else how_severe,
         title=_title(signals),
@@ -133,6 +148,53 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
         confidence="possible" if full or promise.may_worsen or may_cost_more else "likely",
         confidence_reason=may_cost_more or _reason(full, may_worsen=promise.may_worsen),
     )
+
+
+def _more_than_threads(
+    signals: Signals, beside: BuiltBeside, cost_us: float, facts: tuple[Evidence, ...]
+) -> Finding | None:
+    """Threads build already, beside the steps: only more processes than there are such threads build faster. `cost_us`:
+    as in `_start_some`. None where the CPUs carry no more than these threads.
+    """
+    building_us = beside.building_us
+    workers, why = _workers(signals, building_us)
+    if workers <= beside.threads:
+        workers, why = beside.threads + 1, "one more than threads build now"
+        if signals.cpus and workers > _most_workers(signals):
+            return None
+    busy, free = judge_cpus(signals), _free_cpus(signals)
+    is_free = free is not None and free >= (workers - beside.threads) * (1 - _blocked(signals))
+    full = _full(signals) if busy.saturated and not _blocked(signals) else _Full()
+    saved_us = max(0.0, min(cost_us, signals.own_window_us - building_us / workers))
+    promise = signals.promise(Change(workers=workers), signals.per_step(saved_us))
+    divide = divide_first(signals, workers)
+    start = "Start with" if is_free else IF_FREE
+    one = ONE_IS_NONE.format(thread="that thread" if beside.threads == 1 else "each of these threads")
+    how_severe = severity(signals, promise.us_per_step, otherwise_us=saved_us)
+    whose = "the thread that builds" if beside.threads == 1 else f"the {beside.threads} threads that build"
+    text = f"{whose} batches: {duration(building_us)} in stages of building them"
+    return Finding(
+        severity=how_severe if is_free or free is None else "low",
+        title=_title(signals),
+        advice=f"{divide.advice}{full.advice}{_kept_first(signals)}{one}{start} num_workers={workers} ({why}) and "
+        f"measure again.{'' if COPIES in divide.advice else NEW}",
+        gain_us_per_step=promise.us_per_step,
+        evidence=(*facts, time("building", building_us, text), *(() if is_free else busy.evidence), *promise.why),
+        code=f"{ONE_THREAD if full.of_threads else ''}{divide.code}{_code(signals, workers)}",
+        change=Change(workers=workers),
+        confidence="likely" if is_free else "possible",
+        confidence_reason=_reason(full) if is_free or full else NOT_RECORDED if free is None else NOT_ALL_FREE,
+    )
+
+
+def _free_cpus(signals: Signals) -> float | None:
+    """On average; None where the load was not recorded."""
+    load = signals.load
+    return None if load is None or load.cpu_busy is None else load.cores * (1 - load.cpu_busy)
+
+
+def _kept_first(signals: Signals) -> str:
+    return RESTARTED if signals.restarts else REMADE if signals.remade else ""
 
 
 def _may_cost_more(signals: Signals, cost_us: float) -> str:
@@ -148,7 +210,7 @@ def _is_little(signals: Signals, cost_us: float, times: int) -> bool:
 
 
 def _full(signals: Signals) -> _Full:
-    cpus, own, others = signals.cpus, signals.beside_training_thread, held_by_others(signals)
+    cpus, own, others = signals.cpus, _cpus_of_libraries(signals), held_by_others(signals)
     none_free = "No CPU was free for them."
     if cpus and own is not None and own >= MANY * cpus:
         text = FULL_OF_THREADS.format(cpus=f"{own:.2g}", all=plural(int(cpus), "CPU"))
@@ -158,6 +220,12 @@ def _full(signals: Signals) -> _Full:
         text = FULL_OF_OTHERS.format(cpus=significant(others.others), all=plural(others.cores, "CPU"))
         return _Full(text, f"{none_free} {counted_as_others(others)}")
     return _Full(FULL, none_free, in_vain=True)
+
+
+def _cpus_of_libraries(signals: Signals) -> float | None:
+    """CPUs of threads in the training process, without it and those that build batches: one each at most."""
+    own, beside = signals.beside_training_thread, signals.built_beside
+    return own if own is None or beside is None else max(0.0, own - beside.threads)
 
 
 def _reason(full: _Full, *, may_worsen: bool = False) -> str:
@@ -200,7 +268,11 @@ def _without_promise(signals: Signals, kept: KeptLoads, facts: tuple[Evidence, .
 
 
 def _title(signals: Signals) -> str:
-    return f"{_whose(signals)} has no workers: the training thread builds every batch itself"
+    beside, who = signals.built_beside, "the training thread builds every batch itself"
+    if beside is not None:
+        threads = "another thread" if beside.threads == 1 else f"{beside.threads} other threads"
+        who = f"{threads} of the program build{'s' if beside.threads == 1 else ''} its batches, one after the other"
+    return f"{_whose(signals)} has no workers: {who}"
 
 
 def _other_numbers(signals: Signals) -> str:
@@ -213,12 +285,16 @@ def _workers(signals: Signals, cost_us: float) -> tuple[int, str]:
     if not signals.cpus or signals.asked_wait_us is None:
         return UNKNOWN_CPUS, "or one less than the machine has CPUs"
     rest = signals.own_window_us - signals.asked_wait_us
-    blocked = _blocked(signals)
-    most = max(1, int(signals.cpus / (1 - min(MOST_BLOCKED, blocked))))
+    blocked, most = _blocked(signals), _most_workers(signals)
     if cost_us <= most * rest:
         return max(1, ceil(cost_us / rest)), "as many as keep up with the rest of the step"
     cpus = plural(int(signals.cpus), "CPU")
     return most, f"they mostly wait, so {cpus} carry more" if blocked else "as many as there are CPUs"
+
+
+def _most_workers(signals: Signals) -> int:
+    """That the CPUs carry, by how much of building needs one."""
+    return max(1, int((signals.cpus or UNKNOWN_CPUS) / (1 - min(MOST_BLOCKED, _blocked(signals)))))
 
 
 def _blocked(signals: Signals) -> float:

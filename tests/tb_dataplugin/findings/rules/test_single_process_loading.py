@@ -154,3 +154,46 @@ def test_workers_do_not_see_what_the_loop_changes_in_the_dataset() -> None:
     )
     drawn = finding_in(streamed(divided=False, drawn=True), "single_process_loading").advice
     assert drawn.count("copy") == 1  # said already
+
+
+def prefetched(*, busy: float = 10.0, cores: int = 4, tid: int = 2, process_us: float = 0) -> TraceBuilder:
+    """Five steps of 10 ms that wait for 5 ms in an iterator of the program; a thread builds a batch for 9 of them."""
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0}], host={"cores": cores})
+    builder.top_level["dataPipeline"]["training_thread"] = {
+        "cpu_us": 15_000, "run_delay_us": 0, "process_cpu_us": process_us or 60_000,
+    }  # fmt: skip
+    for number in range(5):
+        start = 10_000 * number
+        builder.step(start, 10_000).wait(start + 10, 4_990, "wait::Prefetcher")
+        builder.stage("sample::Pets", start + 20, 4_900 if tid == 1 else 8_900, tid=tid)
+        builder.counter("host::cpu", start + 5, **{f"core {core}": busy for core in range(cores)})
+    return builder
+
+
+def test_a_thread_of_the_program_that_builds_the_batches_is_said_to() -> None:
+    """A stranger's prefetch thread: one worker in its place took as long, 13.80 and 13.96 ms per step."""
+    said = finding_in(prefetched(), "single_process_loading")
+    assert said.title == (
+        "The DataLoader has no workers: another thread of the program builds its batches, one after the other"
+    )
+    assert "a single one would only do what that thread does now" in said.advice and "whatif" not in said.advice
+    assert "Start with num_workers=2 (as many as keep up with the rest of the step)" in said.advice
+    assert said.gain_us_per_step == pytest.approx(4_980)
+    assert (said.severity, said.confidence) == ("high", "likely")
+    own = finding_in(prefetched(tid=1), "single_process_loading")
+    assert own.title == "The DataLoader has no workers: the training thread builds every batch itself"
+
+
+def test_further_processes_than_a_thread_that_builds_take_free_cpus() -> None:
+    for busy in (85.0, 99.0):
+        said = finding_in(prefetched(busy=busy), "single_process_loading")
+        assert "Where CPUs are free for them, try num_workers=2" in said.advice
+        assert (said.severity, said.confidence) == ("low", "possible")
+    assert finding_of(prefetched(cores=1), "single_process_loading") is None
+
+
+def test_the_cpu_of_a_thread_that_builds_is_not_that_of_libraries() -> None:
+    for process_us, is_of_libraries in ((60_000, False), (180_000, True)):
+        said = finding_in(prefetched(busy=99.0, cores=2, process_us=process_us), "single_process_loading")
+        assert ("threads of libraries" in said.advice) is is_of_libraries
+        assert ("OMP_NUM_THREADS" in said.code) is is_of_libraries
