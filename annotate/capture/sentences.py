@@ -11,6 +11,7 @@ from typing import Final
 from annotate.capture import verdict
 from annotate.capture.steadiness import LONG_PAUSE_S, Shortened
 from annotate.options import LEAST_STEPS, CaptureOptions, has_other_ranks
+from annotate.recording import recording_time
 from annotate.saying import in_short, one_line, say
 
 OTHER: Final = "another torch.profiler is open in this process, and torch can run one at a time"
@@ -83,7 +84,8 @@ def say_written(paths: Sequence[str], logdir: Path, window: Shortened | None, *,
     """
     found = None
     try:
-        found = verdict.ask(paths[-1]) if asks else None
+        with recording_time.taken():
+            found = verdict.ask(paths[-1]) if asks else None
     finally:
         say(written(paths, logdir, window, found))
 

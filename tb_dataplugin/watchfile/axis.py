@@ -95,12 +95,13 @@ def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorde
 
 
 def _rate(intervals: Sequence[IntervalLine], recorded: Sequence[Recorded]) -> float | None:
-    """By the clock, of all loaders, without intervals in which a window was recorded: how much of them recording took
-    is not known, and the rate of timed steps is another one, without the time between epochs.
+    """By the clock, of all loaders, without the time for which recording stopped the program, and without intervals in
+    which the run recorded a window by itself: how much slower the loop was in them is not known, and the rate of timed
+    steps is another one, without the time between epochs.
     """
     own = [one for one in intervals if not any(since < one.end and line.t > one.begin for line, since in recorded)]
     samples = sum(each.samples for interval in own for each in interval.loaders)
-    seconds = sum(interval.end - interval.begin for interval in own)
+    seconds = sum(interval.end - interval.begin - interval.recording_us / 1e6 for interval in own)
     return samples / seconds if samples and seconds > 0 else None
 
 

@@ -110,6 +110,26 @@ def test_a_run_of_steps_says_last_what_is_outside_of_them_and_little_is_no_part_
     assert "outside" not in run_sentence(hardly)
 
 
+def test_what_recording_took_of_a_run_is_beside_what_the_program_did(tmp_path: Path) -> None:
+    line = outer(0, step_us=4e6, between_us=1e6, between=1, made=1) | {"recording_us": 2e6}
+    path = write(tmp_path / "a.watch.jsonl", RUN, line)
+    found = summary(path)
+    outside = found.outside
+    assert outside is not None and (outside.recording_us, outside.us) == pytest.approx((2e6, 3.4e6))
+    assert found.samples_per_s == 800 / 8
+    assert "100 steps in 10.0 s, 2.00 s of it to record windows: " in run_sentence(found)
+    text = " ".join(runs_text(runs_of([read_part(path)])).split())
+    assert "run 10.0 s 100 steps, 2.00 s of it to record windows" in text
+    assert "34.0% of the run, beside 41.0% in steps, 5.00% until first batches and 20.0% to record windows; " in text
+    (run,) = runs_of([read_part(path)])
+    report = whole_run_report(run, "exp")
+    assert report is not None and report.recording_us == 2e6
+    assert report.recording_text == "2.00 s of it to record windows"
+    assert [point.samples_per_s for point in report.points] == [100]
+    hardly = whole_run_report(runs_of([read_part(write(path, RUN, line | {"recording_us": 900.0}))])[0], "exp")
+    assert hardly is not None and hardly.recording_text == "" and "record" not in hardly.outside.text
+
+
 def test_a_run_of_an_earlier_version_says_what_is_outside_where_its_untimed_steps_do_not_matter(tmp_path: Path) -> None:
     def earlier(number: int, step_us: float) -> dict[str, Any]:
         line = interval(number)

@@ -2033,7 +2033,7 @@ export interface WholeRun {
   longest_us: number;
   /** of the step time */
   data_wait_share: number;
-  /** of all loaders */
+  /** of all loaders, without recording_us */
   samples_per_s: number;
   /** begun */
   epochs: number;
@@ -2086,12 +2086,18 @@ export interface WholeRun {
   /** of processes in which a step took longer, or less, from quarter to quarter */
   drifts: StepDrift[];
   /** absent where it is not known */
-  outside: RunOutside | undefined;
+  outside:
+    | RunOutside
+    | undefined;
+  /** "1.85 s of it to record windows"; "" where that is next to nothing */
+  recording_text: string;
+  /** of `seconds`: the program stood still so that windows could be recorded; in no other number */
+  recording_us: number;
 }
 
 /**
  * What the processes of a run do outside of steps: make datasets and loaders, evaluate, save. Of all loaders; its three times
- * are the whole.
+ * and WholeRun.recording_us are the whole.
  */
 export interface RunOutside {
   outside_us: number;
@@ -5339,6 +5345,16 @@ export const WholeRun: MessageFns<WholeRun> = {
         ? object.drifts.map((e: any) => StepDrift.fromJSON(e))
         : [],
       outside: isSet(object.outside) ? RunOutside.fromJSON(object.outside) : undefined,
+      recording_text: isSet(object.recordingText)
+        ? globalThis.String(object.recordingText)
+        : isSet(object.recording_text)
+        ? globalThis.String(object.recording_text)
+        : "",
+      recording_us: isSet(object.recordingUs)
+        ? globalThis.Number(object.recordingUs)
+        : isSet(object.recording_us)
+        ? globalThis.Number(object.recording_us)
+        : 0,
     };
   },
 };

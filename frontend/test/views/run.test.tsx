@@ -366,14 +366,16 @@ it("says of one epoch no average, when the run ended, and what of a step took so
   ).toContain(run?.marks[0]?.what);
 });
 
-it("frames what the run recorded, and says that the rate is without it", () => {
+it("frames what the run recorded, and says that the rate is without the time for it", () => {
   const [run] = recorded.runs;
+  const text = "1.85 s of it to record windows";
   const phases = [{ from_s: 10, to_s: 20, kind: "recorded", text: "recorded: c" }];
-  wholeRuns.value = WholeRuns.fromJSON({ runs: [{ ...run, phases }] });
+  wholeRuns.value = WholeRuns.fromJSON({ runs: [{ ...run, phases, recording_text: text }] });
   open({}, "run");
   expect(find("run-phase-recorded").textContent).toBe("recorded: c");
   expect(plain(find("run-chart").closest("figure")?.textContent)).toContain("a window was recorded");
-  expect(find("run-rate").parentElement?.textContent).toContain("over the whole run, without what was recorded");
+  expect(plain(find("run-rate").parentElement?.textContent)).toContain("over the whole run, without the time to record windows");
+  expect(plain(find("run-steps").parentElement?.textContent)).toContain(`in 40.0 s, ${text}`);
 });
 
 it("shows the run of the capture in view where it was recorded", () => {

@@ -154,9 +154,7 @@ function Numbers({ run }: { run: WholeRun }) {
         value={run.samples_per_s}
         text={significant(run.samples_per_s)}
         note={
-          run.phases.some(({ kind }) => kind === "recorded")
-            ? "over the whole run, without what was recorded"
-            : "over the whole run"
+          run.recording_text ? "over the whole run, without the time to record windows" : "over the whole run"
         }
       />
       {run.busy_share !== undefined && (
@@ -173,7 +171,7 @@ function Numbers({ run }: { run: WholeRun }) {
         testId="run-steps"
         value={run.steps}
         text={formatCount(run.steps)}
-        note={`in ${formatDuration(1e6 * run.seconds)}${run.processes > 1 ? `, ${plural(run.processes, "process")}` : ""}`}
+        note={stepsNote(run)}
       />
       <BigNumber
         label="Epochs"
@@ -193,6 +191,11 @@ function Numbers({ run }: { run: WholeRun }) {
       )}
     </NumberRow>
   );
+}
+
+function stepsNote({ seconds, recording_text: text, processes }: WholeRun): string {
+  const recorded = text ? `, ${text}` : "";
+  return `in ${formatDuration(1e6 * seconds)}${recorded}${processes > 1 ? `, ${plural(processes, "process")}` : ""}`;
 }
 
 /** An average says nothing of one. */
