@@ -58,7 +58,10 @@ def shorter_window(window: Shortened) -> str:
 
 def few_left(steps: int, wanted: int) -> str:
     """Why a window has fewer steps than it would have by their time: it was to end before its epoch."""
-    return f"The window has {steps} steps instead of {wanted}, since few batches of its epoch were left."
+    return (
+        f"The window has {steps} steps instead of {wanted}, since few batches of its epoch were left: with "
+        f"`tb-dataplugin run --active {wanted}` a window goes on into the next epoch."
+    )
 
 
 def fewer_steps(count: int) -> str:
