@@ -318,7 +318,8 @@ TERMS: Final = (
         "outside_of_steps",
         "outside of steps",
         "Time of a run that is neither in steps nor a wait for an epoch's first batch: making datasets and loaders, "
-        "evaluations without a loader, checkpoints, and what is before the first epoch and after the last.",
+        "evaluations without a loader, checkpoints, and what is before the first epoch and after the last; not the "
+        "time for which the program stood still so that a window could be recorded.",
     ),
     Term(
         "stall",

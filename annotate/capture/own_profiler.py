@@ -14,7 +14,7 @@ import torch.profiler
 from annotate.capture.steadiness import Pause
 from annotate.capture.torch_profiler import Export, OtherProfilers, results_are_whole, unwarned
 from annotate.own_objects import uncounted
-from annotate.recording import switch
+from annotate.recording import recording_time, switch
 from annotate.saying import guard
 from annotate.signals import undisturbed
 
@@ -74,7 +74,7 @@ class Profiler(torch.profiler.profile):
             return
         self.profiler = None
         switch.disturb()
-        with guard(_NO_TRIAL), undisturbed(), unwarned(), uncounted():
+        with recording_time.taken(), guard(_NO_TRIAL), undisturbed(), unwarned(), uncounted():
             super().prepare_trace()
             self._is_open, self._thread = True, get_ident()
             super().start_trace()
@@ -99,7 +99,7 @@ class Profiler(torch.profiler.profile):
         switch.disturb()
         with guard(_NO_TRIAL):
             began = perf_counter()
-            with undisturbed():
+            with recording_time.taken(), undisturbed():
                 self._is_open = self._is_recording = self.is_trying = False
                 super().stop_trace()
             seconds = perf_counter() - began
@@ -116,14 +116,14 @@ class Profiler(torch.profiler.profile):
             self._give_up()
             return
         self._export = None
-        with undisturbed(), unwarned():
+        with recording_time.taken(), undisturbed(), unwarned():
             super().prepare_trace()
             self._is_open, self._thread = True, get_ident()
 
     def start_trace(self) -> None:
         if self.is_given_up:
             return
-        with undisturbed():
+        with recording_time.taken(), undisturbed():
             super().start_trace()
             self._is_recording = True
             if self.current_action in _RECORDING:  # else it ends at once: the loop ended in the warm-up
@@ -133,7 +133,7 @@ class Profiler(torch.profiler.profile):
         if self.is_given_up:
             return
         self.stopped_at = perf_counter()
-        with undisturbed():
+        with recording_time.taken(), undisturbed():
             self._is_open = self._is_recording = False
             super().stop_trace()
         if not results_are_whole(self.profiler):
@@ -142,7 +142,8 @@ class Profiler(torch.profiler.profile):
     def _trace_ready(self) -> None:
         if self.is_given_up:
             return
-        self._export = self._capture.save(self)
+        with recording_time.taken():
+            self._export = self._capture.save(self)
         if self.on_trace_ready:
             self.on_trace_ready(self)
 
@@ -162,8 +163,9 @@ class Profiler(torch.profiler.profile):
         was_recording, self._is_open = self._is_recording, False
         running: Any = self.profiler
         if was_recording and get_ident() == self._thread:
-            self.end_step()
-            running.__exit__(None, None, None)
+            with recording_time.taken():
+                self.end_step()
+                running.__exit__(None, None, None)
         self._is_recording = self.is_trying = False
         self.is_given_up = True
 
@@ -186,7 +188,8 @@ class Profiler(torch.profiler.profile):
             return self._export.write_to(path)
         if self.is_given_up:
             raise RuntimeError(_GIVEN_UP)
-        return super().export_chrome_trace(path, *args, **keywords)
+        with recording_time.taken():
+            return super().export_chrome_trace(path, *args, **keywords)
 
 
 Profiler.__name__ = Profiler.__qualname__ = "profile"

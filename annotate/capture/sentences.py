@@ -11,6 +11,7 @@ from typing import Final
 from annotate.capture import verdict
 from annotate.capture.steadiness import LONG_PAUSE_S, Shortened
 from annotate.options import LEAST_STEPS, CaptureOptions, has_other_ranks
+from annotate.recording import recording_time
 from annotate.saying import in_short, one_line, say
 
 OTHER: Final = "another torch.profiler is open in this process, and torch can run one at a time"
@@ -57,7 +58,10 @@ def shorter_window(window: Shortened) -> str:
 
 def few_left(steps: int, wanted: int) -> str:
     """Why a window has fewer steps than it would have by their time: it was to end before its epoch."""
-    return f"The window has {steps} steps instead of {wanted}, since few batches of its epoch were left."
+    return (
+        f"The window has {steps} steps instead of {wanted}, since few batches of its epoch were left: with "
+        f"`tb-dataplugin run --active {wanted}` a window goes on into the next epoch."
+    )
 
 
 def fewer_steps(count: int) -> str:
@@ -83,7 +87,8 @@ def say_written(paths: Sequence[str], logdir: Path, window: Shortened | None, *,
     """
     found = None
     try:
-        found = verdict.ask(paths[-1]) if asks else None
+        with recording_time.taken():
+            found = verdict.ask(paths[-1]) if asks else None
     finally:
         say(written(paths, logdir, window, found))
 

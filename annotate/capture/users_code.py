@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from annotate.recording import recording_time
 from annotate.signals import came_by_a_signal
 
 
@@ -19,7 +20,8 @@ class UsersCode:
 
         def call(argument: Any) -> Any:
             try:
-                return function(argument)
+                with recording_time.theirs():
+                    return function(argument)
             except BaseException as error:
                 self._error = error
                 raise

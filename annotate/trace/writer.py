@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, Protocol
 
 from annotate.host.facts import host_name
+from annotate.recording import recording_time
 from annotate.trace_format import (
     MARKER_CATEGORY,
     METADATA_KEY,
@@ -148,7 +149,7 @@ def pack_trace(save: Callable[[str], object], logdir: Path) -> Path:
     try:
         logdir.mkdir(parents=True, exist_ok=True)
         save(str(plain))
-        with plain.open("rb") as source, packed.open("wb") as sink, _gzip(sink) as out:
+        with recording_time.taken(), plain.open("rb") as source, packed.open("wb") as sink, _gzip(sink) as out:
             shutil.copyfileobj(source, out, _CHUNK)
         packed.replace(final)
     finally:

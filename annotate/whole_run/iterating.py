@@ -10,7 +10,7 @@ from typing import Any, Final
 from weakref import ref
 
 from annotate.monitoring.lines import one_at_a_time
-from annotate.recording import sums, switch
+from annotate.recording import recording_time, sums, switch
 from annotate.saying import guard, report_error
 from annotate.whole_run.series import Series
 from annotate.workers import following, sums_content
@@ -129,10 +129,13 @@ class RunIterator:
         self.epoch: Final = epoch
         self._hooks = hooks
         self._began: Final = began
+        self._recorded_before: Final = recording_time.done_ns
         self._number: Final = series.epochs
         self._batches = 0
         self._previous = 0
         """When its last batch was handed out; 0: none was."""
+        self.recorded_ns = 0
+        """What recording had taken of the program until then."""
         self._turns = switch.turns
         """As they were then; where they have changed, the time since then says nothing."""
         self._is_over = False
@@ -184,7 +187,7 @@ class RunIterator:
         size = series.batch_size if self.epoch is None else self.epoch.size_of_latest()
         is_alone = owner.latest is self and self._is_undisturbed and owner.trouble is None
         if is_alone and previous and series.is_calm(now - previous, wait):
-            self._previous = now
+            self._previous, self.recorded_ns = now, recording_time.done_ns
             series.recent.append((now - previous, wait, size))
             if len(series.recent) >= _AT_ONCE or series.to_learn:
                 series.settle()
@@ -201,10 +204,11 @@ class RunIterator:
         is_undisturbed, self._turns = self._is_undisturbed, switch.turns
         is_alone = owner.latest is self and is_undisturbed
         latest, owner.latest = owner.latest, self
-        until = self._began if latest is None else latest.until  # before this one moves it
-        self._previous = now
+        began, recorded = (self._began, self._recorded_before), recording_time.done_ns
+        until, known = began if latest is None else (latest.until, latest.recorded_ns)  # before this one moves it
+        self._previous, self.recorded_ns = now, recorded
         if not batch and latest is not None and (latest.is_left or latest.series is series):
-            tally.add_between(self._began - until)
+            tally.add_between(self._began - until - (self._recorded_before - known))
         if not batch:
             tally.epochs += 1
         if not batch and is_undisturbed:
@@ -213,7 +217,8 @@ class RunIterator:
             series.stepped(self._number, batch, now - previous, now - begin)
         else:
             tally.unused_steps += 1
-            tally.other_ns += now - (until if batch else self._began)
+            since, known = (until, known) if batch else began
+            tally.other_ns += max(0, now - since - (recorded - known))
 
     def _came_none(self, asked: int, error: Exception) -> None:
         """It is at its end, where its last step ends as well; or something is wrong."""
@@ -221,8 +226,9 @@ class RunIterator:
         if not isinstance(error, StopIteration):
             tally.raised += 1
         elif self.series.owner.latest is self and not self._is_over:
-            tally.other_ns += asked - self.until
-            self._previous, self._is_over = asked, True
+            recorded = recording_time.done_ns
+            tally.other_ns += max(0, asked - self.until - (recorded - self.recorded_ns))
+            self._previous, self.recorded_ns, self._is_over = asked, recorded, True
             self._hooks = nullcontext  # with them the dataset: the program may be about to make another
 
     def _measured(self, epoch: RunEpoch, iterator: Any, method: Callable[[Any], Any]) -> Any:

@@ -16,6 +16,7 @@ from annotate.host.facts import describe_host, describe_versions, host_name
 from annotate.host.lock_share import LockShare
 from annotate.host.own_threads import own_thread, wait_until_gone
 from annotate.monitoring.lines import print_line
+from annotate.recording import recording_time
 from annotate.saying import deliver, guard, one_line
 from annotate.trace_format import OWN_THREAD
 from annotate.whole_run.follower import RunFollower
@@ -73,6 +74,8 @@ class Recorder:
         self._wake: Final = threading.Event()
         self._is_over = self._is_away = self._is_closed = False
         self._from = time.time()
+        self._recorded_ns = recording_time.total_ns()
+        """What recording had taken of the program until `_from`."""
         self._due = 0.0
         """When the next interval is to be written; `time.monotonic`."""
         self._thread = self._new_thread()
@@ -258,14 +261,23 @@ class Recorder:
             machine["gil_share"] = round(gil_share, 4)
         facts = [tally.facts(series.number) for series, tally in taken]
         span = {"from": round(self._from, 3), "to": round(now, 3)}
+        recorded_ns = self._recorded_since()
+        if recorded_ns:
+            span["recording_us"] = round(recorded_ns / 1000, 1)
+        seconds = max(0.0, now - self._from - recorded_ns / 1e9)
         main = max(self.loaders.all, key=lambda series: series.batches, default=None)
         batches = self._before + (main.batches if main is not None else 0)
         self._add({"kind": "interval", **span, "batches": batches, "loaders": facts, "machine": machine})
         if main is not None:
-            self._write_scalars(now, batches, main, taken, machine)
+            self._write_scalars(now, seconds, batches, main, taken, machine)
         if self.prints:
-            self._print(now, taken)
+            self._print(seconds, taken)
         self._from = now
+
+    def _recorded_since(self) -> int:
+        """What recording has taken since this was last called, in nanoseconds."""
+        before, self._recorded_ns = self._recorded_ns, max(self._recorded_ns, recording_time.total_ns())
+        return self._recorded_ns - before
 
     def _look_at_workers(self, used: list[Series]) -> None:
         for series in used:
@@ -274,21 +286,27 @@ class Recorder:
         there = [pid for pid in self._pids if Path(f"/proc/{pid}").exists()][-_MOST_PIDS:]
         self._pids = dict.fromkeys(there)
 
-    def _print(self, now: float, taken: list[tuple[Series, Tally]]) -> None:
+    def _print(self, seconds: float, taken: list[tuple[Series, Tally]]) -> None:
         for series, tally in taken:
-            line = line_of(tally, now - self._from)
+            line = line_of(tally, seconds)
             if line:
                 print_line(None, f"annotate.watch: DataLoader {series.number}: {line}")
 
     def _write_scalars(
-        self, now: float, batches: int, main: Series, taken: list[tuple[Series, Tally]], machine: Facts
+        self,
+        now: float,
+        seconds: float,
+        batches: int,
+        main: Series,
+        taken: list[tuple[Series, Tally]],
+        machine: Facts,
     ) -> None:
         scalars = self._scalars
         if scalars is None:
             return
         points = machine_values(machine)
         for series, tally in taken:
-            points += values_of(tally, now - self._from, prefix_of(series.number, main.number))
+            points += values_of(tally, seconds, prefix_of(series.number, main.number))
         scalars.add(now, batches, points)
 
 

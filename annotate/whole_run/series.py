@@ -47,6 +47,10 @@ class Iterated(Protocol):
         """When its last batch was handed out, or its end was found."""
 
     @property
+    def recorded_ns(self) -> int:
+        """What recording had taken of the program until then."""
+
+    @property
     def is_left(self) -> bool:
         """Nobody will have another batch of it."""
 

@@ -153,6 +153,9 @@ def merged(first: Facts, second: Facts) -> Facts:
         loaders[each["loader"]] = each if known is None else _added(known, each)
     machine = {**first.get("machine", {}), **second.get("machine", {})}
     latest: Facts = {name: second[name] for name in ("to", "batches") if name in second}
+    recording = first.get("recording_us", 0) + second.get("recording_us", 0)
+    if recording:
+        latest["recording_us"] = round(recording, 1)
     return {**first, **latest, "loaders": [loaders[key] for key in sorted(loaders)], "machine": machine}
 
 

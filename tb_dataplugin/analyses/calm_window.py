@@ -12,11 +12,13 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.more_steps import asked_for
 from tb_dataplugin.analyses.resampling import Floats, blocks, interval, thinned, with_resamples
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.steady_state import LEAST_STEPS, MOST_VALUES
 from tb_dataplugin.analyses.steps import find_steps
 from tb_dataplugin.diagnostics import Unavailable
+from tb_dataplugin.model.trace import PipelineInfo
 from tb_dataplugin.units import duration, plural
 
 SAME: Final = 1.1
@@ -63,10 +65,11 @@ def _is_slower(before: Floats, inside: Floats, period: int) -> bool:
     return bool(shorter.min() > 0) and interval(longer / shorter).low > SAME
 
 
-def calm_sentence(found: CalmWindow) -> str:
+def calm_sentence(found: CalmWindow, pipeline: PipelineInfo | None) -> str:
     more = -(-max(found.before, 2 * found.inside) // 10) * 10
     return (
         f"The {plural(found.before, 'step')} before the window took {duration(found.before_ns / 1e3)} each on average, "
         f"those in it {duration(found.inside_ns / 1e3)}: the window shows a fast stretch of this loop, or the loop has "
-        f"just become faster. Times and gains are those of this stretch. Record more steps (active={more})."
+        "just become faster. Times and gains are those of this stretch. Record more steps "
+        f"({asked_for(pipeline, more)})."
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.analyses.calm_window import calm_sentence, find_calm_window
+from tb_dataplugin.analyses.more_steps import asked_for
 from tb_dataplugin.analyses.other_programs import crowd_sentence, find_other_programs
 from tb_dataplugin.analyses.profiler_weight import HEAVY, weight_sentence
 from tb_dataplugin.analyses.recorder_load import find_recorder_load, recorder_sentence
@@ -142,7 +143,7 @@ def _recorder(results: Results) -> Iterator[Doubt]:
 def _calm(results: Results) -> Iterator[Doubt]:
     found = find_calm_window(results)
     if found is not None:
-        yield Doubt("calm_window", calm_sentence(found))
+        yield Doubt("calm_window", calm_sentence(found, results.trace.info.pipeline))
 
 
 def _more(results: Results) -> str:
@@ -153,7 +154,7 @@ def _more(results: Results) -> str:
             f"Call prof.step() after each batch, and record at least {FEW_STEPS} (active={FEW_STEPS}): where nobody "
             "calls it, the first step of a profiler's schedule lasts to the end."
         )
-    return f"Record at least {FEW_STEPS} (active={FEW_STEPS})."
+    return f"Record at least {FEW_STEPS} ({asked_for(results.trace.info.pipeline, FEW_STEPS)})."
 
 
 def _as_sentence(text: str) -> str:

@@ -26,7 +26,7 @@ class PruneCommand:
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
-        return rewrite_all(arguments, prune, _named, "it had hardly anything that its report does without")
+        return rewrite_all(arguments, prune, _named, "the trace has hardly anything that its report does without")
 
 
 def _named(trace: TraceFile) -> Path:

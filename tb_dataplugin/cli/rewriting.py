@@ -81,6 +81,8 @@ def _rewrite(trace: TraceFile, target: Path, rewrite: Rewrite, as_large: str) ->
         raise InternalError(f"rewrite {trace.path}", error) from error
     before = trace.path.stat().st_size
     why = f"; {as_large}" if as_large and size >= HARDLY_SMALLER * before else ""
+    if why and size >= before:
+        why = f": the copy is {'larger' if size > before else 'as large'}, since {as_large}. Keep the trace itself"
     complain(f"wrote {target}: {data_size(size)} of {data_size(before)}{why}")
     if any(one.code in DAMAGE for one in parts.trace.diagnostics):
         complain(f"{trace.path} is damaged: {target} has only what could be read")

@@ -23,6 +23,7 @@ from tb_dataplugin.watchfile.sentences import (
     lasted_text,
     made_text,
     outside_text,
+    recording_text,
     slow_text,
     times_text,
     trouble_text,
@@ -57,7 +58,8 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     if summary is None:
         yield f"  {NO_STEP}: {why_no_step(run)}"
         return
-    yield _line("run", duration(summary.seconds * 1e6), plural(summary.steps, "step"), _processes(summary))
+    whole = plural(summary.steps, "step"), recording_text(summary), _processes(summary)
+    yield _line("run", duration(summary.seconds * 1e6), *whole)
     longest = f"longest {duration(summary.longest_us)}"
     yield _line("step time", duration(summary.step_us), f"p95 about {duration(summary.p95_us)}, {longest}")
     yield _line("data wait", percent(summary.wait_share), f"of the step time{_epochs(summary)}")

@@ -5249,6 +5249,8 @@ class WholeRun(_message.Message):
     OTHER_SAMPLES_FIELD_NUMBER: _builtins.int
     DRIFTS_FIELD_NUMBER: _builtins.int
     OUTSIDE_FIELD_NUMBER: _builtins.int
+    RECORDING_US_FIELD_NUMBER: _builtins.int
+    RECORDING_TEXT_FIELD_NUMBER: _builtins.int
     SAMPLES_PER_S_OF_FIELD_NUMBER: _builtins.int
     run: _builtins.str
     """folder, as `run` of the captures in it: relative to the log directory, "." for itself"""
@@ -5275,7 +5277,7 @@ class WholeRun(_message.Message):
     data_wait_share: _builtins.float
     """of the step time"""
     samples_per_s: _builtins.float
-    """of all loaders, by the clock"""
+    """of all loaders, by the clock, without recording_us"""
     epochs: _builtins.int
     """begun"""
     first_batch_us: _builtins.float
@@ -5300,8 +5302,12 @@ class WholeRun(_message.Message):
     """of the run: in Python's garbage collector"""
     other_samples: _builtins.int
     """of other batches of DataLoader workers: failures and slow samples are of these, too"""
+    recording_us: _builtins.float
+    """of `seconds`: the program stood still so that windows could be recorded; in no other number"""
+    recording_text: _builtins.str
+    """"1.85 s of it to record windows"; "" where that is next to nothing"""
     samples_per_s_of: _builtins.str
-    """what of the run, in words: recorded windows are left out"""
+    """what of the run, in words"""
     @_builtins.property
     def stages(self) -> _containers.RepeatedCompositeFieldContainer[Global___StageTime]:
         """the slowest first, at most 20"""
@@ -5377,11 +5383,13 @@ class WholeRun(_message.Message):
         other_samples: _builtins.int = ...,
         drifts: _abc.Iterable[Global___StepDrift] | None = ...,
         outside: Global___RunOutside | None = ...,
+        recording_us: _builtins.float = ...,
+        recording_text: _builtins.str = ...,
         samples_per_s_of: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "outside", b"outside", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "run", b"run", "samples_per_s", b"samples_per_s", "samples_per_s_of", b"samples_per_s_of", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "recording_text", b"recording_text", "recording_us", b"recording_us", "run", b"run", "samples_per_s", b"samples_per_s", "samples_per_s_of", b"samples_per_s_of", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
@@ -5417,7 +5425,7 @@ Global___WholeRun: _TypeAlias = WholeRun  # noqa: Y015
 @_typing.final
 class RunOutside(_message.Message):
     """What the processes of a run do outside of steps: make datasets and loaders, evaluate, save. Of all loaders; its three times
-    are the whole.
+    and WholeRun.recording_us are the whole.
     """
 
     DESCRIPTOR: _descriptor.Descriptor

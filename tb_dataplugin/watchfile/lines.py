@@ -89,6 +89,9 @@ class IntervalLine(
 ):
     begin: Moment
     end: Moment
+    recording_us: Amount = 0
+    """For which the program stood still so that a window could be recorded; no other time has it. Runs of earlier
+    versions lack it."""
     loaders: list[LoaderNumbers] = []
     machine: dict[Name, Amount] = {}
 

@@ -20,13 +20,15 @@ ANEW: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """Microseconds of a run's processes: `us`, `steps_us` and `first_us` (until an epoch's first batch) are all of
-    `whole_us`. Of `us`, `between_us` lies between two epochs, `times` of them; None: an earlier version recorded it.
+    """Microseconds of a run's processes: `us`, `steps_us`, `first_us` (until an epoch's first batch) and `recording_us`
+    (for which the program stood still so that a window could be recorded) are all of `whole_us`. Of `us`, `between_us`
+    lies between two epochs, `times` of them; None: an earlier version recorded it.
     """
 
     whole_us: float
     steps_us: float
     first_us: float
+    recording_us: float
     epochs: int
     times: int
     between_us: float | None
@@ -39,7 +41,7 @@ class Outside:
 
     @property
     def us(self) -> float:
-        return self.whole_us - self.steps_us - self.first_us
+        return self.whole_us - self.steps_us - self.first_us - self.recording_us
 
     @property
     def share(self) -> float:
@@ -64,12 +66,15 @@ def find_outside(run: Run) -> Outside | None:
     steps_us = sum(each.step_us + each.other_us for each in numbers)
     if whole_us <= 0 or steps_us + first_us > _TOGETHER * whole_us:
         return None
+    steps_us = min(steps_us, max(0.0, whole_us - first_us))
+    first_us = min(first_us, whole_us)
     knows_all = all(any(each.made for each in _all(part)) for part in run.parts if any(_all(part)))
     made, made_epochs = _made(run)
     found = Outside(
         whole_us=whole_us,
-        steps_us=min(steps_us, max(0.0, whole_us - first_us)),
-        first_us=min(first_us, whole_us),
+        steps_us=steps_us,
+        first_us=first_us,
+        recording_us=min(recording_us(run), whole_us - steps_us - first_us),
         epochs=sum(each.epochs for each in numbers),
         times=sum(each.between for each in numbers),
         between_us=sum(each.between_us for each in numbers) if knows_all else None,
@@ -79,6 +84,11 @@ def find_outside(run: Run) -> Outside | None:
         has_workers=any(num_workers(part) for part in run.parts),
     )
     return found if knows_all or _untimed_us(numbers) <= _UNTIMED * found.us else None
+
+
+def recording_us(run: Run) -> float:
+    """For which it stood still so that windows could be recorded."""
+    return sum(interval.recording_us for interval in run.intervals)
 
 
 def _all(part: Part) -> Iterator[LoaderNumbers]:

@@ -26,14 +26,19 @@ def rate_of(run: Run) -> Rate:
     of_own = rate(own)
     if of_own is None:
         return Rate(rate(run.intervals) or 0.0, "of the whole run, in which a window was recorded all the time")
-    left_out = "" if len(own) == len(run.intervals) else ", without times in which a window was recorded"
-    return Rate(of_own, f"of the whole run{left_out}")
+    return Rate(of_own, f"of the whole run{_left_out(own, run.intervals)}")
+
+
+def _left_out(own: Sequence[IntervalLine], of_all: Sequence[IntervalLine]) -> str:
+    if len(own) < len(of_all):
+        return ", without times in which a window was recorded"
+    return ", without the time to record windows" if any(one.recording_us for one in own) else ""
 
 
 def rate(intervals: Sequence[IntervalLine]) -> float | None:
-    """Of all loaders; None where there are no samples."""
+    """Of all loaders, without the time for which recording stopped the program; None where there are no samples."""
     samples = sum(each.samples for interval in intervals for each in interval.loaders)
-    seconds = sum(interval.end - interval.begin for interval in intervals)
+    seconds = sum(interval.end - interval.begin - interval.recording_us / 1e6 for interval in intervals)
     return samples / seconds if samples and seconds > 0 else None
 
 

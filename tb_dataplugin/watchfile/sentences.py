@@ -18,6 +18,9 @@ MOST_USUAL: Final = 200
 _WORTH_A_WORD: Final = 0.1
 """Of the run, from which its sentence says what is outside of its steps; of that, from which it says what is left."""
 
+_WORTH_A_NUMBER: Final = 0.001
+"""Of the run: with less, what recording took of it is no part of a line that has the others."""
+
 COLLECT_LESS: Final = (
     "call gc.freeze() once model and dataset are built, and gc.disable() while very many objects are made at once, as "
     "by json.load"
@@ -31,7 +34,8 @@ NO_EVENT: Final = "seen afterwards, in the recorded intervals"
 def run_sentence(summary: Summary) -> str:
     """The run in a line."""
     parts = [
-        f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}{_untimed(summary)}: "
+        f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}{_recording(summary)}"
+        f"{_untimed(summary)}: "
         f"{percent(summary.wait_share)} of the step time is data wait",
         *(drift_text(drift) for drift in summary.drifts),
         *_events(summary.happenings),
@@ -73,7 +77,11 @@ def _outside(outside: Outside) -> str:
 def outside_text(outside: Outside) -> str:
     """``62.2% of the run, beside 31.5% in steps and 6.25% until first batches: 44 times between ...``."""
     steps, first = (percent(part / outside.whole_us) for part in (outside.steps_us, outside.first_us))
-    whole = f"{percent(outside.share)} of the run, beside {steps} in steps and {first} until first batches"
+    recording = outside.recording_us / outside.whole_us
+    rest = [f"{steps} in steps", f"{first} until first batches"]
+    if recording >= _WORTH_A_NUMBER:
+        rest.append(f"{percent(recording)} to record windows")
+    whole = f"{percent(outside.share)} of the run, beside {' and '.join((', '.join(rest[:-1]), rest[-1]))}"
     return f"{whole}{_between(outside, '; ')}"
 
 
@@ -120,6 +128,18 @@ def _growing(summary: Summary) -> str:
     """``memory grows: training process, /dev/shm``; "" where none does."""
     grown = ", ".join(dict.fromkeys(growth.what for growth in summary.growth))
     return f"memory grows: {grown}" if grown else ""
+
+
+def recording_text(summary: Summary) -> str:
+    """``1.85 s of it to record windows``; "" where that is next to nothing."""
+    if summary.recording_us < _WORTH_A_NUMBER * 1e6 * summary.seconds or not summary.recording_us:
+        return ""
+    return f"{duration(summary.recording_us)} of it to record windows"
+
+
+def _recording(summary: Summary) -> str:
+    text = recording_text(summary)
+    return f", {text}" if text else ""
 
 
 def _untimed(summary: Summary) -> str:

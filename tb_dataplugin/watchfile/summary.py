@@ -14,7 +14,7 @@ from msgspec import structs
 from tb_dataplugin.watchfile.drift import QUARTERS, Drift, find_drift, split
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
-from tb_dataplugin.watchfile.outside import Outside, find_outside
+from tb_dataplugin.watchfile.outside import Outside, find_outside, recording_us
 from tb_dataplugin.watchfile.rates import Rate, rate_of
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.slow_times import SlowTime, Wait, slow_times, wait_meanwhile
@@ -107,6 +107,8 @@ class Summary:
     longest_us: float
     wait_share: float
     rate: Rate
+    recording_us: float
+    """Of `seconds`: for which the program stood still so that windows could be recorded; 0: none, or not known."""
     epochs: int
     first_waits: int
     """Epochs whose first batch no window was recorded beside: those that `first_wait_us` is of."""
@@ -161,6 +163,7 @@ def summary_of(run: Run) -> Summary | None:
         longest_us=_longest(numbers),
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time),
         rate=rate_of(run),
+        recording_us=recording_us(run),
         epochs=sum(each.epochs for each in numbers),
         first_waits=sum(each.epochs if each.first_waits is None else each.first_waits for each in numbers),
         first_wait_us=sum(each.first_wait_us for each in numbers),

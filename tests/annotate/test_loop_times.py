@@ -55,5 +55,6 @@ def test_a_window_that_its_epoch_makes_short_says_so() -> None:
     assert chosen_length(times, 40, None) == (30, "")
     assert chosen_length(times, 12, None) == (
         12,
-        "The window has 12 steps instead of 30, since few batches of its epoch were left.",
+        "The window has 12 steps instead of 30, since few batches of its epoch were left: with "
+        "`tb-dataplugin run --active 30` a window goes on into the next epoch.",
     )

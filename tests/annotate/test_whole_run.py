@@ -20,9 +20,11 @@ from tensorboard.backend.event_processing.event_file_loader import EventFileLoad
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
+from annotate.capture import verdict
 from annotate.launch import on_alarm
 from annotate.launch.watch import watch_by_environment
 from annotate.monitoring import next_calls
+from annotate.recording import recording_time, switch
 from annotate.whole_run import current, iterating, machine, recorder
 from annotate.whole_run.iterating import RunEpoch, RunIterator
 from annotate.whole_run.machine import Machine
@@ -280,6 +282,40 @@ def test_steps_first_batches_and_the_time_between_epochs_are_all_the_time_there_
     assert found.step_ns + found.first_wait_ns + found.other_ns + found.between_ns == began
 
 
+def test_what_recording_takes_is_in_no_step_and_not_between_epochs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def records(ms: int) -> None:
+        monkeypatch.setattr(recording_time, "done_ns", recording_time.done_ns + ms * MS)
+        switch.disturb()
+
+    series = Series(0, Loaders(), 4, None)
+    first = RunIterator(series, None, nullcontext, 0)
+    end = taken_from(first, 0)
+    records(300)  # a window that ends in the middle of the epoch
+    first._came(end + 305 * MS, end + 310 * MS)
+    records(40)  # and one in its last step
+    first._came_none(end + 360 * MS, StopIteration())
+    records(500)  # and one between epochs
+    taken_from(RunIterator(series, None, nullcontext, end + 960 * MS), end + 960 * MS)
+    found = series.take()
+    assert (found.unused_steps, found.other_ns) == (1, (10 + 10) * MS)
+    assert (found.between, found.between_ns, found.longest_between_ns) == (1, 100 * MS, 100 * MS)
+
+
+def test_what_goes_on_for_a_window_is_counted_once_and_the_programs_own_is_not() -> None:
+    before = recording_time.total_ns()
+    with recording_time.taken():
+        with recording_time.taken():
+            sleep(0.02)
+        assert recording_time.total_ns() >= before + 20 * MS, "also while it goes on"
+        with recording_time.theirs():
+            sleep(0.2)
+        sleep(0.02)
+    assert before + 40 * MS <= recording_time.done_ns < before + 200 * MS
+    with pytest.raises(KeyError), recording_time.taken():
+        raise KeyError
+    assert recording_time.total_ns() == recording_time.done_ns
+
+
 def test_an_iterator_that_its_loop_has_left_is_over_and_one_that_goes_on_is_not() -> None:
     loaders = Loaders()
     train, evaluation = (Series(number, loaders, 4, None) for number in range(2))
@@ -487,6 +523,7 @@ def test_an_event_is_followed_by_a_window_that_the_file_names(tmp_path: Path) ->
     first, second = (line for line in lines_of(tmp_path) if line["kind"] == "capture")
     assert (first["event"], first["capture"]) == (1, trace.name)
     assert second["event"] == 2 and "less than 300 s ago" in second["missed"]
+    assert sum(line.get("recording_us", 0) for line in lines_of(tmp_path)) > 1000
 
 
 def test_a_slow_time_is_recorded_whatever_stalls_were_recorded_before(tmp_path: Path) -> None:
@@ -571,6 +608,28 @@ def test_a_capture_can_ask_for_the_run_as_well(tmp_path: Path) -> None:
     known = sum(numbers.get(name, 0) for name in ("step_us", "first_wait_us", "other_us"))
     assert known >= 12 * 20_000, "the time of the recorded steps is known as well: the loop slept in each of them"
     assert list(tmp_path.glob("*.pt.trace.json.gz"))
+
+
+def test_what_the_end_of_a_capture_takes_is_told_apart_from_the_programs_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(path: str) -> None:
+        sleep(0.5)
+
+    monkeypatch.setattr(verdict, "ask", slow)
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2))
+    handler = lambda prof: sleep(0.3)  # noqa: E731
+    with annotate.profile(tmp_path, wait=1, warmup=1, active=2, watch=True, on_trace_ready=handler) as prof:
+        for _ in prof.steps(loader):
+            pass
+    annotate.off()
+    (interval,) = (line for line in lines_of(tmp_path) if line["kind"] == "interval")
+    assert interval["recording_us"] >= 500_000
+    (numbers,) = interval["loaders"]
+    known = sum(numbers.get(name, 0) for name in ("step_us", "first_wait_us", "other_us")) + interval["recording_us"]
+    whole = 1e6 * (interval["to"] - interval["from"])
+    assert numbers["other_us"] >= 300_000, "the program's own handler is its own"
+    assert whole - 200_000 < known <= whole + 2000
 
 
 def sums_of(folder: Path) -> dict[str, Any]:

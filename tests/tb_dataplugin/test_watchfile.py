@@ -12,6 +12,7 @@ from tb_dataplugin.cli import main
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.report.build_whole_run import whole_run_report, whole_runs_report
+from tb_dataplugin.watchfile.rates import Rate
 from tb_dataplugin.watchfile.reading import read_part, runs_of
 from tb_dataplugin.watchfile.sentences import event_note, event_sentence, run_sentence, times_text
 from tb_dataplugin.watchfile.summary import Summary, percentile, summary_of
@@ -108,6 +109,26 @@ def test_a_run_of_steps_says_last_what_is_outside_of_them_and_little_is_no_part_
     assert found.outside is not None and not found.outside.made
     hardly = summary(write(tmp_path / "b.watch.jsonl", RUN, outer(0, **few | {"step_us": 8.9e6})))
     assert "outside" not in run_sentence(hardly)
+
+
+def test_what_recording_took_of_a_run_is_beside_what_the_program_did(tmp_path: Path) -> None:
+    line = outer(0, step_us=4e6, between_us=1e6, between=1, made=1) | {"recording_us": 2e6}
+    path = write(tmp_path / "a.watch.jsonl", RUN, line)
+    found = summary(path)
+    outside = found.outside
+    assert outside is not None and (outside.recording_us, outside.us) == pytest.approx((2e6, 3.4e6))
+    assert found.rate == Rate(800 / 8, "of the whole run, without the time to record windows")
+    assert "100 steps in 10.0 s, 2.00 s of it to record windows: " in run_sentence(found)
+    text = " ".join(runs_text(runs_of([read_part(path)])).split())
+    assert "run 10.0 s 100 steps, 2.00 s of it to record windows" in text
+    assert "34.0% of the run, beside 41.0% in steps, 5.00% until first batches and 20.0% to record windows; " in text
+    (run,) = runs_of([read_part(path)])
+    report = whole_run_report(run, "exp")
+    assert report is not None and report.recording_us == 2e6
+    assert report.recording_text == "2.00 s of it to record windows"
+    assert [point.samples_per_s for point in report.points] == [100]
+    hardly = whole_run_report(runs_of([read_part(write(path, RUN, line | {"recording_us": 900.0}))])[0], "exp")
+    assert hardly is not None and hardly.recording_text == "" and "record" not in hardly.outside.text
 
 
 def test_a_run_of_an_earlier_version_says_what_is_outside_where_its_untimed_steps_do_not_matter(tmp_path: Path) -> None:

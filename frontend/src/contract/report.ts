@@ -2039,7 +2039,7 @@ export interface WholeRun {
   longest_us: number;
   /** of the step time */
   data_wait_share: number;
-  /** of all loaders, by the clock */
+  /** of all loaders, by the clock, without recording_us */
   samples_per_s: number;
   /** begun */
   epochs: number;
@@ -2095,13 +2095,17 @@ export interface WholeRun {
   outside:
     | RunOutside
     | undefined;
-  /** what of the run, in words: recorded windows are left out */
+  /** of `seconds`: the program stood still so that windows could be recorded; in no other number */
+  recording_us: number;
+  /** "1.85 s of it to record windows"; "" where that is next to nothing */
+  recording_text: string;
+  /** what of the run, in words */
   samples_per_s_of: string;
 }
 
 /**
  * What the processes of a run do outside of steps: make datasets and loaders, evaluate, save. Of all loaders; its three times
- * are the whole.
+ * and WholeRun.recording_us are the whole.
  */
 export interface RunOutside {
   outside_us: number;
@@ -5355,6 +5359,16 @@ export const WholeRun: MessageFns<WholeRun> = {
         ? object.drifts.map((e: any) => StepDrift.fromJSON(e))
         : [],
       outside: isSet(object.outside) ? RunOutside.fromJSON(object.outside) : undefined,
+      recording_us: isSet(object.recordingUs)
+        ? globalThis.Number(object.recordingUs)
+        : isSet(object.recording_us)
+        ? globalThis.Number(object.recording_us)
+        : 0,
+      recording_text: isSet(object.recordingText)
+        ? globalThis.String(object.recordingText)
+        : isSet(object.recording_text)
+        ? globalThis.String(object.recording_text)
+        : "",
       samples_per_s_of: isSet(object.samplesPerSOf)
         ? globalThis.String(object.samplesPerSOf)
         : isSet(object.samples_per_s_of)

@@ -204,7 +204,7 @@ export const TERMS = [
   {"id": "inherited", "label": "inherited", "meaning": "Time that a rank lost waiting for others."},
   {"id": "owned", "label": "owned", "meaning": "Time that all other ranks together lost waiting for this one."},
   {"id": "quota", "label": "CPU withheld by quota", "meaning": "Time in which threads could have run, but the job had used up its CPUs."},
-  {"id": "outside_of_steps", "label": "outside of steps", "meaning": "Time of a run that is neither in steps nor a wait for an epoch's first batch: making datasets and loaders, evaluations without a loader, checkpoints, and what is before the first epoch and after the last."},
+  {"id": "outside_of_steps", "label": "outside of steps", "meaning": "Time of a run that is neither in steps nor a wait for an epoch's first batch: making datasets and loaders, evaluations without a loader, checkpoints, and what is before the first epoch and after the last; not the time for which the program stood still so that a window could be recorded."},
   {"id": "stall", "label": "stall", "meaning": "A single step or data wait that took at least 3 times as long as the longest of a usual round of 20 or more, and 250 ms more than usual; in a slow time, 3 times its mean as well. Also an epoch's first batch that took longer than 1 s and than 20 steps."},
   {"id": "slow", "label": "slow", "meaning": "A time in which most steps, or most data waits, took at least 1.5 times as long as usual; or, seen afterwards, in which the mean step did."},
   {"id": "interval", "label": "95% interval", "meaning": "The range that holds the true value with 95% confidence, given the noise."},

@@ -368,12 +368,15 @@ it("says of one epoch no average, when the run ended, and what of a step took so
 
 it("frames what the run recorded, and says what the rate is of", () => {
   const [run] = recorded.runs;
+  const text = "1.85 s of it to record windows";
   const phases = [{ from_s: 10, to_s: 20, kind: "recorded", text: "recorded: c" }];
-  wholeRuns.value = WholeRuns.fromJSON({ runs: [{ ...run, phases, samples_per_s_of: "of the whole run, without" }] });
+  const recordedRun = { ...run, phases, samples_per_s_of: "of the whole run, without", recording_text: text };
+  wholeRuns.value = WholeRuns.fromJSON({ runs: [recordedRun] });
   open({}, "run");
   expect(find("run-phase-recorded").textContent).toBe("recorded: c");
   expect(plain(find("run-chart").closest("figure")?.textContent)).toContain("a window was recorded");
   expect(find("run-rate").parentElement?.textContent).toContain("of the whole run, without");
+  expect(plain(find("run-steps").parentElement?.textContent)).toContain(`in 40.0 s, ${text}`);
 });
 
 it("shows the run of the capture in view where it was recorded", () => {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annotate.trace_format import METADATA_KEY
+from annotate.trace_format import METADATA_KEY, StepSource
 from tb_dataplugin.pipeline import analyse
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.report.rows import row_of
@@ -16,10 +16,12 @@ STEPS_US = 10_000
 """Each one of `input_bound`."""
 
 
-def capture(before_us: list[float] | None, builder: TraceBuilder | None = None) -> Capture:
+def capture(
+    before_us: list[float] | None, builder: TraceBuilder | None = None, source: StepSource = "profiler"
+) -> Capture:
     builder = builder or input_bound(steps=12)
     if before_us is not None:
-        builder.top_level[METADATA_KEY]["steps"] = {"source": "profiler", "before_us": before_us}
+        builder.top_level[METADATA_KEY]["steps"] = {"source": source, "before_us": before_us}
     return analyse(builder.trace()).capture
 
 
@@ -46,6 +48,11 @@ def test_a_calm_stretch_of_a_jerky_loop_is_doubtful_and_says_how_long_steps_took
     assert row_of(found).doubt_text == "faster than the steps before"
     assert found.findings
     assert all(finding.confidence != "measured" for finding in found.findings)
+
+
+def test_steps_that_no_profiler_numbered_may_be_of_run_and_its_option_is_named() -> None:
+    [doubt] = capture(jerky(4 * STEPS_US), source="batch").doubts
+    assert "Record more steps (tb-dataplugin run: --active 60; annotate.profile: active=60)." in doubt.sentence
 
 
 @pytest.mark.parametrize("seed", range(20))

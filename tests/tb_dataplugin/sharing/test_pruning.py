@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -90,4 +91,9 @@ def test_a_trace_that_gets_hardly_smaller_is_said_to(tmp_path: Path, capsys: pyt
     assert main(["prune", str(trace), "-o", str(out)]) == 0
     assert "hardly anything" not in capsys.readouterr().err
     assert main(["prune", str(out), "-o", str(tmp_path / "again.pt.trace.json.gz")]) == 0
-    assert "it had hardly anything that its report does without" in capsys.readouterr().err
+    why = "the trace has hardly anything that its report does without"
+    assert f": the copy is as large, since {why}. Keep the trace itself" in capsys.readouterr().err
+    tight = tmp_path / "tight.pt.trace.json.gz"
+    tight.write_bytes(gzip.compress(gzip.decompress(out.read_bytes()), 9))
+    assert main(["prune", str(tight), "-o", str(tmp_path / "loose.pt.trace.json.gz")]) == 0
+    assert f": the copy is larger, since {why}" in capsys.readouterr().err

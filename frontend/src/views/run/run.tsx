@@ -169,7 +169,7 @@ function Numbers({ run }: { run: WholeRun }) {
         testId="run-steps"
         value={run.steps}
         text={formatCount(run.steps)}
-        note={`in ${formatDuration(1e6 * run.seconds)}${run.processes > 1 ? `, ${plural(run.processes, "process")}` : ""}`}
+        note={stepsNote(run)}
       />
       <BigNumber
         label="Epochs"
@@ -189,6 +189,11 @@ function Numbers({ run }: { run: WholeRun }) {
       )}
     </NumberRow>
   );
+}
+
+function stepsNote({ seconds, recording_text: text, processes }: WholeRun): string {
+  const recorded = text ? `, ${text}` : "";
+  return `in ${formatDuration(1e6 * seconds)}${recorded}${processes > 1 ? `, ${plural(processes, "process")}` : ""}`;
 }
 
 /** An average says nothing of one. */
