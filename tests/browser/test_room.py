@@ -120,7 +120,8 @@ def test_the_search_above_many_captures_covers_none_of_them(tab: Tab, host: Host
         heading.after(field);
         const own = field.getBoundingClientRect();
         const { top } = list.getBoundingClientRect(), { bottom, height } = heading.getBoundingClientRect();
-        return [own.top - (height ? bottom : top), list.querySelector("section").getBoundingClientRect().top - own.bottom];
+        const first = list.querySelector("section").getBoundingClientRect();
+        return [own.top - (height ? bottom : top), first.top - own.bottom];
     }"""
     for width in (390, 820, 1440):
         tab.page.set_viewport_size({"width": width, "height": 900})

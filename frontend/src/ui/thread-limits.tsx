@@ -62,7 +62,11 @@ function hostRows({ loader, thread_samples, window_us }: Capture): readonly Row[
   const waitUs = loader?.wait_us ?? 0;
   const parts: readonly (readonly [string, number, LimitedBy | undefined])[] = [
     ["Data wait", waitUs, loader?.limited_by_us],
-    [loader === undefined ? "Whole window" : "Outside data wait", window_us - waitUs, thread_samples?.host_limited_by_us],
+    [
+      loader === undefined ? "Whole window" : "Outside data wait",
+      window_us - waitUs,
+      thread_samples?.host_limited_by_us,
+    ],
   ];
   return parts.flatMap(([name, us, limits]) => (limits === undefined ? [] : [{ name, us, limits }]));
 }
