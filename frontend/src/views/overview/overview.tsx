@@ -46,8 +46,8 @@ export function Overview({ capture }: { capture: Capture }) {
         </p>
       )}
       {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} choose={showGapsOf} />}
-      <ThreadLimits capture={capture} device={device} />
       <ReplayedSamples capture={capture} />
+      <ThreadLimits capture={capture} device={device} />
       <div class="beside overview-parts">
         {!printing.value && <BestFindings capture={capture} />}
         <div class="stack">
