@@ -11,6 +11,7 @@ from tb_dataplugin.findings.finding import NamedAbstention, NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_evidence
 from tb_dataplugin.findings.limiting import more_workers_in_vain
 from tb_dataplugin.findings.read_signals import read_signals
+from tb_dataplugin.findings.replay_sentences import replayed_evidence
 from tb_dataplugin.findings.rivals import find_overlaps
 from tb_dataplugin.findings.saving import workers_have_its_cpus
 from tb_dataplugin.findings.sentences import Sentences, say
@@ -28,6 +29,7 @@ class Judgement:
 def judge(results: Results) -> Judgement:
     signals = read_signals(results)
     verdict = judge_run(signals)
+    verdict = replace(verdict, evidence=(*replayed_evidence(results), *verdict.evidence))
     if results.headspace is not None:
         verdict = replace(verdict, evidence=(*verdict.evidence, headspace_evidence(results.headspace)))
     findings, abstained = run_rules(signals)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 from tb_dataplugin.analyses.replayed_samples import ReplayedSample
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.findings.evidence import Evidence, number
 from tb_dataplugin.findings.line_texts import MOSTLY, line_text
-from tb_dataplugin.units import duration, percent
+from tb_dataplugin.units import count, duration, listed, percent, plural
 
 Cause = Literal["itself", "storage", "contention", "ordinary", "unknown"]
 
@@ -32,6 +34,21 @@ HELD_UP: Final = "in training something held it up as well"
 
 BUSY: Final = 0.2
 """Share of the replay in which it waited for a CPU, from which a slow load from storage may have waited for that."""
+
+
+IN_SHORT: Final[Mapping[Cause, tuple[str, str]]] = {
+    "itself": ("slow in itself", "slow in themselves"),
+    "storage": ("storage", "storage"),
+    "contention": ("contention", "contention"),
+    "unknown": ("contention or storage", "contention or storage"),
+    "ordinary": ("not slow", "not slow"),
+}
+"""Of one and of several samples that a capture named, in the order of what one can do about it."""
+
+OF_SAMPLE: Final = ("itself", "storage")
+"""Causes whose samples are worth a look."""
+
+NAMED: Final = 3
 
 
 def no_cpu_share(results: Results) -> float:
@@ -133,6 +150,28 @@ def replayed_text(sample: ReplayedSample, no_cpu: float) -> str:
     else:
         why = f"the replay itself waited for a CPU for {percent(no_cpu)} of its time, so repeat it on an idle machine"
     return f"Contention or storage, not the sample itself: alone {_fast(sample)}. Which of the two is unknown: {why}."
+
+
+def replayed_evidence(results: Results) -> tuple[Evidence, ...]:
+    """What a replay of samples named from a capture is for, in one line; none where no sample has its time there."""
+    no_cpu = no_cpu_share(results)
+    named = [sample for sample in results.replayed_samples if sample.captured_ns is not None]
+    if not named:
+        return ()
+    causes = [cause_of(sample, no_cpu) for sample in named]
+    parts = []
+    for cause, words in IN_SHORT.items():
+        found = [sample.index for sample, why in zip(named, causes, strict=True) if why == cause]
+        if found:
+            which = f" (index {_first(found)})" if cause in OF_SAMPLE else ""
+            parts.append(f"{count(len(found))} {words[len(found) > 1]}{which}")
+    text = f"{plural(len(named), 'replayed sample')}: {', '.join(parts)}"
+    return (number("replayed_samples", causes.count("itself"), "count", text),)
+
+
+def _first(indices: Sequence[int]) -> str:
+    left = len(indices) - NAMED
+    return listed([*indices[:NAMED], f"{count(left)} more"] if left > 0 else indices)
 
 
 def _compared(sample: ReplayedSample) -> str:

@@ -110,6 +110,28 @@ def test_a_phone_has_all_tabs_in_sight_and_what_was_measured_above_what_is_predi
     assert tops == sorted(tops)
 
 
+def test_the_search_above_many_captures_covers_none_of_them(tab: Tab, host: Host) -> None:
+    """It is there for nine and more; on a narrow screen the list has no heading for it to stay below."""
+    body = first_finding(tab, host)
+    gap = """list => {
+        const field = list.querySelector(".captures-search") ?? Object.assign(document.createElement("p"), {
+            className: "captures-search", innerHTML: "<span class=search><input></span>" });
+        const heading = list.querySelector("h2");
+        heading.after(field);
+        const own = field.getBoundingClientRect();
+        const { top } = list.getBoundingClientRect(), { bottom, height } = heading.getBoundingClientRect();
+        const first = list.querySelector("section").getBoundingClientRect();
+        return [own.top - (height ? bottom : top), first.top - own.bottom];
+    }"""
+    for width in (390, 820, 1440):
+        tab.page.set_viewport_size({"width": width, "height": 900})
+        body.wait_for(timeout=TIMEOUT_MS)
+        if width < 1000 and tab.find("captures-toggle").get_attribute("aria-expanded") == "false":
+            tab.find("captures-toggle").click()
+        above, below = tab.frame.locator(".captures-list").evaluate(gap)
+        assert 0 <= above <= 8 and below >= 0, f"at {width} px"
+
+
 def test_a_long_check_stays_on_a_phone(tab: Tab, host: Host) -> None:
     tab.page.set_viewport_size({"width": 390, "height": 900})
     body = first_finding(tab, host)

@@ -21,6 +21,7 @@ export function ThreadLimits({ capture, device }: { capture: Capture; device?: D
     ({ limits }) => limits.text !== "",
   );
   if (rows.length === 0) return null;
+  const windowUs = capture.window_us ?? 0;
   return (
     <section>
       <h2>
@@ -31,7 +32,7 @@ export function ThreadLimits({ capture, device }: { capture: Capture; device?: D
           <Fragment key={name}>
             <dt>
               {name}
-              {us < capture.window_us && `, ${formatPercent(us / capture.window_us)} of the window`}
+              {us < windowUs && `, ${formatPercent(us / windowUs)} of the window`}
             </dt>
             <dd title={gilTitle(limits)}>
               <Prose text={limits.text} />
@@ -58,7 +59,7 @@ function deviceRows({ limited_by_us, idle_by_cause_us }: Device): readonly Row[]
     .sort((one, other) => other.us - one.us);
 }
 
-function hostRows({ loader, thread_samples, window_us }: Capture): readonly Row[] {
+function hostRows({ loader, thread_samples, window_us = 0 }: Capture): readonly Row[] {
   const waitUs = loader?.wait_us ?? 0;
   const parts: readonly (readonly [string, number, LimitedBy | undefined])[] = [
     ["Data wait", waitUs, loader?.limited_by_us],

@@ -236,3 +236,27 @@ it("says whose first batches were waited for, where there are several DataLoader
   open({ loader, steps }, "overview");
   expect(plain(find("single-waits").textContent)).toContain("for the first batch of the DataLoader of Photos 5.00 µs");
 });
+
+it("shows what a replay of slow samples found, with the report's words, before what to change", () => {
+  const itself = { index: 37, warm_us: 50, cold_us: 54, captured_us: 64, loads: 22, cause: "itself" };
+  const replayed_samples = [
+    { ...itself, text: "Slow in itself: alone it takes 50 µs.", files: ["/data/0037.npy"] },
+    { index: 239, warm_us: 1, captured_us: 23, loads: 198, cause: "contention", text: "Contention: it is fast." },
+  ];
+  open({ mode: "replay", replayed_samples }, "overview");
+  const [first, second] = all("replayed-sample").map((row) => [...row.querySelectorAll("th, td")]);
+  const words = (cells?: Element[]) => cells?.map((cell) => plain(cell.textContent).trim());
+  const said = "Slow in itself: alone it takes 50 µs.";
+  expect(words(first)).toEqual(["37", "64.0", "54.0", "50.0", "22", said, "/data/0037.npy"]);
+  expect(words(second)).toEqual(["239", "23.0", "–", "1.00", "198", "Contention: it is fast.", "–"]);
+  const heading = document.querySelector("#findings-title");
+  const follows = Node.DOCUMENT_POSITION_FOLLOWING;
+  expect(find("replayed-samples").compareDocumentPosition(heading as Node) & follows).toBe(follows);
+  open(
+    { mode: "replay", replayed_samples: [{ index: 3, warm_us: 5, loads: 9, text: "90.0% in read::a." }] },
+    "overview",
+  );
+  expect(plain(find("replayed-samples").querySelector("thead")?.textContent)).toContain("Where its time goes");
+  open({ mode: "replay" }, "overview");
+  expect(all("replayed-sample")).toEqual([]);
+});

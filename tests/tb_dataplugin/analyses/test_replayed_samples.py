@@ -8,6 +8,7 @@ import pytest
 
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.findings import replay_sentences
 from tb_dataplugin.pipeline import analyse, as_report
 from tests.trace_builder import TraceBuilder
 
@@ -154,3 +155,31 @@ def test_columns_of_different_lengths_are_left_out_and_said() -> None:
     capture = as_dict(as_report([analyse(replay([500, 10, 11, 90], 100, files=[]).trace()).capture]))["captures"][0]
     assert capture["replayed_samples"] == []
     assert "bad_replayed" in [note["code"] for note in capture["diagnostics"]]
+
+
+def summary_of(builder: TraceBuilder) -> list[str]:
+    evidence = as_dict(as_report([analyse(builder.trace()).capture]))["captures"][0]["verdict"]["evidence"]
+    return [fact["text"] for fact in evidence if fact["kind"] == "replayed_samples"]
+
+
+@pytest.mark.parametrize(
+    ("loads", "captured", "said"),
+    [
+        ([500, 100, 110, 300], 130.0, "1 replayed sample: 1 slow in itself (index 7)"),
+        ([500, 10, 11, 90], 100.0, "1 replayed sample: 1 storage (index 7)"),
+        ([500, 10, 11, 12], 100.0, "1 replayed sample: 1 contention"),
+    ],
+)
+def test_the_answer_of_a_replay_stands_below_its_verdict(loads: list[float], captured: float, said: str) -> None:
+    builder = replay(loads, captured)
+    assert summary_of(builder) == [said]
+    assert f"\n  {said}\n" in as_text(as_report([analyse(builder.trace()).capture]))
+
+
+def test_samples_of_no_capture_have_no_answer() -> None:
+    assert summary_of(replay([500, 100, 110, 300], None)) == []
+
+
+def test_many_samples_of_one_cause_are_a_number_and_the_first() -> None:
+    assert replay_sentences._first([1, 2, 3]) == "1, 2 and 3"
+    assert replay_sentences._first([1, 2, 3, 4, 5]) == "1, 2, 3 and 2 more"

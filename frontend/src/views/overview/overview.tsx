@@ -14,6 +14,7 @@ import { BestFindings } from "./best-findings";
 import { OverviewNumbers } from "./numbers";
 import { RanksLine } from "./ranks-line";
 import { Rates } from "./rates";
+import { ReplayedSamples } from "./replayed-samples";
 import { Settings } from "./settings";
 import { StepChart } from "./step-chart";
 import { hasWaitPicture, WaitPicture } from "./wait-picture";
@@ -45,6 +46,7 @@ export function Overview({ capture }: { capture: Capture }) {
         </p>
       )}
       {device !== undefined && <CauseBar device={device} windowUs={capture.window_us} choose={showGapsOf} />}
+      <ReplayedSamples capture={capture} />
       <ThreadLimits capture={capture} device={device} />
       <div class="beside overview-parts">
         {!printing.value && <BestFindings capture={capture} />}
