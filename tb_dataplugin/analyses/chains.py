@@ -60,7 +60,7 @@ class Chain:
     """What led to one gap. None: the gap has no such link, or the trace does not show it.
 
     `operator` is the outermost one with most of the gap, where no data wait explains that: what kept the host. `call`
-    is the runtime call with most of it, also in a data wait: what it takes is no code of the operator or the loader.
+    is the runtime call with most of it, also in a data wait: what it takes is not the operator's or loader's own code.
     `sample` and `stage` are of that batch, in the thread that built it; a stage that the training thread was in itself
     is in that. The sample overlaps the wait. `index` is its dataset index, -1 when it is not known, `files` what it was
     read from, which the recorder keeps of the slowest samples.

@@ -6,7 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tb_dataplugin.analyses.idle_causes import Cause
+from tb_dataplugin.findings.reasons import ReasonName
 from tb_dataplugin.units import percent
+
+
+@dataclass(frozen=True, slots=True)
+class LoneGaps:
+    """A few gaps that have most of a reason's idle time."""
+
+    count: int
+    us: float
+    """What they have of it."""
+    share: float
+    """Of all that the reason has."""
+    inside: str = ""
+    """Of a single gap: the runtime call, else the operator, that the host was in for at least half of it, or ""."""
+    inside_us: float = 0.0
+    """How long, within the gap."""
+    has_steps: bool = True
+    """So that gaps of each step would be known as such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +39,8 @@ class IdleSignals:
     """Part of cause `launch` in which the work had been launched before the gap began: the host was not late."""
     long_pauses_us: float = 0.0
     """Part of cause `host` in gaps with at least `LONG_PAUSE_US` of it."""
-    longest_launch_us: float = 0.0
-    """The most that one gap has of cause `launch`."""
+    lone: Mapping[ReasonName, LoneGaps] = field(default_factory=dict)
+    """Of reasons of which a few gaps have most."""
     gap_count: int = 0
     reserve: str = ""
     """Why the device may not have been idle; "" where nothing says so."""

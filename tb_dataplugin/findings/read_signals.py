@@ -37,6 +37,7 @@ from tb_dataplugin.findings.foresight import Foresight
 from tb_dataplugin.findings.garbage_signals import Collections, GarbageSignals
 from tb_dataplugin.findings.line_signals import HotLine, PatternSignal, StepSignals, hottest, read_patterns, read_step
 from tb_dataplugin.findings.line_texts import line_text, part_text
+from tb_dataplugin.findings.lone_gaps import read_lone_gaps
 from tb_dataplugin.findings.look_signals import read_looks
 from tb_dataplugin.findings.rank_signals import read_ranks
 from tb_dataplugin.findings.read_calls import read_calls, read_in_step
@@ -252,7 +253,7 @@ def _idle(results: Results) -> IdleSignals:
         by_cause_us=_causes(device),
         launched_early_us=_us(device.queued_ns),
         long_pauses_us=_long_pauses(device),
-        longest_launch_us=_longest_launch(device),
+        lone=read_lone_gaps(results),
         gap_count=len(device.gap_stage),
         reserve=results.devices[0].reserve,
     )
@@ -291,11 +292,6 @@ def _mean_step(results: Results, apart: ApartSignals | None) -> float | None:
     if results.steps is None:
         return None
     return _us(results.steps.mean_ns) - (apart.time_us / len(results.steps.rows) if apart else 0.0)
-
-
-def _longest_launch(device: DeviceAttribution) -> float:
-    launch = device.gap_causes_ns.get("launch")
-    return 0.0 if launch is None else _us(int(launch.max(initial=0)))
 
 
 def _long_pauses(device: DeviceAttribution) -> float:

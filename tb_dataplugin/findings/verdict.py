@@ -19,6 +19,7 @@ from tb_dataplugin.findings.leading import NAMED, leading_place
 from tb_dataplugin.findings.limiting import limiting_pace
 from tb_dataplugin.findings.line_signals import interval
 from tb_dataplugin.findings.lock import lock_sentence, mostly_loads
+from tb_dataplugin.findings.lone_gaps import because, where_alone
 from tb_dataplugin.findings.rank_signals import ranks_show
 from tb_dataplugin.findings.reasons import Bound, Reason
 from tb_dataplugin.findings.restart_texts import restart_sentence
@@ -145,21 +146,24 @@ def _judge_device_run(signals: Signals) -> Verdict:
     if cost is not None and cost >= INPUT_BOUND and (leader is None or leader.name == "data_wait"):
         sentence = f"{opening}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."
         return Verdict(_input_bound(signals), sentence, evidence)
-    because = "" if leader is None else f", for {percent(leader.share)} {leader.words}"
+    why = "" if leader is None else f", {because(signals.idle, leader)}"
+    alone = where_alone(signals.idle, leader)
     bound: Bound = "unknown" if leader is None else leader.bound
     if cost is None:  # time in Python may then be data wait that nothing marks
         fed = fed_sentence(signals)
-        sentence = f"{opening}{because}; how much of that is data wait is unknown.{f' {fed}' if fed else ''}"
+        of_what = "the idle time" if alone else "that"
+        unknown = f"how much of {of_what} is data wait is unknown"
+        sentence = f"{opening}{why}; {unknown}.{alone}{f' {fed}' if fed else ''}"
         return Verdict("unknown" if leader is None or leader.name == "host" else bound, sentence, evidence)
     if cost < INPUT_BOUND and leader is not None and leader.share < ONE_REASON:
         sentence = f"{opening}, for no single reason: the largest is {_causes(signals)[0]}; {_acquitted(signals)}."
         return Verdict("balanced", sentence, evidence)
     if cost < INPUT_BOUND:
         waits = f"it waits for data for only {percent(cost)} of {_rest(signals)}"
-        sentence = f"{opening}{because}; {waits}: {_acquitted(signals)}."
+        sentence = f"{opening}{why}; {waits}: {_acquitted(signals)}."
     else:
-        sentence = f"{opening}{because}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."
-    return Verdict(bound, sentence, evidence)
+        sentence = f"{opening}{why}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."
+    return Verdict(bound, f"{sentence}{alone}", evidence)
 
 
 def _judge_unsteady(
@@ -172,12 +176,12 @@ def _judge_unsteady(
 ) -> Verdict:
     """By the steady state, which the window does not show; `leader`: why the device idles for more than that."""
     if leader is not None:
-        opening = f"{opening}, for {percent(leader.share)} {leader.words}"
+        opening = f"{opening}, {because(signals.idle, leader)}"
     who = "it" if signals.has_device else "the training thread"
     sentence = in_steady_state(unsteady, cost, who, _time(signals))
     sentence = f"{opening}; {sentence}" if opening else f"{sentence[0].upper()}{sentence[1:]}"
     if leader is not None:
-        return Verdict(leader.bound, f"{sentence}.", evidence)
+        return Verdict(leader.bound, f"{sentence}.{where_alone(signals.idle, leader)}", evidence)
     if cost >= INPUT_BOUND:
         is_data = signals.has_device or cost >= HIGHLY_INPUT_BOUND
         return Verdict(_input_bound(signals) if is_data else "host", f"{sentence}{_mostly(signals)}.", evidence)

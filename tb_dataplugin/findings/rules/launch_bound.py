@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from tb_dataplugin.findings.device_signals import LoneGaps
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import training_line
+from tb_dataplugin.findings.lone_gaps import gaps_text, inside_text
 from tb_dataplugin.findings.of_profiler import of_profiler
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import until_workers_limit
@@ -34,8 +36,9 @@ def check(signals: Signals) -> Finding | None:
     late_share = signals.share(late)
     if late_share is None or late_share < HOST_LATE or launch < python or signals.lock_limits_host:
         return None
-    if signals.idle.longest_launch_us >= ONE_CALL * late:
-        return _once(signals, late)
+    lone = signals.idle.lone.get("launch")
+    if lone is not None and lone.us >= ONE_CALL * late:
+        return _once(lone, late)
     saving = until_workers_limit(signals, late)
     gain = signals.per_step(saving.us)
     is_step = signals.data_wait_us is not None
@@ -61,30 +64,31 @@ def _shares(signals: Signals, launch: float, python: float) -> str:
 
 def _evidence(signals: Signals, launch: float, python: float) -> tuple[Evidence, ...]:
     between = time("idle_host", python, f"{duration(python)} in Python between them")
-    gaps = signals.idle.gap_count
+    gaps, lone = signals.idle.gap_count, signals.idle.lone.get("launch")
+    alone = "" if lone is None else f"; {percent(lone.share)} of these {gaps_text(lone)}"
     return (
-        time("idle_launch", launch, f"{duration(launch)} in operators and runtime calls"),
+        time("idle_launch", launch, f"{duration(launch)} in operators and runtime calls{alone}"),
         *((between,) if python else ()),
         number("gaps", gaps, "count", f"{plural(gaps, 'idle gap')} of the device in all"),
         *training_line(signals, "launch"),
     )
 
 
-def _once(signals: Signals, late: float) -> Finding:
-    longest = signals.idle.longest_launch_us
+def _once(lone: LoneGaps, late: float) -> Finding:
+    part = f"{percent(lone.us / late)} of the {duration(late)} for which the device waited for launches"
+    inside = f"in that gap {inside_text(lone)}"
+    is_single = lone.count == 1
+    first = "it was a first use" if is_single else "they were first uses"
     return Finding(
         severity="low",
-        title=f"A single launch kept the device waiting for {duration(longest)}",
+        title=f"{'A single launch' if is_single else f'{lone.count} launches'} kept the device waiting for "
+        f"{duration(lone.us)}",
         advice="The first use initialises the device, loads kernels, compiles or tunes. Capture after a few warm-up "
         "steps to see what remains.",
         evidence=(
-            share(
-                "longest_launch",
-                longest / late,
-                "idle: launch",
-                f"{percent(longest / late)} of the {duration(late)} for which the device waited for launches",
-            ),
+            share("longest_launch", lone.us / late, "idle: launch", part),
+            *((time("inside_launch", lone.inside_us, inside),) if lone.inside else ()),
         ),
-        confidence="likely",
-        confidence_reason="That it was a first use is inferred from its length.",
+        confidence="likely" if is_single or lone.has_steps else "possible",
+        confidence_reason=f"That {first} is inferred from {'its' if is_single else 'their'} length.",
     )
