@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.items import item_of
@@ -33,8 +32,6 @@ from tb_dataplugin.report.build_stages import stage_reports, stage_summary_repor
 from tb_dataplugin.report.build_units import maybe_us, us
 from tb_dataplugin.report.build_workers import cost_report, load_report, load_row_report, worker_fields
 
-EARLIEST_NS: Final = 10**18
-
 
 def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
     info, pipeline, sentences = results.trace.info, results.trace.info.pipeline, judgement.sentences
@@ -50,7 +47,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         window_us=us(results.window.duration_ns),
         window_start_us=us(results.window.start_ns),
         origin_us=us(info.origin_ns),
-        window_unix_us=_unix_us(info.origin_unix_ns + results.window.start_ns),
+        window_unix_us=us(info.unix_ns(results.window.start_ns)),
         steps=_steps(results.steps, results.sawtooth, sentences) if results.steps else None,
         devices=device_reports(results, sentences),
         loader=_loader(results, sentences),
@@ -197,11 +194,6 @@ def _steady_state(steady: SteadyState, sentences: Sentences) -> pb.SteadyState:
         report.wait_us, report.wait_low_us, report.wait_high_us = us(wait.value), us(wait.low), us(wait.high)
         report.share, report.share_low, report.share_high = share.value, share.low, share.high
     return report
-
-
-def _unix_us(unix_ns: int) -> float:
-    """0 for what is no time since 2001, as where a trace counts from the start of its machine."""
-    return us(unix_ns) if unix_ns > EARLIEST_NS else 0.0
 
 
 def _settings(settings: LoaderInfo) -> pb.Loader:
