@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import DataPipelineError, InternalError, Refused, UnreadableTrace
 from tb_dataplugin.pipeline import read_rank
+from tb_dataplugin.rank_folders import newest_first
 from tb_dataplugin.ranks import RankTable
 from tb_dataplugin.remote import Mirror, Source, fetched, named
 from tb_dataplugin.units import plural
@@ -18,8 +19,6 @@ Row: TypeAlias = RankTable | Unavailable | UnreadableTrace | InternalError
 
 Read = Callable[[Sequence[Source]], Iterable[Row]]
 """In the order of the captures."""
-
-AnySource = TypeVar("AnySource", bound=Source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +52,14 @@ def read_here(sources: Sequence[Source]) -> Iterable[Row]:
 
 def tables_of_newest_run(sources: Iterable[Source], read: Read = read_here) -> RankTables:
     """Those of the newest trace's folder where it has several ranks; else of all folders: some write one per rank."""
-    newest_first = _newest_first(sources)
-    same = [trace for trace in newest_first if trace.run == newest_first[0].run]
-    if len(same) in (1, len(newest_first)):
-        return newest_of_each(newest_first, read)
+    traces = newest_first(sources)
+    same = [trace for trace in traces if trace.run == traces[0].run]
+    if len(same) in (1, len(traces)):
+        return newest_of_each(traces, read)
     found = newest_of_each(same, read)
     if len(found.tables) < 2:
-        return newest_of_each(newest_first, read)
-    others = plural(len(newest_first) - len(same), "capture")
+        return newest_of_each(traces, read)
+    others = plural(len(traces) - len(same), "capture")
     left_out = f"{others} of other folders left out: they are of other runs than the newest, {same[0].run}"
     return RankTables(found.tables, (*found.notes, left_out), found.errors)
 
@@ -83,17 +82,3 @@ def newest_of_each(sources: Sequence[Source], read: Read = read_here) -> RankTab
     if older:
         notes.append(f"of several captures of a rank the newest is taken; {older} older ones are left out")
     return RankTables(tuple(tables.values()), tuple(notes), tuple(errors))
-
-
-def folders_of_ranks(captures: Sequence[tuple[AnySource, int | None]]) -> list[list[AnySource]]:
-    """`captures`: each with its rank. The traces of each folder that has several ranks, the newest first."""
-    folders: dict[str, list[tuple[AnySource, int]]] = {}
-    for trace, rank in captures:
-        if rank is not None:
-            folders.setdefault(trace.run, []).append((trace, rank))
-    several = [known for _, known in sorted(folders.items()) if len({rank for _, rank in known}) > 1]
-    return [_newest_first(trace for trace, _ in known) for known in several]
-
-
-def _newest_first(sources: Iterable[AnySource]) -> list[AnySource]:
-    return sorted(sources, key=lambda source: (-source.modified_ns, source.id))

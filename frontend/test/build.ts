@@ -87,6 +87,7 @@ export function entry(over: Partial<CaptureEntry>): CaptureEntry {
     modified: 1,
     mode: "train",
     rank: null,
+    rankRun: null,
     isCutOff: false,
     ...over,
   };

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -22,24 +22,28 @@ from tb_dataplugin.cli.inputs import (
 )
 from tb_dataplugin.cli.several import Folders
 from tb_dataplugin.cli.terminal import complain
+from tb_dataplugin.compare import marks_of
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest, DataPipelineError, NothingToReport, UnreadableTrace
 from tb_dataplugin.export.as_html import MAX_BYTES, as_html, without_comparison, without_timeline
 from tb_dataplugin.export.as_json import as_json
 from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.export.comparisons import run_of
 from tb_dataplugin.export.report_markdown import report_markdown
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.export.runs_summary import runs_summary
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.export.whatif_text import as_json as loop_as_json
 from tb_dataplugin.pipeline import KeptCapture, as_report, read_loop, timeline_of
-from tb_dataplugin.rank_files import folders_of_ranks, newest_of_each, row_of
+from tb_dataplugin.rank_files import newest_of_each, row_of
+from tb_dataplugin.rank_folders import ListedRank, runs_of_ranks
 from tb_dataplugin.ranks import RankTable, summarise
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.remote import Place, Source, Url, growing
 from tb_dataplugin.report.build_ranks import ranks_report, unknown_ranks
 from tb_dataplugin.report.build_whole_run import whole_runs_report
-from tb_dataplugin.report.report_pb2 import Ranks, Report
+from tb_dataplugin.report.report_pb2 import Capture, Ranks, Report
+from tb_dataplugin.report.rows import row_of as listed_row
 from tb_dataplugin.shown import encodable, shown
 from tb_dataplugin.units import data_size, plural
 from tb_dataplugin.watchfile.reading import SUFFIX, Run, read_runs
@@ -136,23 +140,24 @@ def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
     return [(run, names[run.folder]) for run in runs], max((error.exit_status for error in errors), default=0)
 
 
-def _ranks(kept: list[KeptCapture]) -> list[Ranks]:
-    """Of folders with captures of several ranks; traces that were not read for that yet are read once more."""
-    captures = [
-        (one.trace, one.capture.rank if one.capture.HasField("rank") else None)
-        for one in kept
-        if one.capture.mode != "replay" and one.trace is not None
-    ]
+def _ranks(kept: list[KeptCapture], captures: Sequence[Capture]) -> list[Ranks]:
+    """Of runs with captures of several ranks; traces that were not read for that yet are read once more."""
+    listed = (
+        ListedRank(one.trace, run_of(capture), listed_row(capture), marks_of(capture).SerializeToString())
+        for one, capture in zip(kept, captures, strict=True)
+        if one.trace is not None
+    )
     known: dict[Source, RankTable | Unavailable | None] = {one.trace: one.rank for one in kept if one.trace is not None}
     found = []
-    for traces in folders_of_ranks(captures):
-        tables = newest_of_each(traces, lambda these: (known.get(this) or row_of(this) for this in these))
+    for run in runs_of_ranks(listed):
+        tables = newest_of_each(run.sources, lambda these: (known.get(this) or row_of(this) for this in these))
         for error in tables.errors:
             complain(str(error))
         if tables.tables:
-            found.append(ranks_report(summarise(traces[0].run, tables.tables, tables.notes)))
+            found.append(ranks_report(summarise(run.name, tables.tables, tables.notes)))
         else:
-            found.append(unknown_ranks(traces[0].run, next(iter(tables.notes), "none of them can be read")))
+            found.append(unknown_ranks(run.name, next(iter(tables.notes), "none of them can be read")))
+        found[-1].folders.extend(run.folders)
     return found
 
 
@@ -169,10 +174,6 @@ def _predicted(kept: KeptCapture) -> str | None:
 
 def _tell_folders_apart(report: Report, kept: list[KeptCapture], folders: Folders) -> None:
     """The page shows together what is of one run by its name."""
-    for ranks in report.ranks:
-        of_run = (one for one in kept if one.trace is not None and one.trace.run == ranks.run)
-        first = next((one for one in of_run if one.capture.HasField("rank")), None)
-        ranks.run = encodable(folders.named(ranks.run, first.path)) if first is not None else ranks.run
     for capture, one in zip(report.captures, kept, strict=True):
         capture.name = encodable(folders.named(capture.name, one.path))
 
@@ -212,15 +213,16 @@ def _write(opened: Opened, runs: list[NamedRun], arguments: argparse.Namespace) 
     report, output = as_report([capture.capture for capture in kept]), arguments.output
     folders = Folders.of(arguments.paths if arguments.format in ("html", "markdown") else ())
     runs = [(run, folders.named(name, run.folder)) for run, name in runs]
+    if arguments.format == "html":
+        _tell_folders_apart(report, kept, folders)
     if arguments.format != "text":
         whole = whole_runs_report(runs)
         report.whole_runs.extend(whole.runs)
         report.runs_without_steps.extend(whole.runs_without_steps)
         for problem in whole.problem_texts:
             complain(problem)
-        report.ranks.extend(_ranks(kept))
+        report.ranks.extend(_ranks(kept, report.captures))
     if arguments.format == "html":
-        _tell_folders_apart(report, kept, folders)
         _write_page(report, opened, folders, arguments)
         return
     style = style_for(sys.stdout) if output is None else PLAIN

@@ -4,7 +4,7 @@ Works on reports, so that the tab and the command line compare what they have in
 """
 
 from tb_dataplugin.compare.build import compare
-from tb_dataplugin.compare.programs import are_same_program, marks_of, program_numbers
+from tb_dataplugin.compare.programs import are_other_programs, are_same_program, marks_of, program_numbers
 from tb_dataplugin.compare.repeated import (
     Listed,
     RepeatedRuns,
@@ -17,6 +17,7 @@ from tb_dataplugin.compare.repeated import (
 __all__ = [
     "Listed",
     "RepeatedRuns",
+    "are_other_programs",
     "are_same_program",
     "compare",
     "marks_of",

@@ -13,7 +13,7 @@ from tb_dataplugin.units import percent
 
 def ranks_show(what: str) -> str:
     """What one capture cannot say; nor does it know whether the others are there: a page may say it right below."""
-    return f"Ranks or `tb-dataplugin ranks` shows {what}, from captures of several ranks in one folder"
+    return f"Ranks or `tb-dataplugin ranks` shows {what}, from captures of several ranks in one folder, or in one each"
 
 
 @dataclass(frozen=True, slots=True)

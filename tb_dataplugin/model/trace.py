@@ -307,6 +307,9 @@ def _product(each: float | None, count: int | None) -> float | None:
     return None if each is None or count is None else each * count
 
 
+EARLIEST_UNIX_NS: Final = 10**18
+
+
 @dataclass(frozen=True, slots=True)
 class TraceInfo:
     """What the trace says about itself. None or "": it does not say.
@@ -330,6 +333,11 @@ class TraceInfo:
     @property
     def mode(self) -> Mode:
         return self.pipeline.mode if self.pipeline else "unannotated"
+
+    def unix_ns(self, at_ns: int) -> int:
+        """Of a moment of the trace; 0 where that is no time since 2001, as where it counts from its machine's start."""
+        unix_ns = self.origin_unix_ns + at_ns
+        return unix_ns if unix_ns > EARLIEST_UNIX_NS else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,7 @@ def build_capture(results: Results, judgement: Judgement) -> pb.Capture:
         window_us=us(results.window.duration_ns),
         window_start_us=us(results.window.start_ns),
         origin_us=us(info.origin_ns),
+        window_unix_us=us(info.unix_ns(results.window.start_ns)),
         steps=_steps(results.steps, results.sawtooth, sentences) if results.steps else None,
         devices=device_reports(results, sentences),
         loader=_loader(results, sentences),

@@ -10,8 +10,9 @@ from tb_dataplugin.report.build_units import us
 from tb_dataplugin.shown import encodable
 
 HINT: Final = (
-    "No folder here has captures of several ranks. Capture all ranks of one run into the same folder, with the same "
-    "wait, warmup and active on each; each capture then says its rank."
+    "No captures here are known to be of several ranks of one run. Capture all ranks into the same folder, or each "
+    "into a folder of its own beside the others', with the same wait, warmup and active on each; each capture then "
+    "says its rank. `tb-dataplugin ranks FOLDER` joins the captures of FOLDER, also those in folders below it."
 )
 
 

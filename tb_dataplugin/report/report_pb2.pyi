@@ -54,7 +54,7 @@ class Report(_message.Message):
 
     @_builtins.property
     def ranks(self) -> _containers.RepeatedCompositeFieldContainer[Global___Ranks]:
-        """folders with captures of several ranks"""
+        """runs with captures of several ranks"""
 
     @_builtins.property
     def runs_without_steps(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunWithoutSteps]:
@@ -129,6 +129,7 @@ class Capture(_message.Message):
     SELECTION_FIELD_NUMBER: _builtins.int
     HEADSPACE_FIELD_NUMBER: _builtins.int
     ORIGIN_US_FIELD_NUMBER: _builtins.int
+    WINDOW_UNIX_US_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """path relative to the log directory, without the trace suffix"""
     mode: _builtins.str
@@ -162,6 +163,8 @@ class Capture(_message.Message):
     """as of the first of sample_loaders that has one; "" """
     origin_us: _builtins.float
     """what the trace file writes where the capture's clock shows 0"""
+    window_unix_us: _builtins.float
+    """Unix time where the window begins, by its host's clock; 0 where the trace does not say"""
     @_builtins.property
     def steps(self) -> Global___Steps:
         """absent when the trace has no ProfilerStep"""
@@ -325,10 +328,11 @@ class Capture(_message.Message):
         selection: Global___StepSelection | None = ...,
         headspace: Global___Headspace | None = ...,
         origin_us: _builtins.float = ...,
+        window_unix_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "batch_count", b"batch_count", "environment", b"environment", "headspace", b"headspace", "lines", b"lines", "loader", b"loader", "rank", b"rank", "selection", b"selection", "stage_summary", b"stage_summary", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "verdict", b"verdict", "window_us", b"window_us", "worker_costs", b"worker_costs", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "gains_sentence", b"gains_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "quiet_workers_sentence", b"quiet_workers_sentence", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replay_name", b"replay_name", "replayed_samples", b"replayed_samples", "sample_loaders", b"sample_loaders", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "usual_samples", b"usual_samples", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count", "_rank", b"_rank", "_window_us", b"_window_us", "_world_size", b"_world_size", "abstained", b"abstained", "batch_count", b"batch_count", "batches", b"batches", "devices", b"devices", "diagnostics", b"diagnostics", "doubts", b"doubts", "environment", b"environment", "file", b"file", "findings", b"findings", "findings_sentence", b"findings_sentence", "gains_sentence", b"gains_sentence", "headspace", b"headspace", "host", b"host", "host_load", b"host_load", "lines", b"lines", "load_rows", b"load_rows", "loader", b"loader", "mode", b"mode", "name", b"name", "operators", b"operators", "origin_us", b"origin_us", "queues", b"queues", "quiet_workers_sentence", b"quiet_workers_sentence", "rank", b"rank", "replay_code", b"replay_code", "replay_command", b"replay_command", "replay_name", b"replay_name", "replayed_samples", b"replayed_samples", "sample_loaders", b"sample_loaders", "selection", b"selection", "slow_samples", b"slow_samples", "stage_details", b"stage_details", "stage_summary", b"stage_summary", "stages", b"stages", "steps", b"steps", "thread_samples", b"thread_samples", "throughput", b"throughput", "torch_version", b"torch_version", "usual_samples", b"usual_samples", "verdict", b"verdict", "window_start_us", b"window_start_us", "window_unix_us", b"window_unix_us", "window_us", b"window_us", "worker_costs", b"worker_costs", "worker_summaries", b"worker_summaries", "workers", b"workers", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_count: _TypeAlias = _typing.Literal["batch_count"]  # noqa: Y015
     _WhichOneofArgType__batch_count: _TypeAlias = _typing.Literal["_batch_count", b"_batch_count"]  # noqa: Y015
@@ -5087,6 +5091,10 @@ class CaptureRow(_message.Message):
     LOOP_WAIT_FIELD_NUMBER: _builtins.int
     IDLE_NOTE_FIELD_NUMBER: _builtins.int
     RANK_FIELD_NUMBER: _builtins.int
+    WORLD_SIZE_FIELD_NUMBER: _builtins.int
+    HOST_FIELD_NUMBER: _builtins.int
+    WINDOW_UNIX_US_FIELD_NUMBER: _builtins.int
+    WINDOW_US_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """as the route `runs` has it"""
     run: _builtins.str
@@ -5135,7 +5143,11 @@ class CaptureRow(_message.Message):
     of a device in `idle_share`: Device.idle_note
     """
     rank: _builtins.int
-    """as in Capture"""
+    """as in Capture, like the following"""
+    world_size: _builtins.int
+    host: _builtins.str
+    window_unix_us: _builtins.float
+    window_us: _builtins.float
     def __init__(
         self,
         *,
@@ -5165,10 +5177,14 @@ class CaptureRow(_message.Message):
         loop_wait: _builtins.str = ...,
         idle_note: _builtins.str = ...,
         rank: _builtins.int | None = ...,
+        world_size: _builtins.int | None = ...,
+        host: _builtins.str = ...,
+        window_unix_us: _builtins.float = ...,
+        window_us: _builtins.float = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "data_wait_share", b"data_wait_share", "gain_step_share", b"gain_step_share", "gain_us_per_step", b"gain_us_per_step", "idle_share", b"idle_share", "lost_share", b"lost_share", "rank", b"rank", "samples_per_s", b"samples_per_s", "step_us", b"step_us"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "_world_size", b"_world_size", "data_wait_share", b"data_wait_share", "gain_step_share", b"gain_step_share", "gain_us_per_step", b"gain_us_per_step", "idle_share", b"idle_share", "lost_share", b"lost_share", "rank", b"rank", "samples_per_s", b"samples_per_s", "step_us", b"step_us", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us_per_step", b"gain_us_per_step", "gains_of", b"gains_of", "id", b"id", "idle_note", b"idle_note", "idle_share", b"idle_share", "loop_wait", b"loop_wait", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "_world_size", b"_world_size", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us_per_step", b"gain_us_per_step", "gains_of", b"gains_of", "host", b"host", "id", b"id", "idle_note", b"idle_note", "idle_share", b"idle_share", "loop_wait", b"loop_wait", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict", "window_unix_us", b"window_unix_us", "window_us", b"window_us", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
     _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015
@@ -5186,6 +5202,8 @@ class CaptureRow(_message.Message):
     _WhichOneofArgType__samples_per_s: _TypeAlias = _typing.Literal["_samples_per_s", b"_samples_per_s"]  # noqa: Y015
     _WhichOneofReturnType__step_us: _TypeAlias = _typing.Literal["step_us"]  # noqa: Y015
     _WhichOneofArgType__step_us: _TypeAlias = _typing.Literal["_step_us", b"_step_us"]  # noqa: Y015
+    _WhichOneofReturnType__world_size: _TypeAlias = _typing.Literal["world_size"]  # noqa: Y015
+    _WhichOneofArgType__world_size: _TypeAlias = _typing.Literal["_world_size", b"_world_size"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__data_wait_share) -> _WhichOneofReturnType__data_wait_share | None: ...
     @_typing.overload
@@ -5202,6 +5220,8 @@ class CaptureRow(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__samples_per_s) -> _WhichOneofReturnType__samples_per_s | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__step_us) -> _WhichOneofReturnType__step_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__world_size) -> _WhichOneofReturnType__world_size | None: ...
 
 Global___CaptureRow: _TypeAlias = CaptureRow  # noqa: Y015
 
@@ -5974,6 +5994,7 @@ class Ranks(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
     RUN_FIELD_NUMBER: _builtins.int
+    FOLDERS_FIELD_NUMBER: _builtins.int
     RANK_TIME_US_FIELD_NUMBER: _builtins.int
     LOST_US_FIELD_NUMBER: _builtins.int
     COLLECTIVES_FIELD_NUMBER: _builtins.int
@@ -5987,7 +6008,7 @@ class Ranks(_message.Message):
     CLOCK_SENTENCE_FIELD_NUMBER: _builtins.int
     NOTE_TEXTS_FIELD_NUMBER: _builtins.int
     run: _builtins.str
-    """folder"""
+    """folder; where each rank has one of its own, the one that they lie in"""
     rank_time_us: _builtins.float
     """the common time, times the ranks: the whole that shares of lost time are of"""
     lost_us: _builtins.float
@@ -5999,6 +6020,10 @@ class Ranks(_message.Message):
     """who holds up the others, by how much, and why"""
     clock_sentence: _builtins.str
     """"" where nothing was done about clocks"""
+    @_builtins.property
+    def folders(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """of its captures, as CaptureRow.run: several where each rank has one of its own, by rank"""
+
     @_builtins.property
     def rows(self) -> _containers.RepeatedCompositeFieldContainer[Global___RankRow]:
         """by rank"""
@@ -6027,6 +6052,7 @@ class Ranks(_message.Message):
         self,
         *,
         run: _builtins.str = ...,
+        folders: _abc.Iterable[_builtins.str] | None = ...,
         rank_time_us: _builtins.float = ...,
         lost_us: _builtins.float = ...,
         collectives: _builtins.int = ...,
@@ -6042,7 +6068,7 @@ class Ranks(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock_sentence", b"clock_sentence", "clocks", b"clocks", "collectives", b"collectives", "lost_us", b"lost_us", "matched_by", b"matched_by", "missing", b"missing", "note_texts", b"note_texts", "owners", b"owners", "rank_time_us", b"rank_time_us", "rows", b"rows", "run", b"run", "sentence", b"sentence", "waste", b"waste"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock_sentence", b"clock_sentence", "clocks", b"clocks", "collectives", b"collectives", "folders", b"folders", "lost_us", b"lost_us", "matched_by", b"matched_by", "missing", b"missing", "note_texts", b"note_texts", "owners", b"owners", "rank_time_us", b"rank_time_us", "rows", b"rows", "run", b"run", "sentence", b"sentence", "waste", b"waste"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

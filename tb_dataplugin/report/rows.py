@@ -60,6 +60,10 @@ def row_of(capture: pb.Capture) -> pb.CaptureRow:
         doubtful=bool(capture.doubts),
         doubt_text=doubt_words(capture),
         rank=capture.rank if capture.HasField("rank") else None,
+        world_size=capture.world_size if capture.HasField("world_size") else None,
+        host=capture.host,
+        window_unix_us=capture.window_unix_us,
+        window_us=capture.window_us,
     )
 
 

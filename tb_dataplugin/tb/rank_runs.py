@@ -102,12 +102,13 @@ def _path(name: str) -> Path:
 
 def read_ranks(run: str, names: dict[Path, str], roots: tuple[Path, ...]) -> Ranks:
     """`names`: ids of captures by their files, the newest first. A capture that cannot be read costs a note."""
-    found = newest_of_each([describe(path, ".", roots) for path in names if path.exists()])
+    traces = {path: describe(path, str(place), roots) for place, path in enumerate(names) if path.exists()}
+    found = newest_of_each([*traces.values()])  # numbered: in folders of one rank each, files may be called the same
     notes = (*map(str, found.errors), *found.notes)
     if not found.tables:
         return unknown_ranks(run, notes[0] if notes else "the files are gone")
     ranks = ranks_report(summarise(run, found.tables, notes))
-    ids = {describe(path, ".", roots).id: name for path, name in names.items() if path.exists()}
+    ids = {trace.id: names[path] for path, trace in traces.items()}
     for row in ranks.rows:
         row.capture = ids.get(row.capture, row.capture)
     return ranks

@@ -18,7 +18,8 @@ from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError
 from tb_dataplugin.export.as_json import as_compact_json, as_json
 from tb_dataplugin.options import StepRange
 from tb_dataplugin.pipeline import as_report
-from tb_dataplugin.rank_files import folders_of_ranks
+from tb_dataplugin.rank_folders import ListedRank, RankRun, runs_of_ranks
+from tb_dataplugin.reader.discovery import TraceFile
 from tb_dataplugin.reader.opening import open_trace
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.report_pb2 import Capture, CaptureRow
@@ -62,13 +63,15 @@ def runs_route(request: Request, library: CaptureLibrary) -> Response:
 
 def runs_impl(library: CaptureLibrary) -> dict[str, Any]:
     listing = library.listing()
+    rank_runs = rank_runs_in(listing.entries)
+    run_of_trace = {trace.path: run.name for run in rank_runs for trace in run.sources}
     return {
         "logdir": encodable(",".join(map(str, library.logdirs))),
         "scanning": listing.scanning,
         "perfetto": assets.perfetto_root() is not None,
         "whole_runs": len(library.whole_runs),
-        "rank_runs": len(rank_folders(library.listing().entries)),
-        "captures": [_entry(entry) for entry in listing.entries],
+        "rank_runs": len(rank_runs),
+        "captures": [_entry(entry, run_of_trace.get(entry.trace.path)) for entry in listing.entries],
         "repeated_runs": _repeated(listing.entries),
         "mixed_runs": [encodable(run) for run in mixed_in(listing.entries)],
         "problems": list(listing.problems),
@@ -79,14 +82,16 @@ def _repeated(entries: Sequence[Entry]) -> list[dict[str, Any]]:
     return [{"folder": encodable(found.folder), "ids": ids} for found, ids in repeated_in(entries)]
 
 
-def rank_folders(entries: Sequence[Entry]) -> list[list[Entry]]:
-    """The captures of each folder that has several ranks, the newest first; of those that are ready."""
-    ready = {entry.trace.path: entry for entry in entries if entry.state == "ready"}
-    folders = folders_of_ranks([(entry.trace, entry.rank) for entry in ready.values()])
-    return [[ready[trace.path] for trace in traces] for traces in folders]
+def rank_runs_in(entries: Sequence[Entry]) -> list[RankRun[TraceFile]]:
+    """The runs with captures of several ranks, of those that are ready."""
+    return runs_of_ranks(
+        ListedRank(entry.trace, entry.run, CaptureRow.FromString(entry.row), entry.marks)
+        for entry in entries
+        if entry.state == "ready"
+    )
 
 
-def _entry(entry: Entry) -> dict[str, Any]:
+def _entry(entry: Entry, rank_run: str | None) -> dict[str, Any]:
     row = CaptureRow.FromString(entry.row)
     return {
         "id": entry.id,
@@ -98,6 +103,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "modified": entry.trace.modified_ns / 1e9,
         "mode": entry.mode,
         "rank": row.rank if row.HasField("rank") else None,
+        "rank_run": rank_run,
         "cut_off": is_cut_off(row),
     }
 

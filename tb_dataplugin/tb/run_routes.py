@@ -16,20 +16,21 @@ def whole_runs_route(request: Request, library: CaptureLibrary) -> Response:
 
 
 def ranks_route(request: Request, library: CaptureLibrary) -> Response:
-    """Of the folder that is asked for, else of all that have several ranks, one after the other."""
+    """Of the run that is asked for, or that has that folder, else of all with several ranks, one after the other."""
     found, is_reading = RanksList(), False
     asked = request.args.get("run")
-    for entries in routes.rank_folders(library.listing().entries):
-        run = entries[0].run
-        if asked is not None and run != asked:
+    entries = library.listing().entries
+    ids = {entry.trace.path: entry.id for entry in entries}
+    for run in routes.rank_runs_in(entries):
+        if asked is not None and asked not in (run.name, *run.folders):
             continue
-        traces = [entry.trace for entry in entries]
-        key = "\n".join(f"{trace.path} {trace.size} {trace.modified_ns}" for trace in traces)
-        ranks = library.ranks.find(run, key, [(entry.trace.path, entry.id) for entry in entries])
+        key = "\n".join((run.name, *(f"{trace.path} {trace.size} {trace.modified_ns}" for trace in run.sources)))
+        ranks = library.ranks.find(run.name, key, [(trace.path, ids[trace.path]) for trace in run.sources])
         if ranks is None:
             is_reading = True
         else:
             found.ranks.append(ranks)
+            found.ranks[-1].folders.extend(run.folders)
     if is_reading:
         return routes.loading(request)
     if not found.ranks:

@@ -10,7 +10,7 @@ export interface Report {
   captures: Capture[];
   /** what annotate.watch recorded below the folders; by folder and rank */
   whole_runs: WholeRun[];
-  /** folders with captures of several ranks */
+  /** runs with captures of several ranks */
   ranks: Ranks[];
   /** what annotate.watch recorded, and has no step */
   runs_without_steps: RunWithoutSteps[];
@@ -133,6 +133,8 @@ export interface Capture {
     | undefined;
   /** what the trace file writes where the capture's clock shows 0 */
   origin_us: number;
+  /** Unix time where the window begins, by its host's clock; 0 where the trace does not say */
+  window_unix_us: number;
 }
 
 /**
@@ -2006,8 +2008,12 @@ export interface CaptureRow {
   loop_wait: string;
   /** verdict is about; "" where nothing worth a word is told apart */
   idle_note: string;
-  /** as in Capture */
+  /** as in Capture, like the following */
   rank?: number | undefined;
+  world_size?: number | undefined;
+  host: string;
+  window_unix_us: number;
+  window_us: number;
 }
 
 /**
@@ -2291,8 +2297,10 @@ export interface RunWithoutSteps {
 
 /** All captured ranks of a run: who waits for whom in collectives, and why. */
 export interface Ranks {
-  /** folder */
+  /** folder; where each rank has one of its own, the one that they lie in */
   run: string;
+  /** of its captures, as CaptureRow.run: several where each rank has one of its own, by rank */
+  folders: string[];
   /** the common time, times the ranks: the whole that shares of lost time are of */
   rank_time_us: number;
   lost_us: number;
@@ -2570,6 +2578,11 @@ export const Capture: MessageFns<Capture> = {
         ? globalThis.Number(object.originUs)
         : isSet(object.origin_us)
         ? globalThis.Number(object.origin_us)
+        : 0,
+      window_unix_us: isSet(object.windowUnixUs)
+        ? globalThis.Number(object.windowUnixUs)
+        : isSet(object.window_unix_us)
+        ? globalThis.Number(object.window_unix_us)
         : 0,
     };
   },
@@ -5242,6 +5255,22 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         ? globalThis.String(object.idle_note)
         : "",
       rank: isSet(object.rank) ? globalThis.Number(object.rank) : undefined,
+      world_size: isSet(object.worldSize)
+        ? globalThis.Number(object.worldSize)
+        : isSet(object.world_size)
+        ? globalThis.Number(object.world_size)
+        : undefined,
+      host: isSet(object.host) ? globalThis.String(object.host) : "",
+      window_unix_us: isSet(object.windowUnixUs)
+        ? globalThis.Number(object.windowUnixUs)
+        : isSet(object.window_unix_us)
+        ? globalThis.Number(object.window_unix_us)
+        : 0,
+      window_us: isSet(object.windowUs)
+        ? globalThis.Number(object.windowUs)
+        : isSet(object.window_us)
+        ? globalThis.Number(object.window_us)
+        : 0,
     };
   },
 };
@@ -5685,6 +5714,7 @@ export const Ranks: MessageFns<Ranks> = {
   fromJSON(object: any): Ranks {
     return {
       run: isSet(object.run) ? globalThis.String(object.run) : "",
+      folders: globalThis.Array.isArray(object?.folders) ? object.folders.map((e: any) => globalThis.String(e)) : [],
       rank_time_us: isSet(object.rankTimeUs)
         ? globalThis.Number(object.rankTimeUs)
         : isSet(object.rank_time_us)
@@ -5710,9 +5740,7 @@ export const Ranks: MessageFns<Ranks> = {
       clocks: globalThis.Array.isArray(object?.clocks)
         ? object.clocks.map((e: any) => RankClock.fromJSON(e))
         : [],
-      waste: globalThis.Array.isArray(object?.waste)
-        ? object.waste.map((e: any) => RankWaste.fromJSON(e))
-        : [],
+      waste: globalThis.Array.isArray(object?.waste) ? object.waste.map((e: any) => RankWaste.fromJSON(e)) : [],
       missing: globalThis.Array.isArray(object?.missing) ? object.missing.map((e: any) => globalThis.Number(e)) : [],
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
       clock_sentence: isSet(object.clockSentence)

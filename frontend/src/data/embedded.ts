@@ -46,7 +46,7 @@ const NO_RUN = "This page has no whole run: annotate.watch, or ANNOTATE_WATCH=FO
 const NO_TIMELINE =
   "This page had no room for the timeline of this capture. A page of fewer captures has it, and the TensorBoard tab.";
 const COMMAND = "tb-dataplugin compare BEFORE AFTER";
-const NO_RANKS = "This page has no folder with captures of several ranks of one run.";
+const NO_RANKS = "This page has no captures that are known to be of several ranks of one run.";
 
 function read(value: unknown): Embedded {
   const report = fieldsOf(fieldsOf(value).report);
@@ -102,7 +102,7 @@ export function sourceOf({
         logdir: title,
         scanning: false,
         perfetto: false,
-        captures: worstFirst(captures.map(entry), rows),
+        captures: worstFirst(inRankRuns(captures.map(entry), ranks), rows),
         repeatedRuns,
         mixedRuns: [], // its sides are those of the comparisons that it carries
         wholeRuns: (wholeRuns?.runs.length ?? 0) + (wholeRuns?.runs_without_steps.length ?? 0),
@@ -161,6 +161,13 @@ function finest(slices: readonly TimelineSlice[], { startUs, endUs }: TimelineQu
   return first ?? slices[0] ?? null;
 }
 
+function inRankRuns(captures: readonly CaptureEntry[], ranks?: RanksList): CaptureEntry[] {
+  const runs = new Map(ranks?.ranks.flatMap(({ run, folders }) => folders.map((folder) => [folder, run] as const)));
+  return captures.map((item) =>
+    item.rank === null || item.mode === "replay" ? item : { ...item, rankRun: runs.get(item.run) ?? null },
+  );
+}
+
 function entry(capture: Capture, index: number): CaptureEntry {
   const cut = capture.name.lastIndexOf("/");
   return {
@@ -173,6 +180,7 @@ function entry(capture: Capture, index: number): CaptureEntry {
     modified: 0,
     mode: modeOf(capture.mode),
     rank: capture.rank ?? null,
+    rankRun: null,
     isCutOff: capture.doubts.some(({ code }) => code === "cut_off"),
   };
 }

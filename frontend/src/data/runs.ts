@@ -16,6 +16,8 @@ export type CaptureEntry = {
   readonly mode: CaptureMode | null;
   /** null where it is not of several, or not known yet. */
   readonly rank: number | null;
+  /** `Ranks.run` of those that it is one of; null where it is not of several that are here, or not known yet. */
+  readonly rankRun: string | null;
   /** Its file ends too early. */
   readonly isCutOff: boolean;
 };
@@ -33,7 +35,7 @@ export type Runs = {
   readonly mixedRuns: readonly string[];
   /** How many whole runs there are (`annotate.watch`). */
   readonly wholeRuns: number;
-  /** Folders with captures of several ranks. */
+  /** Runs with captures of several ranks. */
   readonly rankRuns: number;
   readonly problems: readonly string[];
 };
@@ -61,6 +63,11 @@ export function modeOf(name: string): CaptureMode | null {
   return MODES.find(({ id }) => id === name)?.id ?? null;
 }
 
+/** What `Ranks.run` is for the ranks that it is one of: its folder, or the one that the folders of its ranks lie in. */
+export function runOfRanks(item: CaptureEntry): string {
+  return item.rankRun ?? item.run;
+}
+
 function entry(value: unknown): CaptureEntry {
   const { bytes, modified, rank, cut_off: isCutOff } = fieldsOf(value);
   return {
@@ -73,6 +80,7 @@ function entry(value: unknown): CaptureEntry {
     modified: Number(modified ?? 0),
     mode: modeOf(textIn(value, "mode")),
     rank: typeof rank === "number" ? rank : null,
+    rankRun: textIn(value, "rank_run") || null,
     isCutOff: isCutOff === true,
   };
 }

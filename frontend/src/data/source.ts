@@ -40,7 +40,7 @@ export interface DataSource {
   captures(): Promise<Answer<CaptureRows>>;
   /** What annotate.watch recorded. */
   wholeRuns(): Promise<Answer<WholeRuns>>;
-  /** Folders with captures of several ranks. */
+  /** Runs with captures of several ranks. */
   ranks(): Promise<Answer<RanksList>>;
   /** Of all steps, or of some of them ("3..7"). */
   report(id: string, steps: string | null): Promise<Answer<Capture>>;

@@ -33,7 +33,7 @@ export const emptyViews = computed<ReadonlyMap<View, string>>(() => {
   const known = runs.value;
   if (known === null || known.scanning) return found;
   if (known.wholeRuns === 0) found.set("run", "annotate.watch, or ANNOTATE_WATCH=FOLDER, records whole runs");
-  if (known.rankRuns === 0) found.set("ranks", "no folder here has captures of several ranks of one run");
+  if (known.rankRuns === 0) found.set("ranks", "no captures here are known to be of several ranks of one run");
   if (sides.value.length < 2) found.set("compare", `there is ${aloneText(known.captures)}`);
   const state = report.value;
   for (const [view, why] of state?.kind === "ready" ? Object.entries(OF_CAPTURE) : []) {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { Capture } from "../contract/report";
 import { routeUrl } from "../data/api";
-import type { CaptureEntry, Runs } from "../data/runs";
+import { type CaptureEntry, type Runs, runOfRanks } from "../data/runs";
 import { source } from "../data/source";
 import { fullName } from "../model/captures";
 import { formatBytes, formatDuration, plural } from "../model/format";
@@ -276,12 +276,13 @@ function Waiting({ item, queued }: { item: CaptureEntry; queued: boolean }) {
 
 /** Nothing can be asked for while a page is printed: what is not at hand is left out. */
 function printedViews(): View[] {
+  const item = entry.value;
   const isThere: Partial<Record<View, boolean>> = {
     captures: captureRows.value !== null,
     compare: source().compared !== null && isCompared.value && (comparesShown.value || view.value === "compare"),
     trace: false,
     run: wholeRuns.value?.runs.some(({ run }) => run === entry.value?.run) ?? false,
-    ranks: ranksList.value?.ranks.some(({ run }) => run === entry.value?.run) ?? false,
+    ranks: ranksList.value?.ranks.some(({ run }) => item !== null && run === runOfRanks(item)) ?? false,
   };
   return viewsFor(source()).filter((name) => isThere[name] ?? true);
 }

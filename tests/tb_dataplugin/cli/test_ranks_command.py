@@ -123,3 +123,22 @@ def test_a_report_reads_each_rank_once(
     assert main(["report", str(run), "--no-cache", "--format", "json", *jobs]) == 0
     (ranks,) = json.loads(capsys.readouterr().out)["ranks"]
     assert len(ranks["rows"]) == 3
+
+
+@pytest.mark.parametrize("form", ["json", "html"])
+def test_a_report_knows_a_run_with_a_folder_of_each_rank(
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [tmp_path / "exp" / f"rank{rank}" for rank in range(2)]
+    for folder, builder in zip(folders, captures(late_rank(1)), strict=True):
+        folder.mkdir(parents=True)
+        builder.write(folder / "main.pt.trace.json")
+    given = folders if form == "html" else [tmp_path]
+    assert main(["report", *map(str, given), "--format", form]) == 0
+    text = capsys.readouterr().out
+    if form == "html":
+        assert '"folders":["rank0","rank1"]' in text and "Rank 1 holds up the others" in text
+        return
+    (ranks,) = json.loads(text)["ranks"]
+    assert (ranks["run"], ranks["folders"]) == ("exp", ["exp/rank0", "exp/rank1"])
+    assert [row["capture"] for row in ranks["rows"]] == ["exp/rank0/main", "exp/rank1/main"]

@@ -138,7 +138,8 @@ def test_waiting_for_other_ranks_is_not_the_models_own_work() -> None:
     assert verdict.sentence.startswith("The training thread waits for other ranks, in collectives, for 7")
     assert "and for data for 4.00%" in verdict.sentence
     assert verdict.sentence.endswith(
-        ". Ranks or `tb-dataplugin ranks` shows which rank it waits for, from captures of several ranks in one folder."
+        ". Ranks or `tb-dataplugin ranks` shows which rank it waits for, from captures of several ranks in one "
+        "folder, or in one each."
     )
 
 

@@ -67,6 +67,23 @@ def test_ranks_of_a_folder_stand_with_the_ids_of_their_captures(host: Host, monk
     assert host.get("ranks?run=other")[1]["ranks"] == []
 
 
+def test_a_folder_of_each_rank_is_one_run(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the files in them are called the same."""
+    monkeypatch.setattr(RankRuns, "find", read_here)
+    for rank, builder in enumerate(captures(lambda rank, step: Spent(decode=9_000 if rank else 1_000))):
+        folder = host.logdir / "exp1" / f"rank{rank}"
+        folder.mkdir()
+        builder.write(folder / "main.pt.trace.json")
+    host.work()
+    listed = host.get("runs")[1]
+    assert listed["rank_runs"] == 1 and [one["rank_run"] for one in listed["captures"]] == ["exp1", "exp1"]
+    (ranks,) = host.get("ranks")[1]["ranks"]
+    assert (ranks["run"], ranks["folders"]) == ("exp1", ["exp1/rank0", "exp1/rank1"])
+    assert [(row["rank"], row["capture"]) for row in ranks["rows"]] == [(0, "exp1/rank0/main"), (1, "exp1/rank1/main")]
+    assert ranks["owners"][0]["rank"] == 1
+    assert host.get("ranks?run=exp1/rank1")[1]["ranks"] == [ranks]
+
+
 def test_ranks_are_read_in_the_background(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RankRuns, "find", lambda *_: None)
     write(captures(lambda rank, step: Spent()), host.logdir / "exp1")

@@ -1,5 +1,6 @@
 import { batch } from "@preact/signals";
 import type { Comparison, Quantity } from "../../contract/report";
+import { type CaptureEntry, runOfRanks } from "../../data/runs";
 import { formatCount, plural } from "../../model/format";
 import { aloneText, type Side } from "../../model/sides";
 import { chooseSide, chooseSides, forgetSides } from "../../state/actions";
@@ -199,8 +200,10 @@ function Unchosen() {
   if (suggestion.value?.pending === true && before.value === null)
     return <LoadingState title="Looking for another capture of the same program" />;
   const isFile = carriedPairs() !== null;
-  const { run, rank = null } = entry.value ?? {};
-  const hasOthers = runs.value?.captures.some((item) => item.run === run && (item.rank ?? rank) !== rank) ?? false;
+  const own = entry.value;
+  const rank = own?.rank ?? null;
+  const isBeside = (item: CaptureEntry): boolean => own !== null && runOfRanks(item) === runOfRanks(own);
+  const hasOthers = runs.value?.captures.some((item) => isBeside(item) && (item.rank ?? rank) !== rank) ?? false;
   return (
     <UnavailableState
       title={isFile ? "This file has no comparison of this capture." : "Choose what to compare with."}

@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
 import type { Ranks } from "../../contract/report";
+import { runOfRanks } from "../../data/runs";
 import { exactNumber, exactUs, formatDuration, plural } from "../../model/format";
 import { shareWords } from "../../model/shares";
 import { chosenRun, entry, ranksError, ranksList, runs } from "../../state/atoms";
@@ -30,7 +31,8 @@ export function RanksView() {
     if (ranksError.value !== null) return <ErrorState title="No ranks." message={ranksError.value} />;
     return <LoadingState title="Reading the captures of all ranks" detail="All of them are read once more." />;
   }
-  const wanted = chosenRun.value ?? entry.value?.run;
+  const own = entry.value === null ? undefined : runOfRanks(entry.value);
+  const wanted = chosenRun.value ?? own;
   const ranks = answer.ranks.find((one) => one.run === wanted) ?? (entry.value === null ? answer.ranks[0] : undefined);
   return (
     <div data-testid="ranks" class="run-view">
@@ -41,7 +43,7 @@ export function RanksView() {
       ) : (
         <>
           <Choice all={answer.ranks} ranks={ranks} />
-          <OfAnother runs={answer.ranks} shown={ranks.run} lacks={LACKS} />
+          <OfAnother runs={answer.ranks} shown={ranks.run} lacks={LACKS} own={own} />
           <Shown ranks={ranks} />
         </>
       )}

@@ -6,11 +6,12 @@ type Props = {
   readonly shown: string;
   /** "was not recorded with annotate.watch" */
   readonly lacks: string;
+  /** What `runs` call that of the capture that the list marks: its folder, unless said otherwise. */
+  readonly own?: string | undefined;
 };
 
 /** Above what a view shows in place of the run of the capture that the list marks: that one has nothing to show. */
-export function OfAnother({ runs, shown, lacks }: Props) {
-  const own = entry.value?.run;
+export function OfAnother({ runs, shown, lacks, own = entry.value?.run }: Props) {
   if (own === undefined || runs.some(({ run }) => run === own)) return null;
   return (
     <p class="muted" role="status" data-testid="of-another-run">
