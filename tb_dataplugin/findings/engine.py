@@ -94,7 +94,7 @@ def _estimated(finding: Finding, rule: Rule) -> Finding:
     else:
         of_step = rule.about in ("host", "copies")
         known = "Its part of the step is in the capture" if of_step else "The data wait is measured"
-        reason = f"{known}; how much of it would go is computed from when DataLoader workers were busy."
+        reason = f"{known}; how much of it would go is computed from how long building batches took."
     return replace(finding, confidence="likely", confidence_reason=reason)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tb_dataplugin.findings.at_starts import saved_at_starts, starts_evidence
+from tb_dataplugin.findings.built_beside import needed_beside_us
 from tb_dataplugin.findings.capacity import full_cpus, judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.limiting import limiting_worker
@@ -193,7 +194,7 @@ def until_workers_limit(signals: Signals, spent_us: float, lent: float = 0.0) ->
     """
     workers = signals.workers
     if workers is None or not signals.builds_batches_in_workers:
-        return Saving(spent_us)
+        return _until_threads_limit(signals, spent_us)
     long_run = 1.0 if signals.unsteady is None else in_the_long_run(signals)
     needed = needed_us(signals, 0.0, long_run) * (1 - lent)
     if spent_us <= signals.loop_us - needed:
@@ -207,6 +208,15 @@ def until_workers_limit(signals: Signals, spent_us: float, lent: float = 0.0) ->
         room = "for which CPUs are free" if full_cpus(signals) is None else "which are blocked most of the time"
         text += f"; with more of them as well, {room}, up to {duration(whole_us)} per step"
     return Saving(signals.loop_us - needed, (time(GAIN_BOUND, needed, text, whole="step"),))
+
+
+def _until_threads_limit(signals: Signals, spent_us: float) -> Saving:
+    """The same where other threads of the program build the batches, if any do."""
+    needed = needed_beside_us(signals)
+    if spent_us <= signals.loop_us - needed or not needed:
+        return Saving(spent_us)
+    text = f"beyond that the loop waits for what builds its batches, which needs {percent(needed / signals.loop_us)}"
+    return Saving(max(0.0, signals.loop_us - needed), (time(GAIN_BOUND, needed, f"{text} of the step", whole="step"),))
 
 
 def saved_in_batches(signals: Signals, spent_us: Mapping[BuiltBatch, float], most_us: float) -> Saving:

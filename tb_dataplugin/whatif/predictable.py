@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tb_dataplugin.analyses.built_beside import find_built_beside
+from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.units import plural
 
@@ -18,6 +19,11 @@ BUILT_BESIDE: Final = (
     "findings of the report"
 )
 
+TAKEN_BESIDE: Final = (
+    "another thread takes the batches from the DataLoader, so the data wait is unknown; loop over prof.steps(...) of "
+    "annotate.profile and capture again"
+)
+
 
 def why_unpredictable(results: Results) -> str:
     """ "" where it does."""
@@ -26,6 +32,8 @@ def why_unpredictable(results: Results) -> str:
         return f"it has {plural(steps, 'step') if steps else 'no steps'}, and a prediction takes {LEAST_STEPS}"
     if results.trace.info.mode == "replay":
         return "a replay has no training steps; take the capture of a run"
+    if results.loader is None and is_fed(results.trace, results.window):
+        return BUILT_BESIDE if results.settings and results.settings.num_workers == 0 else TAKEN_BESIDE
     if results.loader is None:
         return f"the data wait was not recorded; {AGAIN}"
     if results.settings is None:

@@ -23,6 +23,7 @@ from tb_dataplugin.findings.worker_signals import WorkerSignals
 from tb_dataplugin.units import duration
 from tests.tb_dataplugin.findings.cases import input_bound, signals_of
 from tests.tb_dataplugin.findings.uneven_cases import QUICK, SLOW, in_turns
+from tests.trace_builder import TraceBuilder
 
 STEPS, WHOLE = 4, 40_000.0
 HALF = WHOLE / 2
@@ -134,3 +135,17 @@ def test_of_workers_that_take_turns_the_slowest_limits_and_its_time_is_what_a_st
 def test_a_step_that_is_just_long_enough_would_wait_for_the_slowest_worker_if_it_were_shorter() -> None:
     said = judge_run(signals_of(in_turns((QUICK, SLOW), rounds=30, train=17_200.0))).sentence
     assert "but DataLoader worker 1, busy for 9" in said and "could hardly keep up with a faster step" in said
+
+
+def test_the_loop_gets_no_shorter_than_the_cpu_time_of_a_thread_that_builds() -> None:
+    """A thread of the program iterates the DataLoader: of each step of 10 ms it builds for 9, on a CPU for 8.1."""
+    builder = TraceBuilder().annotated(loaders=[{"name": "DataLoader", "num_workers": 0}], host={"cores": 4})
+    for start in range(0, 50_000, 10_000):
+        builder.step(start, 10_000).wait(start + 10, 2_000, "wait::Prefetcher")
+        builder.add("user_annotation", "sample::Pets", start + 20, 9_000, tid=2, cpu_us=8_100)
+    beside = signals_of(builder)
+    saving = until_workers_limit(beside, 40_000)
+    assert saving.us == pytest.approx(50_000 - 5 * 8_100)
+    assert "the loop waits for what builds its batches, which needs 81.0% of the step" in saving.why[0].text
+    assert until_workers_limit(beside, 9_000).us == 9_000
+    assert until_workers_limit(replace(beside, built_beside=None), 40_000).us == 40_000

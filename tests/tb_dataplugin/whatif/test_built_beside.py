@@ -7,6 +7,7 @@ import pytest
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.whatif import fit_loop
 from tests.tb_dataplugin.findings.cases import results_of
+from tests.tb_dataplugin.findings.rules.test_slow_feeding_thread import fed
 from tests.trace_builder import TraceBuilder
 
 
@@ -31,3 +32,11 @@ def test_what_a_thread_builds_is_not_simulated_as_the_training_thread_s(transfor
 @pytest.mark.parametrize("transforms", [1, 2])
 def test_what_the_training_thread_builds_is_simulated(transforms: int) -> None:
     assert not isinstance(fit_loop(results_of(captured(1, transforms))), Unavailable)
+
+
+@pytest.mark.parametrize(("workers", "why"), [(0, "builds the loop's batches"), (2, "loop over prof.steps(...)")])
+def test_where_another_thread_takes_batches_what_is_missing_is_not_the_mark_of_the_loader(
+    workers: int, why: str
+) -> None:
+    found = fit_loop(results_of(fed(workers=workers)))
+    assert isinstance(found, Unavailable) and why in found.message and "annotate.loader" not in found.message

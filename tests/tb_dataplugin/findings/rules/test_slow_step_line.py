@@ -70,8 +70,8 @@ def test_what_the_loop_would_wait_for_next_is_computed_and_the_line_itself_is_by
     assert "beyond that the loop waits for its DataLoader workers" in finding.evidence[-1].text
     assert finding.confidence == "likely"
     assert finding.confidence_reason == (
-        "Its part of the step is in the capture; how much of it would go is computed from when DataLoader workers were "
-        "busy."
+        "Its part of the step is in the capture; how much of it would go is computed from how long building batches "
+        "took."
     )
 
 
