@@ -22,7 +22,7 @@ def with_slow_samples(results: Results) -> Sawtooth | None:
         return found
     slow: dict[tuple[int, int], int] = {}
     for sample in results.samples.slowest:
-        is_slow = sample.index >= 0 and sample.duration_ns >= SLOW * habit.median_ns
+        is_slow = sample.index >= 0 and sample.duration_ns - sample.collected_ns >= SLOW * habit.median_ns
         if is_slow and sample.loader == results.use.in_workers:
             slow.setdefault((sample.epoch, sample.batch), sample.index)
     taken = [_batches_of(results, number) for number in found.steps]
