@@ -32,7 +32,7 @@ def loop(*, collected: float = LONG, longer: float = LONG, samples: int = 1, fau
         }
         end = now + build
         builder.step(now, build + 1_000).wait(now, build + 500, "wait::DataLoader")
-        builder.batch(number, 0, now - 500, now, end, end + 400, **costs)
+        builder.batch(number, 0, now - 500, now, end, end + 400, None, **costs)
         length = [BUILD / samples + (longer if is_hit and not each else 0.0) for each in range(samples)]
         for each in range(samples):
             args = {"batch": number, "index": samples * number + each, "epoch": 0, "cpu_us": length[each]}
@@ -63,7 +63,7 @@ def test_a_sample_that_takes_long_beside_the_collector_is() -> None:
     builder = loop(collected=100_000.0, samples=SAMPLES)
     said = evidence_of(finding_in(builder, "slow_samples"))
     assert any("index 24: 193 ms and 100 ms of garbage collection, 100% in sample::Trees" in line for line in said)
-    assert "of it 100 ms Python's garbage collector" in as_text(as_report([builder.trace()]))
+    assert "of it 100 ms Python's garbage collector" in as_text(as_report([capture_of(builder)]))
 
 
 def test_a_stage_says_how_much_of_it_is_the_collector() -> None:
