@@ -66,6 +66,14 @@ def test_a_sample_that_takes_long_beside_the_collector_is() -> None:
     assert "of it 100 ms Python's garbage collector" in as_text(as_report([capture_of(builder)]))
 
 
+def test_a_step_that_alone_has_much_of_the_data_wait_says_that_its_batch_collected() -> None:
+    sentence = capture_of(loop()).verdict.sentence
+    assert f"Step {HIT + 1} alone has" in sentence
+    assert "of the data wait, for a batch of which Python's garbage collector took 290 ms: choose" in sentence
+    sentence = capture_of(loop(collected=0.0)).verdict.sentence
+    assert f"Step {HIT + 1} alone has" in sentence and "garbage" not in sentence
+
+
 def test_a_stage_says_how_much_of_it_is_the_collector() -> None:
     builder = loop()
     (said,) = (finding for finding in capture_of(builder).findings if finding.stage == "sample::Trees")
