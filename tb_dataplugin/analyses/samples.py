@@ -21,6 +21,7 @@ from tb_dataplugin.analyses.making import BATCHED_FETCH
 from tb_dataplugin.analyses.sample_loaders import LoaderSamples, by_loader, loaders_of
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.worker_collections import collected_by_span
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.trace import Trace, WorkerProcess
@@ -58,7 +59,8 @@ class SlowSample:
     first: bool = False
     """It is the first ``next()`` of an iterable dataset's iterator, which may fill buffers and open files."""
     collected_ns: int = 0
-    """Of its duration, in full collections of Python's garbage, which fall on any sample by chance."""
+    """Of its duration, in full collections of Python's garbage, which fall on any sample by chance; in a DataLoader
+    worker at least."""
     apart: bool = False
     """It belongs to an epoch's start, or to another DataLoader than the training loop's."""
     waited_ns: int | None = None
@@ -110,6 +112,7 @@ def find_samples(
     rows, tree = _loaded(calls, window), calls.tree
     collected = full_collections(calls.trace, tree).overlap(tree.start_ns[rows], tree.end_ns[rows])
     collected *= ~np.isin(tree.track[rows], list(calls.tracks))
+    collected += collected_by_span(calls.trace, tree)[rows]
     first = _first_of_iterators(calls.trace, tree, np.flatnonzero(_is_sample(tree)[tree.node]))
     number = loaders_of(calls.trace, tree, rows, loader, use)
     slowest = (_slowest(calls, rows[mine], collected[mine], first, apart, each) for each, mine in _split(number))

@@ -75,6 +75,8 @@ class LoneWait:
     step: int
     share: float
     is_partial: bool
+    collected_ns: int = 0
+    """In a long collection of garbage while a DataLoader worker built its batch; 0 where that is no reason."""
 
 
 def find_lone_wait(table: StepTable) -> LoneWait | None:

@@ -10,7 +10,8 @@ import numpy as np
 from tb_dataplugin.analyses.call_kinds import SLOW
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.sawtooth import Sawtooth
+from tb_dataplugin.analyses.sawtooth import LoneWait, Sawtooth, find_lone_wait
+from tb_dataplugin.analyses.worker_collections import long_collections
 
 AT_RANDOM: Final = "RandomSampler"
 
@@ -22,12 +23,26 @@ def with_slow_samples(results: Results) -> Sawtooth | None:
         return found
     slow: dict[tuple[int, int], int] = {}
     for sample in results.samples.slowest:
-        is_slow = sample.index >= 0 and sample.duration_ns >= SLOW * habit.median_ns
+        is_slow = sample.index >= 0 and sample.duration_ns - sample.collected_ns >= SLOW * habit.median_ns
         if is_slow and sample.loader == results.use.in_workers:
             slow.setdefault((sample.epoch, sample.batch), sample.index)
     taken = [_batches_of(results, number) for number in found.steps]
     named = [next((slow[batch] for batch in batches if batch in slow), -1) for batches in taken]
     return found if -1 in named else replace(found, slow=tuple(dict.fromkeys(named)))
+
+
+def find_lone_step(results: Results) -> LoneWait | None:
+    """The one step with much of the data wait, and whether a long collection of garbage held up its batch."""
+    found = find_lone_wait(results.steps) if results.steps else None
+    pipeline, workers = results.trace.info.pipeline, results.workers
+    if found is None or results.steps is None or workers is None or pipeline is None or pipeline.batch_costs is None:
+        return found
+    table, batches = workers.batches.table, _batches_of(results, found.step)
+    is_its = [batch in batches for batch in zip(table.epoch.tolist(), table.number.tolist(), strict=True)]
+    is_its = np.array(is_its, dtype=np.bool_) & (table.loader == results.use.in_workers)
+    collected_ns = int(long_collections(table, pipeline.batch_costs)[is_its].max(initial=0))
+    waited_ns = next(row.data_wait_ns or 0 for row in results.steps.rows if row.number == found.step)
+    return replace(found, collected_ns=collected_ns) if 2 * collected_ns >= waited_ns else found
 
 
 def _batches_of(results: Results, number: int) -> list[tuple[int, int]]:

@@ -11,13 +11,14 @@ main thread used for the same batches.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.worker_collections import LongCollections, find_long_collections, long_collections
 from tb_dataplugin.analyses.worker_reads import find_worker_reads
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
@@ -43,7 +44,9 @@ class WorkerCosts:
     long as it sent while those batches were built). `read_chars` are bytes that reads returned, `read_bytes` the part
     that came from storage. Switches and faults are counts. `system` of the main thread in the kernel, and
     `minor_faults` (page faults that memory alone answered, all batches' by the mean), are of batches after the first of
-    each worker: that one finds all memory of the training process shared, and copies what it touches.
+    each worker: that one finds all memory of the training process shared, and copies what it touches. So does a long
+    collection of garbage: batches with one (`long_gc`) are left out as well.
+    `faults_gc` is the collector by the batches whose page faults were measured.
     """
 
     batches: int
@@ -62,6 +65,8 @@ class WorkerCosts:
     sending: float = 0.0
     system: float | None = None
     minor_faults: int | None = None
+    faults_gc: float | None = None
+    long_gc: LongCollections | None = None
 
     @property
     def build_ns(self) -> float:
@@ -145,9 +150,28 @@ def find_worker_costs(
         gc=_share(costs.gc_ns[rows], length) if costs else None,
         gc_batches=int((costs.gc_ns[rows] >= 0).sum()) if costs else 0,
         sending=sending,
-        system=_share(costs.system_cpu_ns[later], (table.finished_ns - table.started_ns)[later]) if costs else None,
-        minor_faults=_sum(costs.minor_faults[later], int(rows.sum())) if costs else None,
+        long_gc=find_long_collections(table, costs, rows, later) if costs else None,
+        **_faults(table, costs, rows, later) if costs else {},
     )
+
+
+def _faults(
+    table: BatchTable, costs: BatchCosts, rows: npt.NDArray[np.bool_], later: npt.NDArray[np.bool_]
+) -> dict[str, Any]:
+    """Fields of `WorkerCosts` about page faults, by batches without long collections, which copy pages as well."""
+    length, quiet = table.finished_ns - table.started_ns, later & (long_collections(table, costs) == 0)
+    measured = quiet & (costs.minor_faults >= 0)
+    if not measured.any():
+        return {}
+    # Of the time of all batches, where each has as much of it as these: collections make the others longer.
+    part = float(length[quiet].mean() / length[rows].mean())
+    in_kernel = _share(costs.system_cpu_ns[quiet], length[quiet])
+    collecting = _share(costs.gc_ns[measured], length[measured])
+    return {
+        "system": None if in_kernel is None else in_kernel * part,
+        "minor_faults": _sum(costs.minor_faults[quiet], int(rows.sum())),
+        "faults_gc": None if collecting is None else collecting * part,
+    }
 
 
 def _first_of_each(table: BatchTable) -> npt.NDArray[np.bool_]:

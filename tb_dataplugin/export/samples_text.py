@@ -72,7 +72,7 @@ def slow_sample_lines(capture: pb.Capture) -> Iterator[str]:
 def _hidden(capture: pb.Capture, loader: pb.SampleLoader, samples: Sequence[pb.SlowSample], head: str) -> Iterator[str]:
     """Those that take many times as long as the median one, and so long that waiting for them would be worth work."""
     least_us = max(SLOW * loader.p50_us, loader.p50_us + INPUT_BOUND * capture.steps.mean_us)
-    slow = [sample for sample in samples if sample.duration_us >= least_us and not sample.first]
+    slow = [sample for sample in samples if sample.duration_us - sample.collected_us >= least_us and not sample.first]
     built_us = waited_for_building_us(capture)
     if not slow or not loader.p50_us or built_us is None or capture.mode != "train":
         return
@@ -114,6 +114,8 @@ def _below(sample: pb.SlowSample) -> Iterator[str]:
         yield from wrap(BEFORE, INDENT)
     if sample.first:
         yield from wrap(FIRST, INDENT)
+    if sample.collected_us:
+        yield from wrap(f"of it {duration(sample.collected_us)} Python's garbage collector", INDENT)
 
 
 def _command(command: str) -> Iterator[str]:

@@ -29,7 +29,7 @@ class AllCalls:
         if not known:
             return None
         before = [calls.before for calls in known if calls.before is not None]
-        longest = [max(calls.p50_us, calls.max_us - calls.collected_us) for calls in known]
+        longest = [_longest_us(calls) for calls in known]
         longest_us = max(*longest, *(one.longest_ns / 1e3 for one in before), 0.0)
         long = [calls for calls in known if 2 * calls.max_us >= longest_us]
         long_before = [one for one in before if 2 * one.longest_ns / 1e3 >= longest_us]
@@ -65,3 +65,10 @@ class AllCalls:
         typical_us = self.count * self.median_us
         is_uneven = self.count > 2 * workers and typical_us < ONE_CALL * self.total_us
         return self.is_one or (is_uneven and self.longest_us * workers >= ONE_CALL * self.total_us)
+
+
+def _longest_us(calls: StageCalls) -> float:
+    """Without full collections of garbage."""
+    if calls.longest_us is not None:
+        return calls.longest_us
+    return max(calls.p50_us, calls.max_us - calls.collected_us)

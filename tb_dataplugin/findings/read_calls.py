@@ -17,6 +17,7 @@ from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.step_calls import in_step
+from tb_dataplugin.analyses.worker_collections import collected_by_span, collecting_by_stage, without_collections
 from tb_dataplugin.findings.sequence import find_beside
 from tb_dataplugin.findings.stage_signals import CpuUse, Exceptions, StageCalls
 
@@ -40,11 +41,16 @@ def _for_loader(results: Results) -> Iterator[StageCalls]:
     counted = results.loop.apart.left(results.tree.starts_in(results.window))
     first, before = first_of_long(results.trace, results.tree, counted), begun_before(results)
     waited = results.loop.attribution.wait_by_span_ns
+    in_workers, collecting = _collected_in_workers(results), collecting_by_stage(results.trace, results.tree, counted)
     exceptions = exceptional_decodes(results.tree, results.trace.span_facts, counted, waited)
     for row in results.loop.stages:
-        calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0))
+        taken, longest_ns = in_workers.get(row.path, (0, None))
+        calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0) + taken)
+        of_stage = collecting.get(row.path[-1])
         calls = replace(
             calls,
+            longest_us=None if longest_ns is None else _us(longest_ns),
+            collecting=of_stage.share if of_stage else 0.0,
             long_first=first.get(row.path, 1.0),
             in_slowest_us=_us(slowest.get(row.path, 0)),
             in_thread_us=_us(in_thread.get(row.path, 0)),
@@ -58,6 +64,11 @@ def _for_loader(results: Results) -> Iterator[StageCalls]:
             unprobed = weight.operators is None
             calls = replace(calls, profiler_share=weight.share, operators=operators, spans=spans, is_unprobed=unprobed)
         yield calls
+
+
+def _collected_in_workers(results: Results) -> Mapping[Path, tuple[int, int]]:
+    counted = results.loop.apart.left(results.tree.starts_in(results.window))
+    return without_collections(results.tree, counted, collected_by_span(results.trace, results.tree))
 
 
 def begun_before(results: Results) -> Mapping[Path, BegunBefore]:

@@ -19,8 +19,8 @@ from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad, find_recorder_load
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.sawtooth import find_lone_wait
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
+from tb_dataplugin.analyses.slow_rhythm import find_lone_step
 from tb_dataplugin.analyses.smoothing import Smoothing
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
@@ -137,7 +137,7 @@ def read_signals(results: Results) -> Signals:
         **_of_lines(results),
         **_of_queue(results),
         **_of_cpus(results),
-        rhythm=results.sawtooth or (find_lone_wait(results.steps) if results.steps else None),
+        rhythm=results.sawtooth or find_lone_step(results),
         garbage=_garbage(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",

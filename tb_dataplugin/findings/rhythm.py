@@ -7,7 +7,7 @@ from typing import Final
 
 from tb_dataplugin.analyses.sawtooth import LoneWait, Sawtooth
 from tb_dataplugin.findings.worker_signals import PaceSignals
-from tb_dataplugin.units import count, percent, plural
+from tb_dataplugin.units import count, duration, percent, plural
 
 ADVICE: Final = "See what happens once in so many batches, such as another file being read."
 
@@ -39,6 +39,8 @@ def rhythm_clause(found: Sawtooth, left_out: str) -> str:
 def lone_clause(found: LoneWait, left_out: str) -> str:
     """Of one step with much of the data wait, for the verdict."""
     alone = f"Step {found.step} alone has {percent(found.share)} of {_whole(found, left_out)}"
+    if found.collected_ns:
+        alone += f", for a batch of which Python's garbage collector took {duration(found.collected_ns / 1e3)}"
     return f"{alone}: choose other steps to see them without it."
 
 

@@ -50,6 +50,8 @@ class SlowSampleSignal:
     """Data wait for its batch and the batches after it; None where batches are not known."""
     built: BuiltBatch | None = None
     """That batch; None where it is not known."""
+    collected_us: float = 0.0
+    """What these collections took beside that; in a DataLoader worker at least."""
     waited_us: float | None = None
     """Off the CPU; None where CPU time was not recorded."""
     ran_us: float | None = None
@@ -120,6 +122,7 @@ def _slow_sample(results: Results, sample: SlowSample) -> SlowSampleSignal:
         batch=sample.batch,
         held_up_us=held_up_us,
         built=built,
+        collected_us=sample.collected_ns / 1e3,
         waited_us=None if sample.waited_ns is None else sample.waited_ns / 1e3,
         ran_us=None if sample.waited_ns is None else _ran_ns(sample, sample.waited_ns) / 1e3,
         waited_at=sample.waited_at,

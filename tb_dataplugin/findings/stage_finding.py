@@ -38,6 +38,7 @@ from tb_dataplugin.findings.saving import Saving, saved_without
 from tb_dataplugin.findings.sequence import Step, containers, sequences
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.findings.stage_collecting import collecting_evidence
 from tb_dataplugin.findings.stage_signals import StageCalls, StageWait
 from tb_dataplugin.findings.thresholds import (
     HIGHLY_INPUT_BOUND,
@@ -147,6 +148,7 @@ def stage_finding(signals: Signals, place: StageWait, later: Step | None = None,
             *_parents(stage, rows),
             *same_file(signals, stage),
             *(_use_of_time(most) if most is not None else ()),
+            *collecting_evidence(signals, place, rows),
             *_order(later, gain),
             *(() if gain is None else saving.why),
             *_lock_alone(signals, stage, gain),
@@ -362,6 +364,7 @@ def _calls_evidence(
     often = sum(row.count for row in rows) / samples if samples else 0.0
     each = f" ({significant(often)} per sample: are all of them needed?)" if often >= OFTEN else ""
     spread = f"p50 {duration(calls.median_us)}, longest {duration(calls.longest_us)}"
+    spread += " without long collections of garbage" if any(row.collected_us for row in rows) else ""
     counted = f"{plural(calls.count, 'call')}{for_loader(signals, place.name)}"
     every = number("calls", calls.count, "count", f"{counted}{each}, {spread}", stage=place.name)
     kind = signals.slow_kinds.get(place.name)

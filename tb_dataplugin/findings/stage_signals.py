@@ -82,7 +82,12 @@ class StageCalls:
     cpu_use: CpuUse | None
     """None when their CPU time was not recorded."""
     collected_us: float = 0.0
-    """Part of `total_us` in full collections of Python's garbage, which fall on any call by chance."""
+    """Part of `total_us` in full collections of Python's garbage, which fall on any call by chance; in DataLoader
+    workers at least."""
+    longest_us: float | None = None
+    """At least so long is the longest call without these; None where that is not known call by call."""
+    collecting: float = 0.0
+    """Of the self time of its stage in DataLoader workers, in Python's garbage collector at least."""
     per_sample: float = 1.0
     """Mean calls in the samples that have any."""
     long_wait_us: float | None = None

@@ -174,6 +174,7 @@ def _slow_sample(window: Window, sample: SlowSample) -> pb.SlowSample:
         begun_before=sample.start_ns < window.start_ns,
         first=sample.first,
         storage_share=sample.storage_share,
+        collected_us=us(sample.collected_ns),
     )
 
 

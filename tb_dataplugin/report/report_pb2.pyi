@@ -2463,9 +2463,9 @@ class WorkerCosts(_message.Message):
     build_us: _builtins.float
     """wall_us / batches"""
     system_share: _builtins.float
-    """the worker's main thread ran in the kernel: part of cpu_share"""
+    """the worker's main thread ran in the kernel, without long collections of garbage"""
     minor_faults: _builtins.float
-    """page faults of the main thread that memory alone answered"""
+    """page faults of the main thread that memory alone answered, likewise"""
     def __init__(
         self,
         *,
@@ -2725,6 +2725,7 @@ class SlowSample(_message.Message):
     FILES_FIELD_NUMBER: _builtins.int
     BEGUN_BEFORE_FIELD_NUMBER: _builtins.int
     FIRST_FIELD_NUMBER: _builtins.int
+    COLLECTED_US_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -2744,6 +2745,8 @@ class SlowSample(_message.Message):
     """it began before the window"""
     first: _builtins.bool
     """the first next() of an iterable dataset's iterator: it may fill buffers"""
+    collected_us: _builtins.float
+    """of duration_us, in full collections of Python's garbage; in a DataLoader worker at least"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """paths that it was read from, the first ones; empty where the recorder saw none"""
@@ -2764,10 +2767,11 @@ class SlowSample(_message.Message):
         files: _abc.Iterable[_builtins.str] | None = ...,
         begun_before: _builtins.bool = ...,
         first: _builtins.bool = ...,
+        collected_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "storage_share", b"storage_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "begun_before", b"begun_before", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "first", b"first", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "begun_before", b"begun_before", "collected_us", b"collected_us", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "first", b"first", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__storage_share: _TypeAlias = _typing.Literal["storage_share"]  # noqa: Y015
     _WhichOneofArgType__storage_share: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share"]  # noqa: Y015

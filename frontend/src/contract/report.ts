@@ -1006,11 +1006,11 @@ export interface WorkerCosts {
     | undefined;
   /** wall_us / batches */
   build_us: number;
-  /** the worker's main thread ran in the kernel: part of cpu_share */
+  /** the worker's main thread ran in the kernel, without long collections of garbage */
   system_share?:
     | number
     | undefined;
-  /** page faults of the main thread that memory alone answered */
+  /** page faults of the main thread that memory alone answered, likewise */
   minor_faults?: number | undefined;
 }
 
@@ -1094,6 +1094,8 @@ export interface SlowSample {
   begun_before: boolean;
   /** the first next() of an iterable dataset's iterator: it may fill buffers */
   first: boolean;
+  /** of duration_us, in full collections of Python's garbage; in a DataLoader worker at least */
+  collected_us: number;
 }
 
 /** A sample that was named to be loaded again, alone: without DataLoader workers or a training step beside it. */
@@ -4056,6 +4058,11 @@ export const SlowSample: MessageFns<SlowSample> = {
         ? globalThis.Boolean(object.begun_before)
         : false,
       first: isSet(object.first) ? globalThis.Boolean(object.first) : false,
+      collected_us: isSet(object.collectedUs)
+        ? globalThis.Number(object.collectedUs)
+        : isSet(object.collected_us)
+        ? globalThis.Number(object.collected_us)
+        : 0,
     };
   },
 };

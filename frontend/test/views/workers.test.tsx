@@ -256,6 +256,13 @@ it("names the counters that are 0 throughout in one line, and copies them with t
   expect((await csvOf("Host and device load")).join("\n")).toContain("Network: sent");
 });
 
+it("says what of a slow sample is Python's garbage collector", () => {
+  const sample = { index: 3, duration_us: 340_000, stage: "sample::D", stage_us: 340_000, worker: 0, loader: 0 };
+  open({ ...known, slow_samples: [{ ...sample, collected_us: 336_000 }, sample] });
+  expect(all("collected").length).toBe(1);
+  expect(find("collected").textContent).toContain("Python's garbage collector");
+});
+
 it("names the files of slow samples, and the command that loads them again", () => {
   const sample = { index: 5, duration_us: 9, worker: 0, batch: 3, epoch: 0, stage: "read::D", stage_us: 7, files: [] };
   const files = ["/data/a.jpg", "/data/b.json"];

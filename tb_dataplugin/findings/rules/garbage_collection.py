@@ -5,16 +5,17 @@ Full collections are rare: few in a window do not say what they cost in the long
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.findings.collecting import FREEZE
-from tb_dataplugin.findings.evidence import Evidence, share
+from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import until_workers_limit
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
-from tb_dataplugin.findings.thresholds import MUCH_COLLECTING
+from tb_dataplugin.findings.thresholds import LIMIT_WORTH_A_WORD, MUCH_COLLECTING
 from tb_dataplugin.units import count, duration, percent, plural
 
 ADVICE: Final = (
@@ -23,6 +24,12 @@ ADVICE: Final = (
 )
 IN_WORKERS: Final = "gc.freeze() in worker_init_fn, where the dataset is built already"
 IN_TRAINING: Final = "gc.collect() and gc.freeze() once before the loop, when model and dataset are built"
+
+COPIES: Final = (
+    "gc.freeze(), there or in the training process before the workers start, also saves memory where they are forked: "
+    "they share the memory of the training process until they write to it, and a collection writes to each object that "
+    "it scans."
+)
 
 CODE_IN_WORKERS: Final = (
     "import gc\n\ndef worker_init(worker):\n    gc.freeze()\n\nDataLoader(..., worker_init_fn=worker_init)"
@@ -67,11 +74,12 @@ def _steady(signals: Signals) -> Finding | None:
     cost = signals.per_step(signals.wait_cost_us or 0.0) or 0.0
     gain = min(cost, part * signals.mean_step_us)
     in_workers = signals.builds_batches_in_workers
+    advice = ADVICE.format(IN_WORKERS if in_workers else IN_TRAINING)
     return Finding(
         severity=severity(signals, gain),
         title=f"Python's garbage collector takes {percent(part)} of the {whole} {where}",
-        advice=ADVICE.format(IN_WORKERS if in_workers else IN_TRAINING),
-        evidence=(_collecting_in_workers(signals, part),) if in_workers else _collecting(signals, part),
+        advice=f"{advice} {COPIES}" if in_workers else advice,
+        evidence=(_collecting_in_workers(signals, part), *_long(signals)) if in_workers else _collecting(signals, part),
         gain_us_per_step=gain,
         code=CODE_IN_WORKERS if in_workers else FREEZE,
     )
@@ -85,6 +93,24 @@ def _collecting_in_workers(signals: Signals, part: float) -> Evidence:
         every, known = plural(costs.batches, "batch"), count(costs.gc_batches)
         text += f", of all {every}" if costs.gc_batches == costs.batches else f", by {known} of {every} alone"
     return share("collecting", part, whole, text)
+
+
+def _long(signals: Signals) -> Iterator[Evidence]:
+    """The batches with long collections, and whether copies of pages may be a part of these."""
+    costs = signals.costs
+    if costs is None or costs.long_gc is None:
+        return
+    long, copies = costs.long_gc, ""
+    text = f"the collector took up to {duration(long.most_ns / 1e3)} of one batch"
+    if long.minor_faults and costs.minor_faults is not None and long.system is not None:
+        more = long.minor_faults - costs.minor_faults / costs.batches
+        if 2 * more >= long.minor_faults and long.system >= LIMIT_WORTH_A_WORD:
+            copies = (
+                f"; batches with such long collections ran in the kernel for {percent(long.system)} of their time, and "
+                f"have {count(round(more))} page faults more than others, which may be copies of pages that the "
+                "collector wrote to"
+            )
+    yield time("long_collections", long.most_ns / 1e3, text + copies, "batch")
 
 
 def _collecting(signals: Signals, part: float) -> tuple[Evidence, ...]:

@@ -28,6 +28,12 @@ What takes longer is something else."""
 READ_BYTES_PER_S: Final = 2e9
 """The kernel copies what is read from the page cache, at this pace at least."""
 
+LARGE: Final = 128 * 1024
+"""Bytes of a block, from which the C library gives it back to the system as it is freed."""
+
+MOSTLY: Final = 0.5
+"""Of the memory that was taken, what large results have to be, to be why."""
+
 ADVICE: Final = (
     "Large arrays are given back to the system as soon as they are freed, and each new one is zeroed again, page by "
     "page. Let malloc keep them: start the program with these variables (glibc; DataLoader workers inherit them). Each "
@@ -45,7 +51,7 @@ def check(signals: Signals) -> Finding | None:
     size = batch_bytes(signals.stages)
     faults = costs.minor_faults / costs.batches - (size or 0.0) / PAGE
     part = _part(costs, faults)
-    if part < MUCH_IN_KERNEL:
+    if part < MUCH_IN_KERNEL or _may_be_collectors(signals, costs, part, faults):
         return None
     kernel = f"their main threads ran in the kernel for {percent(costs.system)} of the build time"
     made = "" if size is None else f", to make {data_size(size)}"
@@ -70,3 +76,13 @@ def _part(costs: WorkerCosts, faults: float) -> float:
     reading_us = (costs.read_chars or 0) / costs.batches / READ_BYTES_PER_S * 1e6
     kernel_us = (costs.system or 0.0) * costs.build_us - reading_us
     return max(0.0, min(kernel_us, MOST_FAULT_US * faults)) / costs.build_us
+
+
+def _may_be_collectors(signals: Signals, costs: WorkerCosts, part: float, faults: float) -> bool:
+    """A collection of garbage writes to all objects that it scans, and a forked worker copies their pages. Large
+    results, where they are seen, are the likelier reason.
+    """
+    if (costs.faults_gc or 0.0) < part:
+        return False
+    large = sum(row.bytes for row in signals.stages if row.bytes and row.bytes >= LARGE * row.count)
+    return large / costs.batches < MOSTLY * faults * PAGE

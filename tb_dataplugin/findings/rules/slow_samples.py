@@ -371,12 +371,13 @@ def _each(of: _OfOne) -> Iterator[Evidence]:
 
 
 def _evidence(sample: SlowSampleSignal, times: int, ran: str) -> Evidence:
-    inside = f"{percent(sample.stage_us / sample.duration_us)} in {sample.stage}"
+    inside = f"{percent(sample.stage_us / (sample.duration_us + sample.collected_us))} in {sample.stage}"
+    more = f" and {duration(sample.collected_us)} of garbage collection" if sample.collected_us else ""
     off = "" if sample.waited_us is None else f", off the CPU for {percent(sample.waited_us / sample.duration_us)}"
     before = ", begun before the window" if sample.before else ""
     often = f", the slowest of {count(times)} times" if times > 1 else ""
     file = f" ({PurePath(sample.files[0]).name})" if sample.index >= 0 and sample.files else ""
-    text = f"{_name(sample)}{file}: {duration(sample.duration_us)}{often}{before}, {inside}{off}{ran}"
+    text = f"{_name(sample)}{file}: {duration(sample.duration_us)}{more}{often}{before}, {inside}{off}{ran}"
     return time("slow_sample", sample.duration_us, text, stage=sample.stage)
 
 

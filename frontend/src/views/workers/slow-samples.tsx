@@ -1,5 +1,5 @@
 import type { Batch, SlowSample } from "../../contract/report";
-import { chooseTimeUnit, exactUs, inUnit, type TimeUnit } from "../../model/format";
+import { chooseTimeUnit, exactUs, formatDuration, inUnit, type TimeUnit } from "../../model/format";
 import { itemOf, itemsOf } from "../../model/items";
 import { stageToken } from "../../model/parts";
 import { share } from "../../model/shares";
@@ -149,6 +149,11 @@ function SampleLine({ sample, unit, batches, withIndex, withBatch, withFiles }: 
         {sample.first && (
           <div class="muted" data-testid="first-of-iterator">
             the first of its iterator, which may fill a buffer or open files
+          </div>
+        )}
+        {sample.collected_us > 0 && (
+          <div class="muted" data-testid="collected">
+            of it {formatDuration(sample.collected_us)} Python's garbage collector
           </div>
         )}
       </td>

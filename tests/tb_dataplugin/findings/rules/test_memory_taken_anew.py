@@ -55,3 +55,20 @@ def test_the_first_batch_of_a_worker_copies_what_it_shares_with_the_training_pro
     for column in ("system_cpu_us", "minor_faults"):
         builder.costs[column][2:] = [None] * (len(builder.costs[column]) - 2)
     assert finding_of(builder, "memory_taken_anew") is None
+
+
+@pytest.mark.parametrize(
+    ("collecting", "made", "is_said"),
+    [
+        (0.1, 0, True),  # the collector has less time than the page faults
+        (0.5, 0, False),  # it may have copied those pages
+        (0.5, 40_000_000, True),  # but arrays as large as that are given back
+    ],
+)
+def test_where_the_collector_may_be_why_only_large_results_say_that_it_is_not(
+    collecting: float, made: int, is_said: bool
+) -> None:
+    stages = {"sample::Pets": (0.0, 0.9, 1.0), "transform::Blur": (0.0, 0.5, 0.5, made)}
+    costs = {"system_cpu_us": 0.32 * BUILD_US, "minor_faults": 13_000, "gc_us": collecting * BUILD_US}
+    found = finding_of(input_bound(steps=8, stages=stages, costs=costs), "memory_taken_anew")
+    assert (found is not None) == is_said
