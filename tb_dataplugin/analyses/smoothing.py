@@ -94,8 +94,10 @@ def _held(
 
 
 def _mean_in_each(starved: Sequence[Intervals], within: Intervals, gaps: Intervals) -> npt.NDArray[np.float64]:
-    each = [part.intersect(within).overlap(gaps.start, gaps.end) for part in starved]
-    return np.sum(each, axis=0, dtype=np.float64) / len(each) if each else np.zeros(len(gaps))
+    total = np.zeros(len(gaps))
+    for part in starved:
+        total += part.intersect(within).overlap(gaps.start, gaps.end)
+    return total / max(1, len(starved))
 
 
 def _coming_again(starved: Sequence[Intervals], paused: Intervals, least_ns: float) -> list[float]:
