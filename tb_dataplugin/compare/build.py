@@ -11,11 +11,13 @@ from tb_dataplugin.compare.build_flames import flame_report
 from tb_dataplugin.compare.crowded import CODE, crowded_sides
 from tb_dataplugin.compare.cut_off import CODE as CUT_OFF
 from tb_dataplugin.compare.cut_off import cut_off_sides
+from tb_dataplugin.compare.elsewhere import elsewhere
 from tb_dataplugin.compare.epochs import has_iter_on_one_side, is_within_epoch, with_like_starts
 from tb_dataplugin.compare.flames import compare_flames
 from tb_dataplugin.compare.lines import LineChange, LinesChange, change_text, compare_lines
 from tb_dataplugin.compare.not_judged import MUCH, left_out, not_judged
 from tb_dataplugin.compare.other_loaders import OtherWait, compare_others
+from tb_dataplugin.compare.other_settings import compare_other_settings, title_of
 from tb_dataplugin.compare.own_lines import own_lines
 from tb_dataplugin.compare.parts import compare_parts
 from tb_dataplugin.compare.programs import are_identical, why_not_comparable
@@ -45,7 +47,6 @@ from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build import diagnostic_report
 from tb_dataplugin.report.build_findings import evidence_report
 from tb_dataplugin.units import percent, ratio
-from tb_dataplugin.words import SETTINGS, label_of
 
 SCHEMA_VERSION = 2
 
@@ -66,7 +67,8 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         compare_time(first, second, unit, shared, recorded, within),
         compare_stages(first, second, unit, shared),
     )
-    settings = compare_settings(first, second)
+    settings = [*compare_settings(first, second), *compare_other_settings(first, second)]
+    others = compare_others(first, second, math.hypot(shared, recorded))
     compared = Compared(
         unit=unit,
         runs=max(len(first), len(second)),
@@ -80,12 +82,12 @@ def compare(before: Sequence[pb.Capture], after: Sequence[pb.Capture]) -> pb.Com
         settings=settings,
         not_judged=not_judged(first, second, unit, stages, settings),
         within_epoch=within,
-        promises=promises(first, second, unit, time, stages),
+        promises=(*promises(first, second, unit, time, stages), *elsewhere(first, second, unit, others)),
         own_lines=own_lines(first, second, unit, time),
         crowded=crowded_sides(first, second),
         cut_off=cut_off_sides(first, second),
         too_few=too_few_steps(first, second),
-        others=compare_others(first, second, math.hypot(shared, recorded)),
+        others=others,
         rank=first[0].captures[0].rank if any(note.code == RANKS for note in (*left, *right)) else None,
     )
     verdict = judge(compared)
@@ -274,5 +276,5 @@ def _line(found: LineChange) -> pb.LineChange:
 
 
 def _setting(setting: SettingChange) -> pb.SettingChange:
-    title = label_of(SETTINGS, setting.name)
+    title = title_of(setting)
     return pb.SettingChange(name=setting.name, title=title, before=setting.before, after=setting.after)

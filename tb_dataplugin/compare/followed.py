@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from tb_dataplugin.compare.settings import LOADER, SOME, settings_of
@@ -23,10 +23,13 @@ class Followed(NamedTuple):
 
 
 def followed(code: str, before: Sequence[Run], after: Sequence[Run]) -> Followed:
+    return followed_in(code, (settings_of(before), settings_of(after)))
+
+
+def followed_in(code: str, settings: tuple[Mapping[str, str], Mapping[str, str]]) -> Followed:
     """Where all settings that the advice (`Finding.code`) names are recorded, and none changed that way, it was not.
     What it says about anything else isn't in a capture.
     """
-    settings = settings_of(before), settings_of(after)
     states, changed = [], []
     for name, value in _advised(code):
         was, now = (side.get(name, "") for side in settings)

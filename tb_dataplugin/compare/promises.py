@@ -36,12 +36,12 @@ def promises(
     saved = (time.before_us - time.after_us) * step
     acted_on = {stage.name for stage in stages if stage.outcome in ("faster", "gone")}
     known = {stage.name for stage in stages}
-    typical, left = _typical(before, unit), _left(after, unit)
+    typical, left = typical_run(before, unit), _left(after, unit)
     whose = f"before ({typical.process})" if len(before) > 1 else "before"
     found = []
     for number, finding in _bounds(typical):
         said = f"{whose}, finding {number} ({finding.title or finding.stage}): saves "
-        said += _gain(typical.captures[-1], finding)
+        said += gain_words(typical.captures[-1], finding)
         is_faster = finding.stage in acted_on
         still_there = None if is_faster else left.get((finding.rule, finding.stage))
         done = followed(finding.code, before, after)
@@ -54,7 +54,7 @@ def promises(
     return tuple(found[:MOST])
 
 
-def _typical(runs: Sequence[Run], unit: Unit) -> Run:
+def typical_run(runs: Sequence[Run], unit: Unit) -> Run:
     """Of several, the one whose time is in the middle: its findings are quoted."""
     by_time = sorted(runs, key=lambda run: time_per_unit(run, unit) or 0.0)
     return by_time[(len(by_time) - 1) // 2]
@@ -62,16 +62,16 @@ def _typical(runs: Sequence[Run], unit: Unit) -> Run:
 
 def _left(runs: Sequence[Run], unit: Unit) -> dict[tuple[str, str], str]:
     """By rule and stage, what findings of any of these runs still save; of several, as the typical one says."""
-    typical = _typical(runs, unit)
+    typical = typical_run(runs, unit)
     ordered = (*(run for run in runs if run is not typical), typical)
     return {
-        (finding.rule, finding.stage): _gain(run.captures[-1], finding)
+        (finding.rule, finding.stage): gain_words(run.captures[-1], finding)
         for run in ordered
         for finding in run.captures[-1].findings
     }
 
 
-def _gain(capture: pb.Capture, finding: pb.Finding) -> str:
+def gain_words(capture: pb.Capture, finding: pb.Finding) -> str:
     """ "up to 8.15 ms per step", of what is compared: without the starts of epochs where these are left out; "" where
     the gain is not known.
     """
@@ -92,12 +92,12 @@ def _units_per_step(runs: Sequence[Run], unit: Unit) -> float | None:
 
 def _bounds(run: Run) -> Iterator[tuple[int, pb.Finding]]:
     """The first finding about each stage in its last capture that has a bound, and each about none, with its number in
-    the report.
+    the report. None of another DataLoader, whose waits the time leaves out (`elsewhere`).
     """
     subjects = set()
     for number, finding in enumerate(run.captures[-1].findings, 1):
         subject = finding.stage or finding.rule
-        if finding.HasField("gain_us_per_step") and subject not in subjects:
+        if finding.HasField("gain_us_per_step") and not finding.HasField("of_loader") and subject not in subjects:
             subjects.add(subject)
             yield number, finding
 

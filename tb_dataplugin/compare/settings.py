@@ -58,7 +58,7 @@ def settings_of(runs: Sequence[Run]) -> dict[str, str]:
 
 def _of_capture(capture: pb.Capture) -> Iterator[tuple[str, str]]:
     yield "mode", capture.mode
-    yield from _fields(capture.loader, LOADER)
+    yield from of_fields(capture.loader, LOADER)
     if capture.loader.in_workers:
         yield WORKERS, SOME
     if capture.host:
@@ -67,12 +67,15 @@ def _of_capture(capture: pb.Capture) -> Iterator[tuple[str, str]]:
         yield "device", capture.devices[0].name or UNKNOWN
     if capture.HasField("world_size"):
         yield "world_size", str(capture.world_size)
-    yield from _fields(capture.environment, MACHINE)
+    yield from of_fields(capture.environment, MACHINE)
     for library, version in sorted(capture.environment.versions.items()):
         yield f"{library} (version)", version
 
 
-def _fields(message: pb.Loader | pb.Environment, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def of_fields(
+    message: pb.Loader | pb.LoaderSettings | pb.Environment, names: Sequence[str]
+) -> Iterator[tuple[str, str]]:
+    """Of what was recorded, name and value in words."""
     for name in names:
         field = message.DESCRIPTOR.fields_by_name[name]
         value = getattr(message, name)

@@ -217,7 +217,7 @@ def _settings(comparison: pb.Comparison, style: Style) -> Iterator[str]:
     if not comparison.settings:
         yield "  none that was captured"
     for setting in comparison.settings:
-        yield from noted(f"  {setting.title:<30}", f"{setting.before} to {setting.after}")
+        yield from noted(f"  {setting.title:<29} ", f"{setting.before} to {setting.after}")
 
 
 def _diagnostics(comparison: pb.Comparison, style: Style) -> Iterator[str]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.gain import Gain
+from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.whatif.change import Change
 
 Severity = Literal["high", "medium", "low"]
@@ -35,6 +36,8 @@ class Finding:
     confidence_reason: str = ""
     change: Change | None = None
     """The settings of the DataLoader that it advises, for `whatif` to predict."""
+    of_loader: LoaderInfo | None = None
+    """Whose settings `code` is about, where that is another DataLoader than the training loop's."""
     saves: bool = True
     """False: it says what would not help."""
 

@@ -356,6 +356,8 @@ def _smoothing(found: Smoothing, life_ns: int) -> SmoothingSignals:
         ahead_us=found.ahead_ns / 1e3,
         paused_us=found.paused_ns / 1e3,
         pauses=found.pauses,
+        ahead_most_us=found.ahead_most_ns / 1e3,
+        paused_most_us=found.paused_most_ns / 1e3,
     )
 
 

@@ -100,7 +100,8 @@ class SmoothingSignals:
     """What a longer queue could smooth. `starved`: as `WorkerSignals.starved`, without pauses of the loop in which the
     queues fill whatever the batches take. `excess_us`: what batches of the window took to build above their mean.
     A worker's time, on average, in which it is starved: `ahead_us` while the loop waits for another DataLoader,
-    `paused_us` in so many `pauses` of the loop that come again.
+    `paused_us` in so many `pauses` of the loop that come again. `ahead_most_us`, `paused_most_us`: of that, what it
+    could build for a queue of twice the length.
     """
 
     starved: float
@@ -110,6 +111,8 @@ class SmoothingSignals:
     ahead_us: float = 0.0
     paused_us: float = 0.0
     pauses: int = 0
+    ahead_most_us: float = 0.0
+    paused_most_us: float = 0.0
 
     @property
     def text(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tb_dataplugin.findings import Evidence, NamedAbstention, NamedFinding, Verdict
 from tb_dataplugin.report import report_pb2 as pb
+from tb_dataplugin.report.build_settings import settings_report
 
 
 def evidence_report(fact: Evidence) -> pb.Evidence:
@@ -43,6 +44,7 @@ def finding_report(named: NamedFinding) -> pb.Finding:
         gain_window_share=gain.window_share,
         gain_text=gain.text,
         gain_high_us_per_step=gain.high_us_per_step,
+        of_loader=settings_report(finding.of_loader) if finding.of_loader else None,
     )
 
 

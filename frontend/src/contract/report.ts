@@ -579,11 +579,30 @@ export interface Loader {
   in_workers: boolean;
   /** not record num_workers */
   item: string;
+  /** of annotated DataLoaders that are not the training loop's, as an evaluation's; */
+  other_settings: LoaderSettings[];
 }
 
 export interface Loader_WaitByStageUsEntry {
   key: string;
   value: number;
+}
+
+export interface LoaderSettings {
+  /** its class: "DataLoader" */
+  name: string;
+  /** class name; "" when not known */
+  dataset: string;
+  num_workers?: number | undefined;
+  batch_size?: number | undefined;
+  prefetch_factor?: number | undefined;
+  pin_memory?: boolean | undefined;
+  persistent_workers?: boolean | undefined;
+  in_order?:
+    | boolean
+    | undefined;
+  /** fork | spawn | forkserver; "" when not known */
+  start_method: string;
 }
 
 /**
@@ -1257,6 +1276,8 @@ export interface Finding {
     | undefined;
   /** "36.7% of a step of 131 ms, its part of an epoch's start included"; "" without gain_step_share */
   gain_share_text: string;
+  /** as now, of the DataLoader that `code` is for, one of Loader.other_settings; absent: the */
+  of_loader: LoaderSettings | undefined;
 }
 
 /**
@@ -1600,9 +1621,9 @@ export interface StageCalls {
 }
 
 export interface SettingChange {
-  /** "num_workers", "torch (version)", ... */
+  /** "num_workers", "torch (version)", ...; of another DataLoader than the loop's with whose: */
   name: string;
-  /** in words, with its unit; "–" when not known */
+  /** "num_workers of the other DataLoader of Pets" */
   before: string;
   after: string;
   /** the setting in words: "DataLoader workers" */
@@ -3287,6 +3308,11 @@ export const Loader: MessageFns<Loader> = {
         ? globalThis.Boolean(object.in_workers)
         : false,
       item: isSet(object.item) ? globalThis.String(object.item) : "",
+      other_settings: globalThis.Array.isArray(object?.otherSettings)
+        ? object.otherSettings.map((e: any) => LoaderSettings.fromJSON(e))
+        : globalThis.Array.isArray(object?.other_settings)
+        ? object.other_settings.map((e: any) => LoaderSettings.fromJSON(e))
+        : [],
     };
   },
 };
@@ -3296,6 +3322,50 @@ export const Loader_WaitByStageUsEntry: MessageFns<Loader_WaitByStageUsEntry> = 
     return {
       key: isSet(object.key) ? globalThis.String(object.key) : "",
       value: isSet(object.value) ? globalThis.Number(object.value) : 0,
+    };
+  },
+};
+
+export const LoaderSettings: MessageFns<LoaderSettings> = {
+  fromJSON(object: any): LoaderSettings {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      dataset: isSet(object.dataset) ? globalThis.String(object.dataset) : "",
+      num_workers: isSet(object.numWorkers)
+        ? globalThis.Number(object.numWorkers)
+        : isSet(object.num_workers)
+        ? globalThis.Number(object.num_workers)
+        : undefined,
+      batch_size: isSet(object.batchSize)
+        ? globalThis.Number(object.batchSize)
+        : isSet(object.batch_size)
+        ? globalThis.Number(object.batch_size)
+        : undefined,
+      prefetch_factor: isSet(object.prefetchFactor)
+        ? globalThis.Number(object.prefetchFactor)
+        : isSet(object.prefetch_factor)
+        ? globalThis.Number(object.prefetch_factor)
+        : undefined,
+      pin_memory: isSet(object.pinMemory)
+        ? globalThis.Boolean(object.pinMemory)
+        : isSet(object.pin_memory)
+        ? globalThis.Boolean(object.pin_memory)
+        : undefined,
+      persistent_workers: isSet(object.persistentWorkers)
+        ? globalThis.Boolean(object.persistentWorkers)
+        : isSet(object.persistent_workers)
+        ? globalThis.Boolean(object.persistent_workers)
+        : undefined,
+      in_order: isSet(object.inOrder)
+        ? globalThis.Boolean(object.inOrder)
+        : isSet(object.in_order)
+        ? globalThis.Boolean(object.in_order)
+        : undefined,
+      start_method: isSet(object.startMethod)
+        ? globalThis.String(object.startMethod)
+        : isSet(object.start_method)
+        ? globalThis.String(object.start_method)
+        : "",
     };
   },
 };
@@ -4264,6 +4334,11 @@ export const Finding: MessageFns<Finding> = {
         : isSet(object.gain_share_text)
         ? globalThis.String(object.gain_share_text)
         : "",
+      of_loader: isSet(object.ofLoader)
+        ? LoaderSettings.fromJSON(object.ofLoader)
+        : isSet(object.of_loader)
+        ? LoaderSettings.fromJSON(object.of_loader)
+        : undefined,
     };
   },
 };

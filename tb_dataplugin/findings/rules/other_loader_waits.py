@@ -81,6 +81,7 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
             *((time("other_starts", starting_us, _of_starts(starting_us, wait_us)),) if starts else ()),
         ),
         code=code,
+        of_loader=loader,
         confidence="likely",
         confidence_reason="How often it is iterated in the long run the window does not show.",
     )

@@ -11,6 +11,7 @@ from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.foresight import Promise
 from tb_dataplugin.findings.limiting import expects_gain, limiting_pace
 from tb_dataplugin.findings.registry import rule
+from tb_dataplugin.findings.saving import WORTH_SAYING
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import INPUT_BOUND, WORKERS_STARVED
@@ -47,7 +48,10 @@ def check(signals: Signals) -> Finding | Abstention | None:
         return None
     factor = signals.loader.prefetch_factor or 2
     change = Change(prefetch=2 * factor)
-    most = min(waited, smoothed + ahead + paused)
+    held = (smoothing.ahead_most_us if ahead else 0.0) + (smoothing.paused_most_us if paused else 0.0)
+    most = min(waited, smoothed + held)
+    if (signals.loop_share(most) or 0.0) < WORTH_SAYING:
+        return None
     promise = signals.promise(change, signals.per_step(most))
     if promise.without_gain or expects_gain(signals, change) is False:
         return None
@@ -92,7 +96,7 @@ def _smoothed_us(signals: Signals, smoothing: SmoothingSignals, waited_us: float
 
 
 def _worth_it(signals: Signals, starved_us: float) -> float:
-    """Of the data wait, at most, by queues that are filled while workers are starved now; 0 where that is little."""
+    """In which queues would be filled while workers are starved now; 0 where that is little."""
     return starved_us if (signals.share(starved_us) or 0.0) >= INPUT_BOUND else 0.0
 
 

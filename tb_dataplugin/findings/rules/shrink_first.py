@@ -40,6 +40,10 @@ TYPES: Final = (
     "there is less to work on then. How much less is not known: a smaller dtype (float32 for float64) makes bytes "
     "fewer as well, and leaves as many values."
 )
+TYPES_BOUND: Final = (
+    "there is less to work on then. The bound takes it to be as much less as the bytes are fewer. A smaller dtype "
+    "(float32 for float64) makes bytes fewer as well, and leaves as many values: then it saves less."
+)
 
 
 @rule(title="Transforms on data that a later one throws away", about="samples", replay=True, input_bound=True)
@@ -103,7 +107,7 @@ def _question(signals: Signals, steps: list[Step]) -> Finding | None:
         f"If it makes something else of it, {'the order has to stay' if before else 'all of it is needed'}.",
         stage=step.calls.stage.name,
         evidence=(
-            *_evidence(signals, step, _counted(signals, step)),
+            *_evidence(signals, step, _moved_over(signals, step)),
             *(definition(signals, step.calls.stage.name) if before else stage_line(signals, step.calls.stage.name)),
         ),
         confidence="possible",
@@ -112,17 +116,22 @@ def _question(signals: Signals, steps: list[Step]) -> Finding | None:
 
 
 def _fewer_bytes(signals: Signals, saving: Saving, step: Step) -> Finding:
-    """Of what may be no part of its input: no bound, since a smaller type of its values makes bytes fewer as well."""
+    """Of what may be no part of its input, since a smaller type of its values makes bytes fewer as well: a bound only
+    of what the transforms take that it would come before.
+    """
     label, kept, before = step.calls.stage.label, percent(step.ratio), _transforms(step)
-    rows, after = _with_inner(signals.stages, step.working_before), _after(before, "them")
+    rows, after = _moved_over(signals, step), _after(before, "them")
     where = f"do it before {before}" if before else "decode no more than that"
+    gain = signals.per_step(saving.us) if before and signals.mode != "replay" else None
+    of_wait = signals.per_step(saving.of_wait_us) if gain else None
     return Finding(
-        severity="low" if severity(signals, None, otherwise_us=saving.us) == "low" else "medium",
+        severity="low" if severity(signals, of_wait, otherwise_us=saving.us) == "low" else "medium",
         title=f"{label} returns {kept} of the bytes of a {after}",
-        advice=f"As far as {label} only cuts data away, {where}: {TYPES}",
+        advice=f"As far as {label} only cuts data away, {where}: {TYPES_BOUND if gain else TYPES}",
         stage=most_waited_for(signals, rows) or step.calls.stage.name,
         title_stage=step.calls.stage.name,
-        evidence=(*_evidence(signals, step, rows), *_lines(signals, step)),
+        evidence=(*_evidence(signals, step, rows), *_lines(signals, step), *(saving.why if gain else ())),
+        gain_us_per_step=gain,
         confidence="possible",
         confidence_reason=ONLY_BYTES,
     )
@@ -185,18 +194,28 @@ def _advice(signals: Signals, step: Step, before: str, *, bounded: bool) -> str:
 
 
 def _saved(signals: Signals, step: Step) -> Saving | None:
-    """Of the cost, at most: decoding and transforms before it, as far as they work on what is thrown away."""
+    """Of the cost, at most: decoding and transforms before it, as far as they work on what is thrown away. Of what may
+    keep no part, only what it would come before.
+    """
     if step.ratio is None or not step.shrinks or not step.working_before:
         return None
-    rows, cost = _counted(signals, step), signals.wait_cost_us
+    with_decoding = keeps(signals, step) and is_certain(signals, step)
+    rows = _counted(signals, step) if with_decoding else _moved_over(signals, step)
+    cost = signals.wait_cost_us
     if not cost or signals.cost_of(rows) * (1 - step.ratio) < EARLIER_WORTH * cost:
         return None
     return saved_without(signals, rows, part=1 - step.ratio)
 
 
 def _counted(signals: Signals, step: Step) -> list[StageCalls]:
-    """What the bound is made of."""
+    """What the bound is made of, decoding included."""
     return by_size(signals, _with_inner(signals.stages, step.working_before))
+
+
+def _moved_over(signals: Signals, step: Step) -> list[StageCalls]:
+    """What it would come before; all that is before it where no transform is: less of that is to be decoded then."""
+    before = tuple(calls for calls in step.working_before if calls.stage.kind == "transform")
+    return by_size(signals, _with_inner(signals.stages, before or step.working_before))
 
 
 def _with_inner(stages: tuple[StageCalls, ...], before: tuple[StageCalls, ...]) -> list[StageCalls]:

@@ -45,6 +45,7 @@ def check(signals: Signals) -> Finding | None:
         evidence=(*_evidence(started), *saving.why),
         gain_us_per_step=signals.per_step(saving.us),
         code=f"loader = DataLoader(..., num_workers={started.loader.num_workers}, persistent_workers=True){once}",
+        of_loader=started.loader,
         confidence="likely" if started.is_certain else "possible",
         confidence_reason=reason if started.is_certain else f"{HELD} {reason}",
     )

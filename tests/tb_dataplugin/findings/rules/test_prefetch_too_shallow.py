@@ -7,6 +7,7 @@ import pytest
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.findings.thresholds import WORKERS_STARVED
 from tb_dataplugin.pipeline import as_report
+from tests.tb_dataplugin.analyses.test_apart import built_here
 from tests.tb_dataplugin.findings.cases import capture_of, evidence_of, finding_in, finding_of, signals_of
 from tests.trace_builder import TraceBuilder
 
@@ -73,6 +74,39 @@ def test_a_longer_queue_is_filled_in_steps_that_are_long_again_and_again() -> No
     assert before is not None and after is not None and said.gain_us_per_step is not None
     assert 0 < before - after < 1.01 * said.gain_us_per_step
     assert finding_of(one_worker([10.0, 10.2] * 24, [29.0] * 48), "prefetch_too_shallow") is None
+
+
+LONGER_STEPS = [4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 4.0, 250.0] * 6
+
+
+@pytest.mark.parametrize("evaluates", [False, True])
+def test_a_bound_is_what_a_longer_queue_holds_however_long_the_pauses_are(evaluates: bool) -> None:
+    """Two batches more of 10 ms in each pause: 20 ms of 8 steps, and not the 0.23 s for which the worker is starved."""
+    now, longer = (paused(evaluates, prefetch) for prefetch in (2, 4))
+    said = finding_in(now, "prefetch_too_shallow")
+    before, after = (signals_of(builder).mean_step_us for builder in (now, longer))
+    assert before is not None and after is not None and said.gain_us_per_step is not None
+    assert 1_000 < before - after < 1.01 * said.gain_us_per_step < 3_000
+    assert ("while the loop waits for another DataLoader" in " ".join(evidence_of(said))) == evaluates
+
+
+def paused(evaluates: bool, prefetch: int) -> TraceBuilder:
+    builder = one_worker([10.0, 10.2] * 24, LONGER_STEPS, prefetch=prefetch)
+    if not evaluates:
+        return builder
+    builder.annotated(
+        loaders=[
+            {"num_workers": 1, "batch_size": 1, "prefetch_factor": prefetch},
+            {"num_workers": 0, "batch_size": 100, "dataset": "Clicks"},
+        ],
+        host={"cores": 8},
+    )
+    for step in [one for one in builder.events if str(one.get("name", "")).startswith("ProfilerStep#")]:
+        if step["dur"] > 200_000:
+            at = int(step["ts"] + step["dur"]) - 240_000
+            for _ in range(3):
+                at = built_here(builder, at, 100, 700) + 1_000
+    return builder
 
 
 def test_workers_idle_at_the_end_of_an_epoch_are_no_reason_for_a_deeper_queue() -> None:

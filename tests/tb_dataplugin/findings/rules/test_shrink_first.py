@@ -230,8 +230,10 @@ def test_a_crop_with_no_decoder_before_it_says_nothing_of_decoders() -> None:
     assert "decode" not in said.advice
 
 
-def test_fewer_bytes_of_what_is_no_picture_may_be_a_smaller_dtype_and_promise_nothing() -> None:
-    """A crop of 70% that makes float32 of float64 returns 35% of the bytes."""
+def test_fewer_bytes_of_what_is_no_picture_may_be_a_smaller_dtype_and_save_that_at_most() -> None:
+    """A crop of 70% that makes float32 of float64 returns 35% of the bytes: Spec (8 ms) takes 30% to 65% less.
+    Nothing is said of decoding, which stays as it is.
+    """
     chain = {
         "sample::Audio": (0.0, 1.0, 1.0),
         "decode::numpy.load": (0.0, 0.1, 0.1, 192_000),
@@ -241,8 +243,9 @@ def test_fewer_bytes_of_what_is_no_picture_may_be_a_smaller_dtype_and_promise_no
     builder = input_bound(stages=chain)
     said = finding_in(builder, "shrink_first")
     assert said.title == "Crop returns 35.0% of the bytes of a typical sample, after Spec worked on all of them"
-    assert "a smaller dtype (float32 for float64)" in said.advice and said.confidence == "possible"
-    assert not said.HasField("gain_us_per_step") and "whatif" not in str(said.evidence)
+    assert "A smaller dtype (float32 for float64)" in said.advice and said.confidence == "possible"
+    assert said.gain_us_per_step == pytest.approx(0.65 * 8_000, rel=0.05) and said.severity == "medium"
+    assert "numpy.load" not in str(said.evidence)
     assert "Apply it after Crop" not in finding_in(builder, "leading_stage").advice
 
 
@@ -255,11 +258,13 @@ def test_torchvisions_crops_return_the_type_that_they_get() -> None:
         "transform::RandomCrop": (0.8, 0.1, 0.1, 300_000),
     }
     builder = input_bound(stages=chain)
-    assert not finding_in(builder, "shrink_first").HasField("gain_us_per_step")
+    own = finding_in(builder, "shrink_first")
+    assert own.title.startswith("RandomCrop returns 25.0% of the bytes") and "PIL.Image" not in str(own.evidence)
     place = "/v/lib/python3.11/site-packages/torchvision/transforms/transforms.py:650"
     builder.top_level[METADATA_KEY]["stages_at"] = {"transform::RandomCrop": place}
     said = finding_in(builder, "shrink_first")
-    assert said.title.startswith("RandomCrop keeps 25.0%") and said.HasField("gain_us_per_step")
+    assert said.title.startswith("RandomCrop keeps 25.0%") and "PIL.Image" in str(said.evidence)
+    assert said.gain_us_per_step > own.gain_us_per_step > 0
 
 
 def test_the_decoded_array_in_a_smaller_dtype_is_no_part_of_it() -> None:
