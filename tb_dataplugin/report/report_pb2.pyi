@@ -1373,6 +1373,7 @@ class Loader(_message.Message):
     FIRST_BATCH_OF_FIELD_NUMBER: _builtins.int
     IN_WORKERS_FIELD_NUMBER: _builtins.int
     ITEM_FIELD_NUMBER: _builtins.int
+    OTHER_SETTINGS_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """union of the training thread's wait spans in the window"""
     wait_count: _builtins.int
@@ -1435,6 +1436,10 @@ class Loader(_message.Message):
     def apart(self) -> Global___Apart:
         """absent where all data wait is the training loop's as it goes on"""
 
+    @_builtins.property
+    def other_settings(self) -> _containers.RepeatedCompositeFieldContainer[Global___LoaderSettings]:
+        """of annotated DataLoaders that are not the training loop's, as an evaluation's;"""
+
     def __init__(
         self,
         *,
@@ -1465,10 +1470,11 @@ class Loader(_message.Message):
         first_batch_of: _builtins.str = ...,
         in_workers: _builtins.bool = ...,
         item: _builtins.str = ...,
+        other_settings: _abc.Iterable[Global___LoaderSettings] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "exposed_wait_us", b"exposed_wait_us", "first_batch_wait_us", b"first_batch_wait_us", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "steady_state", b"steady_state", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "epochs", b"epochs", "exposed_wait_us", b"exposed_wait_us", "first_batch_count", b"first_batch_count", "first_batch_of", b"first_batch_of", "first_batch_wait_us", b"first_batch_wait_us", "has_iter", b"has_iter", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "in_workers", b"in_workers", "item", b"item", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_exposed_wait_us", b"_exposed_wait_us", "_first_batch_wait_us", b"_first_batch_wait_us", "_hidden_wait_us", b"_hidden_wait_us", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "_wait_max_us", b"_wait_max_us", "_wait_p50_us", b"_wait_p50_us", "apart", b"apart", "batch_size", b"batch_size", "dataset", b"dataset", "epochs", b"epochs", "exposed_wait_us", b"exposed_wait_us", "first_batch_count", b"first_batch_count", "first_batch_of", b"first_batch_of", "first_batch_wait_us", b"first_batch_wait_us", "has_iter", b"has_iter", "hidden_wait_us", b"hidden_wait_us", "in_order", b"in_order", "in_workers", b"in_workers", "item", b"item", "limited_by_us", b"limited_by_us", "num_workers", b"num_workers", "other_settings", b"other_settings", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method", "steady_state", b"steady_state", "wait_by_stage_us", b"wait_by_stage_us", "wait_count", b"wait_count", "wait_max_us", b"wait_max_us", "wait_p50_us", b"wait_p50_us", "wait_sentence", b"wait_sentence", "wait_source", b"wait_source", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
     _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
@@ -1516,6 +1522,75 @@ class Loader(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__wait_p50_us) -> _WhichOneofReturnType__wait_p50_us | None: ...
 
 Global___Loader: _TypeAlias = Loader  # noqa: Y015
+
+@_typing.final
+class LoaderSettings(_message.Message):
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    DATASET_FIELD_NUMBER: _builtins.int
+    NUM_WORKERS_FIELD_NUMBER: _builtins.int
+    BATCH_SIZE_FIELD_NUMBER: _builtins.int
+    PREFETCH_FACTOR_FIELD_NUMBER: _builtins.int
+    PIN_MEMORY_FIELD_NUMBER: _builtins.int
+    PERSISTENT_WORKERS_FIELD_NUMBER: _builtins.int
+    IN_ORDER_FIELD_NUMBER: _builtins.int
+    START_METHOD_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """its class: "DataLoader" """
+    dataset: _builtins.str
+    """class name; "" when not known"""
+    num_workers: _builtins.int
+    batch_size: _builtins.int
+    prefetch_factor: _builtins.int
+    pin_memory: _builtins.bool
+    persistent_workers: _builtins.bool
+    in_order: _builtins.bool
+    start_method: _builtins.str
+    """fork | spawn | forkserver; "" when not known"""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        dataset: _builtins.str = ...,
+        num_workers: _builtins.int | None = ...,
+        batch_size: _builtins.int | None = ...,
+        prefetch_factor: _builtins.int | None = ...,
+        pin_memory: _builtins.bool | None = ...,
+        persistent_workers: _builtins.bool | None = ...,
+        in_order: _builtins.bool | None = ...,
+        start_method: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "batch_size", b"batch_size", "in_order", b"in_order", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size", "_in_order", b"_in_order", "_num_workers", b"_num_workers", "_persistent_workers", b"_persistent_workers", "_pin_memory", b"_pin_memory", "_prefetch_factor", b"_prefetch_factor", "batch_size", b"batch_size", "dataset", b"dataset", "in_order", b"in_order", "name", b"name", "num_workers", b"num_workers", "persistent_workers", b"persistent_workers", "pin_memory", b"pin_memory", "prefetch_factor", b"prefetch_factor", "start_method", b"start_method"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__batch_size: _TypeAlias = _typing.Literal["batch_size"]  # noqa: Y015
+    _WhichOneofArgType__batch_size: _TypeAlias = _typing.Literal["_batch_size", b"_batch_size"]  # noqa: Y015
+    _WhichOneofReturnType__in_order: _TypeAlias = _typing.Literal["in_order"]  # noqa: Y015
+    _WhichOneofArgType__in_order: _TypeAlias = _typing.Literal["_in_order", b"_in_order"]  # noqa: Y015
+    _WhichOneofReturnType__num_workers: _TypeAlias = _typing.Literal["num_workers"]  # noqa: Y015
+    _WhichOneofArgType__num_workers: _TypeAlias = _typing.Literal["_num_workers", b"_num_workers"]  # noqa: Y015
+    _WhichOneofReturnType__persistent_workers: _TypeAlias = _typing.Literal["persistent_workers"]  # noqa: Y015
+    _WhichOneofArgType__persistent_workers: _TypeAlias = _typing.Literal["_persistent_workers", b"_persistent_workers"]  # noqa: Y015
+    _WhichOneofReturnType__pin_memory: _TypeAlias = _typing.Literal["pin_memory"]  # noqa: Y015
+    _WhichOneofArgType__pin_memory: _TypeAlias = _typing.Literal["_pin_memory", b"_pin_memory"]  # noqa: Y015
+    _WhichOneofReturnType__prefetch_factor: _TypeAlias = _typing.Literal["prefetch_factor"]  # noqa: Y015
+    _WhichOneofArgType__prefetch_factor: _TypeAlias = _typing.Literal["_prefetch_factor", b"_prefetch_factor"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__batch_size) -> _WhichOneofReturnType__batch_size | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__in_order) -> _WhichOneofReturnType__in_order | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__num_workers) -> _WhichOneofReturnType__num_workers | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__persistent_workers) -> _WhichOneofReturnType__persistent_workers | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__pin_memory) -> _WhichOneofReturnType__pin_memory | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__prefetch_factor) -> _WhichOneofReturnType__prefetch_factor | None: ...
+
+Global___LoaderSettings: _TypeAlias = LoaderSettings  # noqa: Y015
 
 @_typing.final
 class Apart(_message.Message):
@@ -3074,6 +3149,7 @@ class Finding(_message.Message):
     TITLE_STAGE_FIELD_NUMBER: _builtins.int
     GAIN_HIGH_US_PER_STEP_FIELD_NUMBER: _builtins.int
     GAIN_SHARE_TEXT_FIELD_NUMBER: _builtins.int
+    OF_LOADER_FIELD_NUMBER: _builtins.int
     rule: _builtins.str
     """stable identifier of the rule"""
     severity: _builtins.str
@@ -3110,6 +3186,10 @@ class Finding(_message.Message):
     """"36.7% of a step of 131 ms, its part of an epoch's start included"; "" without gain_step_share"""
     @_builtins.property
     def evidence(self) -> _containers.RepeatedCompositeFieldContainer[Global___Evidence]: ...
+    @_builtins.property
+    def of_loader(self) -> Global___LoaderSettings:
+        """as now, of the DataLoader that `code` is for, one of Loader.other_settings; absent: the"""
+
     def __init__(
         self,
         *,
@@ -3131,10 +3211,11 @@ class Finding(_message.Message):
         title_stage: _builtins.str = ...,
         gain_high_us_per_step: _builtins.float | None = ...,
         gain_share_text: _builtins.str = ...,
+        of_loader: Global___LoaderSettings | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_step_share", b"gain_step_share", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "speedup", b"speedup"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_step_share", b"gain_step_share", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "of_loader", b"of_loader", "speedup", b"speedup"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_share_text", b"gain_share_text", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title", "title_stage", b"title_stage"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step", "_gain_step_share", b"_gain_step_share", "_gain_us", b"_gain_us", "_gain_us_per_step", b"_gain_us_per_step", "_gain_window_share", b"_gain_window_share", "_speedup", b"_speedup", "advice", b"advice", "code", b"code", "confidence", b"confidence", "confidence_reason", b"confidence_reason", "evidence", b"evidence", "gain_high_us_per_step", b"gain_high_us_per_step", "gain_share_text", b"gain_share_text", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us", b"gain_us", "gain_us_per_step", b"gain_us_per_step", "gain_window_share", b"gain_window_share", "of_loader", b"of_loader", "rule", b"rule", "severity", b"severity", "speedup", b"speedup", "stage", b"stage", "title", b"title", "title_stage", b"title_stage"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__gain_high_us_per_step: _TypeAlias = _typing.Literal["gain_high_us_per_step"]  # noqa: Y015
     _WhichOneofArgType__gain_high_us_per_step: _TypeAlias = _typing.Literal["_gain_high_us_per_step", b"_gain_high_us_per_step"]  # noqa: Y015
@@ -4107,9 +4188,11 @@ class SettingChange(_message.Message):
     AFTER_FIELD_NUMBER: _builtins.int
     TITLE_FIELD_NUMBER: _builtins.int
     name: _builtins.str
-    """"num_workers", "torch (version)", ..."""
+    """"num_workers", "torch (version)", ...; of another DataLoader than the loop's with whose:"""
     before: _builtins.str
-    """in words, with its unit; "–" when not known"""
+    """"num_workers of the other DataLoader of Pets"
+    in words, with its unit; "–" when not known
+    """
     after: _builtins.str
     title: _builtins.str
     """the setting in words: "DataLoader workers" """
