@@ -299,9 +299,9 @@ TERMS: Final = (
     Term(
         "thread_state",
         "what the training thread did meanwhile",
-        "What held up the training thread during each part of the time, as samples of its state show: Python's lock "
-        f"(GIL), the garbage collector, no free CPU, or blocked ({', '.join(BLOCKED_BY)}). Percentages are of that "
-        "part. It is no verdict on the loop: parts in which nothing held it up, or with too few samples, have no line.",
+        "What held up the training thread in each part of the time, as samples show: Python's lock (GIL), the garbage "
+        f"collector, no free CPU, or blocked ({', '.join(BLOCKED_BY)}). Percentages are of that part. It is no "
+        "verdict on the loop: parts in which nothing held it up, or with too few samples, have no line.",
     ),
     Term(
         "steady",
@@ -318,8 +318,7 @@ TERMS: Final = (
         "outside_of_steps",
         "outside of steps",
         "Time of a run that is neither in steps nor a wait for an epoch's first batch: making datasets and loaders, "
-        "evaluations without a loader, checkpoints, and what is before the first epoch and after the last; not the "
-        "time for which the program stood still so that a window could be recorded.",
+        "evaluations without a loader, checkpoints, what is before and after all epochs; but no time to record windows.",
     ),
     Term(
         "stall",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from tb_dataplugin.analyses.attribution import DeviceAttribution
-from tb_dataplugin.analyses.built_beside import find_built_beside
+from tb_dataplugin.analyses.built_beside import BuiltBeside, find_built_beside
 from tb_dataplugin.analyses.collector import FEW, full_collections
 from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.fed_loop import is_fed
@@ -78,6 +78,7 @@ class _OfSteps(TypedDict):
 class _OfQueue(TypedDict):
     is_fed: bool
     queue_wait: QueueWait | None
+    built_beside: BuiltBeside | None
 
 
 class _OfLines(TypedDict):
@@ -149,7 +150,6 @@ def read_signals(results: Results) -> Signals:
         started_again=read_started(results),
         uneven=_uneven(results.uneven),
         remade=results.remade,
-        built_beside=find_built_beside(results),
     )
 
 
@@ -172,9 +172,9 @@ def _of_steps(results: Results) -> _OfSteps:
 
 
 def _of_queue(results: Results) -> _OfQueue:
-    """Where another thread takes the batches."""
+    """Where another thread takes the batches, or builds them."""
     fed = results.loader is None and is_fed(results.trace, results.window)
-    return {"is_fed": fed, "queue_wait": results.queue_wait}
+    return {"is_fed": fed, "queue_wait": results.queue_wait, "built_beside": find_built_beside(results)}
 
 
 def _of_lines(results: Results) -> _OfLines:

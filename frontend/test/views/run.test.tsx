@@ -359,11 +359,8 @@ it("says of one epoch no average, when the run ended, and what of a step took so
   open({}, "run");
   expect(plain(find("run-epochs").nextElementSibling?.textContent)).toBe("first batch 64.1 ms");
   expect(plain(find("run-began").textContent)).toMatch(/^Began .*\d.*; ended .*\d/);
-  expect(
-    all("run-mark")
-      .map((row) => row.textContent)
-      .join(),
-  ).toContain(run?.marks[0]?.what);
+  const marks = all("run-mark").map((row) => row.textContent);
+  expect(marks.join()).toContain(run?.marks[0]?.what);
 });
 
 it("frames what the run recorded, and says what the rate is of", () => {
