@@ -303,11 +303,7 @@ TERMS: Final = (
         f"collector, no free CPU, or blocked ({', '.join(BLOCKED_BY)}). Percentages are of that part. It is no "
         "verdict on the loop: parts in which nothing held it up, or with too few samples, have no line.",
     ),
-    Term(
-        "steady",
-        "steady state",
-        "The loop once its queue of ready batches neither empties nor fills: what a longer run would show.",
-    ),
+    Term("steady", "steady state", "The loop once its queue neither empties nor fills: what a longer run would show."),
     Term("skew", "skew", "A DataLoader worker's busy share over that of all of them together; 1.0x is even."),
     Term("ahead", "ahead", "Memory of the batches that are kept ready."),
     Term("straggler", "straggler", "The rank that others lose most time waiting for."),
@@ -318,7 +314,7 @@ TERMS: Final = (
         "outside_of_steps",
         "outside of steps",
         "Time of a run that is neither in steps nor a wait for an epoch's first batch: making datasets and loaders, "
-        "evaluations without a loader, checkpoints, what is before and after all epochs; but no time to record windows.",
+        "evaluations without a loader, checkpoints, what is before and after all epochs; without recording windows.",
     ),
     Term(
         "stall",
