@@ -50,6 +50,10 @@ class LongCollections:
     minor_faults: float | None
     system: float | None
 
+    @property
+    def most_us(self) -> float:
+        return self.most_ns / 1e3
+
 
 def find_long_collections(
     table: BatchTable, costs: BatchCosts, counted: npt.NDArray[np.bool_], later: npt.NDArray[np.bool_]

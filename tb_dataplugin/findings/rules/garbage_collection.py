@@ -101,7 +101,7 @@ def _long(signals: Signals) -> Iterator[Evidence]:
     if costs is None or costs.long_gc is None:
         return
     long, copies = costs.long_gc, ""
-    text = f"the collector took up to {duration(long.most_ns / 1e3)} of one batch"
+    text = f"the collector took up to {duration(long.most_us)} of one batch"
     if long.minor_faults and costs.minor_faults is not None and long.system is not None:
         more = long.minor_faults - costs.minor_faults / costs.batches
         if 2 * more >= long.minor_faults and long.system >= LIMIT_WORTH_A_WORD:
@@ -110,7 +110,7 @@ def _long(signals: Signals) -> Iterator[Evidence]:
                 f"have {count(round(more))} page faults more than others, which may be copies of pages that the "
                 "collector wrote to"
             )
-    yield time("long_collections", long.most_ns / 1e3, text + copies, "batch")
+    yield time("long_collections", long.most_us, text + copies, "batch")
 
 
 def _collecting(signals: Signals, part: float) -> tuple[Evidence, ...]:
