@@ -18,8 +18,8 @@ _Key = tuple[str, str]
 
 
 class OtherSettings(NamedTuple):
-    """Name -> value before, and after, of a DataLoader that is the `place`-th of `key` on both sides. `has_twin`: another
-    has its dataset.
+    """Of a DataLoader that is the `place`-th of `key` on both sides: name -> value, before and after. `has_twin`:
+    another one has its dataset.
     """
 
     key: _Key
