@@ -58,7 +58,7 @@ def _waits(pair: OtherSettings, before: Sequence[Run], after: Sequence[Run], oth
     if not all(sides):
         return ""
     each = [_side_words(waits, when) for waits, when in zip(sides, ("before", "after"), strict=True)]
-    return f". Waits for it: {', '.join(each)}"
+    return f". Waits for it: {'; '.join(each)}"
 
 
 def _side_words(waits: Sequence[float], when: str) -> str:

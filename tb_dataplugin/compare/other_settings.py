@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from tb_dataplugin.compare.settings import LOADER, SettingChange, of_fields
+from tb_dataplugin.compare.settings import LOADER, SettingChange, recorded_in
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.words import SETTINGS, label_of
@@ -18,8 +18,8 @@ _Key = tuple[str, str]
 
 
 class OtherSettings(NamedTuple):
-    """Name -> value before, and after, of a DataLoader that is the `place`-th of `key` on both sides. `has_twin`:
-    another has its dataset.
+    """Of a DataLoader that is the `place`-th of `key` on both sides: name -> value, before and after. `has_twin`:
+    another one has its dataset.
     """
 
     key: _Key
@@ -87,7 +87,7 @@ def _joined(captures: Sequence[dict[str, str]]) -> dict[str, str]:
 def _of_capture(capture: pb.Capture) -> dict[_Key, list[dict[str, str]]]:
     found: dict[_Key, list[dict[str, str]]] = {}
     for settings in capture.loader.other_settings:
-        found.setdefault(key_of(settings), []).append(dict(of_fields(settings, _NAMES)))
+        found.setdefault(key_of(settings), []).append(recorded_in(settings, _NAMES))
     return found
 
 

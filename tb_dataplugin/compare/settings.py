@@ -58,7 +58,7 @@ def settings_of(runs: Sequence[Run]) -> dict[str, str]:
 
 def _of_capture(capture: pb.Capture) -> Iterator[tuple[str, str]]:
     yield "mode", capture.mode
-    yield from of_fields(capture.loader, LOADER)
+    yield from _fields(capture.loader, LOADER)
     if capture.loader.in_workers:
         yield WORKERS, SOME
     if capture.host:
@@ -67,21 +67,23 @@ def _of_capture(capture: pb.Capture) -> Iterator[tuple[str, str]]:
         yield "device", capture.devices[0].name or UNKNOWN
     if capture.HasField("world_size"):
         yield "world_size", str(capture.world_size)
-    yield from of_fields(capture.environment, MACHINE)
+    yield from _fields(capture.environment, MACHINE)
     for library, version in sorted(capture.environment.versions.items()):
         yield f"{library} (version)", version
 
 
-def of_fields(
-    message: pb.Loader | pb.LoaderSettings | pb.Environment, names: Sequence[str]
-) -> Iterator[tuple[str, str]]:
-    """Of what was recorded, name and value in words."""
+def _fields(message: pb.Loader | pb.LoaderSettings | pb.Environment, names: Sequence[str]) -> Iterator[tuple[str, str]]:
     for name in names:
         field = message.DESCRIPTOR.fields_by_name[name]
         value = getattr(message, name)
         known = message.HasField(name) if field.has_presence else bool(value)  # type: ignore[arg-type]
         if known:
             yield name, _words(name, value)
+
+
+def recorded_in(settings: pb.LoaderSettings, names: Sequence[str]) -> dict[str, str]:
+    """Name -> value in words, of those that were recorded."""
+    return dict(_fields(settings, names))
 
 
 def _words(name: str, value: object) -> str:

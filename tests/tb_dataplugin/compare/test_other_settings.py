@@ -45,7 +45,7 @@ def test_a_setting_of_an_evaluations_loader_is_a_change_that_says_whose_it_is() 
 def test_advice_for_it_that_was_followed_stands_beside_its_waits() -> None:
     (text,) = promised(side(False), side(True))
     assert "start anew for each of 4 passes over it, inside steps of the loop (" in text and "): saves up to" in text
-    assert f"after, {NAME} has persistent_workers=True, as it advises. Waits for it: 40.1 ms" in text
+    assert f"after, {NAME} has persistent_workers=True, as it advises. Waits for it: 40.0 ms" in text
     assert "in 4 steps before" in text and "in 4 steps after" in text
     assert promised(side(False), side(False)) == promised(side(True), side(False)) == []
 
