@@ -13,24 +13,29 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from annotate.host.watcher import FUTEX, WORD
 
-_TRIES: Final = 30
 _ALIKE: Final = 2
 """Answers that must agree."""
-_HELD_US: Final = 700
-"""How long the lock is held: enough for the probe to wake up, and below the 5 ms after which Python takes it away."""
+_HELD_US: Final = (700,) * 20 + (3000,) * 20
+"""How long the lock is held, try by try: enough for the probe to wake up, longer where it has no CPU by then, and below
+the 5 ms after which Python takes the lock away.
+"""
+_NOT_SEEN: Final = "a thread that waits for the lock was not seen to wait at one place"
 
 _found: dict[int, int | str] = {}
-"""Process -> its answer. A forked child keeps the address of its parent, and asks again what failed there."""
+"""Process -> its answer. A forked child keeps the address of its parent, and asks again what failed there. So does a
+later window where the CPUs were full: with a busy start alone, all of a long run would go without.
+"""
 
 
 def address() -> int | str:
     """The address without its last `WORD` bits; or, as a sentence, why it cannot be known."""
     pid = os.getpid()
-    if pid not in _found:
+    if _found.get(pid, _NOT_SEEN) == _NOT_SEEN:
         known = next((one for one in _found.values() if isinstance(one, int)), None)
         _found.clear()
         _found[pid] = _why_not() or known or _measure()
@@ -66,20 +71,20 @@ def _where_a_probe_waits() -> int | str:
     with _Probe() as probe:
         file = os.open(f"/proc/self/task/{probe.tid}/syscall", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            for _ in range(_TRIES):
+            for held_us in _HELD_US:
                 time.sleep(0)  # whoever waits for the lock has it first, so that nobody asks for it meanwhile
-                place = _hold_and_look(usleep, lambda: pread(file, buffer, 255, 0), buffer, number)
+                place = _hold_and_look(partial(usleep, held_us), lambda: pread(file, buffer, 255, 0), buffer, number)
                 seen[place] = seen.get(place, 0) + 1
                 if place and seen[place] >= _ALIKE:
                     return place
         finally:
             os.close(file)
-    return "a thread that waits for the lock was not seen to wait at one place"
+    return _NOT_SEEN
 
 
-def _hold_and_look(usleep: Any, look: Callable[[], int], buffer: Any, number: int) -> int:
+def _hold_and_look(hold: Callable[[], object], look: Callable[[], int], buffer: Any, number: int) -> int:
     """0 where the probe does not wait in a futex."""
-    usleep(_HELD_US)
+    hold()
     length = look()
     words = buffer.raw[: max(0, length)].split()
     return int(words[1], 16) >> WORD if len(words) > 1 and words[0] == b"%d" % number else 0

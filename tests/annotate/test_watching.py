@@ -100,6 +100,17 @@ def test_the_address_of_the_lock_is_found_and_stays() -> None:
     assert interpreter_lock.address() == address
 
 
+def test_an_address_that_was_not_seen_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On full CPUs the first window may come without it; what never can be known is not asked again."""
+    answers: list[int | str] = [interpreter_lock._NOT_SEEN, 5, "no thread"]
+    monkeypatch.setattr(interpreter_lock, "_found", {})
+    monkeypatch.setattr(interpreter_lock, "_why_not", lambda: "")
+    monkeypatch.setattr(interpreter_lock, "_measure", lambda: answers.pop(0))
+    assert [interpreter_lock.address() for _ in range(3)] == [interpreter_lock._NOT_SEEN, 5, 5]
+    interpreter_lock._found.clear()
+    assert [interpreter_lock.address() for _ in range(2)] == ["no thread", "no thread"]
+
+
 def test_a_busy_thread_makes_the_training_thread_wait_for_the_lock_and_is_named() -> None:
     with busy_thread():
         states = watched(lambda: time.sleep(0.0002))
