@@ -32,7 +32,7 @@ class DeviceAttribution:
     """`causes` are disjoint sets of time whose union is the gaps; one that cannot be known is missing.
 
     Per gap: the stage with most of its data wait ("" if none), what ended it, and `gap_causes_ns`, its time by cause.
-    `unlaunched` and `queued_ns` are those of `IdleCauses`.
+    `unlaunched` and `gap_queued_ns` are those of `IdleCauses`.
     """
 
     device: int
@@ -43,7 +43,12 @@ class DeviceAttribution:
     gap_stage_ns: Int64Array
     gap_ends: GapEnds
     unlaunched: int
-    queued_ns: int
+    gap_queued_ns: Int64Array
+
+    @property
+    def queued_ns(self) -> int:
+        """Of all gaps."""
+        return int(self.gap_queued_ns.sum())
 
     @property
     def has_launches(self) -> bool:
@@ -112,7 +117,7 @@ def _attribute_device(device: DeviceIdle, idle: IdleCauses, by_stage: dict[str, 
         gap_stage_ns=shares.largest_ns,
         gap_ends=idle.ends,
         unlaunched=idle.unlaunched,
-        queued_ns=idle.queued_ns,
+        gap_queued_ns=idle.gap_queued_ns,
     )
 
 

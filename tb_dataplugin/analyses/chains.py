@@ -111,12 +111,13 @@ class ChainFinder:
 
     def of_gap(self, gap: int) -> Chain:
         launch, waited = self._launch(gap), self._waited(gap)
-        call = self._longest_during(gap, launch, of_runtime=True)
+        is_late = not self.attributed.gap_queued_ns[gap] * 2 >= self._length_ns(gap)  # else nothing kept the host
+        call = self._longest_during(gap, launch, of_runtime=True) if is_late else None
         name = self.attributed.gap_stage[gap]
         caused = self._within(gap, self.by_stage.get(name, EMPTY)).intersect(waited) if name else waited
         wait = self._longest_wait(caused)
         if wait is None:
-            return Chain(launch, operator=self._longest_during(gap, launch), call=call)
+            return Chain(launch, operator=self._longest_during(gap, launch) if is_late else None, call=call)
         batch = self._batch_received_in(wait, caused)
         track = self._track_that_made(batch)
         during = waited.clip(wait if batch is None else batch.part)
@@ -138,6 +139,9 @@ class ChainFinder:
             stage=None if stage is None else self._span(stage),
             call=call,
         )
+
+    def _length_ns(self, gap: int) -> int:
+        return int(self.device.gaps.end[gap] - self.device.gaps.start[gap])
 
     def _launch(self, gap: int) -> Span | None:
         row = int(self.attributed.gap_ends.launch[gap])

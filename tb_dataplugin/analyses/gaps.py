@@ -20,7 +20,8 @@ class Gap:
     no stages are known. `stage_ns` is the stage's part.
     `step`: in which most of it lies, None outside of all. A gap often begins as a step ends.
 
-    `exposed_wait_ns` is the data wait that overlaps it, None when not known.
+    `exposed_wait_ns` is the data wait that overlaps it, None when not known. `queued_ns`: of its launch, the part in
+    which the host was not late (`IdleCauses.gap_queued_ns`).
     """
 
     start_ns: int
@@ -32,6 +33,7 @@ class Gap:
     exposed_wait_ns: int | None
     by_cause_ns: Mapping[Cause, int]
     chain: Chain
+    queued_ns: int = 0
 
 
 def list_all_gaps(chains: Sequence[ChainFinder], steps: Steps | None, most: int) -> tuple[tuple[Gap, ...], ...]:
@@ -61,6 +63,7 @@ def list_gaps(finder: ChainFinder, steps: Steps | None, most: int) -> tuple[Gap,
                 exposed_wait_ns=int(waited[i]) if "data_wait" in causes else None,
                 by_cause_ns=by_cause,
                 chain=finder.of_gap(i),
+                queued_ns=int(attributed.gap_queued_ns[i]),
             )
         )
     return tuple(listed)

@@ -30,7 +30,7 @@ from tb_dataplugin.analyses.host_activity import (
 )
 from tb_dataplugin.analyses.launches import NONE, GapEnds, Rows, find_gap_ends
 from tb_dataplugin.limits import MOST_LAUNCHERS
-from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, distinct
+from tb_dataplugin.model.intervals import EMPTY, Int64Array, Intervals, distinct, int64
 from tb_dataplugin.model.trace import Trace
 
 Cause = Literal["data_wait", "h2d", "sync", "launch", "host", "comm", "unknown"]
@@ -39,20 +39,24 @@ CAUSES: Final[tuple[Cause, ...]] = get_args(Cause)
 
 Layer = tuple[Cause, Intervals]
 
+START_NS: Final = 30_000
+"""Up to which the start of an activity after its launch has returned is the launch's own latency, as HTA has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class IdleCauses:
     """`causes` are disjoint and their union is the device's gaps. A cause that cannot be known is missing.
 
     `ends`: what ended each gap. `unlaunched`: gaps that an activity ended whose launch is not in the trace.
-    `queued_ns`: the part of `launch` in gaps that began when what ended them was launched already. The host did its
-    part there: the device was late by itself, or did something that the trace does not show.
+    `gap_queued_ns`: of each gap, the part of `launch` in which what ended it was launched already: before the gap
+    began, or by a call that had returned longer ago than a start takes (`START_NS`). The host did its part there: the
+    device was late by itself, or did something that the trace does not show.
     """
 
     causes: Mapping[Cause, Intervals]
     ends: GapEnds
     unlaunched: int
-    queued_ns: int
+    gap_queued_ns: Int64Array
 
     def per_gap(self, gaps: Intervals) -> dict[Cause, Int64Array]:
         """By cause, its time in each gap."""
@@ -98,8 +102,15 @@ def _one_device(
         causes=_collect(parts, knowable),
         ends=ends,
         unlaunched=int(((ends.activity != NONE) & (ends.launch == NONE)).sum()),
-        queued_ns=int((gaps.end - copied)[launch_ns <= gaps.start].sum()),
+        gap_queued_ns=_queued(trace, ends, launch_ns, copied, gaps),
     )
+
+
+def _queued(trace: Trace, ends: GapEnds, launch_ns: Int64Array, copied: Int64Array, gaps: Intervals) -> Int64Array:
+    """`launch_ns`: when what ended each gap was launched; `copied`: until when its cause is another than `launch`."""
+    returned = np.where(ends.launch != NONE, trace.events.end_ns[ends.launch], gaps.end)
+    after = gaps.end - np.clip(np.maximum(copied, returned), gaps.start, gaps.end)
+    return int64(np.where(launch_ns <= gaps.start, gaps.end - copied, np.where(after > START_NS, after, 0)))
 
 
 def _by_few_threads(trace: Trace, ends: GapEnds) -> GapEnds:

@@ -318,7 +318,7 @@ def _gap_causes(gap: pb.Gap) -> Iterator[str]:
     causes = {cause.name: time for cause, time in gap.idle_by_cause_us.ListFields()}
     for cause, time in sorted(causes.items(), key=lambda part: -part[1]):
         if time >= LEAST_CAUSE * gap.duration_us:
-            detail = _stage_of(gap) if cause == "data_wait" else _launched_before(gap) if cause == "launch" else ""
+            detail = _stage_of(gap) if cause == "data_wait" else _queued(gap) if cause == "launch" else ""
             yield f"{cause_label(cause)} {percent(_share(time, gap.duration_us))}{detail}"
 
 
@@ -328,10 +328,13 @@ def _stage_of(gap: pb.Gap) -> str:
     return f" ({percent(share)} of it for {gap.stage})" if gap.stage else ""
 
 
-def _launched_before(gap: pb.Gap) -> str:
-    launch = gap.chain.launch
-    is_before = gap.chain.HasField("launch") and launch.start_us <= gap.start_us
-    return " (launched before the gap, not started yet)" if is_before else ""
+def _queued(gap: pb.Gap) -> str:
+    launch_us = gap.idle_by_cause_us.launch
+    if gap.queued_us >= (1 - LEAST_CAUSE) * launch_us:
+        return " (launched already, not started yet)"
+    if gap.queued_us >= LEAST_CAUSE * launch_us:
+        return f" ({percent(gap.queued_us / launch_us)} of it launched already, not started yet)"
+    return ""
 
 
 def _gap_origin(gap: pb.Gap) -> Iterator[str]:

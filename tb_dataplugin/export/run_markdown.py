@@ -7,7 +7,7 @@ from typing import Final
 
 from tb_dataplugin.export.compare_markdown import literal
 from tb_dataplugin.report import report_pb2 as pb
-from tb_dataplugin.units import duration, percent, plural, significant
+from tb_dataplugin.units import count, duration, percent, plural, significant
 
 MOST_FINDINGS: Final = 5
 MOST_STAGES: Final = 8
@@ -86,10 +86,11 @@ def _marks(run: pb.WholeRun) -> Iterator[str]:
 
 
 def _slow_samples(run: pb.WholeRun) -> Iterator[str]:
+    looked_at = count(run.measured_samples + run.other_samples)
     for sample in run.slow_samples[:_MOST_SLOW]:
         files = f": {', '.join(sample.files)}" if sample.files else ""
-        took = f"Slow sample: index {sample.index:.0f}, {duration(sample.took_us)} ({sample.text}){files}"
-        yield f"- {literal(took)}"
+        took = f"index {sample.index:.0f}, {duration(sample.took_us)} ({sample.text}){files}"
+        yield f"- Slow sample, of {looked_at} that were looked at: {literal(took)}"
 
 
 def _stages(run: pb.WholeRun) -> Iterator[str]:

@@ -108,6 +108,9 @@ def _troubles(summary: Summary) -> Iterator[str]:
         took = duration(slow.sample.took_us)
         files = f": {shown(', '.join(slow.sample.files))}" if slow.sample.files else ""
         yield f"  {'slow sample':<22}index {slow.sample.index}: {took} ({slow_text(slow)}){files}"
+    if summary.slow_samples:
+        looked_at = plural(summary.measured_samples + summary.other_samples, "sample")
+        yield f"  {'':<22}of {looked_at} that were looked at"
 
 
 def _line(name: str, value: str, *notes: str) -> str:

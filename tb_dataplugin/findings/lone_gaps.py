@@ -7,7 +7,6 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.analyses.gaps import Gap
-from tb_dataplugin.analyses.launches import NONE
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.findings.device_signals import IdleSignals, LoneGaps
@@ -45,12 +44,10 @@ def _times(results: Results) -> dict[ReasonName, Int64Array]:
     """By reason, what each gap has of it."""
     if not results.devices:
         return {}
-    device, start = results.attribution.devices[0], results.devices[0].gaps.start
+    device = results.attribution.devices[0]
     times: dict[ReasonName, Int64Array] = dict(device.gap_causes_ns.items())
     if "launch" in times:
-        calls = device.gap_ends.launch
-        early = (calls != NONE) & (results.trace.events.start_ns[calls] <= start)
-        times |= {"launch": np.where(early, 0, times["launch"]), "queued": np.where(early, times["launch"], 0)}
+        times |= {"launch": times["launch"] - device.gap_queued_ns, "queued": device.gap_queued_ns}
     return times
 
 

@@ -151,7 +151,7 @@ def _judge_device_run(signals: Signals) -> Verdict:
     bound: Bound = "unknown" if leader is None else leader.bound
     if cost is None:  # time in Python may then be data wait that nothing marks
         fed = fed_sentence(signals)
-        of_what = "the idle time" if alone else "that"
+        of_what = "that" if leader is not None and leader.name == "host" and not alone else "the idle time"
         unknown = f"how much of {of_what} is data wait is unknown"
         sentence = f"{opening}{why}; {unknown}.{alone}{f' {fed}' if fed else ''}"
         return Verdict("unknown" if leader is None or leader.name == "host" else bound, sentence, evidence)

@@ -69,6 +69,7 @@ def _gap(gap: Gap, lanes: _Lanes) -> pb.Gap:
         step=gap.step,
         exposed_wait_us=maybe_us(gap.exposed_wait_ns),
         idle_by_cause_us=idle_by_cause(gap.by_cause_ns),
+        queued_us=us(gap.queued_ns),
         chain=None if gap.chain == Chain() else _chain(gap.chain, lanes),
     )
 

@@ -1124,6 +1124,7 @@ class Gap(_message.Message):
     IDLE_BY_CAUSE_US_FIELD_NUMBER: _builtins.int
     CHAIN_FIELD_NUMBER: _builtins.int
     STAGE_US_FIELD_NUMBER: _builtins.int
+    QUEUED_US_FIELD_NUMBER: _builtins.int
     start_us: _builtins.float
     duration_us: _builtins.float
     cause: _builtins.str
@@ -1138,6 +1139,8 @@ class Gap(_message.Message):
     """data wait that overlaps the gap, so at least idle_by_cause_us.data_wait; absent"""
     stage_us: _builtins.float
     """what `stage` caused of the gap's data wait; 0 without a stage"""
+    queued_us: _builtins.float
+    """of its launch: launched already, not started yet"""
     @_builtins.property
     def idle_by_cause_us(self) -> Global___IdleByCause:
         """when not known
@@ -1160,10 +1163,11 @@ class Gap(_message.Message):
         idle_by_cause_us: Global___IdleByCause | None = ...,
         chain: Global___Chain | None = ...,
         stage_us: _builtins.float = ...,
+        queued_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_exposed_wait_us", b"_exposed_wait_us", "_step", b"_step", "chain", b"chain", "exposed_wait_us", b"exposed_wait_us", "idle_by_cause_us", b"idle_by_cause_us", "step", b"step"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_exposed_wait_us", b"_exposed_wait_us", "_step", b"_step", "cause", b"cause", "chain", b"chain", "duration_us", b"duration_us", "exposed_wait_us", b"exposed_wait_us", "idle_by_cause_us", b"idle_by_cause_us", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "step", b"step"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_exposed_wait_us", b"_exposed_wait_us", "_step", b"_step", "cause", b"cause", "chain", b"chain", "duration_us", b"duration_us", "exposed_wait_us", b"exposed_wait_us", "idle_by_cause_us", b"idle_by_cause_us", "queued_us", b"queued_us", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "step", b"step"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__exposed_wait_us: _TypeAlias = _typing.Literal["exposed_wait_us"]  # noqa: Y015
     _WhichOneofArgType__exposed_wait_us: _TypeAlias = _typing.Literal["_exposed_wait_us", b"_exposed_wait_us"]  # noqa: Y015

@@ -25,5 +25,8 @@ def find_worker_bytes(results: Results) -> Floats | None:
 
 
 def find_batch_bytes(results: Results) -> float | None:
-    sizes = [row.bytes / row.count for row in results.stages if row.stage.kind == "collate" and row.bytes and row.count]
+    """Of the training loop's DataLoader."""
+    sizes = [
+        row.bytes / row.count for row in results.loop.stages if row.stage.kind == "collate" and row.bytes and row.count
+    ]
     return max(sizes) if sizes else None

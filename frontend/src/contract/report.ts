@@ -458,6 +458,8 @@ export interface Gap {
     | undefined;
   /** what `stage` caused of the gap's data wait; 0 without a stage */
   stage_us: number;
+  /** of its launch: launched already, not started yet */
+  queued_us: number;
 }
 
 /** What led to a gap, each link a span to look at. A link that the gap does not have, or the trace does not show, is absent. */
@@ -3105,6 +3107,11 @@ export const Gap: MessageFns<Gap> = {
         ? globalThis.Number(object.stageUs)
         : isSet(object.stage_us)
         ? globalThis.Number(object.stage_us)
+        : 0,
+      queued_us: isSet(object.queuedUs)
+        ? globalThis.Number(object.queuedUs)
+        : isSet(object.queued_us)
+        ? globalThis.Number(object.queued_us)
         : 0,
     };
   },

@@ -75,11 +75,12 @@ function longestCall(gap: Gap): ChainRow[] {
   return call === undefined ? [] : [linked("call", call, call.name, "", endOf(gap))];
 }
 
-/** A gap that began when what ended it was launched already is none of the host's doing. */
-function operatorReason({ chain, start_us: startUs }: Gap): string {
-  return chain?.launch !== undefined && chain.launch.start_us <= startUs
-    ? "The host was not late: what ended the gap was launched before it began, and the device had not started it yet."
-    : "No operator of the host lasted for half of the gap.";
+/** A gap in most of which its end was launched already is none of the host's doing. */
+function operatorReason({ chain, start_us: startUs, duration_us: durationUs, queued_us: queuedUs }: Gap): string {
+  if (chain?.launch === undefined || 2 * queuedUs < durationUs)
+    return "No operator of the host lasted for half of the gap.";
+  const launched = chain.launch.start_us <= startUs ? "before it began" : "in less than half of it";
+  return `The host was not late: what ended the gap was launched ${launched}, and the device had not started it yet.`;
 }
 
 /** How much of the gap's data wait the stage is, where others have a considerable part of it. */

@@ -303,7 +303,7 @@ export function showsRuns(name: View): boolean {
 
 /** A remembered capture that is gone gives way to the newest one, unless it is on screen; the page says so. What a link
  * compares stays what it names. */
-function settleSelection(): void {
+export function settleSelection(): void {
   const list = runs.value?.captures ?? [];
   if (entry.value !== null || runs.value?.scanning === true) return;
   const newest = list.find((item) => item.state !== "error") ?? list[0];

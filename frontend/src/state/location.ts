@@ -4,7 +4,7 @@
 import { effect } from "@preact/signals";
 import { browserTimers, type Timers } from "../data/poll";
 import { source } from "../data/source";
-import { currentPlace, showPlace } from "./actions";
+import { currentPlace, settleSelection, showPlace } from "./actions";
 import { type Address, fieldsOfOwnHash, findAddress, ownHash } from "./address";
 import { goneId, isLedToWhatIf, isReturn, sideAfter, sideBefore, unknownSteps, unknownView } from "./atoms";
 import { after, before } from "./comparing";
@@ -94,6 +94,8 @@ export class PlaceKeeper {
     this.written = place;
     isReturn.value = true;
     showPlace(place);
+    // A file is not listed anew: what it lacks now it lacks for good.
+    if (!source().live) settleSelection();
     this.sayUnknown();
   };
 

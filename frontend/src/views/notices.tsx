@@ -1,5 +1,6 @@
 // What the page has to say of the link that led to it, and of the way to the log directory.
 
+import { source } from "../data/source";
 import { fullName } from "../model/captures";
 import {
   entry,
@@ -24,7 +25,7 @@ export function Notices({ labels }: { labels: Readonly<Record<View, string>> }) 
       )}
       {goneId.value !== null && entry.value !== null && (
         <p class="gone muted" role="status" data-testid="capture-gone">
-          {goneId.value} is not in the log directory; showing {fullName(entry.value)}.
+          {goneId.value} is not in {source().live ? "the log directory" : "this file"}; showing {fullName(entry.value)}.
         </p>
       )}
       {isGone.value && entry.value !== null && (

@@ -223,14 +223,15 @@ it("finds the row that shows a span, and none where it was joined with others", 
   expect(rowAt(40, 60)).toBeNull();
 });
 
-it("says of work that was launched before the gap that the host was not late", () => {
-  const reasonOf = (start_us: number): string | undefined => {
+it("says of work that was launched already for most of the gap that the host was not late", () => {
+  const reasonOf = (start_us: number, queued_us: number): string | undefined => {
     const launch = link("cudaLaunchKernel", start_us, 1, "thread:1");
-    const queued = gap({ start_us: 60, duration_us: 10, cause: "launch", chain: { files: [], launch } });
+    const queued = gap({ start_us: 60, duration_us: 10, cause: "launch", queued_us, chain: { files: [], launch } });
     return chainRows(queued, "idle").find(({ key }) => key === "operator")?.reason;
   };
-  expect(reasonOf(59)).toContain("The host was not late");
-  expect(reasonOf(61)).toContain("No operator of the host");
+  expect(reasonOf(59, 10)).toContain("The host was not late: what ended the gap was launched before it began");
+  expect(reasonOf(61, 8)).toContain("was launched in less than half of it");
+  expect(reasonOf(61, 4)).toContain("No operator of the host");
 });
 
 it("says how much of a gap's data wait its stage is, where others have much of it", () => {

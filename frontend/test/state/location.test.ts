@@ -1,5 +1,6 @@
 import { batch } from "@preact/signals";
 import { beforeEach, expect, it, vi } from "vitest";
+import { httpSource, useSource } from "../../src/data/source";
 import { chooseSides, refreshRuns, selectCapture, selectSteps, selectView, showStage } from "../../src/state/actions";
 import { type Address, fieldsOfOwnHash, ownHash } from "../../src/state/address";
 import {
@@ -142,6 +143,18 @@ it("goes back to what was on screen, the zoom and the gap included", () => {
   ]);
   expect(entries).toHaveLength(1);
   stop();
+});
+
+it("shows another capture where an address names one that a file does not have, and says so", () => {
+  useSource({ ...httpSource, live: false });
+  runs.value = runsOf({ captures: [entry({ id: "0" }), entry({ id: "1" })] });
+  const { entries, keeper } = browser({ view: "overview", capture: "1" });
+  const stop = keeper.start();
+  entries.push({ view: "overview", capture: "7" });
+  keeper.onNavigation();
+  expect([captureId.value, goneId.value]).toEqual(["0", "7"]);
+  stop();
+  useSource(httpSource);
 });
 
 it("remembers the last place in the browser's tab, and an address goes before it", () => {

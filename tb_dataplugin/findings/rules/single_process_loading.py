@@ -75,6 +75,11 @@ ONE_IS_NONE: Final = (
     "of its own. "
 )
 
+NOT_SHORTER: Final = (
+    "A step is not expected to get shorter by them: sending batches, and sharing the CPUs, may take as long as what "
+    "they take over. Keep them only if it does. "
+)
+
 IF_FREE: Final = "Where CPUs are free for them, try"
 
 NOT_ALL_FREE: Final = "On average fewer CPUs were free than these processes would need."
@@ -132,12 +137,14 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     facts = (*facts, *(busy.evidence if full else ()), *promise.why)
     if promise.without_gain:
         return _without_gain(signals, full, promise.without_gain, facts)
-    may_cost_more = _may_cost_more(signals, cost_us)
+    may_cost_more, in_vain = _may_cost_more(signals, cost_us), promise.likely_us == 0
     how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
+    if full.in_vain or in_vain or (may_cost_more and _is_little(signals, cost_us, SOME_SENT)):
+        how_severe = "low"
     divide = divide_first(signals, workers)
-    first = f"{divide.advice}{full.advice}{_kept_first(signals)}"
+    first = f"{divide.advice}{full.advice}{NOT_SHORTER if in_vain else ''}{_kept_first(signals)}"
     return Finding(
-        severity="low" if full.in_vain or (may_cost_more and _is_little(signals, cost_us, SOME_SENT)) else how_severe,
+        severity=how_severe,
         title=_title(signals),
         advice=f"{first}Start with num_workers={workers} ({why}) and measure again. Throughput is then limited "
         f"by those processes{_other_numbers(signals)}.{'' if COPIES in divide.advice else NEW}",
@@ -145,7 +152,7 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
         evidence=facts,
         code=f"{ONE_THREAD if full.of_threads else ''}{divide.code}{_code(signals, workers)}",
         change=change,
-        confidence="possible" if full or promise.may_worsen or may_cost_more else "likely",
+        confidence="possible" if full or in_vain or promise.may_worsen or may_cost_more else "likely",
         confidence_reason=may_cost_more or _reason(full, may_worsen=promise.may_worsen),
     )
 

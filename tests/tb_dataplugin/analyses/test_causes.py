@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tb_dataplugin.export.as_json import as_dict
 from tb_dataplugin.pipeline import analyse
 from tests.tb_dataplugin.analyses.test_workers import one_wait
@@ -43,6 +45,17 @@ def test_work_queued_before_the_gap_is_launch_and_told_apart_as_queued() -> None
     builder.kernel(0, 50, correlation=1).kernel(70, 30, correlation=2)
     device = capture_of(builder)["devices"][0]
     assert device["idle_by_cause_us"]["launch"] == device["idle_queued_us"] == 20
+
+
+@pytest.mark.parametrize(("start", "queued"), [(95, 0), (100, 35)])
+def test_work_that_starts_long_after_its_launch_returned_is_queued_from_then_on(start: float, queued: float) -> None:
+    """Up to 30 us are the latency of a launch. What the host is in afterwards did not keep the device."""
+    builder = TraceBuilder().step(0, 200).kernel(0, 50).call("cudaLaunchKernel", 60, 5, 7)
+    builder.operator(66, 80, "aten::mul").kernel(start, 100, correlation=7)
+    device = capture_of(builder)["devices"][0]
+    (gap,) = [gap for gap in device["gaps"] if gap["start_us"] == 50]
+    assert (device["idle_queued_us"], gap["queued_us"]) == (queued, queued)
+    assert ("operator" in gap["chain"]) is (queued == 0)
 
 
 def test_the_launching_thread_is_followed() -> None:

@@ -45,7 +45,7 @@ def test_a_whole_run_has_the_numbers_of_the_terminal_and_its_longest_events_firs
     batches = [line.partition(", batch ")[2].partition(":")[0] for line in text.splitlines() if ", batch " in line]
     assert batches[:5] == ["90", "7", "6", "5", "4"], "what goes on for 20 s, then stalls of 7 s and less"
     assert "to the end" in text and "Recorded in seven." in text and "- and 3 shorter events" in text
-    assert "- Slow sample: index 7, 900 ms" in text and "| decode::b | 4.00 ms |" in text
+    assert "that were looked at: index 7, 900 ms" in text and "| decode::b | 4.00 ms |" in text
 
 
 def test_a_whole_run_whose_largest_part_is_outside_of_steps_begins_with_that_and_with_what_to_do(

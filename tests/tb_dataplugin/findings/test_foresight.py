@@ -12,7 +12,8 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import BadRequest
-from tb_dataplugin.findings.foresight import LONGER_IN_WORKERS, Foresight, _Step, _words
+from tb_dataplugin.findings.foresight import LONGER_IN_WORKERS, Foresight, Promise, _Step, _words
+from tb_dataplugin.findings.rules.single_process_loading import NOT_SHORTER
 from tb_dataplugin.options import AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import analyse_file
 from tb_dataplugin.whatif import Change, fit_loop, predict, soonest_us
@@ -280,6 +281,20 @@ def test_a_bound_far_from_what_the_model_expects_says_so(
     assert (promise.us_per_step, promise.likely_us) == (500.0, likely_us)
     said = [fact.text for fact in promise.why]
     assert any("predicts about" in text and "it takes 1.00 ms now" in text for text in said) == (likely_us is not None)
+
+
+def test_first_workers_that_are_expected_to_bring_nothing_are_worth_a_try_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A stranger's loop of 2.8 ms: 'high, 3.0x as fast', and five workers made it slower by a third."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 8}], host={"cores": 4})
+    for number in range(20):
+        builder.step(2800 * number, 2800).wait(2800 * number, 2300).stage("sample::Orders", 2800 * number, 2300)
+    said = finding_in(builder, "single_process_loading")
+    assert said.severity == "high" and NOT_SHORTER not in said.advice
+    monkeypatch.setattr(Foresight, "promise", lambda *_: Promise(1870.0, likely_us=0.0))
+    said = finding_in(builder, "single_process_loading")
+    assert said.severity == "low" and said.confidence == "possible" and said.advice.startswith(NOT_SHORTER)
 
 
 def test_what_a_change_gives_at_most_and_likely_is_one_prediction(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ def idling(*gaps: float, per_step: int | None = None, name: str = "cudaFree") ->
     builder.call("cudaLaunchKernel", 0, 0, 1000).kernel(0, 10, correlation=1000)
     for number, length in enumerate(gaps):
         builder.operator(at, length, "aten::conv2d").call(name, at + 0.2 * length, 0.7 * length, 2000 + number)
-        builder.call("cudaLaunchKernel", at + 0.95 * length, 0.01 * length, number).kernel(
+        builder.call("cudaLaunchKernel", at + 0.95 * length, 0.05 * length, number).kernel(
             at + length, 10, correlation=number
         )
         at += length + 10

@@ -135,6 +135,12 @@ type LineProps = {
   readonly withStage: boolean;
 };
 
+/** A launch that had returned is none of the host's doing: the opposite is to be done. */
+function mainWords({ queued_us: queuedUs, idle_by_cause_us: causes }: Gap, cause: Cause): string {
+  const queued = cause === "launch" && 2 * queuedUs >= (causes?.launch ?? 0) && queuedUs > 0;
+  return queued ? `${causeLabel(cause)}, not started` : causeLabel(cause);
+}
+
 /** The data wait may be a small part of the gap: how long it is belongs to a share of it. */
 function stageTitle({ stage, stage_us: partUs, idle_by_cause_us: causes }: Gap): string {
   const label = stageLabel(stage);
@@ -168,9 +174,11 @@ function GapLine({ gap, units, idleUs, current, withStage }: LineProps) {
       <td class="num" data-value-us={gap.duration_us} title={exactUs(gap.duration_us)}>
         {inUnit(gap.duration_us, units.duration)}
       </td>
-      <td data-values={causeLabel(cause)} title={parts.map((part) => `${part.name} ${exactUs(part.us)}`).join("\n")}>
+      <td
+        data-values={mainWords(gap, cause)}
+        title={parts.map((part) => `${part.name} ${exactUs(part.us)}`).join("\n")}>
         <Swatch token={`idle:${cause}`} />
-        {causeLabel(cause)}
+        {mainWords(gap, cause)}
         {mainUs !== undefined && <span class="muted tabular"> {shareWords(mainUs, gap.duration_us)}</span>}
       </td>
       <ShareCell share={share(gap.duration_us, idleUs)} />
