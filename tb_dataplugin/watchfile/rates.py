@@ -24,9 +24,16 @@ def rate_of(run: Run) -> Rate:
     """Of a run; recording takes time as well, so that times in which a window was recorded are left out."""
     own = [one for part in run.parts for one in without_recorded(part.intervals, list(recorded_in(part)))]
     of_own = rate(own)
+    whole = f"of the whole run{_together(run.intervals)}"
     if of_own is None:
-        return Rate(rate(run.intervals) or 0.0, "of the whole run, in which a window was recorded all the time")
-    return Rate(of_own, f"of the whole run{_left_out(own, run.intervals)}")
+        return Rate(rate(run.intervals) or 0.0, f"{whole}, in which a window was recorded all the time")
+    return Rate(of_own, f"{whole}{_left_out(own, run.intervals)}")
+
+
+def _together(intervals: Sequence[IntervalLine]) -> str:
+    """Steps are those of one DataLoader; samples of an evaluation's count as well."""
+    loaders = {each.loader for interval in intervals for each in interval.loaders if each.samples}
+    return ", all DataLoaders together" if len(loaders) > 1 else ""
 
 
 def _left_out(own: Sequence[IntervalLine], of_all: Sequence[IntervalLine]) -> str:

@@ -71,6 +71,13 @@ def test_a_pause_is_part_of_the_rate_of_the_whole_run(tmp_path: Path) -> None:
     assert rate_of(run) == Rate(40, "of the whole run")
 
 
+def test_the_samples_of_an_evaluation_are_said_to_be_in_the_rate(tmp_path: Path) -> None:
+    evaluated = interval(1)
+    evaluated["loaders"].append(evaluated["loaders"][0] | {"loader": 1, "steps": 20})
+    run = run_of(write(tmp_path / "a.watch.jsonl", RUN, interval(0), evaluated))
+    assert rate_of(run) == Rate(120, "of the whole run, all DataLoaders together")
+
+
 def test_a_run_that_was_recorded_all_the_time_says_so_of_its_rate(tmp_path: Path) -> None:
     recorded = {"kind": "capture", "t": BEGIN + 19, "event": 1, "capture": "c.pt.trace.json", "from": BEGIN + 1}
     run = run_of(write(tmp_path / "a.watch.jsonl", RUN, interval(0), interval(1), recorded))
