@@ -11,8 +11,6 @@ JOBS   ?= 2
 
 VENV := .venv
 PY   := $(VENV)/bin/python
-# The output of a target in one piece, where make can
-SYNC := $(if $(filter output-sync,$(.FEATURES)),-O)
 # pip would compile all 10,700 files, a minute of one core: Python compiles those that are imported. It keeps them, also
 # where the environment (a container's) says that it should not: else each process compiles torch anew, 2 s of CPU.
 export PYTHONDONTWRITEBYTECODE :=
@@ -34,20 +32,19 @@ demo: $(VENV)/.demo
 help:
 	@sed -n '1,4s/^# *//p' Makefile
 
-# What is generated comes first: it is written anew, and the others read it. Types and the page's own tests come beside
-# the tests of Python, which leave a core idle a quarter of the time: last in the queue for it, so that no test notices.
+# What is generated comes first: it is written anew, and the others read it. Style, types and the page's own tests come
+# beside the tests of Python, which leave a core idle a quarter of the time: last in the queue, so that no test notices.
 test: check-generated
-	@$(MAKE) --no-print-directory -j2 $(SYNC) lint contracts
 	@$(MAKE) --no-print-directory -j2 NICE="nice -n 19" beside test-python
 	@echo "make test: everything passed"
 
 lint: $(VENV)/.dev frontend/node_modules/.installed
-	$(VENV)/bin/ruff check .
-	$(VENV)/bin/ruff format --check .
-	cd frontend && ../scripts/npm run --silent lint
+	$(NICE) $(VENV)/bin/ruff check .
+	$(NICE) $(VENV)/bin/ruff format --check .
+	cd frontend && $(NICE) ../scripts/npm run --silent lint
 
 # One after the other
-beside: types
+beside: lint contracts types
 	@$(MAKE) --no-print-directory test-frontend
 
 types: $(VENV)/.dev frontend/node_modules/.installed

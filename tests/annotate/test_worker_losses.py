@@ -68,9 +68,12 @@ class Raising(Books):
 
 
 @pytest.fixture(autouse=True)
-def _no_loader_stays() -> Iterator[None]:
-    """What raised keeps its DataLoader in a ring of references, and captures of later tests would list it."""
+def _no_loader_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What raised keeps its DataLoader in a ring of references, and captures of later tests would list it. After an
+    exception torch waits for each persistent worker for 5 s, with us and without.
+    """
     yield
+    monkeypatch.setattr("torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL", 0.1)
     gc.collect()
 
 
