@@ -17,6 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tb_dataplugin.analyses.between_epochs import find_between_epochs
 from tb_dataplugin.analyses.building_ahead import waits_in_epochs
 from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.lifetimes import known
@@ -70,7 +71,7 @@ class Apart:
     next to nothing. `pauses`: for full collections of garbage, where these are few. Part of building what was waited
     for in all that: `spans` of the stage tree, `batches` of the table. `begun`: epochs of that loader, these or not.
     `ahead`: the part of `not_mine` in which its DataLoader workers build on, since its epoch goes on. `for_others`:
-    those of `spans` that are for `others`; empty: none.
+    those of `spans` that are for `others`; empty: none. `between_epochs`: no wait.
     """
 
     starts: Intervals = EMPTY
@@ -83,6 +84,7 @@ class Apart:
     begun: int = 0
     ahead: Intervals = EMPTY
     for_others: BoolArray = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    between_epochs: Intervals = EMPTY
 
     @property
     def waits(self) -> Intervals:
@@ -90,8 +92,8 @@ class Apart:
 
     @property
     def between(self) -> Intervals:
-        """No wait: work between those for `others`."""
-        return Intervals.union_of(other.between for other in self.others)
+        """No wait: work between those for `others`, and what is between epochs."""
+        return Intervals.union_of((self.between_epochs, *(other.between for other in self.others)))
 
     @property
     def recurring(self) -> Intervals:
@@ -127,21 +129,24 @@ class Apart:
         others = sum(other.time_ns >= least for other in self.others)
         starts = self.starts.total_ns >= least
         pauses = len(self.pauses) if self.pauses.total_ns >= least else 0
-        return names_of_apart(len(self.epochs) * starts, len(self.ends) * starts, others, pauses)
+        between = self.between_epochs.total_ns >= least
+        return names_of_apart(len(self.epochs) * starts, len(self.ends) * starts, others, pauses, between=between)
 
     def left(self, spans: BoolArray) -> BoolArray:
         """Those of these spans of the stage tree that are not part of it."""
         return spans & ~self.spans if self else spans
 
     def __bool__(self) -> bool:
-        return bool(len(self.starts) or self.others or len(self.pauses))
+        return bool(len(self.starts) or self.others or len(self.pauses) or len(self.between_epochs))
 
 
 NOTHING: Final = Apart()
 
 
-def names_of_apart(starts: int, ends: int, others: int = 0, pauses: int = 0) -> str:
-    """What it is, in a few words: "the epoch's start and the other DataLoader"; `starts` and `ends`: of epochs."""
+def names_of_apart(starts: int, ends: int, others: int = 0, pauses: int = 0, *, between: bool = False) -> str:
+    """What it is, in a few words: "the epoch's start and the other DataLoader"; `starts`, `ends`: of epochs, `between`:
+    the time between them.
+    """
     epochs = {
         (False, False): (),
         (True, False): ("the epoch's start" if starts == 1 else "the starts of epochs",),
@@ -150,7 +155,8 @@ def names_of_apart(starts: int, ends: int, others: int = 0, pauses: int = 0) -> 
     }[(starts > 0, ends > 0)]
     loaders = {0: (), 1: ("the other DataLoader",)}.get(others, ("other DataLoaders",))
     collector = (f"the garbage collector's pause{'s' if pauses > 1 else ''}",) if pauses else ()
-    named = (*epochs, *loaders, *collector)
+    apart = ("the time between epochs",) if between else ()
+    named = (*epochs, *apart, *loaders, *collector)
     return listed(named) if named else ""
 
 
@@ -186,21 +192,23 @@ def find_apart(
     received = EMPTY if batches is None else _received(batches, first)
     waits = Intervals.union_of((*(start.wait for start in own), received.clip(window), shutdown)).minus(none_of_these)
     pauses = pauses.minus(Intervals.union_of((waits, theirs)))
+    away = find_between_epochs(trace, loader, use, batches, steps, restarts).minus(between)
     least = WORTH_A_WORD * window.duration_ns
     if waits.total_ns < least:
         waits, own, first = EMPTY, (), np.zeros_like(first)
     if pauses.total_ns < least:
         pauses = EMPTY
-    if sum(part.total_ns for part in (waits, theirs, between, pauses)) < least:
+    if away.total_ns < least:
+        away = EMPTY
+    if sum(part.total_ns for part in (waits, theirs, between, pauses, away)) < least:
         return Apart(begun=begun)
     of_others = _batches_of(others, batches)
     for_others = _spans(trace, tree, theirs, batches, of_others) if others else np.zeros(0, dtype=np.bool_)
     first |= of_others
     spans = _spans(trace, tree, Intervals.union_of((waits, theirs)), batches, first)
     ahead = Intervals.union_of((pauses, waits_in_epochs(Intervals.union_of((theirs, between)), trace, use, batches)))
-    return Apart(
-        waits, own, _ends(loader, shutdown, waits, window), others, pauses, spans, first, begun, ahead, for_others
-    )
+    ends = _ends(loader, shutdown, waits, window)
+    return Apart(waits, own, ends, others, pauses, spans, first, begun, ahead, for_others, away)
 
 
 def _batches_of(others: Sequence[OtherLoader], batches: BatchTimes | None) -> BoolArray:

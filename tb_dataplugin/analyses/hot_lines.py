@@ -179,7 +179,7 @@ def find_hot_lines(
         whole_stages=whole_stages,
         training=dict(finder.training(hits, loader, attribution, window)),
         check=check_shares(hits, spans, tree),
-        step=find_step_lines(trace, own, finder.frames, loader, has_device=bool(devices)),
+        step=find_step_lines(trace, own, finder.frames, loader, others.no_step, has_device=bool(devices)),
         patterns=find_patterns(hits.where(is_own & ~in_step), tree, finder.frames, has_device=bool(devices)),
         samples=len(hits),
         threads=len(np.unique(hits.track)),

@@ -26,11 +26,12 @@ OUTSIDE = -1
 
 class ForOthers(NamedTuple):
     """What is for another DataLoader than the training loop's: spans of the stage tree (empty: none), and times of the
-    training thread.
+    training thread. `no_step`: these times, and those between two epochs.
     """
 
     spans: npt.NDArray[np.bool_]
     times: Intervals
+    no_step: Intervals = EMPTY
 
 
 NOT_FOR_OTHERS = ForOthers(np.zeros(0, dtype=np.bool_), EMPTY)

@@ -169,7 +169,8 @@ def _lines(
 ) -> HotLines | Unavailable:
     loader, attribution = seen.loop.loader, seen.loop.attribution
     paths = with_wrapper_paths(seen.tree, attribution.wrapped)
-    others, whole = ForOthers(loop.apart.for_others, loop.apart.between), options.whole_stacks
+    apart, whole = loop.apart, options.whole_stacks
+    others = ForOthers(apart.for_others, apart.between.minus(apart.between_epochs), apart.between)
     return find_hot_lines(trace, paths, window, loader, seen.devices, attribution, others, whole, selection)
 
 
@@ -286,7 +287,7 @@ def _with_code_around(results: Results) -> Throughput | None:
     step, loader = results.lines.step if results.lines else None, results.loader
     if results.throughput is None or step is None or loader is None:
         return results.throughput
-    outside = 1 - loader.waits.total_ns / results.window.duration_ns
+    outside = 1 - (loader.waits.total_ns + results.loop.apart.between.total_ns) / results.window.duration_ns
     share = outside * step.iterators.part.share + sum(code.part.share for code in step.around)
     return with_code_around(results.throughput, share, results.window)
 

@@ -138,14 +138,17 @@ def find_step_lines(
     hits: Hits,
     frames_of: Callable[[int], list[Frame]],
     loader: LoaderWait | None,
+    no_step: Intervals = EMPTY,
     *,
     has_device: bool,
 ) -> StepLines | None:
-    """None where the data wait is unknown: any of the lines might wait for data."""
+    """None where the data wait is unknown: any of the lines might wait for data. What runs in `no_step`, outside of the
+    training loop, is of no line.
+    """
     hits = hits.where(hits.is_training)
     if loader is None or not len(hits):
         return None
-    sorted_out = _SortedOut(trace, hits, frames_of, loader, has_device)
+    sorted_out = _SortedOut(trace, hits, frames_of, loader.waits, no_step, has_device)
     return StepLines(
         samples=len(hits),
         compute=estimate(hits.weight_ns, hits.weight_ns * sorted_out.compute),
@@ -164,7 +167,8 @@ class _SortedOut:
         trace: Trace,
         hits: Hits,
         frames_of: Callable[[int], list[Frame]],
-        loader: LoaderWait,
+        waits: Intervals,
+        no_step: Intervals,
         has_device: bool,
     ) -> None:
         stacks, self.stack = np.unique(hits.stack, return_inverse=True)
@@ -177,16 +181,17 @@ class _SortedOut:
         self.callers = _callers(trace)
         pipeline = trace.info.pipeline
         self.has_loader = any(one.num_workers is not None for one in (pipeline.loaders if pipeline else ()))
-        outside = ~loader.waits.contains(hits.time_ns)
+        in_wait = waits.contains(hits.time_ns)
+        outside = ~in_wait & ~no_step.contains(hits.time_ns)
         makes = np.array([makes_iterators(frames) for frames in self.frames], dtype=np.bool_)[self.stack]
         self.outside, self.making = outside, outside & makes
         self.caller = np.where(
             outside & ~makes, np.array([self._caller_of(frames) for frames in self.frames])[self.stack], -1
         )
         """Per sample: the number of the innermost caller that runs; -1: none."""
-        self.drawing = self._places_in(~outside)
+        self.drawing = self._places_in(in_wait)
         """Lines that were on the stack while the loop waited for data."""
-        self.early: Mask = before_first_operator(trace, loader.waits, hits.time_ns)
+        self.early: Mask = before_first_operator(trace, waits, hits.time_ns)
         step = outside & (self.caller < 0)
         reads = _during(trace, matching(trace, READBACK) | synchronising_calls(trace), hits)
         operates = _during(trace, trace.events.is_category(Category.CPU_OP), hits)

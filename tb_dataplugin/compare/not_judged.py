@@ -107,6 +107,7 @@ def left_out(before: Sequence[Run], after: Sequence[Run], with_others: bool = Tr
     sides = [[loader.apart for loader in side] for side in loaders]
     left = [sum(_left(apart, with_others) for apart in side) for side in sides]
     work = [sum(apart.between_us for apart in side) for side in sides]
+    between = [sum(apart.between_epochs_us for apart in side) for side in sides]
     if not any(left) and not any(work):
         return LeftOut(0.0, 0.0, "", drawn=False, begun=False)
     others = with_others and any(apart.others for side in sides for apart in side)
@@ -118,7 +119,8 @@ def left_out(before: Sequence[Run], after: Sequence[Run], with_others: bool = Tr
         epochs.get((starts, ends), ""): starts or ends,
         "waits for another DataLoader": others,
         "garbage collection": pauses,
-        "the work with batches of another DataLoader": any(work),
+        "the time between epochs": any(between),
+        "the work with batches of another DataLoader": work != between,
     }
     names = [name for name, is_left in named.items() if is_left]
     sums = [us + more for us, more in zip(left, work, strict=True)]

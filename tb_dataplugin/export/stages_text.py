@@ -79,7 +79,7 @@ def _texts(row: pb.Stage, wait_us: float, total: TimeUnit, single: TimeUnit) -> 
 
 def _share_of_wait(capture: pb.Capture) -> str:
     share = "share of the data wait that this stage caused, without the stages inside it"
-    names = capture.loader.apart.names
+    names = capture.loader.apart.wait_names
     return share + (f"; includes {names}, which the verdict leaves out" if names else "")
 
 

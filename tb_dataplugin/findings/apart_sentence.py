@@ -9,6 +9,7 @@ from tb_dataplugin.analyses.remade import settings_of
 from tb_dataplugin.findings.apart_signals import (
     WORTH_A_WORD,
     ApartSignals,
+    BetweenSignals,
     LoaderStarts,
     OtherLoaderSignals,
     PauseSignals,
@@ -37,6 +38,8 @@ def _sentences(apart: ApartSignals) -> Iterator[str]:
     if apart.starts is not None:
         begun = _start(apart.starts, _whose(apart.starts_of))
         yield f"{begun} {_have(apart.starts.epochs + apart.starts.ends, apart.starts.wait_us, apart)}."
+    if apart.between is not None:
+        yield _between(apart.between, apart)
     for alike in _alike(apart.others):
         yield _others(alike, apart)
     if apart.pauses is not None:
@@ -56,6 +59,12 @@ def _start(starts: StartSignals, whose: str) -> str:
     if not starts.epochs:
         return f"{ended[0].upper()}{ended[1:]}{whose}{where}"
     return f"{begun} and {ended}{whose}{where}" if starts.ends else f"{begun}{whose}{where}"
+
+
+def _between(between: BetweenSignals, apart: ApartSignals) -> str:
+    where = f" ({_steps(between.steps)})" if 0 < len(between.steps) <= NAMED else ""
+    has = f"has {percent(between.time_us / apart.window_us)} of the window ({duration(between.time_us)})"
+    return f"The time between epochs{where}, from the end of one to the next iter(), {has}."
 
 
 def _alike(others: tuple[OtherLoaderSignals, ...]) -> list[list[OtherLoaderSignals]]:

@@ -1,5 +1,5 @@
 """The facts about data wait that is told apart from the training loop's: starts of epochs, other DataLoaders, and
-pauses for a collection of garbage.
+pauses for a collection of garbage. Times between two epochs are no data wait, and no part of the loop either.
 """
 
 from __future__ import annotations
@@ -121,6 +121,14 @@ class PauseSignals:
 
 
 @dataclass(frozen=True, slots=True)
+class BetweenSignals:
+    """Times between two epochs: no data wait. `steps`: numbers of those that have them."""
+
+    time_us: float
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ApartSignals:
     """`whole_us`: all of the window's data wait. `starts_of`: of each DataLoader whose epochs start. `ahead_us`: waits
     for others, and work between these, in which the loop's own DataLoader workers build ahead. `recurring_us`: all
@@ -138,11 +146,13 @@ class ApartSignals:
     recurring_us: float = 0.0
     in_flames: bool = False
     for_others_us: Mapping[str, float] = field(default_factory=dict)
+    between: BetweenSignals | None = None
 
     @property
     def time_us(self) -> float:
         """Of the window, that is no part of the loop."""
-        return self.wait_us + sum(other.between_us for other in self.others)
+        between_us = self.between.time_us if self.between else 0.0
+        return self.wait_us + between_us + sum(other.between_us for other in self.others)
 
     @property
     def wait_us(self) -> float:
@@ -156,8 +166,8 @@ class ApartSignals:
 
     @property
     def leads(self) -> bool:
-        """It has more of the data wait than the training loop as it goes on."""
-        return 2 * self.wait_us > self.whole_us
+        """It has more of the data wait, or of the window, than the training loop as it goes on."""
+        return 2 * self.wait_us > self.whole_us or 2 * self.time_us > self.window_us
 
     @property
     def has_repeated_starts(self) -> bool:
@@ -176,13 +186,15 @@ class ApartSignals:
         starts = self.starts if self.starts is not None and self.starts.wait_us >= least else None
         pauses = self.pauses if self.pauses is not None and self.pauses.wait_us >= least else None
         others = tuple(other for other in self.others if other.time_us >= least)
-        return replace(self, starts=starts, others=others, pauses=pauses)
+        between = self.between if self.between is not None and self.between.time_us >= least else None
+        return replace(self, starts=starts, others=others, pauses=pauses, between=between)
 
     @property
     def names(self) -> str:
         """What it is, in a few words: "the epoch's start and the other DataLoader"."""
         starts, ends = (self.starts.epochs, self.starts.ends) if self.starts else (0, 0)
-        return names_of_apart(starts, ends, len(self.others), self.pauses.count if self.pauses else 0)
+        pauses = self.pauses.count if self.pauses else 0
+        return names_of_apart(starts, ends, len(self.others), pauses, between=self.between is not None)
 
 
 def built_ahead_us(apart: ApartSignals | None) -> float:
@@ -222,8 +234,10 @@ def read_apart(results: Results) -> ApartSignals | None:
     in_flames = stages is not None and stages.tree is not None and FOR_OTHERS in stages.tree.frame
     theirs, by_stage = Intervals.union_of(other.waits for other in apart.others), results.attribution.by_stage
     by_name = {name: waits.intersect(theirs).total_ns / 1e3 for name, waits in by_stage.items()}
+    times = apart.between_epochs
+    between = BetweenSignals(times.total_ns / 1e3, tuple(_steps(results, times))) if len(times) else None
     return ApartSignals(
-        whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, recurring_us, in_flames, by_name
+        whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, recurring_us, in_flames, by_name, between
     )
 
 

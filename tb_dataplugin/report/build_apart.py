@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tb_dataplugin.analyses.apart import OtherLoader
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.model.intervals import EMPTY
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_units import maybe_us, us
@@ -24,6 +27,8 @@ def apart_report(results: Results, sentence: str) -> pb.Apart:
         ends=len(apart.ends),
         names=apart.names(results.window),
         between_us=us(apart.between.total_ns),
+        between_epochs_us=us(apart.between_epochs.total_ns),
+        wait_names=replace(apart, between_epochs=EMPTY).names(results.window),
         idle_us=maybe_us(loop.apart_idle_ns),
     )
 

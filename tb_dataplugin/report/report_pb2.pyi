@@ -1635,6 +1635,8 @@ class Apart(_message.Message):
     PAUSES_FIELD_NUMBER: _builtins.int
     ENDS_FIELD_NUMBER: _builtins.int
     BETWEEN_US_FIELD_NUMBER: _builtins.int
+    BETWEEN_EPOCHS_US_FIELD_NUMBER: _builtins.int
+    WAIT_NAMES_FIELD_NUMBER: _builtins.int
     NAMES_FIELD_NUMBER: _builtins.int
     wait_us: _builtins.float
     """part of Loader.wait_us"""
@@ -1658,10 +1660,14 @@ class Apart(_message.Message):
     """has nothing else where `epochs` is 0; 0 where that is next to nothing
     no data wait: the training thread's work between waits for one of `others` inside a
     """
-    names: _builtins.str
-    """step; shares "without" these are without it, too
-    what it is, in a few words: "the epoch's end and the other DataLoader"
+    between_epochs_us: _builtins.float
+    """step, and between_epochs_us; shares "without" these are without it, too
+    from the next() that found an epoch over to the next iter()
     """
+    wait_names: _builtins.str
+    """as `names`, of what has data wait"""
+    names: _builtins.str
+    """what it is, in a few words: "the epoch's end and the other DataLoader" """
     @_builtins.property
     def wait_by_stage_us(self) -> _containers.ScalarMap[_builtins.str, _builtins.float]:
         """part of Loader.wait_by_stage_us; sums to wait_us"""
@@ -1684,11 +1690,13 @@ class Apart(_message.Message):
         pauses: _builtins.int = ...,
         ends: _builtins.int = ...,
         between_us: _builtins.float = ...,
+        between_epochs_us: _builtins.float = ...,
+        wait_names: _builtins.str = ...,
         names: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "idle_us", b"idle_us"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "between_us", b"between_us", "ends", b"ends", "epochs", b"epochs", "idle_us", b"idle_us", "names", b"names", "others", b"others", "pauses", b"pauses", "pauses_us", b"pauses_us", "sentence", b"sentence", "starts_us", b"starts_us", "wait_by_stage_us", b"wait_by_stage_us", "wait_us", b"wait_us"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us", "between_epochs_us", b"between_epochs_us", "between_us", b"between_us", "ends", b"ends", "epochs", b"epochs", "idle_us", b"idle_us", "names", b"names", "others", b"others", "pauses", b"pauses", "pauses_us", b"pauses_us", "sentence", b"sentence", "starts_us", b"starts_us", "wait_by_stage_us", b"wait_by_stage_us", "wait_names", b"wait_names", "wait_us", b"wait_us"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__idle_us: _TypeAlias = _typing.Literal["idle_us"]  # noqa: Y015
     _WhichOneofArgType__idle_us: _TypeAlias = _typing.Literal["_idle_us", b"_idle_us"]  # noqa: Y015

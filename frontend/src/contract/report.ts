@@ -636,7 +636,11 @@ export interface Apart {
   ends: number;
   /** has nothing else where `epochs` is 0; 0 where that is next to nothing */
   between_us: number;
-  /** step; shares "without" these are without it, too */
+  /** step, and between_epochs_us; shares "without" these are without it, too */
+  between_epochs_us: number;
+  /** as `names`, of what has data wait */
+  wait_names: string;
+  /** what it is, in a few words: "the epoch's end and the other DataLoader" */
   names: string;
 }
 
@@ -3439,6 +3443,16 @@ export const Apart: MessageFns<Apart> = {
         : isSet(object.between_us)
         ? globalThis.Number(object.between_us)
         : 0,
+      between_epochs_us: isSet(object.betweenEpochsUs)
+        ? globalThis.Number(object.betweenEpochsUs)
+        : isSet(object.between_epochs_us)
+        ? globalThis.Number(object.between_epochs_us)
+        : 0,
+      wait_names: isSet(object.waitNames)
+        ? globalThis.String(object.waitNames)
+        : isSet(object.wait_names)
+        ? globalThis.String(object.wait_names)
+        : "",
       names: isSet(object.names) ? globalThis.String(object.names) : "",
     };
   },

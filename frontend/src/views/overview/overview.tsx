@@ -159,8 +159,8 @@ function Divisions({ capture }: { capture: Capture }) {
           caption="Data wait by stage"
           parts={stages}
           wholeUs={capture.loader.wait_us}
-          of={capture.loader.apart === undefined ? "of data wait" : "of all data wait"}
-          note={withApart(capture.loader.apart?.names)}
+          of={capture.loader.apart?.wait_us ? "of all data wait" : "of data wait"}
+          note={withApart(capture.loader.apart?.wait_names)}
           testId="wait-by-stage"
         />
       )}

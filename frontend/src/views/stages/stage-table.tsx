@@ -87,7 +87,7 @@ export function StageTable({ capture }: { capture: Capture }) {
         </div>
       )}
       <WithoutRow capture={capture} />
-      <WithApart names={capture.loader?.apart?.names ?? ""} />
+      <WithApart names={capture.loader?.apart?.wait_names ?? ""} />
     </section>
   );
 }
