@@ -219,7 +219,7 @@ it("says that the data wait by stage has what the verdict has apart", () => {
   const loader = { wait_us: 8, wait_by_stage_us: { "sample::A": 8 } };
   open({ loader }, "overview");
   expect(find("wait-by-stage").textContent).not.toContain("starts of epochs");
-  open({ loader: { ...loader, apart: { wait_us: 2, names: "the epoch's end" } } }, "overview");
+  open({ loader: { ...loader, apart: { wait_us: 2, wait_names: "the epoch's end" } } }, "overview");
   expect(find("wait-by-stage").textContent).toContain("Includes the epoch's end, which the verdict leaves out");
 });
 

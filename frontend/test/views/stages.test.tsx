@@ -166,7 +166,7 @@ it("names the parts of the data wait that have no row, whatever is searched", ()
 
 it("says what else than the loop is in the table", () => {
   const stages = [stage(["decode::PIL"], {})];
-  open({ stages, loader: { wait_us: 10, apart: { names: "the other DataLoader" } } }, "stages");
+  open({ stages, loader: { wait_us: 10, apart: { wait_names: "the other DataLoader" } } }, "stages");
   expect(find("stages-apart").textContent).toContain("include the other DataLoader, which the verdict leaves out");
   open({ stages, loader: { wait_us: 10 } }, "stages");
   expect(all("stages-apart")).toEqual([]);
