@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
+from tb_dataplugin.analyses.lone_work import find_lone_work
 from tb_dataplugin.analyses.other_programs import OtherPrograms, find_other_programs
 from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.queue_wait import QueueWait
@@ -139,6 +140,7 @@ def read_signals(results: Results) -> Signals:
         **_of_queue(results),
         **_of_cpus(results),
         rhythm=results.sawtooth or find_lone_step(results),
+        lone_work=find_lone_work(results.steps) if results.steps else None,
         garbage=_garbage(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",

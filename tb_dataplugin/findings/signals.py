@@ -13,6 +13,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.built_beside import BuiltBeside
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.kept_loads import KeptLoads
+from tb_dataplugin.analyses.lone_work import LoneWork
 from tb_dataplugin.analyses.other_programs import OtherPrograms
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad
@@ -183,10 +184,9 @@ class Signals:
     built_beside: BuiltBeside | None = None  # other threads of the program that build the loop's batches
     rhythm: Sawtooth | LoneWait | None = None
     """Steps that wait at regular distances, or one that waits by far the longest; None where none stand out."""
-    uneven: UnevenSignals | None = None
-    """None where steps do not take longer with larger batches, or that is not known."""
-    beside: BesideSignals | None = None
-    """None where no DataLoader that is not annotated is drawn from in most steps."""
+    lone_work: LoneWork | None = None
+    uneven: UnevenSignals | None = None  # None where steps take no longer with larger batches, or that is not known
+    beside: BesideSignals | None = None  # None: most steps draw from no DataLoader that is not annotated
     remade: Remade | None = None
     """The training loop's DataLoader, where the program makes it again and again."""
 

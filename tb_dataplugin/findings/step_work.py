@@ -13,7 +13,7 @@ from tb_dataplugin.findings.lock import feeding_line
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.started_signals import StartedSignals
 from tb_dataplugin.findings.thresholds import FEWEST_SAMPLES, HEALTHY, HOT_LINE, INPUT_BOUND, MODELS_WORK
-from tb_dataplugin.units import percent, plural
+from tb_dataplugin.units import duration, percent, plural
 
 SHOWN: Final = 3
 """Slow lines that a finding names."""
@@ -149,6 +149,20 @@ def _sentences(signals: Signals) -> Iterator[str]:
         share = percent(min(step.compute.share, own))
         work = f" The model's own work (forward, backward, optimizer) takes {share} of the window, by stack samples"
         yield f"{work}{_without_cpu(signals)}."
+
+
+def lone_work_sentence(signals: Signals) -> str:
+    """With a space before it; "" where no step's own work stands out, or the device's idle time is what counts."""
+    found = signals.lone_work
+    if found is None or signals.has_device or found.more_ns < INPUT_BOUND * signals.loop_us * 1e3:
+        return ""
+    lines = [line for line in signals.step.lines if line.is_one_off] if signals.step else []
+    most = max(lines, key=lambda line: line.part.share, default=None)
+    is_it = most is not None and 2 * most.part.share * signals.window_us * 1e3 >= found.more_ns
+    where = f", most of it at {most.text}" if most is not None and is_it else ""
+    whole = "the time outside the data wait" if signals.apart is None else "the loop's time outside the data wait"
+    alone = f" Step {found.step} alone has {percent(found.share)} of {whole}, {duration(found.more_ns / 1e3)} more than"
+    return f"{alone} another on average{where}: choose other steps to see them without it."
 
 
 def _freeing(line: StepLineSignal) -> str:
