@@ -18,7 +18,7 @@ PIP  := $(PY) -m pip install -q --disable-pip-version-check --no-compile -c requ
 
 ECOSYSTEM_PIP := $(VENV)-ecosystem/bin/python -m pip install -q --disable-pip-version-check
 
-.PHONY: help demo test lint types contracts generate check-generated beside test-python test-thorough test-frontend test-ecosystem bench bench-peers bench-dlio clean
+.PHONY: help demo test lint types contracts generate check-generated chromium beside test-python test-thorough test-frontend test-ecosystem bench bench-peers bench-dlio clean
 
 demo: $(VENV)/.demo
 	$(PY) examples/demo.py --logdir $(LOGDIR)
@@ -34,7 +34,8 @@ help:
 
 # What is generated comes first: it is written anew, and the others read it. Style, types and the page's own tests come
 # beside the tests of Python, which leave a core idle a quarter of the time: last in the queue, so that no test notices.
-test: check-generated
+test:
+	@$(MAKE) --no-print-directory -j2 chromium check-generated
 	@$(MAKE) --no-print-directory -j2 NICE="nice -n 19" beside test-python
 	@echo "make test: everything passed"
 
@@ -60,13 +61,15 @@ generate: $(VENV)/.dev frontend/node_modules/.installed
 check-generated: $(VENV)/.dev frontend/node_modules/.installed
 	$(PY) scripts/generate.py --check
 
-test-python: $(VENV)/.dev
+# Debian's package needs no .venv: a machine that lacks both gets them at the same time.
+chromium:
 	@scripts/chromium
+
+test-python: $(VENV)/.dev chromium
 	$(PY) -m pytest -n $(JOBS) --max-worker-restart 0
 
 # Every case of every test; `make test` runs a sample where cases are many and alike.
-test-thorough: check-generated
-	@scripts/chromium
+test-thorough: check-generated chromium
 	$(PY) -m pytest -n $(JOBS) --max-worker-restart 0 --thorough
 
 test-frontend: $(VENV)/.dev frontend/node_modules/.installed

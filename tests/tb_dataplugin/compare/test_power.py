@@ -19,14 +19,14 @@ LONG_CALLS = Simulation(steps=24, batch_size=3, stages={name: 3 * mean for name,
 
 
 @functools.cache
-def short_runs() -> list[Capture]:
+def short_runs(number: int) -> list[Capture]:
     """Equal runs; several tests take theirs from these, in disjoint sets."""
-    return runs(SHORT, np.random.default_rng(1), 120)
+    return runs(SHORT, np.random.default_rng(1), number)
 
 
-def short_sides(count: int) -> list[list[Capture]]:
+def short_sides(count: int, number: int = 60) -> list[list[Capture]]:
     """All of them, as sides of so many runs."""
-    return [short_runs()[first : first + count] for first in range(0, 121 - count, count)]
+    return [short_runs(number)[first : first + count] for first in range(0, number + 1 - count, count)]
 
 
 def named(comparison: Comparison) -> set[str]:
@@ -35,7 +35,7 @@ def named(comparison: Comparison) -> set[str]:
 
 @pytest.mark.parametrize("count", [1, 3, 5])
 def test_equal_runs_raise_at_most_one_false_alarm_in_twenty(count: int, thorough: bool) -> None:
-    sides = short_sides(count)[: None if thorough else 60]
+    sides = short_sides(count, 120 if thorough else 60)
     pairs = [compare(one, other) for one, other in zip(sides[::2], sides[1::2], strict=True)]
     alarms = [(pair.outcome, named(pair)) for pair in pairs if pair.outcome in SIGNIFICANT or named(pair)]
     parts = [pair for pair in pairs if any(part.outcome in SIGNIFICANT for part in pair.parts)]
@@ -133,7 +133,7 @@ def test_the_interval_holds_the_truth_in_nineteen_of_twenty(thorough: bool) -> N
     rng = np.random.default_rng(9)
     slower = SHORT.with_stage(PLANTED, 1.1)
     held = 0
-    sides = short_sides(2)[: 40 if thorough else 20]
+    sides = short_sides(2, 80 if thorough else 60)[: 40 if thorough else 20]
     for side in sides:
         pair = compare(side, runs(slower, rng, 2))
         found = next(stage for stage in pair.stages if stage.name == PLANTED)
