@@ -128,7 +128,7 @@ def test_the_stages_have_what_the_verdict_has_apart_and_it_is_said() -> None:
     capture = pb.Capture(mode="train", name="a", loader=pb.Loader(wait_us=10), stages=[stage])
     said = "includes the epoch's end and the other DataLoader, which the verdict leaves out"
     assert said not in " ".join(as_text(pb.Report(captures=[capture])).split())
-    capture.loader.apart.CopyFrom(pb.Apart(wait_us=2, names="the epoch's end and the other DataLoader"))
+    capture.loader.apart.CopyFrom(pb.Apart(wait_us=2, wait_names="the epoch's end and the other DataLoader"))
     assert said in " ".join(as_text(pb.Report(captures=[capture])).split())
 
 
