@@ -33,7 +33,7 @@ WHY: Final[dict[str, str]] = {
     "dropped_spans": "spans were dropped",
     "clock_violation": "clocks disagree",
     "short_window": "it has few steps",
-    "profiler_weight": "torch's profiler takes much of a step",
+    "profiler_weight": "recording takes much of a step",
     "busy_machine": "other programs used the CPUs",
     "recorder_load": "recording used the CPUs",
     "calm_window": "the steps before its window took longer",

@@ -72,20 +72,20 @@ def most_waited_for(signals: Signals, rows: Iterable[StageCalls]) -> str:
 
 
 def in_order(findings: Iterable[NamedFinding], signals: Signals) -> tuple[NamedFinding, ...]:
-    """By what they save, the most first; then those of which that is not known, by severity; low severity last. Where a
-    bound takes more CPUs for granted than there are, what is likely counts.
+    """By severity, which is what the list shows first; within one by what they save, the most first, then those of
+    which that is not known. Where a bound takes more CPUs for granted than there are, what is likely counts.
 
     Of gains that read the same (several may end all of the data wait) that comes first whose stage caused more of it.
     """
     return tuple(sorted(findings, key=lambda named: _place(named, signals)))
 
 
-def _place(named: NamedFinding, signals: Signals) -> tuple[bool, bool, float, float, int, bool]:
+def _place(named: NamedFinding, signals: Signals) -> tuple[int, bool, float, float, bool]:
     finding = named.finding
-    gain, low = finding.gain_us_per_step, finding.severity == "low"
+    gain = finding.gain_us_per_step
     saved = float(f"{min(gain or 0.0, _likely_us(finding, signals)):.{DIGITS}g}")
     caused = _caused_us(named, signals)
-    return low, gain is None, -saved, -caused, _RANK[finding.severity], finding.confidence == "possible"
+    return _RANK[finding.severity], gain is None, -saved, -caused, finding.confidence == "possible"
 
 
 def _likely_us(finding: Finding, signals: Signals) -> float:

@@ -195,7 +195,7 @@ def _of_lines(results: Results) -> _OfLines:
 def _of_profiler(results: Results) -> _OfProfiler:
     weight = results.profiler_weight
     return {
-        "profiler_us": 0.0 if weight is None or weight.ratio < NOTICED else weight.added_us,
+        "profiler_us": 0.0 if weight is None or weight.ratio < NOTICED else weight.profiler_us,
         "slows_launches": bool(results.devices) and (weight is None or not weight.before),
     }
 

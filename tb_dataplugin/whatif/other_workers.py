@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -12,12 +13,31 @@ from tb_dataplugin.model.trace import HandedOver
 from tb_dataplugin.units import duration, plural
 from tb_dataplugin.whatif.loop import Loop, Timed
 
-RECEIVE_NS: Final = 0.7e6
-"""What receiving a batch of a tensor or two takes, beside its objects (docs/attribution.md)."""
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """What a batch takes from its DataLoader worker to the training thread, beside its objects, in ns. Each tensor is a
+    file descriptor, for which the training thread asks a thread of the worker: eight messages that wait for each other.
+    """
+
+    batch: float
+    tensor: float
+
+    def ns(self, tensors: int) -> float:
+        return self.batch + self.tensor * tensors
+
+
+ON_ONE_CPU: Final = Sending(0.45e6, 0.24e6)
+ON_TWO_CPUS: Final = Sending(0.55e6, 0.50e6)
+"""Where both threads have the same CPU, and where either has to wake up another one for each message, which takes a
+virtual machine as long again. The scheduler decides, and the same program has either (docs/whatif.md: measured).
+"""
+
+USUALLY: Final = Sending(0.5e6, 0.35e6)
+"""Between both."""
 
 FEW_TENSORS: Final = 2
-TENSOR_NS: Final = 0.25e6
-"""Of each further tensor: its worker sends a file descriptor for it (docs/whatif.md: measured)."""
+"""Taken for a batch whose tensors were not counted."""
 
 BYTE_NS: Final = 1.0
 """Of a pickle, through a pipe: once on either side."""
@@ -32,7 +52,8 @@ INTO_SHARED: Final = "collate::default_collate"
 """Writes the batch into shared memory itself, in a DataLoader worker; any other function leaves that to the sender."""
 
 NOT_MEASURED: Final = (
-    "The capture has no DataLoader workers, so what they need to send a batch{tensors} is not measured: {time} assumed."
+    "The capture has no DataLoader workers, so what they need to send a batch{tensors} is not measured: {time} "
+    "assumed, and {least} to {most} in the interval."
 )
 
 
@@ -54,13 +75,26 @@ def with_other_workers(new: Loop, loop: Loop) -> tuple[Loop, tuple[str, ...]]:
     batch = new.handed_over
     if batch is not None and batch.size is not None:
         return _sending(new, batch, batch.size), ()
-    received_ns = _received_ns(batch.tensors if batch is not None else 0)
     tensors = f" of {plural(batch.tensors, 'tensor')}" if batch is not None else ""
-    return _receiving(new, received_ns), (NOT_MEASURED.format(tensors=tensors, time=duration(received_ns / 1e3)),)
+    time, least, most = (duration(each.ns(_tensors(new)) / 1e3) for each in (USUALLY, ON_ONE_CPU, ON_TWO_CPUS))
+    note = NOT_MEASURED.format(tensors=tensors, time=time, least=least, most=most)
+    return _receiving(new, USUALLY.ns(_tensors(new))), (note,)
 
 
-def _received_ns(tensors: int) -> float:
-    return RECEIVE_NS + TENSOR_NS * max(0, tensors - FEW_TENSORS)
+def sent_otherwise(new: Loop, loop: Loop) -> Iterator[Loop]:
+    """`new`, as `with_other_workers` left it, where sending a batch takes as little as it may, and as much: then its
+    worker also has the interpreter's lock for as long as it builds the next one, and whoever sends waits for that.
+    """
+    if not new.settings.workers or loop.settings.workers:
+        return
+    for sending, held_ns in ((ON_ONE_CPU, 0.0), (ON_TWO_CPUS, np.inf)):
+        ns = new.receive.ns.copy()
+        ns[:, -1] += sending.ns(_tensors(new)) - USUALLY.ns(_tensors(new))
+        yield replace(new, receive=Timed(new.receive.parts, ns), held_ns=np.full(1, held_ns))
+
+
+def _tensors(loop: Loop) -> int:
+    return FEW_TENSORS if loop.handed_over is None else loop.handed_over.tensors
 
 
 def _fill_ns(loop: Loop) -> float:
@@ -95,7 +129,7 @@ def _sending(new: Loop, batch: HandedOver, size: int) -> Loop:
     """
     pipe_ns = BYTE_NS * size
     send_ns, take_ns = batch.serialise_ns + pipe_ns, batch.deserialise_ns + pipe_ns
-    received_ns = _received_ns(batch.tensors) + take_ns
+    received_ns = USUALLY.ns(batch.tensors) + take_ns
     build_ns = max(1.0, float(new.build.total_ns.mean()))
     return replace(
         _receiving(new, received_ns),

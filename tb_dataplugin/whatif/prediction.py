@@ -21,7 +21,7 @@ from tb_dataplugin.whatif.loop import Floats, Loop, Timed
 from tb_dataplugin.whatif.measured_wait import measured_ends
 from tb_dataplugin.whatif.more_workers import hindrances, may_lack_cpus, none_free, work_ns
 from tb_dataplugin.whatif.moved_work import longer_in_workers, notes_on_moved
-from tb_dataplugin.whatif.other_workers import with_other_workers
+from tb_dataplugin.whatif.other_workers import sent_otherwise, with_other_workers
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import HALFWAY, assumptions, check_known, has_two_ends, with_cost
 
@@ -125,7 +125,8 @@ def _soonest(loop: Loop, change: Change, resamples: int) -> Range:
 @dataclass(frozen=True, slots=True)
 class _Runs:
     """The loop with a change, simulated: first as recorded, then resampled. `unchanged`: without it, as recorded.
-    `longer`: with it, where the same code takes longer in DataLoader workers.
+    `longer`: with it, where the same code takes longer in DataLoader workers, and where sending batches takes more, or
+    less, than is assumed.
     """
 
     new: Loop
@@ -143,7 +144,8 @@ class _Runs:
         random = np.random.default_rng(0)
         orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + resamples)]
         after = [simulate(new, order) for order in orders]
-        longer = tuple(simulate(other, orders[0]) for other in longer_in_workers(new, loop))
+        others = (*longer_in_workers(new, loop), *sent_otherwise(new, loop))
+        longer = tuple(simulate(other, orders[0]) for other in others)
         return cls(new, tuple(notes), orders, after, simulate(loop, orders[0]), longer)
 
     @property

@@ -28,7 +28,7 @@ from tb_dataplugin.findings.worker_copies import NEW
 from tb_dataplugin.findings.worker_sentences import name_of
 from tb_dataplugin.units import duration, plural, significant
 from tb_dataplugin.whatif import Change
-from tb_dataplugin.whatif.other_workers import RECEIVE_NS, TENSOR_NS
+from tb_dataplugin.whatif.other_workers import FEW_TENSORS, USUALLY
 
 FULL: Final = (
     "No CPU was free in this capture, so DataLoader workers would take CPU time from what ran there: first see that "
@@ -61,12 +61,11 @@ REMADE: Final = "First make the DataLoader once: each new one would start worker
 
 MAY_WORSEN: Final = "A step may even get longer, since code with such large results may take longer in a worker."
 
-SENDING_US: Final = RECEIVE_NS / 1e3
-MANY_SENT, SOME_SENT = 10, 3
-"""Times `SENDING_US`: what batches of some 25 tensors, and of eight, take to send. A longer data wait pays for that."""
+MANY_SENT_US, SOME_SENT_US = USUALLY.ns(25) / 1e3, USUALLY.ns(8) / 1e3
+"""What batches of so many tensors take to send. A longer data wait pays for that."""
 
 MAY_COST_MORE: Final = (
-    "A DataLoader worker takes about {few} to send a batch of a tensor or two, and {each} for each further one: with "
+    "A DataLoader worker takes about {few} to send a batch of two tensors, and {each} for each further one: with "
     "many tensors a step may even get longer."
 )
 
@@ -139,7 +138,7 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
         return _without_gain(signals, full, promise.without_gain, facts)
     may_cost_more, in_vain = _may_cost_more(signals, cost_us), promise.likely_us == 0
     how_severe = severity(signals, promise.us_per_step, otherwise_us=cost_us)
-    if full.in_vain or in_vain or (may_cost_more and _is_little(signals, cost_us, SOME_SENT)):
+    if full.in_vain or in_vain or (may_cost_more and _is_little(signals, cost_us, SOME_SENT_US)):
         how_severe = "low"
     divide = divide_first(signals, workers)
     first = f"{divide.advice}{full.advice}{NOT_SHORTER if in_vain else ''}{_kept_first(signals)}"
@@ -206,14 +205,14 @@ def _kept_first(signals: Signals) -> str:
 
 def _may_cost_more(signals: Signals, cost_us: float) -> str:
     """Where sending batches may take what building them did; "" where it does not, or `whatif` knows."""
-    if (signals.foresight and signals.foresight.predicts) or not _is_little(signals, cost_us, MANY_SENT):
+    if (signals.foresight and signals.foresight.predicts) or not _is_little(signals, cost_us, MANY_SENT_US):
         return ""
-    return MAY_COST_MORE.format(few=duration(SENDING_US), each=duration(TENSOR_NS / 1e3))
+    return MAY_COST_MORE.format(few=duration(USUALLY.ns(FEW_TENSORS) / 1e3), each=duration(USUALLY.tensor / 1e3))
 
 
-def _is_little(signals: Signals, cost_us: float, times: int) -> bool:
+def _is_little(signals: Signals, cost_us: float, sent_us: float) -> bool:
     saved = signals.per_step(cost_us)
-    return saved is not None and saved < times * SENDING_US
+    return saved is not None and saved < sent_us
 
 
 def _full(signals: Signals) -> _Full:

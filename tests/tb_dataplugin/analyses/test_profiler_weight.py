@@ -46,7 +46,7 @@ def notes(capture: Capture) -> str:
 def test_a_step_of_small_operators_is_said_to_be_slowed_and_nothing_is_called_measured() -> None:
     """Of 0.6 ms outside the data wait 150 operators of 2 us make 0.3 ms."""
     found = capture(150)
-    assert "a step's own work about 2.0x as long: 600 µs instead of about 300 µs" in doubts(found)
+    assert "a step's own work at least about 2.0x as long: 600 µs instead of 300 µs or less" in doubts(found)
     assert "150 operators per step" in doubts(found)
     assert "Lines with many small operators look too hot." in doubts(found)
     assert not notes(found)
@@ -64,6 +64,26 @@ def test_operators_in_the_data_wait_count_where_the_step_makes_its_samples_itsel
     assert "1.00 ms instead of" in doubts(found)
 
 
+def with_spans(num_workers: int, operators: int = 150) -> Capture:
+    """30 spans per step of 3 us each."""
+    builder = built(operators, num_workers=num_workers)
+    builder.top_level[METADATA_KEY]["overhead"] |= {"marker_us": 3.0, "marker_count": 30 * STEPS}
+    return analyse(builder.trace()).capture
+
+
+def test_spans_count_where_the_step_makes_its_samples_itself() -> None:
+    """By a stranger's loop of cheap samples: 2.8x, where operators alone gave 1.2x. 160 x 2 us and 30 x 3 us of 1 ms."""
+    found = doubts(with_spans(num_workers=0))
+    assert "Recording makes a step's own work at least about 1.7x as long: 1.00 ms instead of 590 µs or less" in found
+    assert "160 operators per step, about 2.00 µs each, and 30 spans, about 3.00 µs each" in found
+    assert "what recording slows besides is not known" in found
+
+
+def test_spans_of_workers_are_not_the_steps() -> None:
+    found = doubts(with_spans(num_workers=2))
+    assert "Torch's profiler makes a step's own work at least about 2.0x as long" in found and "span" not in found
+
+
 @pytest.mark.parametrize("operators", [0, 20])
 def test_few_operators_are_not_worth_a_word(operators: int) -> None:
     found = capture(operators)
@@ -78,7 +98,7 @@ def test_time_without_a_cpu_is_not_the_steps_own_work() -> None:
     """Of 0.6 ms outside the data wait 0.2 ms are spent waiting for a CPU, and 50 operators of 2 us make 0.1 ms."""
     builder = built(50)
     builder.top_level[METADATA_KEY]["training_thread"] = {"cpu_us": 8 * 300.0, "run_delay_us": 8 * 200.0, "gc_us": 0.0}
-    assert "400 µs instead of about 300 µs" in doubts(analyse(builder.trace()).capture)
+    assert "400 µs instead of 300 µs or less" in doubts(analyse(builder.trace()).capture)
 
 
 @pytest.mark.parametrize("odd", [{"operator_us": None}, {"operator_us": -3.0}, {"mode": "replay"}])

@@ -158,14 +158,15 @@ ADVISED: dict[str, Callable[[str], Change]] = {
 }
 
 
-def test_findings_stand_by_what_they_save_as_the_heading_says(judged: tuple[Results, Signals, Judgement]) -> None:
-    findings = judged[2].findings
-    assert [named.finding.severity == "low" for named in findings] == sorted(
-        named.finding.severity == "low" for named in findings
-    )
-    worth = [named.finding.gain_us_per_step for named in findings if named.finding.severity != "low"]
-    known = [float(f"{gain:.3g}") for gain in worth if gain is not None]
-    assert known == sorted(known, reverse=True) and None not in worth[: len(known)]
+def test_findings_stand_by_severity_and_then_by_what_they_save_as_the_heading_says(
+    judged: tuple[Results, Signals, Judgement],
+) -> None:
+    severe = [named.finding.severity for named in judged[2].findings]
+    assert severe == sorted(severe, key=["high", "medium", "low"].index)
+    for level in set(severe):
+        gains = [one.finding.gain_us_per_step for one in judged[2].findings if one.finding.severity == level]
+        known = [float(f"{gain:.3g}") for gain in gains if gain is not None]
+        assert known == sorted(known, reverse=True) and None not in gains[: len(known)]
 
 
 def test_a_way_that_is_longer_than_its_share_gains_what_busy_workers_leave() -> None:

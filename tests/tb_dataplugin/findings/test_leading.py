@@ -71,10 +71,10 @@ def titles(*findings: NamedFinding) -> str:
     return " ".join(named.rule for named in in_order(findings, signals_of(input_bound())))
 
 
-def test_the_largest_gain_comes_first_and_no_gain_last_by_severity() -> None:
+def test_the_most_severe_comes_first_then_the_largest_gain_and_an_unknown_one_last() -> None:
     unknown = finding("e", "", None, "medium"), finding("d", "", None, "high")
     known = finding("c", "", 1.0, "high"), finding("a", "", 3.0, "medium"), finding("b", "", 2.0, "medium")
-    assert titles(*unknown, *known) == "a b c d e"
+    assert titles(*unknown, *known) == "c d a b e"
 
 
 def test_what_is_not_worth_much_stands_last_though_its_gain_is_known() -> None:

@@ -19,6 +19,9 @@ from tests.simulated_run import Simulation
 from tests.tb_dataplugin.findings.panel_cases import DECODE, panel_in_step, samples_in_step
 from tests.trace_builder import TraceBuilder
 
+SENT = 1200
+"""A batch of two tensors, by its worker: in us."""
+
 STEADY = Simulation(steps=60, run_luck=0, stage_luck=0, worker_luck=0, preempted=0)
 
 
@@ -91,9 +94,9 @@ def in_one_thread(folder: Path, **cpu: float) -> Loop:
 
 def test_new_workers_do_not_draw_the_indices(tmp_path: Path) -> None:
     made = predict(in_one_thread(tmp_path), Change(workers=4))
-    assert made.step_us.value == pytest.approx(5000 + 3000 + 700, rel=0.01)
+    assert made.step_us.value == pytest.approx(5000 + 3000 + SENT, rel=0.01)
     faster = predict(in_one_thread(tmp_path), Change(workers=4, stages=(("sampler::ByLoss", 0.0),)))
-    assert faster.step_us.value == pytest.approx(5000 + 700, rel=0.01)
+    assert faster.step_us.value == pytest.approx(5000 + SENT, rel=0.01)
 
 
 def test_without_workers_the_cpu_time_of_waits_is_that_of_building(tmp_path: Path) -> None:
@@ -152,19 +155,45 @@ def test_the_loop_as_it_was_captured_has_no_error_of_the_model(tmp_path: Path) -
 def test_new_workers_send_what_the_capture_says_that_a_batch_takes(tmp_path: Path) -> None:
     loop = replace(in_one_thread(tmp_path), build_cpus=0.0, own_cpus=0.0)
     (assumed,) = predict(loop, Change(workers=8)).notes
-    assert "what they need to send a batch is not measured: 700 µs assumed" in assumed
+    assert "to send a batch is not measured: 1.20 ms assumed, and 930 µs to 1.55 ms in the interval" in assumed
     few, many = (replace(loop, handed_over=HandedOver(0, 0, None, count)) for count in (2, 28))
     (assumed,) = predict(many, Change(workers=8)).notes
-    assert "what they need to send a batch of 28 tensors is not measured: 7.20 ms assumed" in assumed
+    assert "what they need to send a batch of 28 tensors is not measured: 10.3 ms assumed" in assumed
     fewer, more = (predict(each, Change(workers=8)).step_us.value for each in (few, many))
-    assert more - fewer == pytest.approx(26 * 250, rel=0.02)
+    assert more - fewer == pytest.approx(26 * 350, rel=0.02)
     objects = HandedOver(serialise_ns=2_000_000, deserialise_ns=6_000_000, size=500_000, tensors=0)
     made = predict(replace(loop, handed_over=objects), Change(workers=8))
     assert made.notes == ()
-    assert made.step_us.value == pytest.approx(5000 + 3000 + 700 + 6000 + 500, rel=0.02)
+    assert made.step_us.value == pytest.approx(5000 + 3000 + 500 + 6000 + 500, rel=0.02)
     tensors = replace(objects, deserialise_ns=0, size=0, tensors=12)
     made = predict(replace(loop, handed_over=tensors), Change(workers=8))
-    assert made.step_us.value == pytest.approx(5000 + 3000 + 700 + 10 * 250, rel=0.02)
+    assert made.step_us.value == pytest.approx(5000 + 3000 + 500 + 12 * 350, rel=0.02)
+
+
+def test_what_sending_takes_is_uncertain_and_outweighs_cheap_batches(tmp_path: Path) -> None:
+    """By a stranger's loop: 0.46 ms per step, batches of 2 tensors, 1.46 and 1.69 ms with two workers; 0.58 to 1.23 had
+    been predicted.
+    """
+    builder = TraceBuilder().annotated(
+        loaders=[{"name": "DataLoader", "num_workers": 0, "batch_size": 1}], host={"cores": 2}
+    )
+    for number in range(20):
+        start = 460.0 * number
+        builder.step(start, 460).wait(start, 286, "wait::DataLoader").stage("sample::Pets", start, 140)
+    loop = replace(read_loop(builder.write(tmp_path / "run.pt.trace.json"))[0], handed_over=HandedOver(0, 0, None, 2))
+    for workers in (1, 2):
+        step_us = predict(loop, Change(workers=workers)).step_us
+        assert step_us.low < 900 and step_us.high > 1700 and 1200 < step_us.value < 1600
+    heavy = predict(in_one_thread(tmp_path), Change(workers=1)).step_us
+    assert heavy.high - heavy.value < 0.5 * heavy.value
+
+
+def test_a_worker_that_builds_all_the_while_may_hold_up_what_it_sends(tmp_path: Path) -> None:
+    """Both of its threads need the interpreter's lock: 12 tensors, one worker."""
+    loop = replace(in_one_thread(tmp_path), handed_over=HandedOver(0, 0, None, 12))
+    step_us = predict(loop, Change(workers=1)).step_us
+    assert step_us.value == pytest.approx(max(12_000, 5000 + 3000 + 500 + 12 * 350), rel=0.02)
+    assert step_us.high >= 12_000 + 550 + 12 * 500
 
 
 def test_a_worker_that_pickles_its_batches_builds_fewer(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ def test_sending_batches_may_take_what_building_them_did() -> None:
         builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}], host={"cores": 4}).step(0, 2 * wait)
         said = finding_in(builder.wait(0, wait, "wait::DataLoader"), "single_process_loading")
         assert (said.severity, said.confidence) == (severity, "possible" if is_said else "likely")
-        assert ("700 µs to send a batch of a tensor or two" in said.confidence_reason) is is_said
+        assert ("1.20 ms to send a batch of two tensors" in said.confidence_reason) is is_said
 
 
 def test_the_gain_is_limited_by_how_fast_those_workers_build_batches() -> None:
