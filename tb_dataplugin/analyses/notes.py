@@ -10,6 +10,8 @@ from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.few_files import few_files_sentence, find_few_files
 from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.inner_loop_texts import inner_loops_note
+from tb_dataplugin.analyses.inner_loops import find_inner_loops
 from tb_dataplugin.analyses.iter_unseen import iter_notes
 from tb_dataplugin.analyses.profiler_weight import HEAVY, LAUNCHES_ARE_SLOWER, NOTICED, weight_sentence
 from tb_dataplugin.analyses.results import Results
@@ -57,6 +59,9 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
     few = find_few_files(results)
     if few is not None:
         yield Diagnostic("loader", "few_files", 1, few_files_sentence(few))
+    inner = find_inner_loops(results)
+    if inner is not None:
+        yield Diagnostic("loader", "inner_loops", 1, inner_loops_note(inner))
     yield from iter_notes(results)
     yield from _cause_notes(attribution.devices)
     yield from _copy_notes(results.devices, results.copies)
