@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from annotate.capture import verdict
-from annotate.capture.steadiness import LONG_PAUSE_S, Shortened
+from annotate.capture.steadiness import LONG_PAUSE_S, EndsWithEpoch, Fewer
 from annotate.options import LEAST_STEPS, CaptureOptions, has_other_ranks
 from annotate.recording import recording_time
 from annotate.saying import in_short, one_line, say
@@ -47,8 +47,10 @@ def check_headspace(steps: int, keywords: Mapping[str, object]) -> None:
         raise ValueError(NO_LAST_WINDOW)
 
 
-def shorter_window(window: Shortened) -> str:
+def shorter_window(window: Fewer) -> str:
     """Why a window has fewer steps than it would have by their time."""
+    if isinstance(window, EndsWithEpoch):
+        return few_left(*window, how=f"active={window.wanted}")
     pause = window.wanted * window.pause.seconds
     return (
         f"The window has {window.steps} steps instead of {window.wanted}, whose trace would have paused the program "
@@ -56,11 +58,15 @@ def shorter_window(window: Shortened) -> str:
     )
 
 
-def few_left(steps: int, wanted: int) -> str:
-    """Why a window has fewer steps than it would have by their time: it was to end before its epoch."""
+def few_left(steps: int, wanted: int, how: str) -> str:
+    """Why a window has fewer steps than it would have by their time: it was to end before its epoch.
+
+    Args:
+        how: to have `wanted` all the same.
+    """
     return (
-        f"The window has {steps} steps instead of {wanted}, since few batches of its epoch were left: with "
-        f"`tb-dataplugin run --active {wanted}` a window goes on into the next epoch."
+        f"The window has {steps} steps instead of {wanted}, since few batches of its epoch were left: with {how} "
+        "a window goes on into the next epoch."
     )
 
 
@@ -78,11 +84,11 @@ def stood_still(seconds: float) -> str:
     return f"the program was paused for {seconds:.1f} s while the trace was written"
 
 
-def say_written(paths: Sequence[str], logdir: Path, window: Shortened | None, *, asks: bool) -> None:
+def say_written(paths: Sequence[str], logdir: Path, window: Fewer | None, *, asks: bool) -> None:
     """The one line of a capture that has succeeded.
 
     Args:
-        window: it has fewer steps, for the sake of its pause.
+        window: it has fewer steps than by its time.
         asks: for the verdict; where Ctrl-C ends that, the line is said without it.
     """
     found = None
@@ -94,7 +100,7 @@ def say_written(paths: Sequence[str], logdir: Path, window: Shortened | None, *,
 
 
 def written(
-    paths: Sequence[str], logdir: Path, window: Shortened | None = None, found: verdict.Answer | None = None
+    paths: Sequence[str], logdir: Path, window: Fewer | None = None, found: verdict.Answer | None = None
 ) -> str:
     """What was written, the verdict that was found on the last of them or why it is late, and how to look at it."""
     what = "1 capture" if len(paths) == 1 else f"{len(paths)} captures"

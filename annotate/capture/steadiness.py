@@ -74,6 +74,17 @@ class Shortened(NamedTuple):
     pause: Pause
 
 
+class EndsWithEpoch(NamedTuple):
+    """A window that would be longer by its time, but ends before its epoch runs out of batches."""
+
+    steps: int
+    wanted: int
+
+
+Fewer = Shortened | EndsWithEpoch
+"""A window with fewer steps than it would have by their time."""
+
+
 class Trial(Protocol):
     """Records one step before a window, for what its events cost."""
 
@@ -90,8 +101,8 @@ def shortened(wanted: int, pause: Pause | None) -> Shortened | None:
     return Shortened(steps, wanted, pause) if steps < wanted else None
 
 
-def shortened_by(schedule: object) -> Shortened | None:
-    """The latest window of a schedule, where its pause would have been long."""
+def shortened_by(schedule: object) -> Fewer | None:
+    """The latest window of a schedule, where its pause would have been long, or few batches of its epoch were left."""
     return schedule.shortened if isinstance(schedule, WhenSteady) else None
 
 
@@ -227,7 +238,7 @@ class WhenSteady:
         self._before: list[float] | None = None
         """When steps began until the trial, if one was; a trial takes longer than other steps."""
         self._pause: Pause | None = None
-        self.shortened: Shortened | None = None
+        self.shortened: Fewer | None = None
         """The latest window, where it is shorter than it would be by its time."""
         self.before_us: list[float] = []
         """Durations of the steps before the latest window, as `steps_before`."""
@@ -294,12 +305,14 @@ class WhenSteady:
         return self._drains and fits and still_drains(self._before or [], since, loop.prefetched)
 
     def _length_now(self) -> int:
-        length = self._active
+        by_time = length = self._active
         if self._chooses_length:
             loop, in_epoch = self._look(), len(self._times) - 1 - self._epoch_began
             left = None if loop.length is None else loop.length - in_epoch - loop.prefetched
-            length = window_length((self._before or [])[1:], left)  # the first one began before the loop did
-        self.shortened = shortened(length, self._pause)
+            times = (self._before or [])[1:]  # the first one began before the loop did
+            by_time, length = window_length(times, None), window_length(times, left)
+        ends = EndsWithEpoch(length, by_time) if length < by_time else None
+        self.shortened = shortened(length, self._pause) or ends
         return self.shortened.steps if self.shortened else length
 
     def _is_time(self) -> bool:

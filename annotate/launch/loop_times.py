@@ -68,4 +68,4 @@ def chosen_length(times: Sequence[float], left: int | None, pause: Pause | None)
     window = shortened(wanted, pause)
     if window is not None:
         return window.steps, shorter_window(window)
-    return wanted, few_left(wanted, by_time) if wanted < by_time else ""
+    return wanted, few_left(wanted, by_time, f"`tb-dataplugin run --active {by_time}`") if wanted < by_time else ""

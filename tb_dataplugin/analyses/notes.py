@@ -10,6 +10,8 @@ from tb_dataplugin.analyses.copies import CopyFigures
 from tb_dataplugin.analyses.device_idle import DeviceIdle
 from tb_dataplugin.analyses.few_files import few_files_sentence, find_few_files
 from tb_dataplugin.analyses.hot_lines import HotLines
+from tb_dataplugin.analyses.inner_loop_texts import inner_loops_note
+from tb_dataplugin.analyses.inner_loops import find_inner_loops
 from tb_dataplugin.analyses.iter_unseen import iter_notes
 from tb_dataplugin.analyses.profiler_weight import HEAVY, LAUNCHES_ARE_SLOWER, NOTICED, weight_sentence
 from tb_dataplugin.analyses.results import Results
@@ -57,6 +59,10 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
     few = find_few_files(results)
     if few is not None:
         yield Diagnostic("loader", "few_files", 1, few_files_sentence(few))
+    yield from _mixed_notes(trace)
+    inner = find_inner_loops(results)
+    if inner is not None:
+        yield Diagnostic("loader", "inner_loops", 1, inner_loops_note(inner))
     yield from iter_notes(results)
     yield from _cause_notes(attribution.devices)
     yield from _copy_notes(results.devices, results.copies)
@@ -79,6 +85,18 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield Diagnostic("capture", "profiler_weight_unknown", 1, LAUNCHES_ARE_SLOWER)
     is_said = "loader" in missing and missing["loader"].code == "fed_by_thread"
     yield from _trace_notes(trace, results.tree, left_out=TAKEN_ELSEWHERE if is_said else None)
+
+
+def _mixed_notes(trace: Trace) -> Iterator[Diagnostic]:
+    """Of a plain capture, where torch's marks are all that is known of its DataLoaders."""
+    mixed = trace.info.mixed_loop
+    if mixed and (trace.info.pipeline is None or not trace.info.pipeline.loaders):
+        most = {
+            "with": ". Most steps ask one with workers",
+            "without": ". Most steps ask one without: num_workers=0 is said of that one",
+        }
+        message = f"Some DataLoaders have workers, and some have none, by torch's marks{most.get(mixed, '')}"
+        yield Diagnostic("loader", "mixed_loaders", 1, message)
 
 
 def few_batches_sentence(batches: int) -> str:

@@ -23,6 +23,7 @@ from tb_dataplugin.analyses.head_of_line import waits_for_unfinished
 from tb_dataplugin.analyses.headspace import Headspace, find_headspace
 from tb_dataplugin.analyses.host_load import find_host_load
 from tb_dataplugin.analyses.hot_lines import HotLines, find_hot_lines, lines_at
+from tb_dataplugin.analyses.inner_loops import find_inner_loops, without_inner_loops
 from tb_dataplugin.analyses.line_hits import ForOthers
 from tb_dataplugin.analyses.loader_use import LoaderUse, find_loader_use
 from tb_dataplugin.analyses.loader_wait import find_loader_wait
@@ -296,7 +297,7 @@ def _completed(results: Results, missing: Mapping[str, Unavailable]) -> Results:
     """With what follows from the other results: stages in depth, notes, doubts."""
     own = in_step(results.trace, results.tree, results.loader)
     details = find_stage_details(results.trace, results.tree, results.window, results.lines, own)
-    rhythm = with_slow_samples(results)
+    rhythm = without_inner_loops(with_slow_samples(results), find_inner_loops(results))
     results = replace(results, stage_details=details, throughput=_with_code_around(results), sawtooth=rhythm)
     results = replace(results, diagnostics=tuple(collect_notes(results, missing)))
     return replace(results, doubts=find_doubts(results))

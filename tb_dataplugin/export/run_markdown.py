@@ -67,6 +67,9 @@ def _notes(run: pb.WholeRun) -> Iterator[str]:
         yield f"- Outside of steps: {literal(run.outside.text)}."
         if run.outside.made_text:
             yield f"- {literal(run.outside.made_text)}."
+    for loader in run.loaders[:MOST_FINDINGS]:
+        own = " (the steps above are its own)" if loader.is_main else ""
+        yield f"- {literal(f'{loader.name}{own}: {loader.text}')}."
     for trouble in run.troubles[:MOST_FINDINGS]:
         yield f"- {literal(trouble.stage)} failed {literal(trouble.text)}."
     for growth in run.growth:

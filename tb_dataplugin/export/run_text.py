@@ -11,6 +11,7 @@ from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import as_wide_as, columns
 from tb_dataplugin.shown import shown
 from tb_dataplugin.units import count, duration, percent, plural, significant
+from tb_dataplugin.watchfile.loader_texts import loader_name, loader_text
 from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.sentences import (
@@ -31,6 +32,7 @@ from tb_dataplugin.watchfile.sentences import (
 from tb_dataplugin.watchfile.stepless import NO_STEP, why_no_step
 from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
 
+_LOADERS: Final = 4
 _STAGES: Final = 4
 _HAPPENINGS: Final = 10
 _TROUBLES: Final = 5
@@ -64,6 +66,7 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     yield _line("step time", duration(summary.step_us), f"p95 about {duration(summary.p95_us)}, {longest}")
     yield _line("data wait", percent(summary.wait_share), f"of the step time{_epochs(summary)}")
     yield from _outside(summary.outside)
+    yield from _loaders(summary)
     yield _line("samples/s", significant(summary.rate.samples_per_s), summary.rate.of)
     if summary.busy_share is not None:
         ready = "" if summary.ready is None else f"{significant(summary.ready)} batches ready on average"
@@ -91,6 +94,16 @@ def _outside(outside: Outside | None) -> Iterator[str]:
         yield _line("outside of steps", duration(outside.us), outside_text(outside))
         if outside.made:
             yield f"  {'DataLoader':<22}{made_text(outside).removeprefix('the DataLoader is ')}: {keep_text(outside)}"
+
+
+def _loaders(summary: Summary) -> Iterator[str]:
+    """Each of several, below the numbers that are of one of them."""
+    for one in summary.loaders[:_LOADERS]:
+        own = " (the steps and the data wait above are its own)" if one.is_main else ""
+        yield f"  {'by DataLoader':<22}{shown(loader_name(one))}{own}: {loader_text(one, summary.outside)}"
+    left = len(summary.loaders) - _LOADERS
+    if left > 0:
+        yield f"  {'':<22}and {plural(left, 'further DataLoader')}"
 
 
 def _troubles(summary: Summary) -> Iterator[str]:

@@ -12,13 +12,13 @@ from typing import Final
 from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.built_beside import BuiltBeside
 from tb_dataplugin.analyses.host_load import HostLoad
+from tb_dataplugin.analyses.inner_loops import Rhythm
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.lone_work import LoneWork
 from tb_dataplugin.analyses.other_programs import OtherPrograms
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad
 from tb_dataplugin.analyses.remade import Remade
-from tb_dataplugin.analyses.sawtooth import LoneWait, Sawtooth
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.taken_cpus import TakenCpus
@@ -182,8 +182,8 @@ class Signals:
     started_again: tuple[StartedSignals, ...] = ()  # other loaders whose workers start anew for each pass
     recorder: RecorderLoad | None = None  # None where the load of the machine was not recorded
     built_beside: BuiltBeside | None = None  # other threads of the program that build the loop's batches
-    rhythm: Sawtooth | LoneWait | None = None
-    """Steps that wait at regular distances, or one that waits by far the longest; None where none stand out."""
+    rhythm: Rhythm | None = None
+    """Steps that wait at regular distances, or by far the longest; None where none stand out."""
     lone_work: LoneWork | None = None
     uneven: UnevenSignals | None = None  # None where steps take no longer with larger batches, or that is not known
     beside: BesideSignals | None = None  # None: most steps draw from no DataLoader that is not annotated

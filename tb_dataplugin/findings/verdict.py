@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from annotate.trace_format import StageKind
+from tb_dataplugin.analyses.inner_loop_texts import inner_loops_clause
+from tb_dataplugin.analyses.inner_loops import InnerLoops
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.analyses.sawtooth import LoneWait
 from tb_dataplugin.analyses.steady_state import SteadyState
@@ -114,6 +116,8 @@ def _rhythm(signals: Signals) -> str:
     found, cost = signals.rhythm, signals.measured_share
     if cost is None or cost < INPUT_BOUND or signals.mode == "replay":
         return ""
+    if isinstance(found, InnerLoops):
+        return f" {inner_loops_clause(found, left_out(signals.apart))}"
     if isinstance(found, LoneWait):
         return f" {lone_clause(found, left_out(signals.apart))}"
     return f" {rhythm_clause(found, left_out(signals.apart))}" if found and not found.of_workers else ""

@@ -308,14 +308,16 @@ def _product(each: float | None, count: int | None) -> float | None:
 
 
 EARLIEST_UNIX_NS: Final = 10**18
+MixedLoop = Literal["", "with", "without", "unclear"]
 
 
 @dataclass(frozen=True, slots=True)
 class TraceInfo:
     """What the trace says about itself. None or "": it does not say.
 
-    `single_process_loader`: torch's own spans name its iterator for zero workers. `origin_unix_ns`: what time the
-    machine's clock showed when the trace's times are 0, `origin_ns`: what the file writes for it.
+    `single_process_loader`: torch's spans name its iterator for zero workers, in most steps or alone. `mixed_loop`: what
+    most steps ask, beside loaders of the other kind. `origin_unix_ns`: what time the machine's clock showed when the
+    trace's times are 0, `origin_ns`: what the file writes for it.
     """
 
     file: str
@@ -325,6 +327,7 @@ class TraceInfo:
     host: str = ""
     devices: tuple[DeviceInfo, ...] = ()
     single_process_loader: bool = False
+    mixed_loop: MixedLoop = ""
     origin_unix_ns: int = 0
     origin_ns: int = 0
     groups: tuple[ProcessGroup, ...] = ()

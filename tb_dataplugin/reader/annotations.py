@@ -18,10 +18,12 @@ from tb_dataplugin.model.beside_events import StageSpans, StepSpans
 from tb_dataplugin.model.events import Category, EventTable
 from tb_dataplugin.model.intervals import Intervals
 from tb_dataplugin.model.nesting import nest_by_track
+from tb_dataplugin.model.trace import MixedLoop
 
 _STEP = re.compile(r"ProfilerStep#([0-9]{1,9})")
 _TORCH_WAIT = re.compile(r"enumerate\((\w+)\)#.*")
 _SINGLE_PROCESS = re.compile(r"enumerate\(DataLoader\)#_SingleProcessDataLoaderIter\..*")
+_OF_WORKERS = re.compile(r"enumerate\(DataLoader\)#_MultiProcessingDataLoaderIter\..*")
 _OPERATOR = re.compile(r"[A-Za-z_]\w*::.*|.*Backward\d*|Optimizer\..*|detach|[a-z]+_")
 """Names of operators in traces that file user marks and operators under one category (torch 1.8 to 1.11)."""
 
@@ -34,6 +36,7 @@ class Meanings:
     stage_spans: StageSpans
     training_track: int | None
     single_process: bool
+    mixed_loop: MixedLoop
 
 
 def find_meanings(events: EventTable, names: tuple[str, ...]) -> Meanings:
@@ -48,8 +51,28 @@ def find_meanings(events: EventTable, names: tuple[str, ...]) -> Meanings:
         steps=_on_track(events, steps, training),
         stage_spans=_outermost_waits(events, named, training),
         training_track=training,
-        single_process=any(_SINGLE_PROCESS.fullmatch(name) for name in names),
+        single_process=(mixed := _mixed_loop(events, names, steps, training)) == "without"
+        or (not mixed and any(_SINGLE_PROCESS.fullmatch(name) for name in names)),
+        mixed_loop=mixed,
     )
+
+
+def _mixed_loop(events: EventTable, names: tuple[str, ...], steps: StepSpans, training: int | None) -> MixedLoop:
+    """A loop asks its loader in most of its steps, and an evaluation inside of some is none of these."""
+    if training is None:
+        return ""
+    begin, end = events.start_ns[steps.row], events.end_ns[steps.row]
+    asked = []
+    for kind in (_SINGLE_PROCESS, _OF_WORKERS):
+        is_one = np.array([kind.fullmatch(name) is not None for name in names], dtype=np.bool_)
+        starts = np.sort(events.start_ns[is_one[events.name] & (events.track == training)])
+        if not len(starts):
+            return ""
+        asked.append(int((np.searchsorted(starts, end) > np.searchsorted(starts, begin)).sum()))
+    without, with_workers = (2 * steps_with > len(steps.row) for steps_with in asked)
+    if without == with_workers:
+        return "unclear"
+    return "without" if without else "with"
 
 
 def _name_lookup(names: tuple[str, ...], values: dict[str, int]) -> npt.NDArray[np.int64]:

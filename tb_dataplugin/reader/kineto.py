@@ -86,6 +86,7 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: Di
         devices=_devices(reader.member("deviceProperties")),
         pipeline=read_pipeline_info(reader.member("dataPipeline"), columns.origin_ns, diagnostics),
         single_process_loader=meanings.single_process,
+        mixed_loop=meanings.mixed_loop,
         origin_ns=columns.origin_ns,
         origin_unix_ns=integer(reader.member("baseTimeNanoseconds"), 0) + columns.origin_ns,
         **_whereabouts(reader),

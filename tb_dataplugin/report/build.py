@@ -176,7 +176,7 @@ def _loader(results: Results, sentences: Sentences) -> pb.Loader | None:
         report.MergeFrom(_settings(settings))
         report.item = item_of(results.trace, results.use.main)
     else:
-        report.in_workers = come_from_workers(results.trace, loader.waits)
+        report.in_workers = come_from_workers(results.trace, loader.waits) or results.trace.info.mixed_loop == "with"
     return report
 
 

@@ -9,7 +9,9 @@ from tb_dataplugin.reader.discovery import strip_suffix
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.shown import encodable
 from tb_dataplugin.watchfile.axis import Phase, Point, phases_of, points_of
+from tb_dataplugin.watchfile.by_loader import LoaderTotal
 from tb_dataplugin.watchfile.drift import Drift
+from tb_dataplugin.watchfile.loader_texts import loader_name, loader_text
 from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.sentences import (
@@ -31,6 +33,7 @@ from tb_dataplugin.watchfile.trouble import Slow, Trouble
 
 MOST_MARKS: Final = 500
 MOST_STAGES: Final = 20
+MOST_LOADERS: Final = 20
 
 HINT: Final = (
     "No whole run was recorded here. Put annotate.watch(loader, logdir=...) before the loop, or start the program with "
@@ -60,6 +63,7 @@ def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
         growth=map(_growth, summary.growth),
         drifts=map(_drift, summary.drifts),
         outside=_outside(summary.outside) if summary.outside else None,
+        loaders=[_loader(one, summary) for one in summary.loaders[:MOST_LOADERS]],
         stages=[pb.StageTime(name=encodable(stage), self_us=us) for stage, us in summary.stages[:MOST_STAGES]],
         troubles=[_trouble(one, summary) for one in summary.troubles[:MOST_STAGES]],
         slow_samples=map(_slow, summary.slow_samples),
@@ -166,6 +170,23 @@ def _outside(outside: Outside) -> pb.RunOutside:
         loaders_made=outside.made,
         text=outside_text(outside),
         made_text=f"T{made_text(outside)[1:]}: {keep_text(outside)}" if outside.made else "",
+    )
+
+
+def _loader(one: LoaderTotal, summary: Summary) -> pb.RunLoader:
+    outside = summary.outside
+    return pb.RunLoader(
+        name=encodable(loader_name(one)),
+        is_main=one.is_main,
+        batches=one.batches,
+        unknown=one.unknown,
+        data_wait_us=one.wait_us,
+        share=None if outside is None else one.wait_us / outside.whole_us,
+        first_waits_us=one.first_wait_us,
+        epochs=one.epochs,
+        between=one.between or None,
+        between_us=one.each_between_us,
+        text=loader_text(one, outside),
     )
 
 

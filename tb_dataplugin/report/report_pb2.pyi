@@ -5371,6 +5371,7 @@ class WholeRun(_message.Message):
     RECORDING_US_FIELD_NUMBER: _builtins.int
     RECORDING_TEXT_FIELD_NUMBER: _builtins.int
     SAMPLES_PER_S_OF_FIELD_NUMBER: _builtins.int
+    LOADERS_FIELD_NUMBER: _builtins.int
     run: _builtins.str
     """folder, as `run` of the captures in it: relative to the log directory, "." for itself"""
     rank: _builtins.int
@@ -5463,6 +5464,10 @@ class WholeRun(_message.Message):
     def outside(self) -> Global___RunOutside:
         """absent where it is not known"""
 
+    @_builtins.property
+    def loaders(self) -> _containers.RepeatedCompositeFieldContainer[Global___RunLoader]:
+        """the one with most steps first, then by data wait, at most 20; none for a run with one"""
+
     def __init__(
         self,
         *,
@@ -5505,10 +5510,11 @@ class WholeRun(_message.Message):
         recording_us: _builtins.float = ...,
         recording_text: _builtins.str = ...,
         samples_per_s_of: _builtins.str = ...,
+        loaders: _abc.Iterable[Global___RunLoader] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "outside", b"outside", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "recording_text", b"recording_text", "recording_us", b"recording_us", "run", b"run", "samples_per_s", b"samples_per_s", "samples_per_s_of", b"samples_per_s_of", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "loaders", b"loaders", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "recording_text", b"recording_text", "recording_us", b"recording_us", "run", b"run", "samples_per_s", b"samples_per_s", "samples_per_s_of", b"samples_per_s_of", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015
@@ -5540,6 +5546,78 @@ class WholeRun(_message.Message):
     def WhichOneof(self, oneof_group: _WhichOneofArgType__world_size) -> _WhichOneofReturnType__world_size | None: ...
 
 Global___WholeRun: _TypeAlias = WholeRun  # noqa: Y015
+
+@_typing.final
+class RunLoader(_message.Message):
+    """One DataLoader of a run with several, or those like it that the program made anew."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    IS_MAIN_FIELD_NUMBER: _builtins.int
+    BATCHES_FIELD_NUMBER: _builtins.int
+    UNKNOWN_FIELD_NUMBER: _builtins.int
+    DATA_WAIT_US_FIELD_NUMBER: _builtins.int
+    SHARE_FIELD_NUMBER: _builtins.int
+    FIRST_WAITS_US_FIELD_NUMBER: _builtins.int
+    EPOCHS_FIELD_NUMBER: _builtins.int
+    BETWEEN_FIELD_NUMBER: _builtins.int
+    BETWEEN_US_FIELD_NUMBER: _builtins.int
+    TEXT_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """"Images, batch_size=64, num_workers=2" """
+    is_main: _builtins.bool
+    """WholeRun's steps and data wait are its own"""
+    batches: _builtins.float
+    unknown: _builtins.float
+    """of them, whose data wait is not known"""
+    data_wait_us: _builtins.float
+    """for all others"""
+    share: _builtins.float
+    """of the run's whole, as RunOutside's; absent where that is not known"""
+    first_waits_us: _builtins.float
+    """of data_wait_us, for the first batches of epochs"""
+    epochs: _builtins.int
+    """begun"""
+    between: _builtins.int
+    """epochs that followed another one, of any DataLoader; absent for none, or unknown"""
+    between_us: _builtins.float
+    """mean time outside of steps before them"""
+    text: _builtins.str
+    """"1,000 batches in 10 epochs, waited for 12.3 s (20.5% of the run); ..." """
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+        is_main: _builtins.bool = ...,
+        batches: _builtins.float = ...,
+        unknown: _builtins.float = ...,
+        data_wait_us: _builtins.float = ...,
+        share: _builtins.float | None = ...,
+        first_waits_us: _builtins.float = ...,
+        epochs: _builtins.int = ...,
+        between: _builtins.int | None = ...,
+        between_us: _builtins.float | None = ...,
+        text: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_share", b"_share", "between", b"between", "between_us", b"between_us", "share", b"share"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_between", b"_between", "_between_us", b"_between_us", "_share", b"_share", "batches", b"batches", "between", b"between", "between_us", b"between_us", "data_wait_us", b"data_wait_us", "epochs", b"epochs", "first_waits_us", b"first_waits_us", "is_main", b"is_main", "name", b"name", "share", b"share", "text", b"text", "unknown", b"unknown"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__between: _TypeAlias = _typing.Literal["between"]  # noqa: Y015
+    _WhichOneofArgType__between: _TypeAlias = _typing.Literal["_between", b"_between"]  # noqa: Y015
+    _WhichOneofReturnType__between_us: _TypeAlias = _typing.Literal["between_us"]  # noqa: Y015
+    _WhichOneofArgType__between_us: _TypeAlias = _typing.Literal["_between_us", b"_between_us"]  # noqa: Y015
+    _WhichOneofReturnType__share: _TypeAlias = _typing.Literal["share"]  # noqa: Y015
+    _WhichOneofArgType__share: _TypeAlias = _typing.Literal["_share", b"_share"]  # noqa: Y015
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__between) -> _WhichOneofReturnType__between | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__between_us) -> _WhichOneofReturnType__between_us | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__share) -> _WhichOneofReturnType__share | None: ...
+
+Global___RunLoader: _TypeAlias = RunLoader  # noqa: Y015
 
 @_typing.final
 class RunOutside(_message.Message):

@@ -29,6 +29,8 @@ class LoaderLine(msgspec.Struct, frozen=True, tag_field="kind", tag="loader"):
     loader: Count
     dataset: Name = ""
     num_workers: Count = 0
+    batch_size: Count = 0
+    """0: the loader has none, as with a batch sampler of the user's."""
 
 
 class SlowSample(msgspec.Struct, frozen=True):

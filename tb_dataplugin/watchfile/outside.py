@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from tb_dataplugin.watchfile.by_loader import by_loader
 from tb_dataplugin.watchfile.lines import LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_numbers, num_workers
 from tb_dataplugin.watchfile.reading import Part, Run
@@ -38,6 +39,8 @@ class Outside:
     made_epochs: int
     has_workers: bool
     """Of it."""
+    is_of_several: bool
+    """More than one DataLoader gave batches, and all times are those of all of them."""
 
     @property
     def us(self) -> float:
@@ -82,6 +85,7 @@ def find_outside(run: Run) -> Outside | None:
         made=made,
         made_epochs=made_epochs,
         has_workers=any(num_workers(part) for part in run.parts),
+        is_of_several=bool(by_loader(run)),
     )
     return found if knows_all or _untimed_us(numbers) <= _UNTIMED * found.us else None
 

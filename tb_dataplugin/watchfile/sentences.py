@@ -8,6 +8,7 @@ from typing import Final
 from tb_dataplugin.units import count, data_size, duration, percent, plural
 from tb_dataplugin.watchfile.drift import Drift
 from tb_dataplugin.watchfile.lines import EventLine
+from tb_dataplugin.watchfile.loader_texts import TOGETHER, others_text
 from tb_dataplugin.watchfile.outside import Outside
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary
 from tb_dataplugin.watchfile.trouble import Slow, Trouble
@@ -43,6 +44,8 @@ def run_sentence(summary: Summary) -> str:
     ]
     if summary.outside is not None and summary.outside.share >= _WORTH_A_WORD:
         parts.insert(0 if summary.outside.leads else 1, _outside(summary.outside))
+    if others := others_text(summary.loaders, summary.outside, _WORTH_A_WORD):
+        parts.append(others)
     if collecting := collecting_text(summary):
         parts.append(collecting)
     if growing := _growing(summary):
@@ -78,7 +81,7 @@ def outside_text(outside: Outside) -> str:
     """``62.2% of the run, beside 31.5% in steps and 6.25% until first batches: 44 times between ...``."""
     steps, first = (percent(part / outside.whole_us) for part in (outside.steps_us, outside.first_us))
     recording = outside.recording_us / outside.whole_us
-    rest = [f"{steps} in steps", f"{first} until first batches"]
+    rest = [f"{steps} in steps{' of all DataLoaders' if outside.is_of_several else ''}", f"{first} until first batches"]
     if recording >= _WORTH_A_NUMBER:
         rest.append(f"{percent(recording)} to record windows")
     whole = f"{percent(outside.share)} of the run, beside {' and '.join((', '.join(rest[:-1]), rest[-1]))}"
@@ -87,17 +90,18 @@ def outside_text(outside: Outside) -> str:
 
 def _between(outside: Outside, before: str) -> str:
     """When it is, as far as that was recorded."""
+    together = f" {TOGETHER}" if outside.is_of_several else ""
     if outside.between_us is None and outside.epochs < 2:
         return ""
     if outside.between_us is None:
-        return f"{before}{duration(outside.us / outside.epochs)} for each of {count(outside.epochs)} epochs"
+        return f"{before}{duration(outside.us / outside.epochs)} for each of {count(outside.epochs)} epochs{together}"
     if outside.each_us is None:
         return ""
     each = duration(outside.each_us)
     mean = each if outside.times == 1 else f"{each} each, at most {duration(outside.longest_us)}"
     rest_us = outside.us - (outside.between_us or 0.0)
     rest = f"; {duration(rest_us)} at other times" if rest_us >= _WORTH_A_WORD * outside.us else ""
-    return f"{before}{_times(outside.times)} between two epochs, {mean}{rest}"
+    return f"{before}{_times(outside.times)} between two epochs{together}, {mean}{rest}"
 
 
 def made_text(outside: Outside) -> str:

@@ -11,6 +11,7 @@ from typing import Final
 
 from msgspec import structs
 
+from tb_dataplugin.watchfile.by_loader import LoaderTotal, by_loader
 from tb_dataplugin.watchfile.drift import QUARTERS, Drift, find_drift, split
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
@@ -121,6 +122,8 @@ class Summary:
     growth: tuple[Growth, ...]
     outside: Outside | None
     """Of all loaders; None where it is not known."""
+    loaders: tuple[LoaderTotal, ...]
+    """Each, the one with most steps first; empty for a single one."""
     drifts: tuple[Drift, ...]
     """Of the processes whose step time rises or falls."""
     raised: int
@@ -173,6 +176,7 @@ def summary_of(run: Run) -> Summary | None:
         happenings=tuple(happening for part, drift in drifts for happening in _happenings(part, begin, drift)),
         growth=tuple(growth for part in run.parts for growth in growing(part)),
         outside=find_outside(run),
+        loaders=by_loader(run),
         drifts=tuple(drift for _, drift in drifts if drift is not None),
         raised=sum(each.raised for each in numbers),
         measured_samples=sum(each.measured_samples for each in numbers),

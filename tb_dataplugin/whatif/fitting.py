@@ -8,6 +8,7 @@ from typing import Final, TypedDict
 import numpy as np
 
 from tb_dataplugin.analyses.collectives import share_in_collectives
+from tb_dataplugin.analyses.inner_loops import find_inner_loops
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.lock_time import locked_share
@@ -24,6 +25,7 @@ from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.whatif.device_use import find_device_use
 from tb_dataplugin.whatif.epochs import counts_starts, find_epochs
+from tb_dataplugin.whatif.inner_loops import as_it_steps, only_steps
 from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, Timed
 from tb_dataplugin.whatif.measured_wait import find_wait_ends
 from tb_dataplugin.whatif.memory import find_batch_bytes, find_worker_bytes
@@ -73,6 +75,15 @@ def fit_loop(results: Results) -> Loop | Unavailable:
     """The loop of the capture's main loader; Unavailable without steps, the data wait, or who built the batches."""
     if why := why_unpredictable(results):
         return _cannot(why)
+    inner = find_inner_loops(results)
+    if inner is None:
+        return _fit(results)
+    results = only_steps(results, inner)
+    loop = _fit(results)
+    return loop if isinstance(loop, Unavailable) else as_it_steps(loop, results, inner)
+
+
+def _fit(results: Results) -> Loop | Unavailable:
     workers = results.workers if results.settings and results.settings.num_workers else None
     return _without_workers(results) if workers is None else _with_workers(results, workers)
 

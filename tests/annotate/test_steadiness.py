@@ -14,6 +14,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import annotate
 from annotate.capture import steadiness
+from annotate.capture.sentences import shorter_window
 from annotate.capture.steadiness import Loop, Pause, WhenSteady, before_us, schedule_of, shortened_by
 from annotate.options import LEAST_STEPS, CaptureOptions
 from tb_dataplugin.analyses.doubts import FEW_STEPS
@@ -241,3 +242,21 @@ def test_steps_before_a_window_are_in_its_trace(tmp_path: Path) -> None:
     before = load(prof.trace_files[-1])["dataPipeline"]["steps"]["before_us"]
     assert len(before) >= 8
     assert all(0 < each < 1e6 for each in before)
+
+
+@pytest.mark.parametrize(("length", "said"), [(32, True), (400, False), (None, False)])
+def test_a_window_that_ends_before_its_epoch_says_how_long_it_would_be(
+    clock: list[float], length: int | None, said: bool
+) -> None:
+    options = CaptureOptions(logdir=Path(), wait="auto", warmup=2, active="auto")
+    when = schedule_of(options, loop(length=length))
+    assert isinstance(when, WhenSteady)
+    steps = recorded(actions(when, clock, [0.06] * 80))
+    window = shortened_by(when)
+    assert (window is not None) is said and (steps < 30) is said
+    if window is not None:
+        assert (window.steps, window.wanted) == (steps, 30)
+        assert shorter_window(window) == (
+            f"The window has {steps} steps instead of 30, since few batches of its epoch were left: with active=30 "
+            "a window goes on into the next epoch."
+        )

@@ -10,6 +10,7 @@ import pytest
 
 from tb_dataplugin.cli import main
 from tb_dataplugin.errors import UnreadableTrace
+from tb_dataplugin.export.run_markdown import run_section
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.report.build_whole_run import whole_run_report, whole_runs_report
 from tb_dataplugin.watchfile.rates import Rate
@@ -84,11 +85,13 @@ def test_steps_first_batches_and_what_is_outside_of_them_are_the_run(tmp_path: P
     assert outside is not None and outside.leads
     assert (outside.steps_us, outside.first_us, outside.us) == pytest.approx((4.4e6, 1.1e6, 14.5e6))
     assert run_sentence(found).startswith(
-        "72.5% of the run is outside of steps (14.5 s: 10 times between two epochs, 1.40 s each, at most 3.00 s); "
+        "72.5% of the run is outside of steps "
+        "(14.5 s: 10 times between two epochs of all DataLoaders together, 1.40 s each, at most 3.00 s); "
         "the DataLoader is made anew, 10 times for 11 epochs; 200 steps in 20.0 s"
     )
     text = " ".join(runs_text(runs_of([read_part(path)])).split())
-    assert "outside of steps 14.5 s 72.5% of the run, beside 22.0% in steps and 5.50% until first batches; 10" in text
+    assert "outside of steps 14.5 s 72.5% of the run, beside 22.0% in steps of all DataLoaders and 5.50%" in text
+    assert "until first batches; 10 times between two epochs of all DataLoaders together, 1.40 s each" in text
     assert "made anew, 10 times for 11 epochs: make it and its dataset once, with persistent_workers=True" in text
     report = whole_run_report(runs_of([read_part(path)])[0], "exp")
     assert report is not None
@@ -96,6 +99,46 @@ def test_steps_first_batches_and_what_is_outside_of_them_are_the_run(tmp_path: P
     assert sum(parts) == pytest.approx(1e6 * report.seconds)
     assert (report.outside.between, report.outside.between_us, report.outside.longest_us) == (10, 1.4e6, 3e6)
     assert report.outside.made_text.startswith("The DataLoader is made anew, 10 times for 11 epochs: make it")
+
+
+def test_each_of_several_loaders_says_how_long_it_was_waited_for(tmp_path: Path) -> None:
+    """Over a restart; the main one's wait for batches after the evaluation's is not known."""
+
+    def settings(number: int, dataset: str) -> dict[str, Any]:
+        return {"kind": "loader", "loader": number, "dataset": dataset, "num_workers": 2 - 2 * number, "batch_size": 8}
+
+    evaluation = {"loader": 1, "steps": 9, "step_us": 1.4e6, "wait_us": 1.3e6, "epochs": 1, "first_wait_us": 1e5}
+    between = {"made": 1, "between": 1, "between_us": 3e5, "longest_between_us": 3e5}
+    first, second = (outer(number, made=1, between=0, epochs=1, unused_steps=4) for number in range(2))
+    first["loaders"].append(evaluation | {"first_waits": 1} | between)
+    second["loaders"].append(evaluation | between)
+    texts = (settings(0, "Train"), settings(1, "Test"))
+    paths = [
+        write(tmp_path / "a.watch.jsonl", RUN, *texts, first),
+        write(tmp_path / "b.watch.jsonl", RUN | {"t": BEGIN + 10}, *texts, second),
+    ]
+    found = summary(*paths)
+    assert "; another DataLoader was waited for 2.80 s (14.0% of the run)" in run_sentence(found)
+    runs = runs_of(map(read_part, paths))
+    text = " ".join(runs_text(runs).split())
+    assert (
+        "Train, batch_size=8, num_workers=2 (the steps and the data wait above are its own): 210 batches in 2 epochs, "
+        "waited for 1.20 s (6.00% of the run); 1.00 s of that for the first batches of 2 epochs, 500 ms each; "
+        "without 8 of the batches, whose wait is not known (recorded, or after another DataLoader's)"
+    ) in text
+    assert (
+        "Test, batch_size=8, num_workers=0: 20 batches in 2 epochs, waited for 2.80 s (14.0% of the run); "
+        "200 ms of that for the first batches of 2 epochs, 100 ms each; "
+        "outside of steps before its epochs: 2 times, 300 ms each, at most 300 ms"
+    ) in text
+    report = whole_run_report(runs[0], "exp")
+    assert report is not None
+    train, test = report.loaders
+    assert (train.is_main, train.unknown, test.is_main, test.between) == (True, 8, False, 2)
+    assert (test.data_wait_us, test.share, test.first_waits_us) == pytest.approx((2.8e6, 0.14, 2e5))
+    assert "- Test, batch" in "\n".join(run_section(report))
+    alone = summary(write(tmp_path / "c.watch.jsonl", RUN, texts[0], outer(0)))
+    assert not alone.loaders and "all DataLoaders" not in run_sentence(alone)
 
 
 def test_a_run_of_steps_says_last_what_is_outside_of_them_and_little_is_no_part_of_its_sentence(tmp_path: Path) -> None:

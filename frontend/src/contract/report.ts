@@ -2136,6 +2136,39 @@ export interface WholeRun {
   recording_text: string;
   /** what of the run, in words */
   samples_per_s_of: string;
+  /** the one with most steps first, then by data wait, at most 20; none for a run with one */
+  loaders: RunLoader[];
+}
+
+/** One DataLoader of a run with several, or those like it that the program made anew. */
+export interface RunLoader {
+  /** "Images, batch_size=64, num_workers=2" */
+  name: string;
+  /** WholeRun's steps and data wait are its own */
+  is_main: boolean;
+  batches: number;
+  /** of them, whose data wait is not known */
+  unknown: number;
+  /** for all others */
+  data_wait_us: number;
+  /** of the run's whole, as RunOutside's; absent where that is not known */
+  share?:
+    | number
+    | undefined;
+  /** of data_wait_us, for the first batches of epochs */
+  first_waits_us: number;
+  /** begun */
+  epochs: number;
+  /** epochs that followed another one, of any DataLoader; absent for none, or unknown */
+  between?:
+    | number
+    | undefined;
+  /** mean time outside of steps before them */
+  between_us?:
+    | number
+    | undefined;
+  /** "1,000 batches in 10 epochs, waited for 12.3 s (20.5% of the run); ..." */
+  text: string;
 }
 
 /**
@@ -5506,6 +5539,43 @@ export const WholeRun: MessageFns<WholeRun> = {
         : isSet(object.samples_per_s_of)
         ? globalThis.String(object.samples_per_s_of)
         : "",
+      loaders: globalThis.Array.isArray(object?.loaders)
+        ? object.loaders.map((e: any) => RunLoader.fromJSON(e))
+        : [],
+    };
+  },
+};
+
+export const RunLoader: MessageFns<RunLoader> = {
+  fromJSON(object: any): RunLoader {
+    return {
+      name: isSet(object.name) ? globalThis.String(object.name) : "",
+      is_main: isSet(object.isMain)
+        ? globalThis.Boolean(object.isMain)
+        : isSet(object.is_main)
+        ? globalThis.Boolean(object.is_main)
+        : false,
+      batches: isSet(object.batches) ? globalThis.Number(object.batches) : 0,
+      unknown: isSet(object.unknown) ? globalThis.Number(object.unknown) : 0,
+      data_wait_us: isSet(object.dataWaitUs)
+        ? globalThis.Number(object.dataWaitUs)
+        : isSet(object.data_wait_us)
+        ? globalThis.Number(object.data_wait_us)
+        : 0,
+      share: isSet(object.share) ? globalThis.Number(object.share) : undefined,
+      first_waits_us: isSet(object.firstWaitsUs)
+        ? globalThis.Number(object.firstWaitsUs)
+        : isSet(object.first_waits_us)
+        ? globalThis.Number(object.first_waits_us)
+        : 0,
+      epochs: isSet(object.epochs) ? globalThis.Number(object.epochs) : 0,
+      between: isSet(object.between) ? globalThis.Number(object.between) : undefined,
+      between_us: isSet(object.betweenUs)
+        ? globalThis.Number(object.betweenUs)
+        : isSet(object.between_us)
+        ? globalThis.Number(object.between_us)
+        : undefined,
+      text: isSet(object.text) ? globalThis.String(object.text) : "",
     };
   },
 };

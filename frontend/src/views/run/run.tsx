@@ -12,6 +12,7 @@ import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
 import { OfAnother, OthersOnly } from "../shared/of-another";
 import { RunChart } from "./run-chart";
+import { RunLoaders } from "./run-loaders";
 import { RunMarks } from "./run-marks";
 
 const LACKS = "was not recorded with annotate.watch";
@@ -225,6 +226,7 @@ function More({ run }: { run: WholeRun }) {
           <Prose text={note} />
         </p>
       ))}
+      <RunLoaders run={run} />
       <Troubles run={run} />
       <SlowSamples run={run} />
       <Stages run={run} />

@@ -1,0 +1,81 @@
+import type { RunLoader, WholeRun } from "../../contract/report";
+import { exactUs, formatCount, formatDuration, formatPercent } from "../../model/format";
+import { DataTable, Rows, Th } from "../../ui/data-table";
+import { Unknown } from "../../ui/numbers";
+
+const UNKNOWN_WAITS = "Without batches whose wait is not known: recorded, or after another DataLoader's";
+const BETWEEN = "On average, from the end of the epoch before, of any DataLoader";
+
+/** Of a run with several DataLoaders, each: the numbers above are of one of them. */
+export function RunLoaders({ run }: { run: WholeRun }) {
+  if (run.loaders.length === 0) return null;
+  const main = run.loaders.find((loader) => loader.is_main);
+  return (
+    <section>
+      <h2>DataLoaders</h2>
+      {main !== undefined && (
+        <p class="muted">Steps and their data wait above are those of the first one: most steps were made with it.</p>
+      )}
+      <div class="scroll-x">
+        <DataTable name="DataLoaders of the run" testId="run-loaders">
+          <thead>
+            <tr>
+              <Th column="loader" label="DataLoader" numeric={false} />
+              <Th column="batches" label="Batches" />
+              <Th column="epochs" label="Epochs" />
+              <Th column="wait" label="Data wait" title={UNKNOWN_WAITS} />
+              <Th column="share" label="Of the run" />
+              <Th column="first" label="Of it, first batches" />
+              <Th column="between" label="Outside of steps before an epoch" title={BETWEEN} />
+            </tr>
+          </thead>
+          <tbody>
+            <Rows>
+              {run.loaders.map((loader) => (
+                <Row key={`${loader.name} ${loader.text}`} loader={loader} />
+              ))}
+            </Rows>
+          </tbody>
+        </DataTable>
+      </div>
+    </section>
+  );
+}
+
+function Row({ loader }: { loader: RunLoader }) {
+  return (
+    <tr title={loader.text}>
+      <th scope="row">{loader.name}</th>
+      <td class="num" data-value={loader.batches}>
+        {formatCount(loader.batches)}
+      </td>
+      <td class="num" data-value={loader.epochs}>
+        {formatCount(loader.epochs)}
+      </td>
+      <Time us={loader.data_wait_us} />
+      <td class="num" data-value={loader.share}>
+        {loader.share === undefined ? (
+          <Unknown reason="What the run spent outside of steps is not known." />
+        ) : (
+          formatPercent(loader.share)
+        )}
+      </td>
+      <Time us={loader.first_waits_us} />
+      {loader.between_us === undefined ? (
+        <td class="num">
+          <Unknown reason="No epoch came before, or an earlier version recorded this run." />
+        </td>
+      ) : (
+        <Time us={loader.between_us} />
+      )}
+    </tr>
+  );
+}
+
+function Time({ us }: { us: number }) {
+  return (
+    <td class="num" data-value-us={us} title={exactUs(us)}>
+      {formatDuration(us)}
+    </td>
+  );
+}

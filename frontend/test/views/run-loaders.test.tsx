@@ -1,0 +1,36 @@
+import { afterEach, expect, it } from "vitest";
+import { WholeRuns } from "../../src/contract/report";
+import { runs, wholeRuns } from "../../src/state/atoms";
+import { entry, runsOf } from "../build";
+import { find, open, plain } from "../page";
+
+afterEach(() => {
+  wholeRuns.value = null;
+});
+
+it("has a row for each of several DataLoaders", () => {
+  const main = {
+    name: "Train, num_workers=2",
+    is_main: true,
+    batches: 1000,
+    epochs: 10,
+    data_wait_us: 2e6,
+    share: 0.1,
+  };
+  const other = {
+    name: "Test, num_workers=0",
+    batches: 200,
+    epochs: 10,
+    data_wait_us: 4.3e6,
+    first_waits_us: 1e6,
+    between_us: 5e5,
+  };
+  wholeRuns.value = WholeRuns.fromJSON({ runs: [{ run: "exp1", steps: 1000, loaders: [main, other] }] });
+  runs.value = runsOf({ captures: [entry({ run: "exp1" })] });
+  open({}, "run");
+  const rows = [...find("run-loaders").querySelectorAll("tbody tr")].map((row) =>
+    [...(row as HTMLTableRowElement).cells].map((cell) => plain(cell.textContent)),
+  );
+  expect(rows[0]?.slice(0, 5)).toEqual(["Train, num_workers=2", "1,000", "10", "2.00 s", "10.0%"]);
+  expect(rows[1]?.slice(3)).toEqual(["4.30 s", expect.anything(), "1.00 s", "500 ms"]);
+});

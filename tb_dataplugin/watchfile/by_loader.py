@@ -1,0 +1,107 @@
+"""Of a run with several DataLoaders, what is known of each: its batches, how long they were waited for, its epochs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Final
+
+from tb_dataplugin.watchfile.lines import LoaderLine, LoaderNumbers
+from tb_dataplugin.watchfile.loaders import main_loader
+from tb_dataplugin.watchfile.reading import Run
+
+_LAST: Final = 63
+"""Number of the last loader with a line of its own: all later ones of the process count as that one, as in annotate's
+`follower`."""
+
+_Key = tuple[int, str, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LoaderTotal:
+    """One DataLoader over all processes of a run, or those like it that the program made anew; microseconds."""
+
+    number: int
+    dataset: str
+    """Its class; "" where it is not known."""
+    batch_size: int
+    """0: not known."""
+    num_workers: int
+    is_main: bool
+    """It gave most of a process's batches: the run's steps are its."""
+    batches: int
+    unknown: int
+    """Of `batches`: those that nobody knows the data wait of, since a window was recorded or another loader's batches
+    lay between."""
+    wait_us: float
+    """For all others, first batches included."""
+    first_wait_us: float
+    first_waits: int
+    """Epochs that `first_wait_us` is of."""
+    epochs: int
+    between: int
+    """Of `epochs`: those that followed another, of any loader, with `between_us` outside of steps before them."""
+    between_us: float
+    longest_between_us: float
+
+    @property
+    def has_others(self) -> bool:
+        return self.number >= _LAST
+
+    @property
+    def each_between_us(self) -> float | None:
+        return self.between_us / self.between if self.between else None
+
+
+def by_loader(run: Run) -> tuple[LoaderTotal, ...]:
+    """The one with most steps first, then by data wait; empty for a run with a single DataLoader."""
+    lines: defaultdict[_Key, list[LoaderNumbers]] = defaultdict(list)
+    leading: set[_Key] = set()
+    for part in run.parts:
+        settings = {line.loader: line for line in part.loaders}
+        main = main_loader(part)
+        for interval in part.intervals:
+            for each in interval.loaders:
+                key = _key(each.loader, settings.get(each.loader))
+                lines[key].append(each)
+                if each.loader == main:
+                    leading.add(key)
+    totals = [_total(key, numbers, is_main=key in leading) for key, numbers in lines.items()]
+    totals = [one for one in totals if one.batches]
+    if len(totals) < 2:
+        return ()
+    return tuple(sorted(totals, key=lambda one: (not one.is_main, -one.wait_us, one.number)))
+
+
+def _key(number: int, line: LoaderLine | None) -> _Key:
+    """A process that is started again numbers the loaders of the same program alike; another program's differ."""
+    return (number, "", 0, 0) if line is None else (number, line.dataset, line.batch_size, line.num_workers)
+
+
+def _first_waits(each: LoaderNumbers) -> int:
+    return each.epochs if each.first_waits is None else each.first_waits
+
+
+def _batches(each: LoaderNumbers) -> int:
+    return each.steps + each.unused_steps + _first_waits(each)
+
+
+def _total(key: _Key, numbers: list[LoaderNumbers], *, is_main: bool) -> LoaderTotal:
+    number, dataset, batch_size, num_workers = key
+    first_us = sum(each.first_wait_us for each in numbers)
+    return LoaderTotal(
+        number=number,
+        dataset=dataset,
+        batch_size=batch_size,
+        num_workers=num_workers,
+        is_main=is_main,
+        batches=sum(map(_batches, numbers)),
+        unknown=sum(each.unused_steps for each in numbers),
+        wait_us=sum(each.wait_us for each in numbers) + first_us,
+        first_wait_us=first_us,
+        first_waits=sum(map(_first_waits, numbers)),
+        epochs=sum(each.epochs for each in numbers),
+        between=sum(each.between for each in numbers),
+        between_us=sum(each.between_us for each in numbers),
+        longest_between_us=max((each.longest_between_us for each in numbers), default=0.0),
+    )

@@ -1,0 +1,64 @@
+"""What is said of each DataLoader of a run with several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from tb_dataplugin.units import count, duration, percent, plural
+from tb_dataplugin.watchfile.by_loader import LoaderTotal
+from tb_dataplugin.watchfile.outside import Outside
+
+TOGETHER: Final = "of all DataLoaders together"
+
+
+def loader_name(one: LoaderTotal) -> str:
+    """``Images, batch_size=64, num_workers=2``; ``DataLoader 2`` where nothing is known of it."""
+    if one.has_others:
+        return f"DataLoader {one.number + 1} and all later ones"
+    size = f", batch_size={one.batch_size}" if one.batch_size else ""
+    return f"{one.dataset}{size}, num_workers={one.num_workers}" if one.dataset else f"DataLoader {one.number + 1}"
+
+
+def loader_text(one: LoaderTotal, outside: Outside | None) -> str:
+    """``1,000 batches in 10 epochs, waited for 12.3 s (20.5% of the run); ...``"""
+    batches = f"{plural(one.batches, 'batch')} in {plural(one.epochs, 'epoch')}"
+    waited = f"{batches}, waited for {duration(one.wait_us)}{_of_run(one.wait_us, outside)}"
+    return "; ".join((waited, *_more(one)))
+
+
+def _more(one: LoaderTotal) -> Iterator[str]:
+    if one.first_wait_us > 0 and one.first_waits < one.batches - one.unknown:
+        each = "" if one.first_waits == 1 else f", {duration(one.first_wait_us / one.first_waits)} each"
+        yield f"{duration(one.first_wait_us)} of that for {_first(one.first_waits)}{each}"
+    if one.unknown:
+        lay = "recorded, or after another DataLoader's"
+        yield f"without {count(one.unknown)} of the batches, whose wait is not known ({lay})"
+    if one.each_between_us is not None:
+        each = duration(one.each_between_us)
+        mean = each if one.between == 1 else f"{each} each, at most {duration(one.longest_between_us)}"
+        yield f"outside of steps before its epochs: {_times(one.between)}, {mean}"
+
+
+def others_text(loaders: Sequence[LoaderTotal], outside: Outside | None, least: float) -> str:
+    """``other DataLoaders were waited for 4.30 s (12.0% of the run)``; "" for less than `least` of the run, and where
+    what the whole is is not known.
+    """
+    others = [one for one in loaders if not one.is_main]
+    wait_us = sum(one.wait_us for one in others)
+    if outside is None or not others or wait_us < least * outside.whole_us:
+        return ""
+    who = "another DataLoader was" if len(others) == 1 else f"{count(len(others))} other DataLoaders were"
+    return f"{who} waited for {duration(wait_us)}{_of_run(wait_us, outside)}"
+
+
+def _of_run(time_us: float, outside: Outside | None) -> str:
+    return "" if outside is None else f" ({percent(time_us / outside.whole_us)} of the run)"
+
+
+def _first(epochs: int) -> str:
+    return "the first batch of an epoch" if epochs == 1 else f"the first batches of {count(epochs)} epochs"
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{count(number)} times"
