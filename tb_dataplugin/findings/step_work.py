@@ -10,6 +10,7 @@ from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES
 from tb_dataplugin.analyses.line_rows import Estimate
 from tb_dataplugin.findings.line_signals import AroundSignal, StepLineSignal, interval
 from tb_dataplugin.findings.lock import feeding_line
+from tb_dataplugin.findings.reasons import Bound
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.started_signals import StartedSignals
 from tb_dataplugin.findings.thresholds import FEWEST_SAMPLES, HEALTHY, HOT_LINE, INPUT_BOUND, MODELS_WORK
@@ -149,6 +150,11 @@ def _sentences(signals: Signals) -> Iterator[str]:
         share = percent(min(step.compute.share, own))
         work = f" The model's own work (forward, backward, optimizer) takes {share} of the window, by stack samples"
         yield f"{work}{_without_cpu(signals)}."
+
+
+def own_time_sentence(signals: Signals, bound: Bound) -> str:
+    """What the step spends on itself, where that is what bounds the run, and the one step that takes most of it."""
+    return (step_sentence(signals) if bound == "host" else "") + lone_work_sentence(signals)
 
 
 def lone_work_sentence(signals: Signals) -> str:

@@ -29,13 +29,7 @@ from tb_dataplugin.findings.rhythm import lone_clause, rhythm_clause
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.steady_sentence import in_steady_state, may_be_more
-from tb_dataplugin.findings.step_work import (
-    around_loader,
-    around_sentence,
-    lone_work_sentence,
-    step_sentence,
-    waits_for_ranks,
-)
+from tb_dataplugin.findings.step_work import around_loader, around_sentence, own_time_sentence, waits_for_ranks
 from tb_dataplugin.findings.thresholds import (
     DEVICE_BUSY,
     HIGHLY_INPUT_BOUND,
@@ -104,8 +98,7 @@ def judge_run(signals: Signals) -> Verdict:
     else:
         verdict = _judge_host_run(signals)
     if signals.mode != "replay":
-        step = step_sentence(signals) if verdict.bound == "host" else ""
-        verdict = replace(verdict, sentence=f"{verdict.sentence}{step}{lone_work_sentence(signals)}")
+        verdict = replace(verdict, sentence=verdict.sentence + own_time_sentence(signals, verdict.bound))
     sentence = _with_apart(signals, f"{verdict.sentence}{_rhythm(signals)}{lock_sentence(signals)}")
     evidence = (*unrecorded_evidence(signals), *verdict.evidence, *(signals.ranks.evidence if signals.ranks else ()))
     return replace(verdict, sentence=sentence, evidence=tuple(_marked(sentence, evidence)))
