@@ -102,15 +102,17 @@ def _one_device(
         causes=_collect(parts, knowable),
         ends=ends,
         unlaunched=int(((ends.activity != NONE) & (ends.launch == NONE)).sum()),
-        gap_queued_ns=_queued(trace, ends, launch_ns, copied, gaps),
+        gap_queued_ns=_queued(trace, ends, copied, gaps),
     )
 
 
-def _queued(trace: Trace, ends: GapEnds, launch_ns: Int64Array, copied: Int64Array, gaps: Intervals) -> Int64Array:
-    """`launch_ns`: when what ended each gap was launched; `copied`: until when its cause is another than `launch`."""
+def _queued(trace: Trace, ends: GapEnds, copied: Int64Array, gaps: Intervals) -> Int64Array:
+    """From when the call that launched what ended each gap has returned, where it had by the gap's start, or by long
+    before its end. `copied`: until when the gap's cause is another than `launch`.
+    """
     returned = np.where(ends.launch != NONE, trace.events.end_ns[ends.launch], gaps.end)
     after = gaps.end - np.clip(np.maximum(copied, returned), gaps.start, gaps.end)
-    return int64(np.where(launch_ns <= gaps.start, gaps.end - copied, np.where(after > START_NS, after, 0)))
+    return int64(np.where((returned <= gaps.start) | (after > START_NS), after, 0))
 
 
 def _by_few_threads(trace: Trace, ends: GapEnds) -> GapEnds:

@@ -36,7 +36,7 @@ class IdleSignals:
     by_cause_us: Mapping[Cause, float] = field(default_factory=dict)
     """Empty without a device; a cause that cannot be known is missing."""
     launched_early_us: float = 0.0
-    """Part of cause `launch` in which the work had been launched before the gap began: the host was not late."""
+    """Part of cause `launch` in which the work had been launched, its call had returned: the host was not late."""
     long_pauses_us: float = 0.0
     """Part of cause `host` in gaps with at least `LONG_PAUSE_US` of it."""
     lone: Mapping[ReasonName, LoneGaps] = field(default_factory=dict)

@@ -112,7 +112,7 @@ function launchDivision({ cause, us }: CausePart, { idle_queued_us: queuedUs }: 
 /** Launched in time, and yet the device was idle: not the host's fault. */
 function queuedWords({ cause }: CausePart, { idle_queued_us: queued }: Device): string {
   if (cause !== "launch" || queued === undefined || queued === 0) return "";
-  return ` For ${formatDuration(queued)} of it what runs next had been launched before the gap began, and had not started; for the rest it was launched late.`;
+  return ` For ${formatDuration(queued)} of it what runs next had been launched (its call had returned), and had not started; for the rest it was launched late.`;
 }
 
 type NumbersProps = {

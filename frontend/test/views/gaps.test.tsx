@@ -139,7 +139,7 @@ it("opens the chain's batch among those of the DataLoader workers", () => {
 it("filters gaps by cause, and shows all again at a second click", () => {
   open({ devices: [idle] }, "gaps");
   const launch = () => all("cause-filter").find((button) => button.dataset.cause === "launch");
-  expect(launch()?.title).toContain("had been launched before the gap began, and had not started");
+  expect(launch()?.title).toContain("had been launched (its call had returned), and had not started");
   click(launch());
   expect(all("gap-row").map((row) => row.dataset.cause)).toEqual(["launch"]);
   expect(find("gap-detail").dataset.startUs).toBe("60");
