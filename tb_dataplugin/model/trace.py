@@ -316,8 +316,8 @@ class TraceInfo:
     """What the trace says about itself. None or "": it does not say.
 
     `single_process_loader`: torch's spans name its iterator for zero workers, in most steps or alone. `mixed_loop`:
-    what most steps ask, beside loaders of the other kind. `origin_unix_ns`: what time the machine's clock showed when the
-    trace's times are 0, `origin_ns`: what the file writes for it.
+    what most steps ask, beside loaders of the other kind. `origin_unix_ns`: what time the machine's clock showed when
+    the trace's times are 0, `origin_ns`: what the file writes for it.
     """
 
     file: str
