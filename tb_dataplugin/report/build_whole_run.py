@@ -181,7 +181,7 @@ def _loader(one: LoaderTotal, summary: Summary) -> pb.RunLoader:
         batches=one.batches,
         unknown=one.unknown,
         data_wait_us=one.wait_us,
-        share=None if outside is None else one.wait_us / outside.whole_us,
+        share=None if outside is None else outside.share_of(one.wait_us),
         first_waits_us=one.first_wait_us,
         epochs=one.epochs,
         between=one.between or None,

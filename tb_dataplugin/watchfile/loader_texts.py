@@ -53,7 +53,7 @@ def others_text(loaders: Sequence[LoaderTotal], outside: Outside | None, least: 
 
 
 def _of_run(time_us: float, outside: Outside | None) -> str:
-    return "" if outside is None else f" ({percent(time_us / outside.whole_us)} of the run)"
+    return "" if outside is None else f" ({percent(outside.share_of(time_us))} of the run)"
 
 
 def _first(epochs: int) -> str:

@@ -48,7 +48,11 @@ class Outside:
 
     @property
     def share(self) -> float:
-        return self.us / self.whole_us
+        return self.share_of(self.us)
+
+    def share_of(self, time_us: float) -> float:
+        """Of the run."""
+        return time_us / self.whole_us
 
     @property
     def each_us(self) -> float | None:
