@@ -15,7 +15,7 @@ from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.inner_loops import Rhythm, find_inner_loops
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
-from tb_dataplugin.analyses.lone_work import find_lone_work
+from tb_dataplugin.analyses.lone_work import LoneWork, find_lone_work
 from tb_dataplugin.analyses.other_programs import OtherPrograms, find_other_programs
 from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.queue_wait import QueueWait
@@ -76,6 +76,7 @@ class _OfSteps(TypedDict):
     step_count: int | None
     has_later_steps: bool
     of_some_steps: bool
+    lone_work: LoneWork | None
 
 
 class _OfQueue(TypedDict):
@@ -142,7 +143,6 @@ def read_signals(results: Results) -> Signals:
         **_of_queue(results),
         **_of_cpus(results),
         rhythm=_rhythm(results),
-        lone_work=find_lone_work(results.steps) if results.steps else None,
         garbage=_garbage(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
@@ -172,6 +172,7 @@ def _of_steps(results: Results) -> _OfSteps:
         "step_count": len(results.steps.rows) if results.steps else None,
         "has_later_steps": selection is not None and selection.chosen.last < selection.recorded.last,
         "of_some_steps": selection is not None,
+        "lone_work": find_lone_work(results.steps) if results.steps else None,
     }
 
 
