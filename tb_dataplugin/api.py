@@ -64,7 +64,7 @@ class Report(Sequence[Capture]):
     def to_html(self) -> str:
         """One self-contained page, with the timelines and the comparisons of captures of one program."""
         timelines = [timeline_of(kept) for kept in self._kept]
-        return as_html(self._message, timelines, self._title, taken_ns=[kept.taken_ns for kept in self._kept])
+        return as_html(self._message, timelines, self._title, modified_ns=[kept.modified_ns for kept in self._kept])
 
     def _repr_html_(self) -> str:
         """For a notebook, in a frame without rights: the page's styles and scripts stay inside, and cannot reach it."""

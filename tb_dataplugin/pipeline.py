@@ -69,9 +69,9 @@ class KeptCapture:
     rank: RankTable | Unavailable | None = None
 
     @property
-    def taken_ns(self) -> int:
-        """When it was taken, 0 where the file was not looked at."""
-        return self.trace.taken_ns if self.trace is not None else 0
+    def modified_ns(self) -> int:
+        """When the file was changed, 0 where it was not looked at."""
+        return self.trace.modified_ns if self.trace is not None else 0
 
 
 def open_found(

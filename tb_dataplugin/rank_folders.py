@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Final, Generic, TypeVar
 
 from tb_dataplugin.compare import are_other_programs
+from tb_dataplugin.reader.discovery import when_taken
 from tb_dataplugin.remote import Source
 from tb_dataplugin.report.report_pb2 import Capture, CaptureRow
 
@@ -67,7 +68,7 @@ def runs_of_ranks(captures: Iterable[ListedRank[AnySource]]) -> list[RankRun[Any
         if capture.row.HasField("rank") and capture.row.mode != "replay":
             folders[capture.folder].append(capture)
     found = {
-        name: RankRun(name, (name,), newest_first(capture.source for capture in inside))
+        name: RankRun(name, (name,), _newest_listed(inside))
         for name, inside in folders.items()
         if len({capture.row.rank for capture in inside}) > 1
     }
@@ -85,12 +86,27 @@ def runs_of_ranks(captures: Iterable[ListedRank[AnySource]]) -> list[RankRun[Any
 
 
 def newest_first(sources: Iterable[AnySource]) -> tuple[AnySource, ...]:
-    return tuple(sorted(sources, key=lambda source: (-source.modified_ns, source.id)))
+    """As far as that is known before they are read."""
+    return _by_time((0.0, source) for source in sources)
+
+
+def _newest_listed(captures: Iterable[ListedRank[AnySource]]) -> tuple[AnySource, ...]:
+    return _by_time((capture.row.window_unix_us, capture.source) for capture in captures)
+
+
+def _by_time(sources: Iterable[tuple[float, AnySource]]) -> tuple[AnySource, ...]:
+    """The newest first. Each with when its window began, as reports have it."""
+
+    def order(one: tuple[float, AnySource]) -> tuple[int, str]:
+        window_unix_us, source = one
+        return -when_taken(window_unix_us, source.name, source.modified_ns).unix_ns, source.id
+
+    return tuple(source for _, source in sorted(sources, key=order))
 
 
 def _run_of(name: str, owns: Sequence[_Own[AnySource]]) -> RankRun[AnySource]:
-    sources = newest_first(capture.source for own in owns for capture in own.captures)
-    return RankRun(name, tuple(own.name for own in owns), sources)
+    listed = [capture for own in owns for capture in own.captures]
+    return RankRun(name, tuple(own.name for own in owns), _newest_listed(listed))
 
 
 def _own(name: str, captures: Sequence[ListedRank[AnySource]]) -> _Own[AnySource] | None:

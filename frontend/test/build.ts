@@ -85,6 +85,8 @@ export function entry(over: Partial<CaptureEntry>): CaptureEntry {
     error: null,
     bytes: 10,
     modified: 1,
+    taken: 1,
+    takenBy: "file",
     mode: "train",
     rank: null,
     rankRun: null,

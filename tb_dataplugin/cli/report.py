@@ -188,9 +188,9 @@ def _write_page(report: Report, opened: Opened, folders: Folders, arguments: arg
     kept, output = opened.captures, arguments.output
     title = shown(", ".join(map(str, arguments.paths)))
     predicted = [_predicted(one) for one in kept[:PREDICTED]]
-    timelines, taken_ns = [timeline_of(one) for one in kept], [one.taken_ns for one in kept]
+    timelines, modified_ns = [timeline_of(one) for one in kept], [one.modified_ns for one in kept]
     given = folders.numbers_in_each([one.path for one in kept])
-    page = as_html(report, timelines, title, predicted, opened.complaints, taken_ns, given)
+    page = as_html(report, timelines, title, predicted, opened.complaints, modified_ns, given)
     output = _free_file() if output is None and sys.stdout.isatty() else output
     write_text(page, output)
     size = len(page.encode())

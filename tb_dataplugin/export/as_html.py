@@ -20,6 +20,7 @@ from tb_dataplugin.export.comparisons import (
     shown_pairs,
     suggested_pairs,
 )
+from tb_dataplugin.reader.discovery import Taken, when_taken
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.rows import as_rows, row_of, worst_first
@@ -64,15 +65,17 @@ def as_html(
     title: str,
     what_ifs: Sequence[str | None] = (),
     problems: Sequence[str] = (),
-    taken_ns: Sequence[int] = (),
+    modified_ns: Sequence[int] = (),
     folders: Sequence[Sequence[int]] = (),
 ) -> str:
     """`timelines`: one for each capture of the report, None where there is none to draw; `what_ifs`: of each its
     predictions as JSON, None or nothing where none were made; `problems`: why other captures are not there;
-    `taken_ns`: when each was taken (Unix time), for trends and for what is compared with what; nothing where that is
-    unknown; `folders`: the numbers of the captures of each folder that was named, where several were.
+    `modified_ns`: when the file of each was changed (Unix time), for those of which neither trace nor name says when
+    they were taken, nothing where that is unknown; `folders`: the numbers of the captures of each folder that was
+    named, where several were.
     """
-    rows = _json(as_dict(as_rows(_rows(report.captures, taken_ns))))
+    taken = _taken(report.captures, modified_ns)
+    rows = _json(as_dict(as_rows(_rows(report.captures, taken))))
     predicted = ", ".join(_json(None if one is None else json.loads(one)) for one in what_ifs)
     told = _json([shown(one) for one in problems])
     own = f'"title": {_json(title)}, "problems": {told}, "rows": {rows}, "what_ifs": [{predicted}]'
@@ -80,7 +83,7 @@ def as_html(
     report_json = _bounded(report, whole - LEAST_ROOM if len(report.captures) < 2 else int(OF_SEVERAL * whole))
     left = whole - _size(report_json)
     room = left if left > 0 else LEAST_ROOM
-    compared = _compared(report.captures, taken_ns, folders, room // COMPARED_SHARE)
+    compared = _compared(report.captures, [one.unix_ns for one in taken], folders, room // COMPARED_SHARE)
     slices = _timelines(report.captures, timelines, room - _size(compared))
     return _page(title, f'{{{own}, "report": {report_json}, "timelines": [{", ".join(slices)}], {compared}}}')
 
@@ -144,10 +147,18 @@ def without_comparison(page: str) -> int:
 _LEFT_OUT: Final = '"left_out":true}'
 
 
-def _rows(captures: Sequence[pb.Capture], taken_ns: Sequence[int]) -> list[pb.CaptureRow]:
+def _taken(captures: Sequence[pb.Capture], modified_ns: Sequence[int]) -> list[Taken]:
+    files = modified_ns if len(modified_ns) == len(captures) else [0] * len(captures)
+    return [
+        when_taken(capture.window_unix_us, capture.name.rpartition("/")[2], changed)
+        for capture, changed in zip(captures, files, strict=True)
+    ]
+
+
+def _rows(captures: Sequence[pb.Capture], taken: Sequence[Taken]) -> list[pb.CaptureRow]:
     rows = [_row(capture, number) for number, capture in enumerate(captures)]
-    for row, taken in zip(rows, taken_ns, strict=False):
-        row.modified = taken / 1e9
+    for row, when in zip(rows, taken, strict=True):
+        row.taken, row.taken_by = when.unix_ns / 1e9, when.by
     programs = program_numbers((row.run, capture) for row, capture in zip(rows, captures, strict=True))
     for row, program in zip(rows, programs, strict=True):
         row.program = program

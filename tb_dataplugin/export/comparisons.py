@@ -44,20 +44,24 @@ def suggested_pairs(captures: Sequence[Capture], taken_ns: Sequence[int]) -> lis
     """What each capture is compared with, None where nothing suggests itself.
 
     Args:
-        taken_ns: when each was taken; none are known where it is shorter.
+        taken_ns: when each was taken; 0 where nobody knows, of all where it is shorter.
     """
     listed = _listed(captures)
     repeated, sides = repeated_runs(listed), sides_of_several(listed)
     places = [place_of(run_of(capture), repeated) for capture in captures]
-    candidates = [
-        Candidate(str(number), run_of(capture), places[number], taken, partial(captures.__getitem__, number))
-        for number, (capture, taken) in enumerate(zip(captures, taken_ns, strict=False))
-    ]
-    if len(candidates) < len(captures):
+    if len(taken_ns) < len(captures):
         return [None] * len(captures)
-    newest = sorted(candidates, key=lambda one: -one.taken_ns)
-    by_place = {place: tuple(map(str, numbers)) for place, numbers in sides.items()}
-    return [_pair(suggest(newest, own, captures[int(own.id)], by_place)) for own in candidates]
+    candidates = {
+        number: Candidate(str(number), run_of(capture), places[number], taken, partial(captures.__getitem__, number))
+        for number, (capture, taken) in enumerate(zip(captures, taken_ns, strict=True))
+        if taken > 0  # else nobody knows what it is before, or after
+    }
+    newest = sorted(candidates.values(), key=lambda one: -one.taken_ns)
+    by_place = {place: tuple(map(str, numbers)) for place, numbers in sides.items() if candidates.keys() >= {*numbers}}
+    return [
+        _pair(suggest(newest, candidates[number], capture, by_place)) if number in candidates else None
+        for number, capture in enumerate(captures)
+    ]
 
 
 def _pair(found: Suggestion) -> Pair | None:
@@ -95,7 +99,7 @@ def given_pairs(captures: Sequence[Capture], folders: Sequence[Sequence[int]], t
     """
     offered = {*sides_of_several(_listed(captures)).values()}
     sides = [side for side in dict.fromkeys(map(tuple, folders)) if side in offered]
-    if len(taken_ns) == len(captures):
+    if len(taken_ns) == len(captures) and all(taken_ns):
         sides.sort(key=lambda side: min(taken_ns[number] for number in side))
     pairs = []
     for at, after in enumerate(sides):

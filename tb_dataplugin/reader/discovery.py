@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.reader.opening import ALLOW, Roots, leads_out, lies_in, roots_of
@@ -35,6 +35,32 @@ def stamp_ns(name: str) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
+class Taken:
+    """When a capture was taken (0: nobody knows), and what says so: the trace's own clock, the time in its name, or the
+    last change of its file, which a copy or a download makes its own.
+    """
+
+    unix_ns: int
+    by: Literal["trace", "name", "file", ""]
+
+
+def when_taken(window_unix_us: float, name: str, modified_ns: int) -> Taken:
+    """The one place that decides it, for all that orders captures or dates them.
+
+    Args:
+        window_unix_us: when the window began, as reports have it; 0 where the trace does not say, or is not read yet.
+        name: without the trace suffix.
+        modified_ns: of the file; 0 where that is not known.
+    """
+    if window_unix_us > 0:
+        return Taken(round(window_unix_us * 1e3), "trace")
+    stamp = stamp_ns(name)
+    if stamp is not None:
+        return Taken(stamp, "name")
+    return Taken(modified_ns, "file") if modified_ns > 0 else Taken(0, "")
+
+
+@dataclass(frozen=True, slots=True)
 class TraceFile:
     """One trace file. `run` is its folder relative to where the search began ("." for that folder itself).
 
@@ -58,9 +84,8 @@ class TraceFile:
 
     @property
     def taken_ns(self) -> int:
-        """When the window was written, by its name, which a copy keeps; else when the file was changed."""
-        stamp = stamp_ns(self.name)
-        return self.modified_ns if stamp is None else stamp
+        """As far as that is known before the trace is read."""
+        return when_taken(0, self.name, self.modified_ns).unix_ns
 
 
 def strip_suffix(file_name: str) -> str:

@@ -5194,6 +5194,8 @@ class CaptureRow(_message.Message):
     HOST_FIELD_NUMBER: _builtins.int
     WINDOW_UNIX_US_FIELD_NUMBER: _builtins.int
     WINDOW_US_FIELD_NUMBER: _builtins.int
+    TAKEN_FIELD_NUMBER: _builtins.int
+    TAKEN_BY_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """as the route `runs` has it"""
     run: _builtins.str
@@ -5202,7 +5204,7 @@ class CaptureRow(_message.Message):
     """queued | loading | ready | error; all below is known once it is ready"""
     error: _builtins.str
     modified: _builtins.float
-    """unix seconds"""
+    """unix seconds, of the file; 0 in an HTML report"""
     mode: _builtins.str
     """as in Capture"""
     idle_share: _builtins.float
@@ -5247,6 +5249,12 @@ class CaptureRow(_message.Message):
     host: _builtins.str
     window_unix_us: _builtins.float
     window_us: _builtins.float
+    taken: _builtins.float
+    """unix seconds: when its window began by the trace's clock; else the time in its name, else when its"""
+    taken_by: _builtins.str
+    """file was changed; 0 where nobody knows. Captures are in order by it
+    "trace", "name" or "file": what `taken` is from; "" where nobody knows
+    """
     def __init__(
         self,
         *,
@@ -5280,10 +5288,12 @@ class CaptureRow(_message.Message):
         host: _builtins.str = ...,
         window_unix_us: _builtins.float = ...,
         window_us: _builtins.float = ...,
+        taken: _builtins.float = ...,
+        taken_by: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "_world_size", b"_world_size", "data_wait_share", b"data_wait_share", "gain_step_share", b"gain_step_share", "gain_us_per_step", b"gain_us_per_step", "idle_share", b"idle_share", "lost_share", b"lost_share", "rank", b"rank", "samples_per_s", b"samples_per_s", "step_us", b"step_us", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "_world_size", b"_world_size", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us_per_step", b"gain_us_per_step", "gains_of", b"gains_of", "host", b"host", "id", b"id", "idle_note", b"idle_note", "idle_share", b"idle_share", "loop_wait", b"loop_wait", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "verdict", b"verdict", "window_unix_us", b"window_unix_us", "window_us", b"window_us", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share", "_gain_step_share", b"_gain_step_share", "_gain_us_per_step", b"_gain_us_per_step", "_idle_share", b"_idle_share", "_lost_share", b"_lost_share", "_rank", b"_rank", "_samples_per_s", b"_samples_per_s", "_step_us", b"_step_us", "_world_size", b"_world_size", "bound", b"bound", "data_wait_share", b"data_wait_share", "doubt_text", b"doubt_text", "doubtful", b"doubtful", "error", b"error", "finding", b"finding", "gain_step_share", b"gain_step_share", "gain_text", b"gain_text", "gain_us_per_step", b"gain_us_per_step", "gains_of", b"gains_of", "host", b"host", "id", b"id", "idle_note", b"idle_note", "idle_share", b"idle_share", "loop_wait", b"loop_wait", "lost_share", b"lost_share", "mode", b"mode", "modified", b"modified", "name", b"name", "program", b"program", "rank", b"rank", "run", b"run", "samples_per_s", b"samples_per_s", "severity", b"severity", "state", b"state", "step_us", b"step_us", "taken", b"taken", "taken_by", b"taken_by", "verdict", b"verdict", "window_unix_us", b"window_unix_us", "window_us", b"window_us", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__data_wait_share: _TypeAlias = _typing.Literal["data_wait_share"]  # noqa: Y015
     _WhichOneofArgType__data_wait_share: _TypeAlias = _typing.Literal["_data_wait_share", b"_data_wait_share"]  # noqa: Y015

@@ -92,7 +92,7 @@ def rank_runs_in(entries: Sequence[Entry]) -> list[RankRun[TraceFile]]:
 
 
 def _entry(entry: Entry, rank_run: str | None) -> dict[str, Any]:
-    row = CaptureRow.FromString(entry.row)
+    row, taken = CaptureRow.FromString(entry.row), entry.taken
     return {
         "id": entry.id,
         "run": entry.run,
@@ -101,6 +101,8 @@ def _entry(entry: Entry, rank_run: str | None) -> dict[str, Any]:
         "error": entry.error,
         "bytes": entry.trace.size,
         "modified": entry.trace.modified_ns / 1e9,
+        "taken": taken.unix_ns / 1e9,
+        "taken_by": taken.by,
         "mode": entry.mode,
         "rank": row.rank if row.HasField("rank") else None,
         "rank_run": rank_run,
@@ -120,7 +122,7 @@ def _rows(entries: tuple[Entry, ...]) -> str:
 
 
 def _row(entry: Entry, program: int) -> CaptureRow:
-    row = CaptureRow.FromString(entry.row)
+    row, taken = CaptureRow.FromString(entry.row), entry.taken
     row.MergeFrom(
         CaptureRow(
             id=entry.id,
@@ -129,6 +131,8 @@ def _row(entry: Entry, program: int) -> CaptureRow:
             state=entry.state,
             error=entry.error or "",
             modified=entry.trace.modified_ns / 1e9,
+            taken=taken.unix_ns / 1e9,
+            taken_by=taken.by,
             program=program,
         )
     )

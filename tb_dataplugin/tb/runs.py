@@ -24,7 +24,7 @@ from typing import Literal
 from tb_dataplugin.cache import Store
 from tb_dataplugin.errors import InternalError, UnknownCapture
 from tb_dataplugin.options import StepRange
-from tb_dataplugin.reader.discovery import TRACE_SUFFIXES, TraceFile, find_traces
+from tb_dataplugin.reader.discovery import TRACE_SUFFIXES, Taken, TraceFile, find_traces, when_taken
 from tb_dataplugin.reader.opening import roots_of
 from tb_dataplugin.report.report_pb2 import Capture, CaptureRow
 from tb_dataplugin.shown import encodable, shown
@@ -92,6 +92,12 @@ class Entry:
     @property
     def subject(self) -> Subject:
         return self.id, self.steps
+
+    @property
+    def taken(self) -> Taken:
+        """By its trace once it is ready; before, as far as its file says."""
+        window_unix_us = CaptureRow.FromString(self.row).window_unix_us
+        return when_taken(window_unix_us, self.trace.name, self.trace.modified_ns)
 
     @property
     def rank(self) -> int | None:
@@ -163,7 +169,7 @@ class CaptureLibrary:
     def listing(self) -> Listing:
         with self._changed:
             whole = [entry for entry in self._entries.values() if entry.steps is None]
-            newest = sorted(whole, key=lambda entry: (-entry.trace.taken_ns, entry.id))
+            newest = sorted(whole, key=lambda entry: (-entry.taken.unix_ns, entry.id))
             return Listing(not self._scanned, tuple(newest), self._problems)
 
     def entry(self, capture_id: str, steps: StepRange | None = None) -> Entry:

@@ -37,4 +37,4 @@ def _candidate(library: CaptureLibrary, entry: Entry, repeated: Sequence[Repeate
         return found if isinstance(found, Capture) else None
 
     place = place_of(entry.run, repeated)
-    return Candidate(entry.id, entry.run, place, entry.trace.taken_ns, read, _STATES.get(entry.state, "unreadable"))
+    return Candidate(entry.id, entry.run, place, entry.taken.unix_ns, read, _STATES.get(entry.state, "unreadable"))

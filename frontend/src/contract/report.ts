@@ -1989,7 +1989,7 @@ export interface CaptureRow {
   /** queued | loading | ready | error; all below is known once it is ready */
   state: string;
   error: string;
-  /** unix seconds */
+  /** unix seconds, of the file; 0 in an HTML report */
   modified: number;
   /** as in Capture */
   mode: string;
@@ -2043,6 +2043,10 @@ export interface CaptureRow {
   host: string;
   window_unix_us: number;
   window_us: number;
+  /** unix seconds: when its window began by the trace's clock; else the time in its name, else when its */
+  taken: number;
+  /** file was changed; 0 where nobody knows. Captures are in order by it */
+  taken_by: string;
 }
 
 /**
@@ -5407,6 +5411,12 @@ export const CaptureRow: MessageFns<CaptureRow> = {
         : isSet(object.window_us)
         ? globalThis.Number(object.window_us)
         : 0,
+      taken: isSet(object.taken) ? globalThis.Number(object.taken) : 0,
+      taken_by: isSet(object.takenBy)
+        ? globalThis.String(object.takenBy)
+        : isSet(object.taken_by)
+        ? globalThis.String(object.taken_by)
+        : "",
     };
   },
 };

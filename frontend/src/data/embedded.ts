@@ -146,9 +146,12 @@ export function sourceOf({
 
 /** As All captures has them, with when each was taken: the first is shown when the page opens. */
 function worstFirst(entries: readonly CaptureEntry[], rows: CaptureRows | undefined): CaptureEntry[] {
-  const places = new Map((rows?.rows ?? []).map(({ id, modified }, place) => [id, { place, modified }]));
+  const places = new Map((rows?.rows ?? []).map((row, place) => [row.id, { place, row }]));
   return entries
-    .map((item) => ({ ...item, modified: places.get(item.id)?.modified ?? 0 }))
+    .map((item) => {
+      const row = places.get(item.id)?.row;
+      return { ...item, taken: row?.taken ?? 0, takenBy: row?.taken_by ?? "" };
+    })
     .toSorted((a, b) => (places.get(a.id)?.place ?? 0) - (places.get(b.id)?.place ?? 0));
 }
 
@@ -178,6 +181,8 @@ function entry(capture: Capture, index: number): CaptureEntry {
     error: null,
     bytes: 0,
     modified: 0,
+    taken: 0,
+    takenBy: "",
     mode: modeOf(capture.mode),
     rank: capture.rank ?? null,
     rankRun: null,

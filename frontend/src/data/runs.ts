@@ -13,6 +13,9 @@ export type CaptureEntry = {
   readonly error: string | null;
   readonly bytes: number;
   readonly modified: number;
+  /** Unix seconds: when it was taken, and what says so, see `CaptureRow`. */
+  readonly taken: number;
+  readonly takenBy: string;
   readonly mode: CaptureMode | null;
   /** null where it is not of several, or not known yet. */
   readonly rank: number | null;
@@ -69,7 +72,7 @@ export function runOfRanks(item: CaptureEntry): string {
 }
 
 function entry(value: unknown): CaptureEntry {
-  const { bytes, modified, rank, cut_off: isCutOff } = fieldsOf(value);
+  const { bytes, modified, taken, rank, cut_off: isCutOff } = fieldsOf(value);
   return {
     id: textIn(value, "id"),
     run: textIn(value, "run") || ".",
@@ -78,6 +81,8 @@ function entry(value: unknown): CaptureEntry {
     error: textIn(value, "error") || null,
     bytes: Number(bytes ?? 0),
     modified: Number(modified ?? 0),
+    taken: Number(taken ?? 0),
+    takenBy: textIn(value, "taken_by"),
     mode: modeOf(textIn(value, "mode")),
     rank: typeof rank === "number" ? rank : null,
     rankRun: textIn(value, "rank_run") || null,

@@ -40,28 +40,43 @@ export type ShortName = {
   /** What fits a narrow column. The end stays where the start is cut. */
   readonly start: string;
   readonly end: string;
-  /** When its window was written, by its name; else when the file was changed. */
-  readonly unixMs: number | null;
-  /** Whether the name says when: only then seconds tell captures apart. */
+  /** Whether the name had a time, which is left out: then captures may be called the same without it. */
   readonly isStamped: boolean;
 };
 
 /** `<host>_<process>.<time>`: nanoseconds, as annotate and torch name captures; milliseconds, as older versions of torch do. */
-const STAMPED = /^(.+)\.(?:(1\d{18})|(1\d{12}))$/;
+const STAMPED = /^(.+)\.1(?:\d{18}|\d{12})$/;
 const END_LETTERS = 12;
 
-export function shortName({ name, modified }: Pick<CaptureEntry, "name" | "modified">): ShortName {
-  const stamp = stampOf(name);
-  const stem = stamp?.stem ?? name;
+export function shortName(name: string): ShortName {
+  const stamped = STAMPED.exec(name)?.[1];
+  const stem = stamped ?? name;
   const cut = Math.max(0, stem.length - END_LETTERS);
-  const unixMs = stamp?.unixMs ?? (modified > 0 ? modified * 1000 : null);
-  return { start: stem.slice(0, cut), end: stem.slice(cut), unixMs, isStamped: stamp !== null };
+  return { start: stem.slice(0, cut), end: stem.slice(cut), isStamped: stamped !== undefined };
 }
 
-/** When a capture was written, by its name, and what stands before that; null where the name does not say. */
-export function stampOf(name: string): { readonly stem: string; readonly unixMs: number } | null {
-  const [, stem, ns, ms] = STAMPED.exec(name) ?? [];
-  return stem === undefined ? null : { stem, unixMs: ms === undefined ? Number(ns) / 1e6 : Number(ms) };
+/** When a capture was taken, and what says so. */
+export type When = { readonly unixMs: number; readonly words: string; readonly title: string };
+
+const TITLES: Readonly<Record<string, string>> = {
+  trace: "When its window began, by the trace's clock.",
+  name: "When it was written, by its name.",
+  file: "When its file was changed: its trace does not say when it was taken, or is not read.",
+};
+
+/** The server decides it, see `CaptureRow.taken`; null where nobody knows. Times of files are said to be that: a copy has its own. */
+export function whenOf({ taken, takenBy: by }: Pick<CaptureEntry, "taken" | "takenBy">): When | null {
+  if (taken <= 0) return null;
+  const unixMs = taken * 1000;
+  const words = by === "file" ? `file of ${whenWords(unixMs, false)}` : whenWords(unixMs, true);
+  return { unixMs, words, title: TITLES[by] ?? "" };
+}
+
+/** `captures` as they stood in `before` (ids), what is new at the end: nothing moves under the pointer. */
+export function asBefore(captures: readonly CaptureEntry[], before: readonly string[]): CaptureEntry[] {
+  const places = new Map(before.map((id, place) => [id, place]));
+  const placeOf = ({ id }: CaptureEntry): number => places.get(id) ?? before.length;
+  return captures.toSorted((a, b) => placeOf(a) - placeOf(b));
 }
 
 export function modeLabel(mode: string | null): string {
@@ -85,12 +100,19 @@ export function entryWords(item: CaptureEntry): string {
 
 const TO_MINUTES = { month: "short", day: "numeric", hour: "numeric", minute: "2-digit" } as const;
 // Made once: a list of captures writes hundreds of times, and making a format takes longer than using it.
-const MINUTES = new Intl.DateTimeFormat(undefined, TO_MINUTES);
-const SECONDS = new Intl.DateTimeFormat(undefined, { ...TO_MINUTES, second: "2-digit" });
+const TO_SECONDS = { ...TO_MINUTES, second: "2-digit" } as const;
+const formats = (to: Intl.DateTimeFormatOptions) => ({
+  thisYear: new Intl.DateTimeFormat(undefined, to),
+  other: new Intl.DateTimeFormat(undefined, { year: "numeric", ...to }),
+});
+const MINUTES = formats(TO_MINUTES);
+const SECONDS = formats(TO_SECONDS);
+const THIS_YEAR = new Date().getFullYear();
 
-/** In the reader's own time zone; "PM" does not stand in a line of its own. */
+/** In the reader's own time zone, with the year where it is another one; "PM" does not stand in a line of its own. */
 export function whenWords(unixMs: number, seconds: boolean): string {
-  return (seconds ? SECONDS : MINUTES).format(unixMs).replace(/\s(?=\D+$)/u, "\u00a0");
+  const year = new Date(unixMs).getFullYear() === THIS_YEAR ? "thisYear" : "other";
+  return (seconds ? SECONDS : MINUTES)[year].format(unixMs).replace(/\s(?=\D+$)/u, "\u00a0");
 }
 
 /** For other programs: it sorts, and has its year and zone. */

@@ -1,7 +1,6 @@
 // The table of all captures: which rows are shown, and the trend over those of one run.
 
 import type { CaptureRow } from "../contract/report";
-import { stampOf } from "./captures";
 
 /** Rows of `run` (null: of all runs) whose names or words contain every word of `search`. */
 export function rowsShown(rows: readonly CaptureRow[], run: string | null, search: string): CaptureRow[] {
@@ -66,8 +65,11 @@ export function runsOfRows(rows: readonly CaptureRow[]): string[] {
 /** Files that were changed nearer to each other are of one moment: they were copied together. */
 const ONE_MOMENT_S = 1;
 
-/** Captures of one program, oldest first. `left`: captures of the run that are of other programs. */
-export type Course = { readonly rows: readonly CaptureRow[]; readonly left: number };
+/**
+ * Captures of one program, oldest first. `left`: captures of the run that are of other programs. `byFile`: of how many only
+ * the file says when they were taken.
+ */
+export type Course = { readonly rows: readonly CaptureRow[]; readonly left: number; readonly byFile: number };
 
 /**
  * How `run` went: its captures of training, as far as they are analysed and it is known when they were taken; of the
@@ -76,17 +78,17 @@ export type Course = { readonly rows: readonly CaptureRow[]; readonly left: numb
  */
 export function courseOf(rows: readonly CaptureRow[], run: string, inView: string | null): Course | null {
   const all = rows
-    .filter((row) => row.run === run && row.state === "ready" && row.mode !== "replay" && timeOf(row) > 0)
-    .toSorted((a, b) => timeOf(a) - timeOf(b));
+    .filter((row) => row.run === run && row.state === "ready" && row.mode !== "replay" && row.taken > 0)
+    .toSorted((a, b) => a.taken - b.taken);
   const program = (all.find(({ id }) => id === inView) ?? all.at(-1))?.program;
   const own = all.filter((row) => row.program === program);
   const worst = own.toSorted((a, b) => (b.lost_share ?? 0) - (a.lost_share ?? 0))[0];
   const found = own.filter(({ rank }) => rank === worst?.rank);
   const [first, last] = [found[0], found.at(-1)];
   if (first === undefined || last === undefined) return null;
-  const least = stampOf(first.name) === null || stampOf(last.name) === null ? ONE_MOMENT_S : Number.MIN_VALUE;
-  if (timeOf(last) - timeOf(first) < least) return null;
-  return { rows: found, left: all.length - own.length };
+  const least = isByFile(first) || isByFile(last) ? ONE_MOMENT_S : Number.MIN_VALUE;
+  if (last.taken - first.taken < least) return null;
+  return { rows: found, left: all.length - own.length, byFile: found.filter(isByFile).length };
 }
 
 /** Runs that have a course, by name. */
@@ -94,8 +96,6 @@ export function runsWithCourse(rows: readonly CaptureRow[]): string[] {
   return runsOfRows(rows).filter((run) => courseOf(rows, run, null) !== null);
 }
 
-/** Seconds: by the name, else when the file was changed. */
-function timeOf({ name, modified }: CaptureRow): number {
-  const stamp = stampOf(name);
-  return stamp === null ? modified : stamp.unixMs / 1e3;
+function isByFile({ taken_by: by }: CaptureRow): boolean {
+  return by === "file";
 }

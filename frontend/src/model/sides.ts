@@ -1,7 +1,7 @@
 // What can be compared: single captures, runs of several captures, and folders of repeated runs.
 
 import type { CaptureEntry, RepeatedRuns } from "../data/runs";
-import { fullName, groupByRun, shortName, whenWords } from "./captures";
+import { fullName, groupByRun, shortName, whenOf } from "./captures";
 import { formatCount } from "./format";
 
 /** `key` is stable as long as the log directory is; `ids` are the captures of the side. */
@@ -76,10 +76,11 @@ function absenceOfRun(run: string, captures: readonly CaptureEntry[], where: str
 
 /** As the list of captures has it: its rank and its time tell captures of one run apart. */
 function labelOf(item: CaptureEntry): string {
-  const { start, end, unixMs, isStamped } = shortName(item);
+  const { start, end, isStamped } = shortName(item.name);
+  const when = whenOf(item);
   const facts = [
     ...(item.rank === null ? [] : [`rank ${item.rank}`]),
-    ...(isStamped && unixMs !== null ? [whenWords(unixMs, true)] : []),
+    ...(isStamped && when !== null ? [when.words] : []),
   ];
   return [fullName({ run: item.run, name: `${start}${end}` }), ...facts].join(", ");
 }

@@ -1,13 +1,15 @@
 import { type Signal, useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import {
+  asBefore,
   type CaptureEntry,
   entryWords,
   fullName,
   groupByRun,
+  isoTime,
   modeMeaning,
   shortName,
-  whenWords,
+  whenOf,
 } from "../model/captures";
 import { containsAll } from "../model/rows";
 import { Breakable } from "./breakable";
@@ -47,8 +49,13 @@ function walk(event: KeyboardEvent & { readonly currentTarget: HTMLElement }): v
 const SEARCHED = 8;
 
 /** The captures by run, in the order given: a column beside the view, a fold above it on narrow screens. */
-export function CaptureList({ captures, order, current, search, open, turn, choose }: Props) {
+export function CaptureList({ captures: given, order, current, search, open, turn, choose }: Props) {
   const focused = useSignal<string | null>(null);
+  const isUnderPointer = useSignal(false);
+  const stood = useRef<readonly string[]>([]);
+  // A capture that is read may turn out older than its file: it goes to its place once nobody is about to click.
+  const captures = isUnderPointer.value ? asBefore(given, stood.current) : given;
+  stood.current = captures.map(({ id }) => id);
   if (captures.length === 0) return null;
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const shown = captures.filter((item) => containsAll(`${fullName(item)} ${entryWords(item)}`.toLowerCase(), words));
@@ -61,7 +68,11 @@ export function CaptureList({ captures, order, current, search, open, turn, choo
         <span aria-hidden="true">{open ? "▴" : "▾"}</span>
       </button>
       {/* biome-ignore lint/a11y/noStaticElementInteractions: keys come from the buttons inside */}
-      <div class="captures-list" onKeyDown={walk}>
+      <div
+        class="captures-list"
+        onKeyDown={walk}
+        onPointerEnter={() => (isUnderPointer.value = true)}
+        onPointerLeave={() => (isUnderPointer.value = false)}>
         <h2>
           Captures <span class="muted">{order}</span>
         </h2>
@@ -94,7 +105,7 @@ export function CaptureList({ captures, order, current, search, open, turn, choo
 
 /** As the list has it: without the time of capture, which stands beside it there. */
 function briefName(item: CaptureEntry): string {
-  const { start, end } = shortName(item);
+  const { start, end } = shortName(item.name);
   return fullName({ ...item, name: `${start}${end}` });
 }
 
@@ -108,7 +119,8 @@ type OptionProps = {
 };
 
 function CaptureOption({ item, selected, isStop, choose, onFocus }: OptionProps) {
-  const { start, end, unixMs, isStamped } = shortName(item);
+  const { start, end } = shortName(item.name);
+  const when = whenOf(item);
   const ref = useRef<HTMLButtonElement>(null);
   useLayoutEffect(() => {
     if (selected && ref.current !== null) showInList(ref.current);
@@ -124,7 +136,7 @@ function CaptureOption({ item, selected, isStop, choose, onFocus }: OptionProps)
         data-state={item.state}
         aria-current={selected ? "true" : undefined}
         tabIndex={isStop ? 0 : -1}
-        title={`${item.name}\n${item.error ?? modeMeaning(item.mode)}`}
+        title={[item.name, item.error ?? modeMeaning(item.mode), when?.title].filter(Boolean).join("\n")}
         onFocus={onFocus}
         onClick={() => choose(item.id)}>
         <span class="capture-name">
@@ -133,10 +145,10 @@ function CaptureOption({ item, selected, isStop, choose, onFocus }: OptionProps)
         </span>
         <span class="capture-note">
           {entryWords(item)}
-          {unixMs !== null && (
+          {when !== null && (
             <>
               {" · "}
-              <time dateTime={new Date(unixMs).toISOString()}>{whenWords(unixMs, isStamped)}</time>
+              <time dateTime={isoTime(when.unixMs)}>{when.words}</time>
             </>
           )}
         </span>

@@ -38,9 +38,9 @@ it("reads what the exporter wrote, escapes included", async () => {
 });
 
 it("lists captures in the order of their rows, with when each was taken", async () => {
-  const rows = CaptureRows.fromJSON({ rows: [{ id: "1", modified: 7 }, { id: "0" }] });
+  const rows = CaptureRows.fromJSON({ rows: [{ id: "1", taken: 7, taken_by: "trace" }, { id: "0" }] });
   const runs = await sourceOf({ ...NOTHING, captures: [capture({}), capture({})], rows }).runs();
-  expect(runs.kind === "ready" && runs.value.captures.map((item) => [item.id, item.modified])).toEqual([
+  expect(runs.kind === "ready" && runs.value.captures.map((item) => [item.id, item.taken])).toEqual([
     ["1", 7],
     ["0", 0],
   ]);

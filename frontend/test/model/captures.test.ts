@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { entryWords, fullName, groupByRun, modeLabel, shortName } from "../../src/model/captures";
+import { asBefore, entryWords, fullName, groupByRun, modeLabel, shortName, whenOf } from "../../src/model/captures";
 import { entry } from "../build";
 
 it("groups captures by run in the order of the newest", () => {
@@ -34,23 +34,27 @@ it("names a capture with its run, and says what it is", () => {
 });
 
 it("shortens a capture's name to its process, and keeps the end of others in sight", () => {
-  expect(shortName({ name: "vm_9907.1795322405832644998", modified: 1 })).toEqual({
-    start: "",
-    end: "vm_9907",
-    unixMs: 1795322405832.645,
-    isStamped: true,
-  });
-  expect(shortName({ name: "vm_9907.1795322405832", modified: 1 })).toMatchObject({
-    end: "vm_9907",
-    unixMs: 1795322405832,
-    isStamped: true,
-  });
-  expect(shortName({ name: "resnet50_batch256_workers8", modified: 2 })).toEqual({
+  expect(shortName("vm_9907.1795322405832644998")).toEqual({ start: "", end: "vm_9907", isStamped: true });
+  expect(shortName("vm_9907.1795322405832")).toMatchObject({ end: "vm_9907", isStamped: true });
+  expect(shortName("resnet50_batch256_workers8")).toEqual({
     start: "resnet50_batch",
     end: "256_workers8",
-    unixMs: 2000,
     isStamped: false,
   });
-  // A page may not know when its files were changed.
-  expect(shortName({ name: "c", modified: 0 }).unixMs).toBeNull();
+});
+
+it("says what a time is from: a file's is its last change, to minutes", () => {
+  const at = Date.UTC(2021, 5, 8, 12, 30, 15) / 1000;
+  const [trace, file] = ["trace", "file"].map((takenBy) => whenOf({ taken: at, takenBy }));
+  expect(trace?.unixMs).toBe(at * 1000);
+  expect(trace?.words, "another year is said").toMatch(/2021.*:30:15/);
+  expect(trace?.title).toContain("the trace's clock");
+  expect(file?.words).toMatch(/^file of .*2021.*:30(?!:)/);
+  expect(file?.title).toContain("When its file was changed");
+  expect(whenOf({ taken: 0, takenBy: "" }), "a page may not know").toBeNull();
+});
+
+it("keeps places as they were, what is new at the end", () => {
+  const given = ["new", "b", "a"].map((id) => entry({ id }));
+  expect(asBefore(given, ["a", "b", "gone"]).map(({ id }) => id)).toEqual(["a", "b", "new"]);
 });

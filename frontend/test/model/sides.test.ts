@@ -19,8 +19,8 @@ it("says why there is nothing to compare, and what cannot be read", () => {
 
 it("tells the ranks and the windows of one run apart", () => {
   const labels = sidesOf([
-    entry({ id: "1", run: "ddp", name: "vm_7.1795635834987858873", rank: 0 }),
-    entry({ id: "2", run: "ddp", name: "vm_7.1795635904987858873", rank: 1 }),
+    entry({ id: "1", run: "ddp", name: "vm_7.1795635834987858873", rank: 0, taken: 1795635834.98, takenBy: "name" }),
+    entry({ id: "2", run: "ddp", name: "vm_7.1795635904987858873", rank: 1, taken: 1795635904.98, takenBy: "name" }),
   ]).map(({ label }) => label);
   expect(labels[1]).toMatch(/^ddp \/ vm_7, rank 0, Nov 25.*54/);
   expect(labels[2]).toMatch(/^ddp \/ vm_7, rank 1, Nov 25.*04/);

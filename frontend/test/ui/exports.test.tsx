@@ -104,6 +104,7 @@ it("copies every capture with its id, rank and a time that sorts", async () => {
     state: at === 59 ? "error" : "ready",
     error: "it is empty",
     rank: at,
+    taken: 1_795_635_834.98,
   }));
   const listing = CaptureRows.fromJSON({ rows });
   const captures: DataSource["captures"] = () => Promise.resolve({ kind: "ready", value: listing });

@@ -21,7 +21,7 @@ const listing = CaptureRows.fromJSON({
       idle_share: 0.8,
       data_wait_share: 0.5,
       lost_share: 0.8,
-      modified: 3,
+      taken: 3,
       verdict: "Disk.",
     },
     {
@@ -31,7 +31,7 @@ const listing = CaptureRows.fromJSON({
       state: "ready",
       data_wait_share: 0.6,
       lost_share: 0.6,
-      modified: 2,
+      taken: 2,
       finding: "Decode less",
       gain_text: "saves `x`",
     },
@@ -43,7 +43,7 @@ const listing = CaptureRows.fromJSON({
       idle_share: 0.1,
       data_wait_share: 0.05,
       lost_share: 0.1,
-      modified: 1,
+      taken: 1,
     },
     { id: "new", run: ".", name: "new", state: "queued" },
     { id: "bad", run: ".", name: "bad", state: "error", error: "cannot read bad: it is cut off" },
@@ -130,7 +130,7 @@ it("says of which step the gain is, and the data wait of the verdict, where thes
 
 it("says where there is a trend when the run in view has none, and leads there", () => {
   captureRows.value = CaptureRows.fromJSON({
-    rows: listing.rows.map((row) => ({ ...(row as object), modified: 10 * row.modified })),
+    rows: listing.rows.map((row) => ({ ...(row as object), taken: 10 * row.taken })),
   });
   captureId.value = "b/z";
   chosenRun.value = "b";
@@ -198,7 +198,7 @@ it("draws the trend of a run with two captures or more", () => {
 
 it("draws the mean step as well: a share may stay where all becomes faster", () => {
   const [row] = listing.rows;
-  const rows = [650_000, 450_000].map((step_us, at) => ({ ...row, id: `a/${at}`, step_us, modified: 10 * at + 10 }));
+  const rows = [650_000, 450_000].map((step_us, at) => ({ ...row, id: `a/${at}`, step_us, taken: 10 * at + 10 }));
   captureRows.value = CaptureRows.fromJSON({ rows });
   chosenRun.value = "a";
   open({}, "captures");
@@ -224,15 +224,15 @@ it("draws the mean step as well: a share may stay where all becomes faster", () 
 });
 
 it("draws no trend of captures of which nobody knows when they were taken", () => {
-  captureRows.value = { ...listing, rows: listing.rows.map((row) => ({ ...row, modified: 0 })) };
+  captureRows.value = { ...listing, rows: listing.rows.map((row) => ({ ...row, taken: 0 })) };
   open({}, "captures");
   expect(all("trend")).toEqual([]);
 });
 
 it("draws no trend of captures of one moment, and that of one rank", () => {
   chosenRun.value = "a";
-  const at = (modified: number, rank?: number) => listing.rows.map((row) => ({ ...row, modified, rank }));
-  captureRows.value = { ...listing, rows: at(5) };
+  const at = (taken: number, rank?: number) => listing.rows.map((row) => ({ ...row, taken, rank }));
+  captureRows.value = { ...listing, rows: at(5).map((row) => ({ ...row, taken_by: "file" })) };
   open({}, "captures");
   expect(all("trend")).toEqual([]);
   const rows = [...at(5, 0), ...at(5, 1), ...at(9, 1).map((row) => ({ ...row, lost_share: 1 }))].filter(
@@ -247,7 +247,7 @@ it("draws no trend of captures of one moment, and that of one rank", () => {
 it("draws the trend of one program, and of no other run than that in view", () => {
   chosenRun.value = "a";
   const [worst, , other] = listing.rows;
-  const of = (id: string, modified: number, program: number) => ({ ...worst, id, modified, program });
+  const of = (id: string, taken: number, program: number) => ({ ...worst, id, taken, program });
   captureRows.value = CaptureRows.fromJSON({ rows: [of("1", 10, 1), of("2", 20, 2), of("3", 30, 1), other] });
   open({}, "captures");
   const words = plain(find("trend").closest("figure")?.textContent);

@@ -42,6 +42,7 @@ def test_nothing_is_suggested_of_another_program_or_where_nothing_is_known_of_th
 ) -> None:
     assert suggested_pairs([program[0], stranger], [1, 2]) == [None, None]
     assert suggested_pairs(program, []) == [None, None]
+    assert suggested_pairs(program, [1, 0]) == [None, None]
 
 
 def test_each_pair_is_compared_once(program: list[Capture]) -> None:
@@ -56,7 +57,7 @@ def test_what_a_page_has_no_room_for_is_named_and_counted(
     for room, count in ((10_000_000, 1), (100, 0)):
         monkeypatch.setattr(as_html, "MAX_BYTES", room)
         monkeypatch.setattr(as_html, "LEAST_ROOM", 0)
-        page = as_html.as_html(as_report(program), [], "x", taken_ns=[1, 2])
+        page = as_html.as_html(as_report(program), [], "x")
         assert page.count('"comparison":') == count
         assert '"suggestions": [{"before":["0"],"after":["1"]' in page
         files = " ".join(one.file for one in program)
@@ -79,7 +80,7 @@ def test_folders_that_were_named_are_compared_first(program: list[Capture], stra
     versions = zip(("after", "before"), reversed(program), strict=True)
     captures = [named(one, f"{side}/r{number}/x") for side, one in versions for number in (1, 2)]
     captures += [named(stranger, f"other/r{number}/x") for number in (1, 2)]
-    taken, folders = [2, 4, 1, 3, 0, 5], [[0, 1], [2, 3], [4, 5]]
+    taken, folders = [3, 5, 2, 4, 1, 6], [[0, 1], [2, 3], [4, 5]]
     given = given_pairs(captures, folders, taken)
     assert given == [Pair((2, 3), (0, 1))]
     assert given_pairs(captures, folders, []) == [Pair((0, 1), (2, 3))]
@@ -87,7 +88,9 @@ def test_folders_that_were_named_are_compared_first(program: list[Capture], stra
     (pair, comparison), *_ = comparisons(captures, suggested_pairs(captures, taken), given)
     assert pair == given[0]
     assert comparison == as_dict(compare([captures[2], captures[3]], [captures[0], captures[1]]))
-    page = as_html.as_html(as_report(captures), [], "x", taken_ns=taken, folders=folders)
+    for capture, at in zip(captures, taken, strict=True):
+        capture.window_unix_us = at
+    page = as_html.as_html(as_report(captures), [], "x", folders=folders)
     assert '"repeated_runs": [{"folder":"after","ids":["0","1"]},{"folder":"before","ids":["2","3"]}' in page
     assert '{"before":["2","3"],"after":["0","1"],"comparison":' in page
 
@@ -119,7 +122,7 @@ def test_every_capture_of_many_has_a_comparison_and_siblings_come_first(program:
         (f"change{number}/{side}/x", one) for number in range(12) for side, one in zip("ab", program, strict=True)
     ]
     captures = [named(second, "elsewhere/x"), *(named(one, name) for name, one in change), named(first, "other/y/x")]
-    pairs = suggested_pairs(captures, range(len(captures)))
+    pairs = suggested_pairs(captures, range(1, 1 + len(captures)))
     made = [pair for pair, _ in comparisons(captures, pairs)]
     assert made[:12] == [Pair((number,), (number + 1,)) for number in range(1, 25, 2)]
     assert shown_pairs(pairs, made) == pairs

@@ -107,11 +107,14 @@ def test_a_page_keeps_its_limit_whatever_else_it_carries(monkeypatch: pytest.Mon
 
 
 def test_rows_say_when_their_captures_were_taken_where_that_is_known() -> None:
-    """Trends are of captures taken one after the other."""
-    report = as_report([analyse(training_run().trace()).capture] * 2)
-    known, unknown = as_html(report, [], "x", taken_ns=[5 * 10**9, 7 * 10**9]), as_html(report, [], "x")
-    assert [row["modified"] for row in embedded(known)["rows"]["rows"]] == [5, 7]
-    assert [row["modified"] for row in embedded(unknown)["rows"]["rows"]] == [0, 0]
+    """Trends are of captures taken one after the other. Files that were copied have other times than their traces."""
+    report = as_report([analyse(training_run().trace()).capture] * 3)
+    for capture, (name, began) in zip(report.captures, (("a", 5e6), ("h_1.1700000000000", 0), ("c", 0)), strict=True):
+        capture.name, capture.window_unix_us = f"run/{name}", began
+    for files, last in (([10**9, 10**9, 7 * 10**9], (7, "file")), ((), (0, ""))):
+        rows = embedded(as_html(report, [], "x", modified_ns=files))["rows"]["rows"]
+        found = [(row["taken"], row["taken_by"]) for row in rows]
+        assert found == [(5, "trace"), (1_700_000_000, "name"), last]
 
 
 def test_html_goes_to_a_file_and_says_how_large_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

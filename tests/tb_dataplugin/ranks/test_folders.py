@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,13 @@ def test_runs_beside_each_other_have_names_of_their_own() -> None:
     assert found(*runs) == [("exp/a0 … a1", ("exp/a0", "exp/a1")), ("exp/b0 … b1", ("exp/b0", "exp/b1"))]
     inside = [capture("exp", 0, LATER), capture("exp", 1, LATER)]
     assert [name for name, _ in found(*inside, runs[0], runs[2])] == ["exp", "exp/a0 … a1"]
+
+
+def test_the_newest_window_is_so_by_its_trace_whenever_its_file_was_copied() -> None:
+    late, early = (capture("exp", rank, at, f"{rank}_{at:.0f}") for rank, at in ((0, LATER), (0, 0.0)))
+    copied = [replace(one, source=replace(one.source, modified_ns=at)) for one, at in ((late, 1), (early, 2))]
+    (run,) = runs_of_ranks([*copied, capture("exp", 1, LATER, "1")])
+    assert [source.name for source in run.sources if source.name != "1"] == [late.source.name, early.source.name]
 
 
 def test_all_windows_of_a_rank_belong_to_it_the_newest_first() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tb_dataplugin.reader.discovery import find_traces, strip_suffix
+from tb_dataplugin.reader.discovery import Taken, find_traces, strip_suffix, when_taken
 from tests.trace_builder import training_run
 
 
@@ -40,3 +40,10 @@ def test_names_say_when_a_trace_was_written(tmp_path: Path) -> None:
     assert taken["h_1.1700000000000"] == 1_700_000_000 * 10**9
     assert taken["h_1.1700000600000000000"] == 1_700_000_600 * 10**9
     assert taken["h_1.17000012"] == (tmp_path / "h_1.17000012.pt.trace.json").stat().st_mtime_ns
+
+
+def test_a_trace_says_best_when_it_was_taken_then_its_name_then_its_file() -> None:
+    assert when_taken(1.6e15, "h_1.1700000000000", 9) == Taken(1_600_000_000 * 10**9, "trace")
+    assert when_taken(0, "h_1.1700000000000", 9) == Taken(1_700_000_000 * 10**9, "name")
+    assert when_taken(0, "h", 9) == Taken(9, "file")
+    assert when_taken(0, "h", 0) == Taken(0, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,8 +30,11 @@ def written(
     rank: int | None = None,
     *,
     steps: int = 1,
+    unix_s: int = 0,
 ) -> None:
-    builder = TraceBuilder() if rank is None else TraceBuilder(distributedInfo={"rank": rank, "world_size": 2})
+    """`unix_s`: when it was taken by its own clock, 0 where that says nothing."""
+    facts: dict[str, Any] = {} if rank is None else {"distributedInfo": {"rank": rank, "world_size": 2}}
+    builder = TraceBuilder(**facts, **({"baseTimeNanoseconds": unix_s * 10**9} if unix_s else {}))
     builder.annotated(mode)
     for step in range(steps):
         builder.step(100 * step, 100)
@@ -52,6 +56,33 @@ def test_the_newest_older_capture_of_the_same_program_in_another_run(host: Host)
     host.work()
     assert host.get("suggestion?id=now/a") == (200, {"before": ["before/d"], "after": ["now/a"]})
     assert host.get("suggestion?id=unlike/b") == (200, {"before": [], "after": []})
+
+
+def test_what_was_begun_first_by_the_traces_clocks_is_before_whenever_the_files_were_changed(host: Host) -> None:
+    """As where captures are copied: `cp` gives their files times of its own."""
+    written(host, "v/later", MODEL, 30, unix_s=1_600_000_060)
+    written(host, "v/first", MODEL, 0, unix_s=1_600_000_000)
+    written(host, "v/other", OTHER, 10)
+    before = [(one["name"], one["taken_by"]) for one in _listed(host)]
+    assert before == [("first", "file"), ("other", "file"), ("later", "file")]
+    host.work()
+    listed = _listed(host)
+    assert [(one["name"], one["taken_by"]) for one in listed] == [
+        ("other", "file"),
+        ("later", "trace"),
+        ("first", "trace"),
+    ]
+    assert 1_600_000_060 <= listed[1]["taken"] < 1_600_000_061
+    for name in ("first", "later"):
+        assert host.get(f"suggestion?id=v/{name}") == (200, {"before": ["v/first"], "after": ["v/later"]})
+    rows = {row["name"]: (row["taken"], row["taken_by"]) for row in host.get("captures")[1]["rows"]}
+    assert rows == {one["name"]: (one["taken"], one["taken_by"]) for one in listed}
+
+
+def _listed(host: Host) -> list[dict[str, Any]]:
+    host.library.scan()
+    captures: list[dict[str, Any]] = host.get("runs")[1]["captures"]
+    return captures
 
 
 def test_a_run_that_is_not_doubtful_comes_before_a_nearer_one_that_is(host: Host) -> None:

@@ -70,7 +70,8 @@ function NoTrend({ rows, run }: { rows: readonly CaptureRow[]; run: string }) {
   if (others.length === 0 && rows.filter((row) => row.run === run).length < 2) return null;
   return (
     <p class="muted" data-testid="no-trend">
-      No trend of {runLabel(run)}: that takes two captures of one program, taken one after the other.
+      No trend of {runLabel(run)}: that takes two captures of one program, taken one after the other as far as their
+      traces, names or files say.
       {others.length > 0 && " Of another run: "}
       {others.slice(0, OFFERED).map((name, at) => (
         <Fragment key={name}>

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
-import { isoTime, shortName, whenWords } from "../../model/captures";
+import { isoTime, shortName, whenOf } from "../../model/captures";
 import {
   chooseTimeUnit,
   exactNumber,
@@ -25,7 +25,7 @@ import { openCapture } from "../shared/open-capture";
 const COLUMNS = {
   capture: (row: CaptureRow) => `${row.run}/${row.name}`,
   rank: (row: CaptureRow) => row.rank,
-  when: (row: CaptureRow) => shortName(row).unixMs ?? undefined,
+  when: (row: CaptureRow) => row.taken || undefined,
   idle: (row: CaptureRow) => row.idle_share,
   wait: (row: CaptureRow) => row.data_wait_share,
   step: (row: CaptureRow) => row.step_us,
@@ -93,7 +93,8 @@ type RowProps = {
 };
 
 function Row({ row, unit, hasRanks, current }: RowProps) {
-  const { start, end, unixMs, isStamped } = shortName(row);
+  const { start, end } = shortName(row.name);
+  const when = whenOf({ taken: row.taken, takenBy: row.taken_by });
   return (
     <tr data-testid="capture-row" data-id={row.id} data-state={row.state} aria-current={current ? "true" : undefined}>
       <th scope="row" data-values={row.id}>
@@ -113,15 +114,18 @@ function Row({ row, unit, hasRanks, current }: RowProps) {
             </span>
           </>
         )}
-        {unixMs !== null && (
+        {when !== null && (
           <span class="capture-note" aria-hidden="true">
-            {whenWords(unixMs, isStamped)}
+            {when.words}
           </span>
         )}
       </th>
       {hasRanks && <td class="num row-rank">{row.rank ?? <Unknown reason="It is of no rank." />}</td>}
-      <td class="muted nowrap row-when" data-text={unixMs === null ? undefined : isoTime(unixMs)}>
-        {unixMs === null ? <Unknown reason="The page does not know when." /> : whenWords(unixMs, isStamped)}
+      <td
+        class="muted nowrap row-when"
+        data-text={when === null ? undefined : isoTime(when.unixMs)}
+        title={when === null ? undefined : when.title}>
+        {when === null ? <Unknown reason="The page does not know when." /> : when.words}
       </td>
       {row.state === "ready" ? <Known row={row} unit={unit} /> : <NotReady row={row} />}
       <ExportCell text={row.doubtful ? row.doubt_text || "yes" : ""} />

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { CaptureRow } from "../../contract/report";
+import { whenOf } from "../../model/captures";
 import { chooseTimeUnit, formatCount, formatDuration, formatPercent, onAxis, plural } from "../../model/format";
 import type { Course } from "../../model/rows";
 import { niceStep } from "../../model/time-scale";
@@ -62,7 +63,7 @@ type Props = { readonly run: string; readonly course: Course };
 
 /** How a run went from capture to capture, oldest first. */
 export function Trend({ run, course }: Props) {
-  const { rows, left } = course;
+  const { rows, left, byFile } = course;
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<{ readonly row: CaptureRow; readonly x: number; readonly y: number } | null>(null);
   const measures = [SHARES, STEP].filter(({ lines }) => rows.some((row) => lines.some((line) => has(line, row))));
@@ -93,6 +94,8 @@ export function Trend({ run, course }: Props) {
         <span class="muted">
           {plural(rows.length, "capture")}
           {rows[0]?.rank === undefined ? "" : ` of rank ${rows[0].rank}`}, oldest first
+          {byFile > 0 &&
+            ` by when ${byFile === rows.length ? "their files were" : `the file was, of ${formatCount(byFile)},`} changed`}
           {measures.length < 2 && `; ${measure.label}`}
           {left > 0 && `; ${formatCount(left)} of ${left === 1 ? "another program is" : "other programs are"} left out`}
         </span>
@@ -233,6 +236,7 @@ function Readout({ row, measure: { lines, text } }: { row: CaptureRow; measure: 
   return (
     <>
       <p class="tooltip-title">{row.name}</p>
+      <p class="muted">{whenOf({ taken: row.taken, takenBy: row.taken_by })?.words}</p>
       <table>
         <tbody>
           {lines.map((line) => {
