@@ -78,12 +78,8 @@ def _key(number: int, line: LoaderLine | None) -> _Key:
     return (number, "", 0, 0) if line is None else (number, line.dataset, line.batch_size, line.num_workers)
 
 
-def _first_waits(each: LoaderNumbers) -> int:
-    return each.epochs if each.first_waits is None else each.first_waits
-
-
 def _batches(each: LoaderNumbers) -> int:
-    return each.steps + each.unused_steps + _first_waits(each)
+    return each.steps + each.unused_steps + each.timed_firsts
 
 
 def _total(key: _Key, numbers: list[LoaderNumbers], *, is_main: bool) -> LoaderTotal:
@@ -99,7 +95,7 @@ def _total(key: _Key, numbers: list[LoaderNumbers], *, is_main: bool) -> LoaderT
         unknown=sum(each.unused_steps for each in numbers),
         wait_us=sum(each.wait_us for each in numbers) + first_us,
         first_wait_us=first_us,
-        first_waits=sum(map(_first_waits, numbers)),
+        first_waits=sum(each.timed_firsts for each in numbers),
         epochs=sum(each.epochs for each in numbers),
         between=sum(each.between for each in numbers),
         between_us=sum(each.between_us for each in numbers),

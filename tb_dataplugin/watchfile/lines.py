@@ -57,7 +57,7 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     wait_us: Amount = 0
     first_wait_us: Amount = 0
     first_waits: Count | None = None
-    """Epochs that `first_wait_us` is of; None: an earlier version, which counted no others."""
+    """As in the file, which leaves out 0, and in that of an earlier version: see `timed_firsts`."""
     other_us: Amount = 0
     """In steps that are not timed; runs of earlier versions lack this and what follows."""
     made: Count = 0
@@ -84,6 +84,11 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     retries: dict[Name, Count] = {}
     other_samples: Count = 0
     other_failures: dict[Name, Count] = {}
+
+    @property
+    def timed_firsts(self) -> int:
+        """Epochs that `first_wait_us` is of: of an earlier version, which did not count them, all that have any."""
+        return self.first_waits if self.first_waits is not None else self.epochs if self.first_wait_us else 0
 
 
 class IntervalLine(

@@ -168,7 +168,7 @@ def summary_of(run: Run) -> Summary | None:
         rate=rate_of(run),
         recording_us=recording_us(run),
         epochs=sum(each.epochs for each in numbers),
-        first_waits=sum(each.epochs if each.first_waits is None else each.first_waits for each in numbers),
+        first_waits=sum(each.timed_firsts for each in numbers),
         first_wait_us=sum(each.first_wait_us for each in numbers),
         ready=sum(each.ready for each in numbers) / asked if asked else None,
         busy_share=sum(each.build_us for each in numbers) / built if built and asked else None,

@@ -141,6 +141,15 @@ def test_each_of_several_loaders_says_how_long_it_was_waited_for(tmp_path: Path)
     assert not alone.loaders and "all DataLoaders" not in run_sentence(alone)
 
 
+def test_an_epoch_whose_first_wait_is_not_known_is_in_no_mean_of_them(tmp_path: Path) -> None:
+    """The file leaves out 0: a stranger's 13 waits of 1.88 s were "14 epochs, 1.74 s on average"."""
+    known, recorded = ({"loader": 0, "steps": 9, "step_us": 9e6, "wait_us": 1e6, "epochs": 1} for _ in range(2))
+    intervals = [outer(0) | {"loaders": [known | {"first_wait_us": 2e6, "first_waits": 1}]}]
+    intervals.append(outer(1) | {"loaders": [recorded]})
+    found = summary(write(tmp_path / "a.watch.jsonl", RUN, *intervals))
+    assert (found.epochs, found.first_waits, found.first_wait_us) == (2, 1, 2e6)
+
+
 def test_a_run_of_steps_says_last_what_is_outside_of_them_and_little_is_no_part_of_its_sentence(tmp_path: Path) -> None:
     few = {"step_us": 7e6, "between_us": 1e6, "between": 1, "made": 1}
     path = write(tmp_path / "a.watch.jsonl", RUN, outer(0, **few))
