@@ -73,6 +73,7 @@ class _OfCpus(TypedDict):
 
 
 class _OfSteps(TypedDict):
+    replays_named: bool
     step_count: int | None
     has_later_steps: bool
     of_some_steps: bool
@@ -167,12 +168,13 @@ def _of_cpus(results: Results) -> _OfCpus:
 
 
 def _of_steps(results: Results) -> _OfSteps:
-    selection = results.selection
+    chosen, table = results.selection, results.steps
     return {
-        "step_count": len(results.steps.rows) if results.steps else None,
-        "has_later_steps": selection is not None and selection.chosen.last < selection.recorded.last,
-        "of_some_steps": selection is not None,
-        "lone_work": find_lone_work(results.steps) if results.steps else None,
+        "replays_named": bool(results.replayed_samples),
+        "step_count": len(table.rows) if table else None,
+        "has_later_steps": chosen is not None and chosen.chosen.last < chosen.recorded.last,
+        "of_some_steps": chosen is not None,
+        "lone_work": find_lone_work(table) if table else None,
     }
 
 
@@ -209,9 +211,7 @@ def _flow_us(results: Results, waits: Intervals) -> float:
 
 
 def _wait_cost(results: Results, beside: BesideSignals | None) -> float | None:
-    """What the loop's data wait costs: the device's idle time that it caused; without a device all of it. Without what
-    is another DataLoader's.
-    """
+    """Of the loop's data wait: idle time that it caused; without a device all of it. Without another DataLoader's."""
     loop = results.loop
     if results.attribution.devices:
         cost = _causes(loop.attribution.devices[0]).get("data_wait")

@@ -63,8 +63,7 @@ FEEDER: Final = "feeder"
 class Signals:
     """None: not known from this capture. Devices: the first one."""
 
-    mode: Mode
-    """Training, replay, or a capture without our record."""
+    mode: Mode  # training, replay, or a capture without our record
     window_us: float
     """Length of the window."""
     step_count: int | None
@@ -187,6 +186,7 @@ class Signals:
     lone_work: LoneWork | None = None
     uneven: UnevenSignals | None = None  # None where steps take no longer with larger batches, or that is not known
     beside: BesideSignals | None = None  # None: most steps draw from no DataLoader that is not annotated
+    replays_named: bool = False  # samples that somebody named: none of them is a typical one
     remade: Remade | None = None
     """The training loop's DataLoader, where the program makes it again and again."""
 

@@ -57,10 +57,10 @@ def _nearness(own: str, other: str) -> tuple[int, bool, int]:
 
 def _is_replay_of(capture: pb.Capture, other: pb.Capture) -> bool:
     """Of a dataset that is called the same, stands in the same file, and has most stages in common: programs have
-    datasets of one name.
+    datasets of one name. Not of samples that somebody named, as the slowest are: they are not like the run's.
     """
     dataset = capture.loader.dataset
-    if other.mode != "replay" or not dataset or other.loader.dataset != dataset:
+    if other.mode != "replay" or other.replayed_samples or not dataset or other.loader.dataset != dataset:
         return False
     files = [_files_of_samples(one) for one in (capture, other)]
     own, replayed = _names(capture), _names(other)

@@ -64,7 +64,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     return Finding(
         severity=severity(signals, signals.per_step(saving.of_wait_us) if gain else None, otherwise_us=saving.us),
-        title=f"{label} keeps {kept} of a {_after(before, 'it')}",
+        title=f"{label} keeps {kept} of a {_after(signals, before, 'it')}",
         advice=_advice(signals, step, before, bounded=gain is not None),
         stage=most_waited_for(signals, _with_inner(signals.stages, step.working_before)) or step.calls.stage.name,
         title_stage=step.calls.stage.name,
@@ -120,7 +120,7 @@ def _fewer_bytes(signals: Signals, saving: Saving, step: Step) -> Finding:
     of what the transforms take that it would come before.
     """
     label, kept, before = step.calls.stage.label, percent(step.ratio), _transforms(step)
-    rows, after = _moved_over(signals, step), _after(before, "them")
+    rows, after = _moved_over(signals, step), _after(signals, before, "them")
     where = f"do it before {before}" if before else "decode no more than that"
     gain = signals.per_step(saving.us) if before and signals.mode != "replay" else None
     of_wait = signals.per_step(saving.of_wait_us) if gain else None
@@ -137,8 +137,10 @@ def _fewer_bytes(signals: Signals, saving: Saving, step: Step) -> Finding:
     )
 
 
-def _after(before: str, what: str) -> str:
-    return f"typical sample, after {before} worked on all of {what}" if before else "typical decoded sample"
+def _after(signals: Signals, before: str, what: str) -> str:
+    """Samples that somebody named, as the slowest, are no typical ones."""
+    which, of = ("", " that was named for this replay") if signals.replays_named else ("typical ", "")
+    return f"{which}sample{of}, after {before} worked on all of {what}" if before else f"{which}decoded sample{of}"
 
 
 def _transforms(step: Step) -> str:

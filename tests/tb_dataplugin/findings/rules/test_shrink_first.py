@@ -1,10 +1,22 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from annotate.trace_format import METADATA_KEY
+from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.rules.shrink_first import check
 from tb_dataplugin.options import StepRange
-from tests.tb_dataplugin.findings.cases import CHAIN, abstentions, capture_of, finding_in, finding_of, input_bound
+from tests.tb_dataplugin.findings.cases import (
+    CHAIN,
+    abstentions,
+    capture_of,
+    finding_in,
+    finding_of,
+    input_bound,
+    signals_of,
+)
 from tests.trace_builder import TraceBuilder
 
 
@@ -55,6 +67,13 @@ def test_a_replay_promises_no_bound() -> None:
         input_bound(stages=CHAIN).annotated(mode="replay", loaders=[{"num_workers": 2}]), "shrink_first"
     )
     assert not replayed.HasField("gain_us_per_step") and "bound" not in replayed.advice
+
+
+def test_named_samples_are_no_typical_ones() -> None:
+    signals = signals_of(input_bound(stages=CHAIN).annotated(mode="replay", loaders=[{"num_workers": 2}]))
+    found = check(replace(signals, replays_named=True))
+    assert isinstance(found, Finding)
+    assert "of a sample that was named for this replay" in found.title and "typical" not in found.title
 
 
 def test_a_crop_right_after_decoding_asks_for_a_decoder_that_crops() -> None:
