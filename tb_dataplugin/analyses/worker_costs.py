@@ -40,8 +40,8 @@ class WorkerCosts:
 
     `wall_ns` is from start to finish, summed. Shares are of that time: `cpu` of the main thread, `process_cpu` of all
     threads (may exceed 1; by those batches for which it was recorded), `run_delay` waiting for a CPU, `gc` in Python's
-    garbage collector, `sending` the most that a thread of its own may have used, meanwhile, to send other batches (as
-    long as it sent while those batches were built). `read_chars` are bytes that reads returned, `read_bytes` the part
+    garbage collector, `sending` the most that threads of torch's own may have used, meanwhile, to send other batches (as
+    long as they did while those batches were built), and the main thread itself between stages. `read_chars` are bytes that reads returned, `read_bytes` the part
     that came from storage. Switches and faults are counts. `system` of the main thread in the kernel, and
     `minor_faults` (page faults that memory alone answered, all batches' by the mean), are of batches after the first of
     each worker: that one finds all memory of the training process shared, and copies what it touches. So does a long
@@ -129,9 +129,9 @@ def find_worker_costs(
         return _unavailable("No batch was begun and finished within the window")
     costs = pipeline.batch_costs
     length = (table.finished_ns - table.started_ns)[rows]
-    own_ns = _main_thread_ns(trace, tree, table, rows)
+    own_ns, in_stages = _main_thread_ns(trace, tree, table, rows)
     cpu = None if own_ns is None or not own_ns.any() else min(1.0, float(own_ns.sum() / wall))
-    process_cpu, sending = _process_share(table, rows, costs, own_ns, cpu)
+    process_cpu, sending = _process_share(table, rows, costs, own_ns, cpu, in_stages)
     run_delay = _run_delay(trace, table, rows, costs)
     later = rows & ~_first_of_each(table)
     returned, stored = find_worker_reads(trace, tree, table, rows, costs) if costs else (None, None)
@@ -187,9 +187,13 @@ def _unavailable(message: str) -> Unavailable:
     return Unavailable("workers", "no_worker_costs", f"{message}, so what building batches cost in CPU time is unknown")
 
 
-def _main_thread_ns(trace: Trace, tree: StageTree, table: BatchTable, rows: npt.NDArray[np.bool_]) -> Int64Array | None:
-    """CPU time of the outermost stages of each of those batches, 0 for all others; None where it was not recorded."""
-    own = np.zeros(len(table), dtype=np.int64)
+def _main_thread_ns(
+    trace: Trace, tree: StageTree, table: BatchTable, rows: npt.NDArray[np.bool_]
+) -> tuple[Int64Array | None, Int64Array]:
+    """Of the outermost stages of each of those batches, 0 for all others: CPU time, None where it was not recorded, and
+    how long they took.
+    """
+    own, took = np.zeros(len(table), dtype=np.int64), np.zeros(len(table), dtype=np.int64)
     for track, process in trace.worker_tracks().items():
         mine = np.flatnonzero(rows & (table.pid == process.pid))
         mine = mine[np.argsort(table.started_ns[mine], kind="stable")]
@@ -197,11 +201,12 @@ def _main_thread_ns(trace: Trace, tree: StageTree, table: BatchTable, rows: npt.
         at = np.searchsorted(table.started_ns[mine], tree.start_ns[spans], side="right") - 1
         inside = at >= 0
         inside[inside] = tree.start_ns[spans[inside]] < table.finished_ns[mine[at[inside]]]
+        np.add.at(took, mine[at[inside]], (tree.end_ns - tree.start_ns)[spans[inside]])
         cpu = trace.span_facts.cpu_ns[spans[inside]]
         if (cpu < 0).any():
-            return None
+            return None, took
         np.add.at(own, mine[at[inside]], cpu)
-    return own
+    return own, took
 
 
 def _process_share(
@@ -210,9 +215,11 @@ def _process_share(
     costs: BatchCosts | None,
     own_ns: Int64Array | None,
     cpu: float | None,
+    in_stages: Int64Array,
 ) -> tuple[float | None, float]:
-    """Of all threads, and of it the most for sending: what they used for the batches for which that was recorded, over
-    what the main thread (`own_ns`, of all batches `cpu`) used for these same ones.
+    """Of all threads, and of it the most that no library's thread used: what they used for the batches for which that
+    was recorded, over what the main thread (`own_ns`, of all batches `cpu`) used for these same ones, in stages.
+    Between these it runs as well (torch's loop over the samples, our markers), and torch's own threads send batches.
     """
     if costs is None:
         return None, 0.0
@@ -222,17 +229,21 @@ def _process_share(
         length = table.finished_ns - table.started_ns
         return _share(costs.process_cpu_ns[rows], length[rows]), 0.0
     used = int(costs.process_cpu_ns[measured].sum())
-    return cpu * max(1.0, used / own), cpu * _sending_ns(table, measured) / own
+    between = int(np.maximum(0, (table.finished_ns - table.started_ns) - in_stages)[measured].sum())
+    return cpu * max(1.0, used / own), cpu * (between + _sending_ns(table, measured)) / own
 
 
 def _sending_ns(table: BatchTable, measured: npt.NDArray[np.bool_]) -> int:
-    """How long other batches of the same processes were being sent while these were built."""
-    sent = known(table.serialised_ns) & known(table.finished_ns) & (table.serialised_ns > table.finished_ns)
+    """How long other batches of the same processes were being sent while these were built: one of torch's threads
+    serialises, and another hands over the memory of each tensor while the training process deserialises.
+    """
     total = 0
-    for pid in np.unique(table.pid[measured]):
-        here, these = sent & (table.pid == pid), measured & (table.pid == pid)
-        sends = Intervals.union(table.finished_ns[here], table.serialised_ns[here])
-        total += int(sends.overlap(table.started_ns[these], table.finished_ns[these]).sum())
+    for begin, end in ((table.finished_ns, table.serialised_ns), (table.deserialise_ns, table.arrived_ns)):
+        sent = known(begin) & known(end) & (end > begin)
+        for pid in np.unique(table.pid[measured]):
+            here, these = sent & (table.pid == pid), measured & (table.pid == pid)
+            sends = Intervals.union(begin[here], end[here])
+            total += int(sends.overlap(table.started_ns[these], table.finished_ns[these]).sum())
     return total
 
 

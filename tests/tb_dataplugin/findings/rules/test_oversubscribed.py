@@ -151,3 +151,15 @@ def test_sending_counts_where_the_measured_batch_was_built_meanwhile() -> None:
     costs = signals_of(builder).costs
     assert costs is not None and costs.sending == pytest.approx(150 / 400)
     assert costs.threads == pytest.approx((550 - 150) / 400)
+
+
+def test_what_the_main_thread_runs_between_samples_is_no_hidden_thread() -> None:
+    """A stranger's cheap samples: of 900 us of a batch a third was torch's loop and our markers, "another library's"."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 2}]).step(0, 1500).worker(0)
+    for number, start in enumerate((0, 500, 1000)):
+        spans = {"sample::Row": (start, 130, 130), "collate::default_collate": (start + 250, 130, 130)}
+        spent = {"process_cpu_us": 390.0, "run_delay_us": 0.0}
+        builder.batch(number, 0, start, start, start + 400, start + 400, spans, **spent)
+        builder.wait(start, 400, "wait::DataLoader")
+    costs = signals_of(builder).costs
+    assert costs is not None and costs.threads == 1.0
