@@ -40,8 +40,9 @@ class WorkerCosts:
 
     `wall_ns` is from start to finish, summed. Shares are of that time: `cpu` of the main thread, `process_cpu` of all
     threads (may exceed 1; by those batches for which it was recorded), `run_delay` waiting for a CPU, `gc` in Python's
-    garbage collector, `sending` the most that threads of torch's own may have used, meanwhile, to send other batches (as
-    long as they did while those batches were built), and the main thread itself between stages. `read_chars` are bytes that reads returned, `read_bytes` the part
+    garbage collector, `sending` the most that torch's own threads may have used, meanwhile, to send other batches (as
+    long as they did while those batches were built), and the main thread between stages. `read_chars` are bytes that
+    reads returned, `read_bytes` the part
     that came from storage. Switches and faults are counts. `system` of the main thread in the kernel, and
     `minor_faults` (page faults that memory alone answered, all batches' by the mean), are of batches after the first of
     each worker: that one finds all memory of the training process shared, and copies what it touches. So does a long

@@ -154,7 +154,7 @@ def test_sending_counts_where_the_measured_batch_was_built_meanwhile() -> None:
 
 
 def test_what_the_main_thread_runs_between_samples_is_no_hidden_thread() -> None:
-    """A stranger's cheap samples: of 900 us of a batch a third was torch's loop and our markers, "another library's"."""
+    """A third of a batch of cheap samples was torch's loop and our markers: "another library's"."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 2}]).step(0, 1500).worker(0)
     for number, start in enumerate((0, 500, 1000)):
         spans = {"sample::Row": (start, 130, 130), "collate::default_collate": (start + 250, 130, 130)}
