@@ -64,7 +64,8 @@ def _start(starts: StartSignals, whose: str) -> str:
 def _between(between: BetweenSignals, apart: ApartSignals) -> str:
     where = f" ({_steps(between.steps)})" if 0 < len(between.steps) <= NAMED else ""
     has = f"has {percent(between.time_us / apart.window_us)} of the window ({duration(between.time_us)})"
-    return f"The time between epochs{where}, from the end of one to the next iter(), {has}."
+    line = f", most of it at {between.line}" if between.line else ""
+    return f"The time between epochs{where}, from the end of one to the next iter(), {has}{line}."
 
 
 def _alike(others: tuple[OtherLoaderSignals, ...]) -> list[list[OtherLoaderSignals]]:

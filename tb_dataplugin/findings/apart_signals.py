@@ -13,6 +13,7 @@ import numpy as np
 from tb_dataplugin.analyses.apart import Apart, names_of_apart
 from tb_dataplugin.analyses.attribution import DeviceAttribution
 from tb_dataplugin.analyses.flow import EpochStart
+from tb_dataplugin.analyses.hot_lines import MOST_OF_IT, lines_at
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.line_trees import FOR_OTHERS
 from tb_dataplugin.analyses.nested_epochs import has_nested_epochs
@@ -20,6 +21,7 @@ from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.analyses.worker_inits import inits_waited_for
 from tb_dataplugin.findings.first_build import FirstBuild, find_first_build
+from tb_dataplugin.findings.line_texts import line_text
 from tb_dataplugin.model.intervals import EMPTY, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
 
@@ -122,10 +124,13 @@ class PauseSignals:
 
 @dataclass(frozen=True, slots=True)
 class BetweenSignals:
-    """Times between two epochs: no data wait. `steps`: numbers of those that have them."""
+    """Times between two epochs: no data wait. `steps`: numbers of those that have them. `line`: of the training thread,
+    with most of it; "" where stacks do not show one.
+    """
 
     time_us: float
     steps: tuple[int, ...]
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +239,17 @@ def read_apart(results: Results) -> ApartSignals | None:
     in_flames = stages is not None and stages.tree is not None and FOR_OTHERS in stages.tree.frame
     theirs, by_stage = Intervals.union_of(other.waits for other in apart.others), results.attribution.by_stage
     by_name = {name: waits.intersect(theirs).total_ns / 1e3 for name, waits in by_stage.items()}
-    times = apart.between_epochs
-    between = BetweenSignals(times.total_ns / 1e3, tuple(_steps(results, times))) if len(times) else None
+    between = _between(results, apart.between_epochs) if len(apart.between_epochs) else None
     return ApartSignals(
         whole_us, starts, tuple(others), window_us, pauses, of_each, ahead_us, recurring_us, in_flames, by_name, between
     )
+
+
+def _between(results: Results, times: Intervals) -> BetweenSignals:
+    find = lines_at(results.trace, results.tree, results.attribution, results.window)
+    most = next(iter(find(times).rows), None) if find else None
+    line = line_text(most) if most is not None and most.share >= MOST_OF_IT else ""
+    return BetweenSignals(times.total_ns / 1e3, tuple(_steps(results, times)), line)
 
 
 def _built_us(results: Results, loader: int | None) -> float:
