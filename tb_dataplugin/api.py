@@ -13,6 +13,7 @@ from tb_dataplugin.export.as_json import as_dict, as_json
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import KeptCapture, as_report, loop_of, open_found, timeline_of
+from tb_dataplugin.rank_folders import newest_first
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
 from tb_dataplugin.remote import Place, Url, all_fetched, fetched, listed, place
 from tb_dataplugin.report.report_pb2 import Capture
@@ -142,8 +143,8 @@ def _place(path: str | Path) -> Place:
 
 def _newest(path: Place) -> TraceFile:
     if isinstance(path, Url):
-        return fetched(max(listed(path), key=lambda trace: (trace.modified_ns, trace.id)))
-    return max(_traces(path), key=lambda trace: (trace.modified_ns, trace.id))
+        return fetched(newest_first(listed(path))[0])
+    return newest_first(_traces(path))[0]
 
 
 def _traces(path: Place) -> list[TraceFile]:

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.errors import DataPipelineError, InternalError, Refused, UnreadableTrace
+from tb_dataplugin.model.trace import EARLIEST_UNIX_NS
 from tb_dataplugin.pipeline import read_rank
 from tb_dataplugin.rank_folders import newest_first
 from tb_dataplugin.ranks import RankTable
@@ -64,8 +65,14 @@ def tables_of_newest_run(sources: Iterable[Source], read: Read = read_here) -> R
     return RankTables(found.tables, (*found.notes, left_out), found.errors)
 
 
+def _began_ns(table: RankTable) -> int:
+    """Its first step, in ns of Unix time; 0 where its trace does not say."""
+    unix_ns = table.origin_unix_ns + int(table.step_start_ns[0]) if table.step_start_ns.size else 0
+    return unix_ns if unix_ns > EARLIEST_UNIX_NS else 0
+
+
 def newest_of_each(sources: Sequence[Source], read: Read = read_here) -> RankTables:
-    """`sources`: the newest first."""
+    """`sources`: the newest first, as far as that was known before they were read: their own clocks know better."""
     tables: dict[int, RankTable] = {}
     notes: list[str] = []
     errors: list[UnreadableTrace | InternalError] = []
@@ -77,6 +84,8 @@ def newest_of_each(sources: Sequence[Source], read: Read = read_here) -> RankTab
             notes.append(f"{named(source)} is left out: {row.message}")
         elif row.rank in tables:
             older += 1
+            if 0 < _began_ns(tables[row.rank]) < _began_ns(row):
+                tables[row.rank] = row
         else:
             tables[row.rank] = row
     if older:

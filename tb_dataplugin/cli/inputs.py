@@ -15,6 +15,7 @@ from tb_dataplugin.cli.terminal import complain, forget_output
 from tb_dataplugin.drive.outcome import note_in
 from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
+from tb_dataplugin.rank_folders import newest_first
 from tb_dataplugin.reader.discovery import READABLE_SUFFIXES, TraceFile, describe, find_traces
 from tb_dataplugin.reader.opening import ENVIRONMENT
 from tb_dataplugin.remote import Place, Source, Url, all_fetched, listed, place
@@ -100,9 +101,9 @@ def _below(path: Path, follow_links: bool) -> Iterator[TraceFile]:
 def newest_trace(path: Place, follow_links: bool) -> TraceFile:
     """A trace file, or the newest in a folder, which is said where there are others."""
     traces = list(expand([path], follow_links))
-    newest = max(traces, key=lambda trace: (trace.modified_ns, trace.id))
+    newest = newest_first(traces)[0]
     if is_folder(path) and len(traces) > 1:
-        complain(f"{path} has {len(traces)} traces; this is the newest, {newest.id}")
+        complain(f"{path} has {len(traces)} traces; this is the newest by its name or its file, {newest.id}")
     return newest
 
 

@@ -77,6 +77,22 @@ it("goes from tab to tab by arrow keys, round the end", () => {
   expect(view.value).toBe("overview");
 });
 
+it("moves no capture of the list under the pointer", () => {
+  open({}, "overview");
+  const ids = () => all("capture-option").map((option) => option.dataset.id);
+  const list = () => document.querySelector(".captures-list");
+  const answer = (...order: string[]) =>
+    act(() => {
+      runs.value = runsOf({ captures: order.map((id) => entry({ id })) });
+    });
+  answer("a", "b");
+  act(() => void list()?.dispatchEvent(new Event("pointerenter")));
+  answer("new", "b", "a");
+  expect(ids()).toEqual(["a", "b", "new"]);
+  act(() => void list()?.dispatchEvent(new Event("pointerleave")));
+  expect(ids()).toEqual(["new", "b", "a"]);
+});
+
 it("lists captures with what they are", () => {
   open({}, "overview");
   expect(find("capture-option").title).toMatch(/^c\nWritten by annotate during training\.\nWhen its file was changed/);

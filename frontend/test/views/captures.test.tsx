@@ -244,6 +244,19 @@ it("draws no trend of captures of one moment, and that of one rank", () => {
   expect(plain(find("trend").closest("figure")?.textContent)).toContain("2 captures of rank 1");
 });
 
+it("says where the order of a trend is only by files", () => {
+  chosenRun.value = "a";
+  const rows = listing.rows.map((row) => ({ ...row, taken_by: row.id === "a/x" ? "file" : "trace" }));
+  captureRows.value = { ...listing, rows };
+  open({}, "captures");
+  const words = () => plain(find("trend").closest("figure")?.textContent);
+  expect(words()).toContain("2 captures, oldest first (1 by when its file was changed)");
+  act(() => {
+    captureRows.value = { ...listing, rows: rows.map((row) => ({ ...row, taken_by: "file" })) };
+  });
+  expect(words()).toContain("2 captures, oldest first by when their files were changed");
+});
+
 it("draws the trend of one program, and of no other run than that in view", () => {
   chosenRun.value = "a";
   const [worst, , other] = listing.rows;

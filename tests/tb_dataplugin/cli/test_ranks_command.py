@@ -90,6 +90,21 @@ def test_odd_facts_of_collectives_stop_nothing(tmp_path: Path, capsys: pytest.Ca
     assert "Time lost across ranks is unknown" in capsys.readouterr().out
 
 
+def test_of_several_windows_of_a_rank_the_newest_is_so_by_its_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The files were copied in another order."""
+    for window, late in (("second", 0), ("first", 1)):
+        builders = captures(late_rank(late))
+        for rank, builder in enumerate(builders):
+            builder.top_level["baseTimeNanoseconds"] = (1_700_000_000 + (window == "second") * 60) * 10**9
+            path = tmp_path / f"{window}{rank}.pt.trace.json"
+            builder.write(path)
+            os.utime(path, (1_800_000_000 + (window == "first"),) * 2)
+    assert main(["ranks", str(tmp_path)]) == 0
+    assert "Rank 0 holds up the others" in capsys.readouterr().out
+
+
 def test_of_several_runs_the_newest_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for age, (name, late) in enumerate((("new", 0), ("old", 1))):
         (tmp_path / name).mkdir()

@@ -61,6 +61,13 @@ const STEP: Measure = {
 
 type Props = { readonly run: string; readonly course: Course };
 
+/** Their order is only as good as what it is from. */
+function byFileWords(byFile: number, of: number): string {
+  if (byFile === 0) return "";
+  if (byFile === of) return " by when their files were changed";
+  return ` (${formatCount(byFile)} by when ${byFile === 1 ? "its file was" : "their files were"} changed)`;
+}
+
 /** How a run went from capture to capture, oldest first. */
 export function Trend({ run, course }: Props) {
   const { rows, left, byFile } = course;
@@ -94,8 +101,7 @@ export function Trend({ run, course }: Props) {
         <span class="muted">
           {plural(rows.length, "capture")}
           {rows[0]?.rank === undefined ? "" : ` of rank ${rows[0].rank}`}, oldest first
-          {byFile > 0 &&
-            ` by when ${byFile === rows.length ? "their files were" : `the file was, of ${formatCount(byFile)},`} changed`}
+          {byFileWords(byFile, rows.length)}
           {measures.length < 2 && `; ${measure.label}`}
           {left > 0 && `; ${formatCount(left)} of ${left === 1 ? "another program is" : "other programs are"} left out`}
         </span>
