@@ -9,8 +9,10 @@ from typing import Any, Final
 from annotate.capture import guest, standing
 from annotate.capture.sentences import written
 from annotate.options import absolute, is_first_rank
+from annotate.recording import switch
 from annotate.saying import in_short, say
 from annotate.trace import writer
+from annotate.whole_run import current as whole_run
 
 
 class TraceHandler:
@@ -24,6 +26,7 @@ class TraceHandler:
     def __call__(self, prof: Any) -> None:
         file = str(writer.pack_trace(prof.export_chrome_trace, self.logdir))
         self.trace_files.append(file)
+        whole_run.recorded(file, switch.work_began, switch.work_ended)
         if guest.is_there():  # who says it at the end
             guest.wrote(file)
         elif is_first_rank():

@@ -6,7 +6,7 @@ What it must know of other profilers stands in `torch_profiler`.
 from __future__ import annotations
 
 from _thread import get_ident
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any, Final, Protocol
 
 import torch.profiler
@@ -17,6 +17,7 @@ from annotate.own_objects import uncounted
 from annotate.recording import recording_time, switch
 from annotate.saying import guard
 from annotate.signals import undisturbed
+from annotate.whole_run import current as whole_run
 
 _RECORDING: Final = (torch.profiler.ProfilerAction.RECORD, torch.profiler.ProfilerAction.RECORD_AND_SAVE)
 
@@ -111,7 +112,7 @@ class Profiler(torch.profiler.profile):
 
     def prepare_trace(self) -> None:
         self.is_given_up = False
-        self.stopped_at = perf_counter()
+        self.stopped_at, self.began = perf_counter(), time()
         if self.others.is_one_open:
             self._give_up()
             return
@@ -144,6 +145,8 @@ class Profiler(torch.profiler.profile):
             return
         with recording_time.taken():
             self._export = self._capture.save(self)
+        if self._export is not None:
+            whole_run.recorded(self._export.file, self.began)
         if self.on_trace_ready:
             self.on_trace_ready(self)
 
@@ -190,6 +193,16 @@ class Profiler(torch.profiler.profile):
             raise RuntimeError(_GIVEN_UP)
         with recording_time.taken():
             return super().export_chrome_trace(path, *args, **keywords)
+
+
+def activities_in_use() -> list[torch.profiler.ProfilerActivity]:
+    """Of the devices that the program has in use: to ask for another would start its driver."""
+    found = [torch.profiler.ProfilerActivity.CPU]
+    for name in ("cuda", "xpu"):
+        device = getattr(torch, name, None)
+        if device is not None and device.is_initialized():
+            found.append(getattr(torch.profiler.ProfilerActivity, name.upper()))
+    return found
 
 
 Profiler.__name__ = Profiler.__qualname__ = "profile"

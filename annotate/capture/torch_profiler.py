@@ -31,7 +31,7 @@ class Export:
     """The trace file of a window, for whoever exports the same window as well."""
 
     def __init__(self, file: Path) -> None:
-        self._file = file
+        self.file: Final = file
         self._is_taken = False
 
     def write_to(self, path: str) -> None:
@@ -44,7 +44,7 @@ class Export:
         if self._is_taken:
             raise RuntimeError(ALREADY_SAVED)
         self._is_taken = True
-        with self._file.open("rb") as packed, Path(path).open("wb") as sink:
+        with self.file.open("rb") as packed, Path(path).open("wb") as sink:
             source = packed if path.endswith(".gz") else cast("IO[bytes]", gzip.GzipFile(fileobj=packed))
             shutil.copyfileobj(source, sink, 1 << 20)
 

@@ -39,6 +39,10 @@ class AlarmRecording(Recording):
         self.began = time()
         super()._prepare(warm_up)
 
+    def _wrote(self, path: Path, began: float) -> None:
+        """The run's file says it with the event, in `AlarmWindows`."""
+        self.notes.files.append(str(path))
+
     def give_up(self, why: str) -> None:
         """Harmless when it is over."""
         if self.notes.state in ("waiting", "recording"):

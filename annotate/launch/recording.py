@@ -20,7 +20,7 @@ from typing import Any, Final
 import torch
 
 from annotate.capture import guest, session
-from annotate.capture.own_profiler import Profiler
+from annotate.capture.own_profiler import Profiler, activities_in_use
 from annotate.capture.sentences import stood_still
 from annotate.capture.standing import Standing
 from annotate.capture.steadiness import Pause, steps_before, still_drains
@@ -38,6 +38,7 @@ from annotate.options import has_other_ranks
 from annotate.saying import guard, one_line, shown, tell
 from annotate.trace import writer
 from annotate.trace_format import TAKEN_ELSEWHERE, StepSource
+from annotate.whole_run import current as whole_run
 from annotate.workers.standing import StandingWorkers
 
 _LOST: Final = "annotate does not record this program"
@@ -157,7 +158,7 @@ class Recording:
         self._waiting = Waiting(_BETWEEN_TRIES, self._active)
 
     def _prepare(self, warm_up: int) -> None:
-        self._profiler = Profiler(self, activities=_activities())
+        self._profiler = Profiler(self, activities=activities_in_use())
         self._profiler.others.install(self._patches)
         self._thread = get_ident()
         self._left, self._prepared = warm_up, len(self._times.taken)
@@ -266,9 +267,14 @@ class Recording:
             tell(f"annotate {reason}")
             self._end("nothing", reason)
             return
-        self.notes.files.append(str(path))
+        self._wrote(path, profiler.began)
         self.notes.paused_s = max(self.notes.paused_s, perf_counter() - profiler.stopped_at)
         self._end("recorded")
+
+    def _wrote(self, path: Path, began: float) -> None:
+        """The window's file."""
+        self.notes.files.append(str(path))
+        whole_run.recorded(path, began)
 
     @property
     def _most_steps(self) -> int:
@@ -381,16 +387,6 @@ def note_between_epochs(notes: Notes, workers: StandingWorkers) -> None:
         }
         notes.write()
         notes.leave_between()
-
-
-def _activities() -> list[torch.profiler.ProfilerActivity]:
-    """Of the devices that the program has in use: to ask for another would start its driver."""
-    found = [torch.profiler.ProfilerActivity.CPU]
-    for name in ("cuda", "xpu"):
-        device = getattr(torch, name, None)
-        if device is not None and device.is_initialized():
-            found.append(getattr(torch.profiler.ProfilerActivity, name.upper()))
-    return found
 
 
 def settled(source: StepSource, times: list[int], active: int) -> tuple[StepSource, list[int]]:

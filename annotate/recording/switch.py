@@ -20,6 +20,7 @@ from _thread import get_ident
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from time import time
 from typing import Any, Final, Protocol, TypeVar
 
 from annotate.host import own_threads
@@ -79,6 +80,9 @@ CAPTURING = False
 
 AT_WORK = False
 """A profiler of torch prepares or records: from its warm-up to the end of its window."""
+
+work_began = work_ended = 0.0
+"""When `AT_WORK` became true and false the last time, in seconds since 1970."""
 
 turns = 0
 """Goes up whenever a profiler begins or ends its work, and at all else of ours that makes a step of the loop longer.
@@ -159,9 +163,13 @@ def set_capturing(on: bool) -> None:
 
 def set_at_work(on: bool) -> None:
     """Say that a profiler prepares or records, or that none does any more."""
-    global AT_WORK
+    global AT_WORK, work_began, work_ended
     if on is not AT_WORK:
         AT_WORK = on
+        if on:
+            work_began = time()
+        else:
+            work_ended = time()
         disturb()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from pathlib import Path
+from time import time
 from typing import Final
 
 from annotate.ending import at_end
@@ -43,6 +45,16 @@ def begin_beside(options: CaptureOptions) -> None:
     if options.watch and _recorder is None:
         with guard("annotate.profile does not record the whole run"):
             import_module(_WATCH).record(options.logdir)
+
+
+def recorded(path: str | os.PathLike[str], began: float, ended: float | None = None) -> None:
+    """A window is in a file: the run's says so. Seconds since 1970, from the profiler's warm-up on; until now for None.
+
+    Not of windows that the run asked for, which its file says with their event.
+    """
+    if _recorder is not None:
+        with guard("annotate.watch does not know of a window"):
+            _recorder.recorded(Path(path), began, time() if ended is None else ended)
 
 
 def end() -> None:

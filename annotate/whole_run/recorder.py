@@ -154,6 +154,14 @@ class Recorder:
         self._waiting.append({"kind": facts["kind"], "t": round(time.time(), 3), **facts})
         self._wake.set()
 
+    def recorded(self, path: Path, began: float, ended: float) -> None:
+        """A window that the run did not ask for is in a file. Seconds since 1970: recording slowed the loop meanwhile.
+
+        From any thread.
+        """
+        times: Facts = {"t": round(ended, 3), "from": round(began, 3)}
+        self.note({"kind": "capture", **times, "capture": path.name})
+
     def forget(self) -> None:
         """This process was forked from the one that records."""
         self._is_over = True

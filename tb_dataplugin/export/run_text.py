@@ -37,6 +37,7 @@ _STAGES: Final = 4
 _HAPPENINGS: Final = 10
 _TROUBLES: Final = 5
 _SLOW: Final = 3
+_WINDOWS: Final = 4
 
 
 def runs_text(runs: list[Run], style: Style = PLAIN) -> str:
@@ -80,6 +81,7 @@ def _run(run: Run, style: Style) -> Iterator[str]:
         yield f"  {name:<22}from {text}"
     for growth in summary.growth:
         yield f"  {'memory grows':<22}{growth_text(growth)}"
+    yield from _windows(summary)
     for happening in summary.happenings[:_HAPPENINGS]:
         yield f"  {_happening(happening)}"
     left = len(summary.happenings) - _HAPPENINGS
@@ -104,6 +106,16 @@ def _loaders(summary: Summary) -> Iterator[str]:
     left = len(summary.loaders) - _LOADERS
     if left > 0:
         yield f"  {'':<22}and {plural(left, 'further DataLoader')}"
+
+
+def _windows(summary: Summary) -> Iterator[str]:
+    """Those of events stand beside these."""
+    for window in summary.windows[:_WINDOWS]:
+        after, lasted = duration(1e6 * window.after_s), duration(1e6 * window.lasted_s)
+        yield f"  {'window recorded':<22}after {after}, for {lasted}: {shown(window.capture)}"
+    left = len(summary.windows) - _WINDOWS
+    if left > 0:
+        yield f"  {'':<22}and {plural(left, 'later window')}"
 
 
 def _troubles(summary: Summary) -> Iterator[str]:

@@ -137,7 +137,13 @@ def _mark(happening: Happening) -> pb.RunMark:
 
 
 def _phase(phase: Phase) -> pb.RunPhase:
-    return pb.RunPhase(from_s=phase.from_s, to_s=phase.to_s, kind=phase.kind, text=encodable(phase.text))
+    return pb.RunPhase(
+        from_s=phase.from_s,
+        to_s=phase.to_s,
+        kind=phase.kind,
+        text=encodable(phase.text),
+        capture=encodable(strip_suffix(phase.capture)),
+    )
 
 
 def _growth(growth: Growth) -> pb.MemoryGrowth:

@@ -6054,11 +6054,14 @@ class RunPhase(_message.Message):
     TO_S_FIELD_NUMBER: _builtins.int
     KIND_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
+    CAPTURE_FIELD_NUMBER: _builtins.int
     from_s: _builtins.float
     to_s: _builtins.float
     kind: _builtins.str
     """process | slow | recorded"""
     text: _builtins.str
+    capture: _builtins.str
+    """of `recorded`: name of that capture, in the same folder; else "" """
     def __init__(
         self,
         *,
@@ -6066,10 +6069,11 @@ class RunPhase(_message.Message):
         to_s: _builtins.float = ...,
         kind: _builtins.str = ...,
         text: _builtins.str = ...,
+        capture: _builtins.str = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["from_s", b"from_s", "kind", b"kind", "text", b"text", "to_s", b"to_s"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capture", b"capture", "from_s", b"from_s", "kind", b"kind", "text", b"text", "to_s", b"to_s"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -43,6 +43,8 @@ class Phase:
     to_s: float
     kind: str
     text: str
+    capture: str = ""
+    """The file of what was recorded."""
 
 
 def points_of(run: Run, most: int = MOST_POINTS) -> list[Point]:
@@ -103,7 +105,7 @@ def phases_of(run: Run, happenings: Sequence[Happening]) -> list[Phase]:
     for part in run.parts:
         for line, since in recorded_in(part):
             text = f"recorded: {line.capture}, which slows the loop"
-            found.append(Phase(max(0.0, since - begin), max(0.0, line.t - begin), "recorded", text))
+            found.append(Phase(max(0.0, since - begin), max(0.0, line.t - begin), "recorded", text, line.capture))
     for happening in happenings:
         if happening.event.change == "slow":
             ended = next((one.to_s for one in reversed(processes) if one.from_s <= happening.after_s), 0.0)

@@ -122,10 +122,11 @@ class EventLine(msgspec.Struct, frozen=True, tag_field="kind", tag="event"):
 
 
 class CaptureLine(msgspec.Struct, frozen=True, tag_field="kind", tag="capture", rename={"begin": "from"}):
-    """What was recorded of an event: a file, or why there is none."""
+    """What was recorded of an event: a file, or why there is none; or a window that the program recorded."""
 
     t: Moment
-    event: Count
+    event: Count | None = None
+    """None: an `annotate.profile` or a profiler of the program's, `tb-dataplugin run` or `attach` recorded it."""
     capture: Name = ""
     missed: Name = ""
     begin: Moment | None = None

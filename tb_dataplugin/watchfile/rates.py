@@ -9,7 +9,7 @@ from tb_dataplugin.watchfile.lines import CaptureLine, IntervalLine
 from tb_dataplugin.watchfile.reading import Part, Run
 
 Recorded = tuple[CaptureLine, float]
-"""A window that the run recorded by itself, and when that began."""
+"""A window, and when recording began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def rate_of(run: Run) -> Rate:
     of_own = rate(own)
     whole = f"of the whole run{_together(run.intervals)}"
     if of_own is None:
-        return Rate(rate(run.intervals) or 0.0, f"{whole}, in which a window was recorded all the time")
+        return Rate(rate(run.intervals) or 0.0, f"{whole}, with the times in which a window was recorded")
     return Rate(of_own, f"{whole}{_left_out(own, run.intervals)}")
 
 
@@ -61,7 +61,7 @@ def recorded_in(part: Part) -> Iterator[Recorded]:
     events = {event.number: event.t for event in part.events if event.change != "usual"}
     seen = set()
     for line in part.captures:
-        begin = events.get(line.event) if line.begin is None else line.begin
+        begin = line.begin if line.begin is not None or line.event is None else events.get(line.event)
         if line.capture and line.capture not in seen and begin is not None:
             seen.add(line.capture)
             yield line, begin

@@ -16,7 +16,7 @@ from tb_dataplugin.watchfile.drift import QUARTERS, Drift, find_drift, split
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
 from tb_dataplugin.watchfile.outside import Outside, find_outside, recording_us
-from tb_dataplugin.watchfile.rates import Rate, rate_of
+from tb_dataplugin.watchfile.rates import Rate, rate_of, recorded_in
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.slow_times import SlowTime, Wait, slow_times, wait_meanwhile
 from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
@@ -80,6 +80,17 @@ class Happening:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """One that the program recorded, from the profiler's warm-up until its file was written."""
+
+    after_s: float
+    """Since the run began."""
+    lasted_s: float
+    capture: str
+    """A file's name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Growth:
     """Memory that was higher in each quarter of a process's life than in the one before."""
 
@@ -119,6 +130,8 @@ class Summary:
     stages: tuple[tuple[str, float], ...]
     """Stage and microseconds for each batch, the slowest first."""
     happenings: tuple[Happening, ...]
+    windows: tuple[Window, ...]
+    """That no event began, in the order of time."""
     growth: tuple[Growth, ...]
     outside: Outside | None
     """Of all loaders; None where it is not known."""
@@ -174,6 +187,7 @@ def summary_of(run: Run) -> Summary | None:
         busy_share=sum(each.build_us for each in numbers) / built if built and asked else None,
         stages=_stages(numbers),
         happenings=tuple(happening for part, drift in drifts for happening in _happenings(part, begin, drift)),
+        windows=tuple(window for part in run.parts for window in _windows(part, begin)),
         growth=tuple(growth for part in run.parts for growth in growing(part)),
         outside=find_outside(run),
         loaders=by_loader(run),
@@ -187,6 +201,11 @@ def summary_of(run: Run) -> Summary | None:
         gc_share=_mean_of(run, "gc_share"),
         bad_lines=sum(part.bad_lines for part in run.parts),
     )
+
+
+def _windows(part: Part, begin: float) -> list[Window]:
+    own = ((line, since) for line, since in recorded_in(part) if line.event is None)
+    return [Window(max(0.0, since - begin), max(0.0, line.t - since), line.capture) for line, since in own]
 
 
 def _mean_of(run: Run, name: str) -> float | None:
@@ -265,7 +284,7 @@ def _unnoticed(found: SlowTime, part: Part, begin: float) -> Happening:
 
 def happenings(part: Part, begin: float) -> list[Happening]:
     """In the order in which they began; what is slow at a time, in step time and in data wait, is one."""
-    captures = {line.event: line for line in part.captures}
+    captures = {line.event: line for line in part.captures if line.event is not None}
     found: list[Happening] = []
     known_until = part.intervals[-1].end if part.intervals else None
     for number, event in enumerate(part.events):
@@ -324,8 +343,8 @@ def growing(part: Part) -> list[Growth]:
 
 
 def _stretches(part: Part, name: str) -> list[list[IntervalLine]]:
-    """Intervals with steps and this number, between captures."""
-    ends = sorted(one.t for one in part.captures if one.capture)
+    """Intervals with steps and this number, between captures: not those of the program's own, which may be many."""
+    ends = sorted(one.t for one in part.captures if one.capture and one.event is not None)
     stretches: list[list[IntervalLine]] = [[] for _ in range(len(ends) + 1)]
     for interval in part.intervals:
         if name in interval.machine and any(each.steps for each in interval.loaders):

@@ -610,6 +610,38 @@ def test_a_capture_can_ask_for_the_run_as_well(tmp_path: Path) -> None:
     assert list(tmp_path.glob("*.pt.trace.json.gz"))
 
 
+def windows_in(folder: Path) -> list[str]:
+    """Files of windows that no event began, as the run's file names them with when they were recorded."""
+    said = [line for line in lines_of(folder) if line["kind"] == "capture"]
+    assert all("event" not in line and line["from"] < line["t"] for line in said)
+    return [line["capture"] for line in said]
+
+
+def test_the_file_names_each_window_of_a_capture_and_when_it_was_recorded(tmp_path: Path) -> None:
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=1))
+    with annotate.profile(tmp_path, wait=1, warmup=1, active=2, repeat=2, watch=True) as prof:
+        for _ in prof.steps(loader):
+            pass
+    annotate.off()
+    assert windows_in(tmp_path) == [Path(file).name for file in prof.trace_files] and len(prof.trace_files) == 2
+    first, second = (line for line in lines_of(tmp_path) if line["kind"] == "capture")
+    assert first["t"] <= second["from"], "the warm-up of the second window begins after the first one was written"
+
+
+@pytest.mark.parametrize("is_handler", [True, False])
+def test_the_file_names_windows_of_the_programs_own_profiler(tmp_path: Path, is_handler: bool) -> None:
+    loader = DataLoader(Numbers(), batch_size=4)
+    annotate.watch(loader, logdir=tmp_path)
+    handler = annotate.trace_handler(tmp_path)
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    with torch.profiler.profile(activities=activities, on_trace_ready=handler if is_handler else None) as prof:
+        assert len(list(loader)) == 6
+    if not is_handler:
+        prof.export_chrome_trace(str(tmp_path / "mine.pt.trace.json"))
+    annotate.off()
+    assert windows_in(tmp_path) == ([Path(file).name for file in handler.trace_files] or ["mine.pt.trace.json"])
+
+
 def test_what_the_end_of_a_capture_takes_is_told_apart_from_the_programs_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -263,7 +263,7 @@ WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "launch.recording:Recording._prepare",
             "launch.recording:Recording._warm_up",
             "launch.recording:Recording._is_enough",
-            "launch.recording:_activities",
+            "launch.recording:activities_in_use",
             "launch.recording:settled",
             "trace.writer:pack_trace",
         ),

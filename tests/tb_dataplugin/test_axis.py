@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.watchfile.axis import phases_of, points_of
 from tb_dataplugin.watchfile.rates import Rate, rate_of
@@ -78,10 +79,23 @@ def test_the_samples_of_an_evaluation_are_said_to_be_in_the_rate(tmp_path: Path)
     assert rate_of(run) == Rate(120, "of the whole run, all DataLoaders together")
 
 
+def test_a_window_that_no_event_began_is_a_phase_that_names_its_capture(tmp_path: Path) -> None:
+    """As of an `annotate.profile`."""
+    recorded = {"kind": "capture", "t": BEGIN + 19, "from": BEGIN + 12, "capture": "c.pt.trace.json.gz"}
+    lines = (*map(interval, range(3)), event(1, "stall", 25), recorded)
+    run = run_of(write(tmp_path / "a.watch.jsonl", RUN, *lines))
+    (report,) = whole_runs_report([(run, "exp1")]).runs
+    (phase,) = report.phases
+    assert (phase.kind, phase.from_s, phase.to_s, phase.capture) == ("recorded", 12, 19, "c")
+    assert [point.HasField("samples_per_s") for point in report.points] == [True, False, True]
+    assert [mark.capture for mark in report.marks] == [""], "it shows another time than the stall's"
+    assert "window recorded       after 12.0 s, for 7.00 s: c.pt.trace.json.gz" in runs_text([run])
+
+
 def test_a_run_that_was_recorded_all_the_time_says_so_of_its_rate(tmp_path: Path) -> None:
     recorded = {"kind": "capture", "t": BEGIN + 19, "event": 1, "capture": "c.pt.trace.json", "from": BEGIN + 1}
     run = run_of(write(tmp_path / "a.watch.jsonl", RUN, interval(0), interval(1), recorded))
-    assert rate_of(run) == Rate(80, "of the whole run, in which a window was recorded all the time")
+    assert rate_of(run) == Rate(80, "of the whole run, with the times in which a window was recorded")
 
 
 def test_a_run_in_the_report_names_the_capture_of_a_stall(tmp_path: Path) -> None:

@@ -2328,6 +2328,8 @@ export interface RunPhase {
   /** process | slow | recorded */
   kind: string;
   text: string;
+  /** of `recorded`: name of that capture, in the same folder; else "" */
+  capture: string;
 }
 
 export interface MemoryGrowth {
@@ -5833,6 +5835,7 @@ export const RunPhase: MessageFns<RunPhase> = {
       to_s: isSet(object.toS) ? globalThis.Number(object.toS) : isSet(object.to_s) ? globalThis.Number(object.to_s) : 0,
       kind: isSet(object.kind) ? globalThis.String(object.kind) : "",
       text: isSet(object.text) ? globalThis.String(object.text) : "",
+      capture: isSet(object.capture) ? globalThis.String(object.capture) : "",
     };
   },
 };

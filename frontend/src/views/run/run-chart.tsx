@@ -1,5 +1,5 @@
 import { useSignal } from "@preact/signals";
-import type { RunMark, RunPoint, WholeRun } from "../../contract/report";
+import type { RunMark, RunPhase, RunPoint, WholeRun } from "../../contract/report";
 import { formatCount, plural } from "../../model/format";
 import {
   clockOf,
@@ -145,7 +145,7 @@ function legendOf({ points, marks, phases }: WholeRun): readonly string[] {
     ...(epochs > 0 ? ["ticks below: points in which epochs begin"] : []),
     ...(phases.some(({ kind }) => kind === "slow") ? ["bands: times in which it was slow"] : []),
     ...(phases.some(({ kind }) => kind === "recorded")
-      ? ["dotted frames: a window was recorded, and samples/s are left out there"]
+      ? ["dotted frames: a window was recorded; its steps are not timed, and samples/s are left out there"]
       : []),
     ...(phases.some(({ kind }) => kind === "process") ? ["frames: processes"] : []),
     ...(marks.length > 0 ? ["triangles: stalls and slow times, filled where a capture opens"] : []),
@@ -223,18 +223,29 @@ function Phases({ run, scale, heightPx }: { run: WholeRun; scale: Scale; heightP
   return (
     <g>
       {run.phases.map((phase) => (
-        <rect
-          key={`${phase.kind} ${phase.from_s}`}
-          class={`run-phase run-${phase.kind}`}
-          data-testid={`run-phase-${phase.kind}`}
-          x={scale.xOf(phase.from_s)}
-          y={MARKS_PX}
-          width={Math.max(1, scale.xOf(phase.to_s) - scale.xOf(phase.from_s))}
-          height={heightPx - MARKS_PX}>
-          <title>{phase.text}</title>
-        </rect>
+        <Phase key={`${phase.kind} ${phase.from_s}`} phase={phase} run={run.run} scale={scale} heightPx={heightPx} />
       ))}
     </g>
+  );
+}
+
+type PhaseProps = { readonly phase: RunPhase; readonly run: string; readonly scale: Scale; readonly heightPx: number };
+
+/** The frame of a recorded window opens its capture; a table has the same as buttons. */
+function Phase({ phase, run, scale, heightPx }: PhaseProps) {
+  const item = phase.capture === "" ? undefined : captureCalled(run, phase.capture);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the table's buttons do the same by keys
+    <rect
+      class={`run-phase run-${phase.kind}${item === undefined ? "" : " run-phase-opens"}`}
+      data-testid={`run-phase-${phase.kind}`}
+      x={scale.xOf(phase.from_s)}
+      y={MARKS_PX}
+      width={Math.max(1, scale.xOf(phase.to_s) - scale.xOf(phase.from_s))}
+      height={heightPx - MARKS_PX}
+      onClick={() => item !== undefined && openCapture(item.id)}>
+      <title>{phase.text}</title>
+    </rect>
   );
 }
 

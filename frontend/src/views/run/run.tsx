@@ -14,6 +14,7 @@ import { OfAnother, OthersOnly } from "../shared/of-another";
 import { RunChart } from "./run-chart";
 import { RunLoaders } from "./run-loaders";
 import { RunMarks } from "./run-marks";
+import { RunWindows } from "./run-windows";
 
 const LACKS = "was not recorded with annotate.watch";
 
@@ -114,6 +115,7 @@ function Shown({ run }: { run: WholeRun }) {
       <When run={run} />
       <RunChart key={runName(run)} run={run} />
       <RunMarks run={run} />
+      <RunWindows run={run} />
       <More run={run} />
     </>
   );
