@@ -38,8 +38,10 @@ _ANY_NAME = re.compile(r".+", re.DOTALL)
 _COLLECTIVE = re.compile(r"(nccl|rccl|xccl|c10d|gloo|mpi|ucc):.*|record_param_comms")
 _HOST_COLLECTIVE = re.compile(r"(gloo|mpi|ucc):.*")
 
-_OPERATOR = re.compile(r"[A-Za-z_]\w*::.*|.*Backward\d*|Optimizer\..*|detach|[a-z]+_")
-"""Operators among the host spans of torch 1.8 to 1.11, which file the user's own spans in the same category."""
+_OPERATOR = re.compile(r"[A-Za-z_]\w*::.*|.*Backward\d*|detach|[a-z]+_")
+"""Operators among the host spans of torch 1.8 to 1.11, which file the user's own spans in the same category, and those
+around an optimizer's ``step`` and ``zero_grad``: the thread is in Python for most of these, and no operator.
+"""
 
 _HOST_SPANS = (Category.CPU_OP, Category.USER_ANNOTATION)
 

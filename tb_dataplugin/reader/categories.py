@@ -46,11 +46,6 @@ SPELLED: Final[dict[Category, str]] = {
 }
 """How a trace that we write spells them."""
 
-OPTIMIZER: Final = "Optimizer."
-"""Names of the spans around an optimizer's ``step`` and ``zero_grad`` begin with this. Up to torch 1.11 they are filed
-with operators, though the thread is in Python for most of them.
-"""
-
 MTIA_COPY: Final = "dma"
 """Names of MTIA's copies, which are filed with its kernels, begin with this."""
 

@@ -21,7 +21,6 @@ from tb_dataplugin.reader.categories import (
     MTIA_COPY,
     NO_EXTENT,
     NOT_KEPT,
-    OPTIMIZER,
     category_of,
     integers,
     selector,
@@ -113,7 +112,6 @@ class ColumnBuilder:
         self._names, self._tracks, self._cats = Numbering(), Numbering(), Numbering()
         self._category = _Lookup(self._cats, category_of)
         self._is_stage = _Lookup(self._names, lambda name: parse_span_name(text(name)) is not None)
-        self._is_optimizer = _Lookup(self._names, lambda name: text(name).startswith(OPTIMIZER))
         self._is_dma = _Lookup(self._names, lambda name: text(name).startswith(MTIA_COPY))
         self._is_collective = _Lookup(self._names, lambda name: is_collective(text(name)))
         self._collectives = CollectiveNotes()
@@ -190,7 +188,6 @@ class ColumnBuilder:
     def _add_kept(self, spans: list[RawEvent], category: Int8Array, start: Int64Array, length: Int64Array) -> None:
         name = self._names.column([event.name for event in spans])
         category[(category == Category.KERNEL) & (self._is_dma[name] > 0)] = Category.MEMCPY
-        category[(category == Category.CPU_OP) & (self._is_optimizer[name] > 0)] = Category.USER_ANNOTATION
         rows = np.flatnonzero((self._is_stage[name] > 0) | (category == Category.MEMCPY))
         if len(rows):
             self._facts.add(rows + self._row_count, [spans[row] for row in rows.tolist()])

@@ -56,8 +56,8 @@ def test_the_verdict_on_four_workers_is_not_data() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("v100_resnet50_workers0", {"data_wait": 352_401, "launch": 101_793, "host": 6_046, "h2d": 1_041, "sync": 54}),
-        ("v100_resnet50_workers4", {"launch": 163_354, "h2d": 37_614, "host": 23_388, "data_wait": 7_101, "sync": 61}),
+        ("v100_resnet50_workers0", {"data_wait": 352_401, "launch": 93_518, "host": 14_321, "h2d": 1_041, "sync": 54}),
+        ("v100_resnet50_workers4", {"launch": 151_181, "h2d": 37_614, "host": 35_561, "data_wait": 7_101, "sync": 61}),
         ("mi250_minitoy", {"launch": 8_363.749, "host": 803.972, "h2d": 57.611}),
         # 30 s of this is `aten::empty_strided`, which initialises CUDA, and 10 s the first convolution.
         ("alexnet_no_steps", {"launch": 43_288_379, "host": 68_678, "h2d": 1_946, "sync": 153, "unknown": 68}),
