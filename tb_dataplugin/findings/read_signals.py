@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
 from tb_dataplugin.analyses.inner_loops import Rhythm, find_inner_loops
+from tb_dataplugin.analyses.items import item_of
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.lone_work import LoneWork, find_lone_work
 from tb_dataplugin.analyses.other_programs import OtherPrograms, find_other_programs
@@ -144,6 +145,7 @@ def read_signals(results: Results) -> Signals:
         **_of_queue(results),
         **_of_cpus(results),
         rhythm=_rhythm(results),
+        item=item_of(results.trace, results.use.main),
         garbage=_garbage(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",

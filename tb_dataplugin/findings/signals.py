@@ -13,6 +13,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.built_beside import BuiltBeside
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.inner_loops import Rhythm
+from tb_dataplugin.analyses.items import Item
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.lone_work import LoneWork
 from tb_dataplugin.analyses.other_programs import OtherPrograms
@@ -189,6 +190,7 @@ class Signals:
     replays_named: bool = False  # samples that somebody named: none of them is a typical one
     remade: Remade | None = None
     """The training loop's DataLoader, where the program makes it again and again."""
+    item: Item = "sample"  # what the dataset of the training loop's DataLoader makes in one call
 
     @property
     def recording_crowds(self) -> bool:
