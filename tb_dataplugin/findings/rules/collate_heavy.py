@@ -118,7 +118,7 @@ def _calls(calls: StageCalls) -> Evidence:
 def check(signals: Signals) -> Finding | None:
     waits = (wait for wait in signals.waits_by_stage or () if wait.stage is not None and wait.stage.kind == "collate")
     wait = next(waits, None)
-    if wait is None or wait.share < HEAVY_PART:
+    if wait is None or wait.stage is None or wait.share < HEAVY_PART:
         return None
     whole = takes_samples(signals) and wait.stage.label.startswith(TORCHS)
     samples = signals.wait_for_kinds("sample")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -144,7 +145,7 @@ def test_tensors_in_memory_are_taken_by_whole_batches_and_need_no_workers() -> N
         {"batch_size": None},
     ],
 )
-def test_batches_of_tensors_in_memory_are_drawn_as_the_loader_does(settings: dict[str, object]) -> None:
+def test_batches_of_tensors_in_memory_are_drawn_as_the_loader_does(settings: dict[str, Any]) -> None:
     code = finding_in(in_memory(**settings), "leading_stage").code
     assert "sampler=loader.batch_sampler" in code and "Sampler(" not in code and "batch_size," not in code
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.other_programs import OtherPrograms
@@ -57,7 +58,7 @@ def test_samples_that_are_tensors_in_memory_need_no_way() -> None:
 
 
 def test_whole_batches_in_memory_need_only_no_workers() -> None:
-    whole = {"batch_size": None, "whole": True, "sampler": "BatchSampler"}
+    whole: dict[str, Any] = {"batch_size": None, "whole": True, "sampler": "BatchSampler"}
     said = finding_in(of_tensors(9000, **whole), "transfer_heavy")
     assert said.advice.startswith("Each call takes a whole batch already") and said.code == ONLY_WAY_CODE
 
