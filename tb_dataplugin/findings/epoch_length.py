@@ -28,9 +28,8 @@ class EpochLength:
         """As a sentence goes on behind a comma, or in brackets."""
         steps = plural(round(self.steps), "step")
         if self.inside and self.outside:
-            steps += (
-                f" on average: for the loop once in {round(self.outside)}, and inside it once in {round(self.inside)}"
-            )
+            own, inner = round(self.outside), round(self.inside)
+            steps += f" on average: for the loop once in {own}, and for one inside it once in {inner}"
         if self.is_known:
             return f"once in {steps}"
         return f"counted as once in {steps}, as in the window: how many an epoch has is unknown"
