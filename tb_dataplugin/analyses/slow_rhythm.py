@@ -8,10 +8,14 @@ from typing import Final
 import numpy as np
 
 from tb_dataplugin.analyses.call_kinds import SLOW
+from tb_dataplugin.analyses.inner_loops import Rhythm, find_inner_loops
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.sawtooth import LoneWait, Sawtooth, find_lone_wait
+from tb_dataplugin.analyses.sawtooth import LONE_SHARE, LoneWait, Sawtooth, find_lone_wait
 from tb_dataplugin.analyses.worker_collections import long_collections
+
+INNER_SHARE: Final = 0.1
+"""Of the data wait, from which loops inside steps make a difference to the means of all steps that is worth a word."""
 
 AT_RANDOM: Final = "RandomSampler"
 
@@ -29,6 +33,18 @@ def with_slow_samples(results: Results) -> Sawtooth | None:
     taken = [_batches_of(results, number) for number in found.steps]
     named = [next((slow[batch] for batch in batches if batch in slow), -1) for batches in taken]
     return found if -1 in named else replace(found, slow=tuple(dict.fromkeys(named)))
+
+
+def find_leading_rhythm(results: Results) -> Rhythm | None:
+    """What is said of all these. Loops inside steps come first where they have much of the data wait, else last: also
+    a part of it is not what the means tell of the others.
+    """
+    inner = find_inner_loops(results)
+    if inner is not None and inner.share >= LONE_SHARE:
+        return inner
+    found = results.sawtooth or find_lone_step(results)
+    is_said = found is not None and not (isinstance(found, Sawtooth) and found.of_workers)
+    return found if is_said or inner is None or inner.share < INNER_SHARE else inner
 
 
 def find_lone_step(results: Results) -> LoneWait | None:

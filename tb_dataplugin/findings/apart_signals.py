@@ -16,7 +16,7 @@ from tb_dataplugin.analyses.flow import EpochStart
 from tb_dataplugin.analyses.hot_lines import MOST_OF_IT, lines_at
 from tb_dataplugin.analyses.lifetimes import known
 from tb_dataplugin.analyses.line_trees import FOR_OTHERS
-from tb_dataplugin.analyses.nested_epochs import has_nested_epochs
+from tb_dataplugin.analyses.nested_epochs import begins_inside, has_nested_epochs, steps_before
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.wait_parts import SHUTDOWN, STARTUP
 from tb_dataplugin.analyses.worker_inits import inits_waited_for
@@ -64,7 +64,12 @@ class StartSignals:
     build_us: float = 0.0
     """What the batches of its loader that were taken in the window take to build, by those that no start is for."""
     steps_before: float | None = None
-    """How many steps the epoch had that the last of these starts followed, by its batches; None: not recorded."""
+    """How many steps the epoch had that the last of these starts followed, by its batches; None: not recorded. Of those
+    that are `inside` none counts."""
+    inside: tuple[int, ...] = ()
+    """Numbers of the steps with a loop inside that began an epoch of the same DataLoader (`inside_epochs`)."""
+    outside: tuple[int, ...] = ()
+    """Numbers of those in which another one began, where some begin `inside`."""
 
     @property
     def names(self) -> str:
@@ -308,6 +313,8 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
     repeated, built = [start for start in apart.epochs if start.repeated], _built(results, apart)
     loaders = results.trace.info.pipeline.loaders if results.trace.info.pipeline else ()
     ended = by_stage.get(SHUTDOWN, EMPTY)
+    inside = [start for start in repeated if _is_inside(results, start)]
+    own = [start for start in repeated if not _is_inside(results, start)]
     once = Intervals.union_of((ended, *(start.wait for start in apart.epochs if not start.repeated)))
     again, startup = apart.starts.minus(once), by_stage.get(STARTUP, EMPTY).intersect(apart.starts)
     return StartSignals(
@@ -320,7 +327,7 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         startup_us=cost_us(device, (startup,)),
         init_us=cost_us(device, (startup.intersect(inits_waited_for(results.workers)),)),
         shutdown_us=cost_us(device, (ended.intersect(apart.starts),)),
-        steps=tuple(_steps(results, Intervals.union_of(start.wait for start in apart.epochs))),
+        steps=_steps_of(results, apart.epochs),
         first_build=find_first_build(results, apart),
         ends=len(apart.ends),
         ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
@@ -330,8 +337,18 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         again_us=cost_us(device, (again,)),
         again_by_stage={name: cost_us(device, (waits.intersect(again),)) for name, waits in by_stage.items()},
         short=max(0, apart.begun - len(apart.epochs)) if _are_mains(results, apart) else 0,
-        steps_before=_steps_before(results, repeated[-1]) if repeated else None,
+        steps_before=steps_before(results, _number(results, own[-1]), _first_ns(own[-1].wait)) if own else None,
+        inside=_steps_of(results, inside),
+        outside=_steps_of(results, own) if inside else (),
     )
+
+
+def _is_inside(results: Results, start: EpochStart) -> bool:
+    return begins_inside(results, _number(results, start), _first_ns(start.wait))
+
+
+def _steps_of(results: Results, starts: Iterable[EpochStart]) -> tuple[int, ...]:
+    return tuple(_steps(results, Intervals.union_of(start.wait for start in starts)))
 
 
 def _are_mains(results: Results, apart: Apart) -> bool:
@@ -340,24 +357,6 @@ def _are_mains(results: Results, apart: Apart) -> bool:
 
 def _number(results: Results, start: EpochStart) -> int:
     return results.use.main if start.loader is None else start.loader
-
-
-def _steps_before(results: Results, start: EpochStart) -> float | None:
-    """A batch has its number in the epoch, also where that began before the window. Where DataLoader workers end one
-    after the other, numbers are left out: so the batches are counted from the first that is known.
-    """
-    workers, window = results.workers, results.window
-    if workers is None or results.steps is None:
-        return None
-    table = workers.batches.table
-    mine = (table.loader == _number(results, start)) & known(table.consumed_ns)
-    before = mine & (table.consumed_ns < start.wait.start[0])
-    taken = int((mine & (table.consumed_ns >= window.start_ns) & (table.consumed_ns < window.end_ns)).sum())
-    if not before.any() or not taken:
-        return None
-    epoch = before & (table.epoch == table.epoch[before][table.consumed_ns[before].argmax()])
-    first = int(table.number[epoch].min())
-    return None if first < 0 else (first + int(epoch.sum())) * len(results.steps.rows) / taken
 
 
 def _built(results: Results, apart: Apart) -> dict[int, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tb_dataplugin.findings.apart_signals import LoaderStarts, StartSignals
@@ -17,11 +18,18 @@ class EpochLength:
 
     steps: float
     is_known: bool
+    outside: float = 0.0
+    inside: float = 0.0
+    """Where a loop inside steps begins epochs as well: how many steps are between two of these, and between two of the
+    others (0: none of them); `steps` is the mean of all."""
 
     @property
     def text(self) -> str:
-        """As a sentence goes on behind a comma."""
+        """As a sentence goes on behind a comma, or in brackets."""
         steps = plural(round(self.steps), "step")
+        if self.inside and self.outside:
+            own, inner = round(self.outside), round(self.inside)
+            steps += f" on average: for the loop once in {own}, and for one inside it once in {inner}"
         if self.is_known:
             return f"once in {steps}"
         return f"counted as once in {steps}, as in the window: how many an epoch has is unknown"
@@ -34,10 +42,37 @@ def steps_between(signals: Signals, starts: StartSignals, other: LoaderInfo | No
     """
     if not signals.step_count:
         return None
+    if starts.inside:
+        return _with_inside(signals, starts, other)
     if starts.repeated > 1 and len(starts.steps) > 1:
-        return EpochLength((starts.steps[-1] - starts.steps[0]) / (len(starts.steps) - 1), is_known=True)
-    known = starts.steps_before or _by_sampler(signals, signals.step_count, other)
-    return EpochLength(known or signals.step_count / starts.repeated, is_known=bool(known))
+        return EpochLength(_distance(starts.steps), is_known=True)
+    return _of_one_start(signals, starts, other)
+
+
+def _of_one_start(
+    signals: Signals, starts: StartSignals, other: LoaderInfo | None, count: int | None = None
+) -> EpochLength:
+    """`count`: starts in the window, where they are not all."""
+    steps = signals.step_count or 0
+    known = starts.steps_before or _by_sampler(signals, steps, other)
+    return EpochLength(known or steps / (count or starts.repeated), is_known=bool(known))
+
+
+def _with_inside(signals: Signals, starts: StartSignals, other: LoaderInfo | None) -> EpochLength:
+    """An evaluation of the same DataLoader comes at distances of its own: together they are in no rhythm."""
+    inside = _distance(starts.inside)
+    is_known, inside = inside > 0, inside or (signals.step_count or 0)
+    if not starts.outside:
+        return EpochLength(inside, is_known, inside=inside)
+    outside = _distance(starts.outside)
+    others = EpochLength(outside, is_known=True) if outside else _of_one_start(signals, starts, other, count=1)
+    mean = 1 / (1 / inside + 1 / others.steps)
+    return EpochLength(mean, is_known and others.is_known, others.steps, inside)
+
+
+def _distance(steps: Sequence[int]) -> float:
+    """Between two of these, on average; 0 of a single one."""
+    return (steps[-1] - steps[0]) / (len(steps) - 1) if len(steps) > 1 else 0.0
 
 
 def _by_sampler(signals: Signals, steps: int, other: LoaderInfo | None) -> float | None:

@@ -13,7 +13,7 @@ from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
-from tb_dataplugin.analyses.inner_loops import Rhythm, find_inner_loops
+from tb_dataplugin.analyses.items import item_of
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.lone_work import LoneWork, find_lone_work
 from tb_dataplugin.analyses.other_programs import OtherPrograms, find_other_programs
@@ -21,9 +21,8 @@ from tb_dataplugin.analyses.profiler_weight import NOTICED
 from tb_dataplugin.analyses.queue_wait import QueueWait
 from tb_dataplugin.analyses.recorder_load import RecorderLoad, find_recorder_load
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.analyses.sawtooth import LONE_SHARE
 from tb_dataplugin.analyses.shared_lock import find_possible_lock, find_shared_lock
-from tb_dataplugin.analyses.slow_rhythm import find_lone_step
+from tb_dataplugin.analyses.slow_rhythm import find_leading_rhythm
 from tb_dataplugin.analyses.smoothing import Smoothing
 from tb_dataplugin.analyses.steady_state import SteadyState
 from tb_dataplugin.analyses.step_lines import FEWEST_STEPS
@@ -143,7 +142,8 @@ def read_signals(results: Results) -> Signals:
         **_of_lines(results),
         **_of_queue(results),
         **_of_cpus(results),
-        rhythm=_rhythm(results),
+        rhythm=find_leading_rhythm(results),
+        item=item_of(results.trace, results.use.main),
         garbage=_garbage(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
@@ -266,12 +266,6 @@ def _idle(results: Results) -> IdleSignals:
 
 def _causes(device: DeviceAttribution) -> dict[Cause, float]:
     return {name: _us(time) for name, time in device.by_cause_ns.items()}
-
-
-def _rhythm(results: Results) -> Rhythm | None:
-    inner = find_inner_loops(results)
-    leads = inner is not None and inner.share >= LONE_SHARE
-    return inner if leads else results.sawtooth or find_lone_step(results)
 
 
 def _garbage(results: Results) -> GarbageSignals:

@@ -13,6 +13,7 @@ from annotate.trace_format import StageKind
 from tb_dataplugin.analyses.built_beside import BuiltBeside
 from tb_dataplugin.analyses.host_load import HostLoad
 from tb_dataplugin.analyses.inner_loops import Rhythm
+from tb_dataplugin.analyses.items import Item
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.lone_work import LoneWork
 from tb_dataplugin.analyses.other_programs import OtherPrograms
@@ -163,8 +164,7 @@ class Signals:
     other_programs: OtherPrograms | None = None  # CPUs that these had; None: not known
     apart: ApartSignals | None = None
     """Data wait that is not the training loop's: what this says of data wait, stages and steps is without it."""
-    garbage: GarbageSignals = field(default_factory=GarbageSignals)
-    """What collecting Python's garbage takes."""
+    garbage: GarbageSignals = field(default_factory=GarbageSignals)  # what collecting Python's garbage takes
     shared_lock: SharedLock | None = None
     """For which DataLoader workers wait for one another; None where that was not seen."""
     possible_lock: str = ""
@@ -187,8 +187,8 @@ class Signals:
     uneven: UnevenSignals | None = None  # None where steps take no longer with larger batches, or that is not known
     beside: BesideSignals | None = None  # None: most steps draw from no DataLoader that is not annotated
     replays_named: bool = False  # samples that somebody named: none of them is a typical one
-    remade: Remade | None = None
-    """The training loop's DataLoader, where the program makes it again and again."""
+    remade: Remade | None = None  # the training loop's DataLoader, where the program makes it again and again
+    item: Item = "sample"  # what the dataset of the training loop's DataLoader makes in one call
 
     @property
     def recording_crowds(self) -> bool:

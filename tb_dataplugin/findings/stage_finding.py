@@ -20,8 +20,7 @@ from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.few_calls import few_calls_advice
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import for_loader, stage_line
-from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
-from tb_dataplugin.findings.in_memory import code_for, is_in_memory
+from tb_dataplugin.findings.in_memory import advice_for, code_for, is_advised, saved_at_once, takes_batches
 from tb_dataplugin.findings.kept_parts import is_certain
 from tb_dataplugin.findings.limit_texts import DELAY_ESTIMATED
 from tb_dataplugin.findings.line_texts import WAITS, line_text
@@ -128,13 +127,14 @@ def stage_finding(signals: Signals, place: StageWait, later: Step | None = None,
     hint = "" if signals.lock_limits_wait or most is None else _hint(signals, most)
     few = calls if calls is not None and calls.are_few(signals) else None
     outlier = few is not None and (few.may_be_first or few.is_one)  # one call is no habit
-    saving = saved_without(signals, rows, place.cost_us)
+    at_once = stage.kind == "sample" and is_advised(signals)
+    saving = (saved_at_once if at_once else saved_without)(signals, rows, place.cost_us)
     if later is not None and later.ratio is not None:
         saving = saved_without(signals, by_size(signals, rows), part=1 - later.ratio)
     gain = None if signals.mode == "replay" or outlier else signals.per_step(saving.us)
     return Finding(
         severity=_severity(signals, outlier)
-        if leads
+        if leads and not (at_once and takes_batches(signals))  # little is left to do there
         else severity(signals, _per_step(signals, gain, saving), otherwise_us=0.0),
         title=_title(signals, place, few),
         advice=few_calls_advice(signals, stage, few) if few else _with_hint(signals, stage, most, hint, later),
@@ -158,7 +158,7 @@ def stage_finding(signals: Signals, place: StageWait, later: Step | None = None,
 
 
 def _code(signals: Signals, stage: Stage) -> str:
-    if stage.kind == "sample" and is_in_memory(signals):
+    if stage.kind == "sample" and is_advised(signals):
         return code_for(signals)
     if stage.kind == "read":
         return read_code(signals, stage)
@@ -265,8 +265,8 @@ def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
         return waits_for_another(line.calls) or advice
     if stage.kind == "decode":
         return decoder_advice(stage.label) or advice
-    if stage.kind == "sample" and is_in_memory(signals):
-        return ADVICE_IN_MEMORY
+    if stage.kind == "sample" and is_advised(signals):
+        return advice_for(signals)
     if stage.kind == "read":
         return read_advice(signals, stage)
     if stage.kind == "sample":

@@ -8,13 +8,12 @@ from typing import Final
 
 from annotate.trace_format import Stage
 from tb_dataplugin.analyses.line_waits import named_wait
-from tb_dataplugin.findings import in_memory
 from tb_dataplugin.findings.callee_advice import callee_advice
 from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import stage_line
-from tb_dataplugin.findings.in_memory import is_in_memory
+from tb_dataplugin.findings.in_memory import TORCHS, advice_for, code_for, saved_at_once, takes_samples
 from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.line_texts import WAITS
 from tb_dataplugin.findings.registry import rule
@@ -108,9 +107,6 @@ _COPIES: Final = re.compile(r"\btorch\.stack\(|\b_new_(?:shared|using_\w+)\(")
 TORCHS_FILES: Final = "torch/"
 """Begins the places of torch's own lines."""
 
-TORCHS: Final = "default_"
-"""Begins the names of torch's own functions, which only put samples together."""
-
 
 def _calls(calls: StageCalls) -> Evidence:
     mean = calls.total_us / calls.count
@@ -122,16 +118,17 @@ def _calls(calls: StageCalls) -> Evidence:
 def check(signals: Signals) -> Finding | None:
     waits = (wait for wait in signals.waits_by_stage or () if wait.stage is not None and wait.stage.kind == "collate")
     wait = next(waits, None)
-    if wait is None or wait.share < HEAVY_PART:
+    if wait is None or wait.stage is None or wait.share < HEAVY_PART:
         return None
-    whole, samples = is_in_memory(signals), signals.wait_for_kinds("sample")
+    whole = takes_samples(signals) and wait.stage.label.startswith(TORCHS)
+    samples = signals.wait_for_kinds("sample")
     if whole and samples is not None and samples.share >= HEAVY_PART:  # the finding about them says the same
         return None
     rows = [calls for calls in signals.stages if calls.stage == wait.stage]
-    advice, code = (in_memory.ADVICE, in_memory.code_for(signals)) if whole else _advice(signals, wait.stage)
+    advice, code = (advice_for(signals), code_for(signals)) if whole else _advice(signals, wait.stage)
     if threads := _of_threads(signals, wait.stage, rows):
-        advice, code = threads, ""
-    saving = saved_without(signals, rows, wait.cost_us)
+        advice, code, whole = threads, "", False
+    saving = (saved_at_once if whole else saved_without)(signals, rows, wait.cost_us)
     gain = signals.per_step(saving.us) if signals.mode != "replay" else None
     return Finding(
         severity=severity(signals, gain, otherwise_us=wait.cost_us),

@@ -8,8 +8,15 @@ from tb_dataplugin.analyses.wait_parts import TRANSFER
 from tb_dataplugin.findings.capacity import held_by_others, judge_cpus
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
 from tb_dataplugin.findings.finding import Finding
-from tb_dataplugin.findings.in_memory import ADVICE as ADVICE_IN_MEMORY
-from tb_dataplugin.findings.in_memory import code_for, is_in_memory
+from tb_dataplugin.findings.in_memory import (
+    ONLY_WAY,
+    ONLY_WAY_CODE,
+    advice_for,
+    code_for,
+    needs_no_workers,
+    saved_without_workers,
+    takes_batches,
+)
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.saving import saved_on_the_way
 from tb_dataplugin.findings.severity import severity
@@ -70,7 +77,31 @@ def check(signals: Signals) -> Finding | None:
     if signals.collector_has_wait:  # it struck while a batch was received
         return None
     each = max(wait.data_wait_us, signals.on_way_us) / signals.wait_count
+    if needs_no_workers(signals):  # also the price of next() goes with the workers
+        return _needless(signals, wait, each)
     return _floor(signals, wait, each) if each <= HAND_OVER_US else _heavy(signals, wait, each)
+
+
+def _needless(signals: Signals, wait: StageWait, each: float) -> Finding:
+    """No batch would have to come from a DataLoader worker."""
+    saving, already = saved_without_workers(signals), takes_batches(signals)
+    gain = signals.per_step(saving.us)
+    return Finding(
+        severity=severity(signals, signals.per_step(saving.of_wait_us), otherwise_us=saving.us),
+        title=_title(signals, wait, each),
+        advice=ONLY_WAY if already else advice_for(signals),
+        stage=TRANSFER,
+        evidence=(*_evidence(signals, wait, batch_bytes(signals.stages)), *saving.why),
+        gain_us_per_step=gain,
+        code=ONLY_WAY_CODE if already else code_for(signals),
+        confidence="likely",
+        confidence_reason="How long the training thread takes to copy the rows of a batch was not measured.",
+    )
+
+
+def _title(signals: Signals, wait: StageWait, each: float) -> str:
+    way = f"A batch takes {duration(each)} from DataLoader worker to training thread"
+    return f"{way}: {percent(wait.share)} of the {signals.own_wait}"
 
 
 def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
@@ -84,13 +115,11 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
     light = light or (size is None and bool(no_cpu))
     return Finding(
         severity=severity(signals, gain, otherwise_us=saved_us),
-        title=f"A batch takes {duration(each)} from DataLoader worker to training thread: "
-        f"{percent(wait.share)} of the {signals.own_wait}",
+        title=_title(signals, wait, each),
         advice=_advice(signals, size, no_cpu, light=light, heavy=by_size >= each),
         stage=TRANSFER,
         evidence=(*_evidence(signals, wait, size), *saving.why),
         gain_us_per_step=gain,
-        code=code_for(signals) if is_in_memory(signals) else "",
         confidence="possible" if no_cpu else "likely",
         confidence_reason="No CPU is free, so part of it may be waiting for one."
         if no_cpu
@@ -100,8 +129,6 @@ def _heavy(signals: Signals, wait: StageWait, each: float) -> Finding:
 
 def _advice(signals: Signals, size: float | None, no_cpu: bool | None, *, light: bool, heavy: bool) -> str:
     """`light`: its size does not explain what it takes; `heavy`: its size may explain all of it."""
-    if is_in_memory(signals):
-        return ADVICE_IN_MEMORY
     if (pinning := _pinning(signals)) >= MOST:
         return PINNED.format(percent(pinning))
     if light:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
-from tb_dataplugin.analyses.inner_loops import find_inner_loops
+from tb_dataplugin.analyses.inner_loops import InnerLoops, find_inner_loops
+from tb_dataplugin.analyses.sawtooth import Sawtooth
+from tb_dataplugin.analyses.slow_rhythm import find_leading_rhythm
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.findings.read_signals import read_signals
 from tb_dataplugin.findings.verdict import judge_run
@@ -50,6 +53,21 @@ def test_steps_at_regular_distances_that_evaluate_are_no_rhythm_of_files() -> No
     assert "Steps 10, 20, 30 and 40 have 47.1% of the data wait: they asked for a batch 8 times each" in sentence(
         builder
     )
+
+
+@pytest.mark.parametrize(
+    ("times", "said"), [([1] * 10 + [6] + [1] * 9, "Step 11 alone has 24.0%"), ([1] * 50 + [5], "")]
+)
+def test_a_part_of_the_data_wait_that_leads_nothing_is_said_as_well(times: list[int], said: str) -> None:
+    assert said in sentence(asking(times)) and ("asked for a batch" in sentence(asking(times))) is bool(said)
+
+
+def test_steps_that_stand_out_come_before_a_smaller_part_that_an_evaluation_has() -> None:
+    results = results_of(asking([1] * 10 + [6] + [1] * 9))
+    assert isinstance(find_leading_rhythm(results), InnerLoops)
+    workers, files = (Sawtooth(4, 1, 0.5, (3, 7), 20, of_workers=of_workers) for of_workers in (True, False))
+    assert isinstance(find_leading_rhythm(replace(results, sawtooth=workers)), InnerLoops), "it is in no verdict"
+    assert find_leading_rhythm(replace(results, sawtooth=files)) == files
 
 
 def test_the_loop_of_what_if_is_without_them() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -113,11 +114,12 @@ def test_arrays_in_an_npz_are_not_advised_to_become_smaller_images() -> None:
     assert said.code.startswith("np.save")
 
 
-def in_memory() -> TraceBuilder:
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 4, "drop_last": True}])
+def in_memory(collate: str = "default_collate", **settings: object) -> TraceBuilder:
+    drawn = {"num_workers": 0, "batch_size": 4, "drop_last": True, "sampler": "RandomSampler", "replacement": False}
+    builder = TraceBuilder().annotated(loaders=[{"dataset": "TensorDataset", **drawn, **settings}])
     for number in range(8):
         begin = 100 * number
-        builder.step(begin, 100).wait(begin, 90, "wait::DataLoader").stage("collate::default_collate", begin + 60, 29)
+        builder.step(begin, 100).wait(begin, 90, "wait::DataLoader").stage(f"collate::{collate}", begin + 60, 29)
         for sample in range(4):
             builder.stage("sample::TensorDataset", begin + 1 + 14 * sample, 13)
     return builder
@@ -126,9 +128,43 @@ def in_memory() -> TraceBuilder:
 def test_tensors_in_memory_are_taken_by_whole_batches_and_need_no_workers() -> None:
     found = finding_in(in_memory(), "leading_stage")
     assert "take a whole batch of them at once" in found.advice
-    assert "BatchSampler(RandomSampler(dataset), 4, drop_last=True)" in found.code
+    assert "BatchSampler(RandomSampler(dataset), 4, drop_last=True)" in found.code and "num_workers=0" in found.code
+    assert found.gain_us_per_step == pytest.approx(4 * 13 + 29), "with what collate takes, which goes as well"
+    assert any(line.startswith("29.0 µs per step of that is collate::default_collate") for line in evidence_of(found))
     assert finding_of(in_memory(), "collate_heavy") is None
     assert finding_of(in_memory(), "single_process_loading") is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"sampler": "SequentialSampler"},  # also beside the user's own batch_sampler, which may shuffle
+        {"sampler": "WeightedRandomSampler"},
+        {"sampler": ""},
+        {"replacement": True},
+        {"batch_size": None},
+    ],
+)
+def test_batches_of_tensors_in_memory_are_drawn_as_the_loader_does(settings: dict[str, Any]) -> None:
+    code = finding_in(in_memory(**settings), "leading_stage").code
+    assert "sampler=loader.batch_sampler" in code and "Sampler(" not in code and "batch_size," not in code
+
+
+def test_a_collate_function_of_the_users_own_stays() -> None:
+    found = finding_in(in_memory("pad"), "leading_stage")
+    assert "Nothing is left" not in found.advice and "Your collate function is then given" in found.advice
+    assert "collate_fn=" in found.code and found.gain_us_per_step == pytest.approx(4 * 13)
+
+
+def test_whole_batches_of_tensors_in_memory_are_not_advised_to_become_that() -> None:
+    loader = {"num_workers": 0, "dataset": "TensorDataset", "whole": True, "sampler": "BatchSampler", "shuffle": False}
+    builder = TraceBuilder().annotated(loaders=[loader])
+    for number in range(8):
+        begin = 100 * number
+        builder.step(begin, 100).wait(begin, 60, "wait::DataLoader").stage("sample::TensorDataset", begin + 1, 50)
+    found = finding_in(builder, "leading_stage")
+    assert found.advice.startswith("Each call takes a whole batch already") and not found.code
+    assert finding_of(builder, "single_process_loading") is None
 
 
 @pytest.mark.parametrize(

@@ -204,3 +204,49 @@ def test_no_workers_where_they_take_longer_to_start_than_an_epoch_takes_to_build
 def test_workers_that_live_on_keep_their_copy_of_the_dataset() -> None:
     said = finding_in(epochs(), "slow_first_batch").advice
     assert "They keep their copy of the dataset, too: what the loop changes in it between epochs" in said
+
+
+def evaluating(steps: range, each: int = 6, length: int = 12) -> TraceBuilder:
+    """Steps of 1 ms that take a batch each, of epochs of that length, and in each sixth one an epoch of the same loader
+    of 2 batches. Starts of epochs wait for 200 us.
+    """
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 1, "persistent_workers": False}])
+    builder.worker(0)
+    begun, own = 0, 0
+
+    def take(epoch: int, number: int, at: int) -> None:
+        name = "wait::DataLoader" if number else "wait::DataLoader (first batch)"
+        builder.epoch = epoch
+        builder.wait(at, 10 if number else 200, name)
+        builder.batch(number, 0, at - 20, at - 15, at + 5, at + (9 if number else 199))
+
+    for step in range(steps.stop):
+        at = 1000 * step
+        builder.step(at, 1000)
+        if not step % length:
+            own, begun = begun, begun + 1
+        take(own, step % length, at)
+        if step % each == each - 1:
+            take(begun, 0, at + 300)
+            take(begun, 1, at + 600)
+            begun += 1
+    return builder
+
+
+def test_an_evaluation_of_the_same_loader_begins_epochs_at_distances_of_its_own() -> None:
+    """An epoch of the loop starts in step 13, one inside it in steps 6, 12 and 18: no distance of all is the usual."""
+    signals = signals_of(evaluating(range(23)))
+    assert signals.apart is not None and signals.apart.starts is not None
+    starts = signals.apart.starts
+    assert len(starts.inside) == 3 and len(starts.outside) == 1
+    assert starts.inside[1] - starts.inside[0] == starts.inside[2] - starts.inside[1] == 6
+    found = steps_between(signals, starts)
+    assert found is not None and found.steps == pytest.approx(1 / (1 / 12 + 1 / 6), rel=0.05) and found.is_known
+    assert found.text == "once in 4 steps on average: for the loop once in 12, and for one inside it once in 6"
+
+
+def test_epochs_inside_the_loop_alone_come_as_they_do() -> None:
+    signals = signals_of(evaluating(range(23), length=100))
+    assert signals.apart is not None and signals.apart.starts is not None
+    found = steps_between(signals, signals.apart.starts)
+    assert found is not None and found.steps == 6 and found.text == "once in 6 steps"

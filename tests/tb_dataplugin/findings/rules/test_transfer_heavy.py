@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from annotate.trace_format import parse_span_name
 from tb_dataplugin.analyses.other_programs import OtherPrograms
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.in_memory import ONLY_WAY_CODE
 from tb_dataplugin.findings.rules.transfer_heavy import check
 from tb_dataplugin.findings.stage_signals import StageWait
 from tb_dataplugin.findings.thresholds import HAND_OVER_US
@@ -48,10 +50,33 @@ def test_samples_that_are_tensors_in_memory_need_no_way() -> None:
     builder = handed_over(4000)
     builder.batch(1, 0, 5000, 5000, 5100, None, {"sample::TensorDataset": (5000, 100.0, 100.0)})
     assert "by a list of indices" not in finding_in(builder, "transfer_heavy").advice
-    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1, "batch_size": 8}]).worker(0).step(0, 20_000)
-    builder.wait(0, 9000, "wait::DataLoader").batch(0, 0, 0, 0, 5000, 8999, {"sample::TensorDataset": (0, 5000, 100.0)})
-    said = finding_in(builder, "transfer_heavy")
-    assert "by a list of indices" in said.advice and "BatchSampler" in said.code
+    said = finding_in(of_tensors(9000), "transfer_heavy")
+    assert "by a list of indices" in said.advice and "Set num_workers=0 with it" in said.advice
+    assert "num_workers=0" in said.code and "BatchSampler(RandomSampler(dataset), 8, drop_last=False)" in said.code
+    assert said.gain_us_per_step == 9000, "also what next() itself takes goes"
+    assert any("but for copying the rows" in line for line in evidence_of(said))
+
+
+def test_whole_batches_in_memory_need_only_no_workers() -> None:
+    whole: dict[str, Any] = {"batch_size": None, "whole": True, "sampler": "BatchSampler"}
+    said = finding_in(of_tensors(9000, **whole), "transfer_heavy")
+    assert said.advice.startswith("Each call takes a whole batch already") and said.code == ONLY_WAY_CODE
+
+
+def test_many_bytes_in_memory_are_left_to_the_workers() -> None:
+    """The training thread would copy the rows for as long as it waits."""
+    for size, is_said in ((2**16, True), (2**24, False)):
+        said = finding_in(of_tensors(9000, size=size), "transfer_heavy")
+        assert ("num_workers=0" in said.code) is is_said and ("by a list of indices" in said.advice) is is_said
+
+
+def of_tensors(wait: int, size: int | None = None, **settings: object) -> TraceBuilder:
+    drawn = {"num_workers": 1, "batch_size": 8, "drop_last": False, "sampler": "RandomSampler", "replacement": False}
+    builder = TraceBuilder().annotated(loaders=[{"dataset": "TensorDataset", **drawn, **settings}]).worker(0)
+    stages: dict[str, tuple[float, ...]] = {"sample::TensorDataset": (0, 1000, 100.0)}
+    if size is not None:
+        stages["collate::default_collate"] = (1000, 1000, 100.0, size)
+    return builder.step(0, 20_000).wait(0, wait, "wait::DataLoader").batch(0, 0, 0, 0, 2000, wait - 1, stages)
 
 
 def test_it_is_not_the_lock_where_no_cpu_is_free_or_the_worker_has_time() -> None:
