@@ -3,6 +3,10 @@
 A step that is computed by several threads goes on when the last of them is done. So it stands still while any of them
 waits for a CPU, and the kernel tells of one of them: the training thread. With `threads` that each wait for a share d
 of the time, at most 1 - (1 - d) ^ threads of it is lost (were their waits independent), and at least d.
+
+Where other programs compete, the capture does not show who gets what the workers leave. A scheduler that knows threads
+alone gives the others their part. One that gives each session or container a share of its own (autogroups, cgroups)
+gives it to the same program's threads: then workers can be what all of the waiting comes from.
 """
 
 from __future__ import annotations
@@ -24,6 +28,9 @@ from tb_dataplugin.model.trace import ThreadCosts
 HOSTS: Final[tuple[Cause, ...]] = ("host", "launch")
 """Causes of a device's idle time in which the training thread is to blame."""
 
+ALL_THEIRS: Final = 0.9
+"""Share of the CPU time of all others from which DataLoader workers have all: counters do not agree to a tenth."""
+
 MOST: Final = 0.99
 """Share of the time that a thread is said to wait for a CPU, at most: the rest of it must have some."""
 
@@ -38,6 +45,8 @@ class TakenCpus:
     workers_ns  CPU time of DataLoader workers in the window
     by_workers  share of the CPU time of all others that they have; nobody waits longer for their CPUs than they ran
     of_all      `delayed` is of all recorded steps, where only some were chosen: the kernel's counters know no steps
+    at_most     as `by_workers`, were what they leave not shared with other programs
+    others_ns   CPU time of other programs, where they compete: else 0, and `at_most` is no more than `by_workers`
     """
 
     own_ns: float
@@ -46,6 +55,8 @@ class TakenCpus:
     workers_ns: float
     by_workers: float
     of_all: bool = False
+    at_most: float = 0.0
+    others_ns: float = 0.0
 
     @property
     def own_us(self) -> float:
@@ -56,14 +67,34 @@ class TakenCpus:
         return self.workers_ns / 1e3
 
     @property
+    def others_compete(self) -> bool:
+        return self.others_ns > 0
+
+    @property
     def delayed_by_workers(self) -> float:
         """Of `delayed`, the part that is theirs."""
         return self.delayed * self.by_workers
 
     def saved_us(self, part: float) -> float:
         """Of `own_us`, at most, were that part of the CPU time of DataLoader workers not used."""
-        left = self.delayed * (1 - min(1.0, part) * self.by_workers)
+        return self._without_us(min(1.0, part) * max(self.by_workers, self.at_most))
+
+    @property
+    def shared_us(self) -> float:
+        """The same for all of it, where other programs take their part of what is set free."""
+        return self._without_us(self.by_workers)
+
+    def _without_us(self, part: float) -> float:
+        """Without that part of `delayed`."""
+        left = self.delayed * (1 - part)
         return float(self.own_us * (1 - ((1 - self.delayed) / (1 - left)) ** self.threads))
+
+    def returned_us(self, used_us: float) -> float:
+        """The same for so much of their CPU time: by no more than that, unless other programs compete, which have less
+        time for their own work in a shorter step.
+        """
+        saved_us = self.saved_us(used_us / self.workers_us)
+        return saved_us if self.others_compete else min(saved_us, used_us * self.by_workers)
 
 
 def find_taken_cpus(results: Results) -> TakenCpus | None:
@@ -74,14 +105,22 @@ def find_taken_cpus(results: Results) -> TakenCpus | None:
     own_ns, delayed_ns = _delayed(results, thread, results.loader)
     if own_ns <= 0:
         return None
-    workers_ns = used * sum(row.busy_ns for row in results.workers.rows)
+    building_ns = float(sum(row.busy_ns for row in results.workers.rows))
+    workers_ns = used * building_ns
+    others_ns = _others_ns(results, workers_ns, thread)
+    by_workers = _by_workers(workers_ns, others_ns, delayed_ns)
+    others_ns = others_ns if workers_ns < ALL_THEIRS * (workers_ns + others_ns) else 0.0
+    delay = results.worker_costs.run_delay if results.worker_costs else None
+    wanted_ns = building_ns * (1.0 if delay is None else used + delay)
     return TakenCpus(
         own_ns=own_ns,
         delayed=min(MOST, delayed_ns / own_ns),
         threads=1.0 if results.devices else step_threads(results),
         workers_ns=workers_ns,
-        by_workers=_by_workers(results, workers_ns, thread, delayed_ns),
+        by_workers=by_workers,
         of_all=results.selection is not None and not results.devices and not _is_sampled(results),
+        at_most=_at_most(min(wanted_ns, workers_ns + others_ns), delayed_ns) if others_ns else by_workers,
+        others_ns=others_ns,
     )
 
 
@@ -204,12 +243,21 @@ def _is_sampled(results: Results) -> bool:
     return outside is not None and outside.no_cpu_ns is not None and outside.whole_ns > 0
 
 
-def _by_workers(results: Results, workers_ns: float, thread: ThreadCosts, delayed_ns: float) -> float:
-    """All of it where the load of the machine is not known, as far as they ran at all."""
-    most = min(1.0, workers_ns / delayed_ns) if delayed_ns > 0 else 1.0
+def _others_ns(results: Results, workers_ns: float, thread: ThreadCosts) -> float:
+    """CPU time of other programs; 0 where the load of the machine is not known."""
     load = results.load
     if load is None or load.cpu_busy is None:
-        return most
+        return 0.0
     mine = max(thread.cpu_ns, thread.process_cpu_ns or 0)
-    others = load.cpu_busy * load.cores * results.window.duration_ns - mine
-    return min(most, workers_ns / others) if others > 0 else most
+    return max(0.0, load.cpu_busy * load.cores * results.window.duration_ns - mine - workers_ns)
+
+
+def _by_workers(workers_ns: float, others_ns: float, delayed_ns: float) -> float:
+    """As far as they ran at all."""
+    part = workers_ns / (workers_ns + others_ns) if others_ns else 1.0
+    return min(part, _at_most(workers_ns, delayed_ns))
+
+
+def _at_most(ns: float, delayed_ns: float) -> float:
+    """Of the time in which the step waits, what others can have to do with it that ran, or wanted to, for `ns`."""
+    return min(1.0, ns / delayed_ns) if delayed_ns > 0 else 1.0

@@ -283,8 +283,8 @@ def workers_have_its_cpus(signals: Signals) -> bool:
 
 def given_back_us(signals: Signals, rows: Iterable[StageCalls]) -> float:
     """By how much the training step itself would be shorter, at most, had it the CPU time of these calls in DataLoader
-    workers: by no more than that time. Other programs would take their part of what is set free. 0 where too little of
-    the step waits for a CPU to be sure of it.
+    workers, and other programs no more of what is set free than a scheduler has to give them. 0 where too little of the
+    step waits for a CPU to be sure of it.
     """
     return _returned_us(signals, sum(_cpu_in_workers_us(row) for row in rows))
 
@@ -299,7 +299,7 @@ def _returned_us(signals: Signals, used_us: float) -> float:
     taken = signals.taken
     if taken is None or not workers_have_its_cpus(signals):
         return 0.0
-    return min(taken.saved_us(used_us / taken.workers_us), used_us * taken.by_workers)
+    return taken.returned_us(used_us)
 
 
 def given_back(signals: Signals, rows: Sequence[StageCalls]) -> Saving:

@@ -1,6 +1,7 @@
 """What another setting, or a faster stage, would bring: a loop is simulated from what one capture says of it."""
 
 from tb_dataplugin.whatif.change import Change, parse_changes, parse_workers
+from tb_dataplugin.whatif.ends import threads_wait
 from tb_dataplugin.whatif.fitting import fit_loop
 from tb_dataplugin.whatif.longer import Longer, longer_in_workers_us
 from tb_dataplugin.whatif.prediction import (
@@ -11,7 +12,6 @@ from tb_dataplugin.whatif.prediction import (
     predict_all,
     soonest_us,
     step_slowed,
-    threads_wait,
 )
 from tb_dataplugin.whatif.unrecorded import Unrecorded, without_profiler
 from tb_dataplugin.whatif.usual import telling_changes, usual_changes

@@ -30,6 +30,7 @@ from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, T
 from tb_dataplugin.whatif.measured_wait import find_wait_ends
 from tb_dataplugin.whatif.memory import find_batch_bytes, find_worker_bytes
 from tb_dataplugin.whatif.on_cpu import find_on_cpu, find_result_bytes
+from tb_dataplugin.whatif.own_share import find_own_share
 from tb_dataplugin.whatif.pauses import find_pauses
 from tb_dataplugin.whatif.predictable import why_unpredictable
 from tb_dataplugin.whatif.received import find_received
@@ -233,6 +234,7 @@ def _loop(
         cpus=_cpus(results),
         other_cpus=busy,
         light_cpus=light,
+        own_share=find_own_share(results),
         cpus_busy=_cpus_busy(results),
         batches_per_step=(per_step := float(max(1, round(batches / len(rows))))),
         samples_per_step=_samples_per_step(results, per_step),

@@ -90,6 +90,16 @@ class DeviceWait:
     ns: float
 
 
+@dataclass(frozen=True, slots=True)
+class OwnShare:
+    """Beside other programs that compete: `cpus` that they left to the loop and its DataLoader workers; and of the time
+    in which the step waits for a CPU, the part that its workers have to do with, at most.
+    """
+
+    cpus: float
+    at_most: float
+
+
 NOTHING: Final = Work(0.0)
 
 LEAST_LEFT: Final = 0.1
@@ -137,6 +147,8 @@ class Loop:
     """Per batch: `held_ns` is half of it, and the other half in `receive`, where it is not known which it is."""
     light_cpus: float = 0.0
     """CPUs that others have for moments: the scheduler lets them go first, before whoever computes all the time."""
+    own_share: OwnShare | None = None
+    """None where no other programs compete for the CPUs, or that is not known."""
     cpus_busy: float = 0.0
     """Share of them that were busy in the window, without those of the recorder; 0: not known."""
     ahead: int = 0

@@ -7,7 +7,7 @@ captured is set against what was measured, and predictions are scaled by what th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -15,15 +15,17 @@ import numpy as np
 
 from tb_dataplugin.whatif.change import TRANSFER, Change, check
 from tb_dataplugin.whatif.dealing import notes_on_parts, otherwise_dealt
+from tb_dataplugin.whatif.ends import ends_of
 from tb_dataplugin.whatif.hidden_threads import compete_otherwise, notes_on_threads
 from tb_dataplugin.whatif.limit import DEVICE, limited_by
-from tb_dataplugin.whatif.loop import Floats, Loop, Timed
+from tb_dataplugin.whatif.loop import Floats, Loop
 from tb_dataplugin.whatif.measured_wait import measured_ends
 from tb_dataplugin.whatif.more_workers import hindrances, may_lack_cpus, none_free, work_ns
 from tb_dataplugin.whatif.moved_work import longer_in_workers, notes_on_moved
 from tb_dataplugin.whatif.other_workers import sent_otherwise, with_other_workers
+from tb_dataplugin.whatif.own_share import least_of_step, notes_on_share
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
-from tb_dataplugin.whatif.unknown import HALFWAY, assumptions, check_known, has_two_ends, with_cost
+from tb_dataplugin.whatif.unknown import assumptions, check_known, has_two_ends, with_cost
 
 RESAMPLES: Final = 24
 """Enough for the ends of a 90% interval."""
@@ -36,9 +38,6 @@ SETTINGS_ERROR: Final = 0.35
 
 TRANSFER_ERROR: Final = 0.5
 """The same for the transfer: a worker that sends a batch is slowed while it builds the next, which is not simulated."""
-
-MANY_THREADS: Final = 1.1
-"""Threads that compute a step, on average, from which they may wait for each other."""
 
 SLOWED: Final = 0.01
 """Part of the rest of a step by which it has to take longer to be worth a word: steps differ by more."""
@@ -170,6 +169,8 @@ def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
     step_us = replace(step_us, low=low, high=step_us.high * more)
     if compete_otherwise(runs.new, loop):
         step_us = replace(step_us, low=min(step_us.low, own_us * (1 - error)))
+    if (least := least_of_step(runs.new, loop)) is not None:
+        step_us = replace(step_us, low=min(step_us.low, least * _measured_own_us(runs, loop) * (1 - error)))
     if has_two_ends(change):
         step_us = _between_costs(step_us, loop, change, runs.orders, scale)
     return step_us
@@ -179,9 +180,13 @@ def _own_us(runs: _Runs, loop: Loop) -> float:
     """A step without any data wait: as it was measured, as far as the change leaves it alone. Where the model waits for
     longer than was measured, it would be scaled down with the rest.
     """
-    measured = loop.measured_step_ns - loop.measured_wait_ns
+    return _measured_own_us(runs, loop) * runs.after[0].slowed / runs.unchanged.slowed
+
+
+def _measured_own_us(runs: _Runs, loop: Loop) -> float:
+    """The same with as much waiting for a CPU as there was."""
     grown = float(runs.new.own_ns.mean() / max(1.0, loop.own_ns.mean()))
-    return measured * grown * runs.after[0].slowed / runs.unchanged.slowed / 1e3
+    return (loop.measured_step_ns - loop.measured_wait_ns) * grown / 1e3
 
 
 def _slowed(runs: _Runs, loop: Loop) -> float:
@@ -225,6 +230,7 @@ def predict(loop: Loop, change: Change) -> Prediction:
             *notes_on_parts(new, loop),
             *notes_on_moved(new, loop),
             *notes_on_threads(new, loop),
+            *notes_on_share(new, loop),
             *filter(None, [crowded]),
             *assumptions(loop, change, step_us.value),
         ),
@@ -267,32 +273,13 @@ def _between_costs(step_us: Range, loop: Loop, change: Change, orders: Orders, s
     return step_us
 
 
-def threads_wait(loop: Loop) -> bool:
-    """Whether several threads compute a step, and lack CPUs: how they slow each other down is not in the capture."""
-    return loop.own_threads >= MANY_THREADS and loop.own_delayed > 0
-
-
 def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Range:
     """As wide as the loop itself is not known."""
-    for end in _ends(loop):
+    for end in ends_of(loop):
         new, _ = with_other_workers(with_cost(end, change, None), end)
         step = float(simulate(new, orders).step_ns.mean()) * _scale(end, simulate(end, orders)) / 1e3
         step_us = Range(step_us.value, min(step_us.low, step), max(step_us.high, step))
     return step_us
-
-
-def _ends(loop: Loop) -> Iterator[Loop]:
-    """Loops that the capture may as well be of: by how far the threads of a step wait for each other (`Loop.power`),
-    and by how much of receiving is waiting for the worker that builds the next batch (`Loop.maybe_held_ns`).
-    """
-    for power in (1.0, loop.own_threads) if threads_wait(loop) else ():
-        own_ns = loop.own_ns * (1 - loop.own_delayed) ** (power - loop.power)
-        yield replace(loop, own_ns=own_ns, own_power=power)
-    for share in (0.0, 1.0) if loop.maybe_held_ns.any() else ():
-        more = (share - HALFWAY) * loop.maybe_held_ns
-        ns = loop.receive.ns.copy()
-        ns[:, -1] = np.maximum(0, ns[:, -1] - more)
-        yield replace(loop, held_ns=loop.held_ns + more, receive=Timed(loop.receive.parts, ns))
 
 
 def _model_error(change: Change, loop: Loop) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tb_dataplugin.analyses.taken_cpus import TakenCpus
+from tb_dataplugin.analyses.taken_cpus import ALL_THEIRS, TakenCpus
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.leading import leading_place
@@ -21,9 +21,6 @@ from tb_dataplugin.units import duration, percent
 SEVERAL: Final = 1.1
 """Threads that compute a step, from which it has more than one: counters do not agree to a tenth."""
 
-ALL_THEIRS: Final = 0.9
-"""Share of that CPU time from which nothing is said of others: counters do not agree to a tenth."""
-
 IN_TIME: Final = "Batches come in time, at the step's expense. "
 LATE: Final = "Building batches takes more from the step than the data wait is. "
 LESS_WORK: Final = "Do less work per sample, keep its results, or move it to the device."
@@ -37,6 +34,11 @@ TOGETHER: Final = (
 ONE_THREAD: Final = (
     " Libraries run hidden threads in the DataLoader workers: first limit each to one, by OPENBLAS_NUM_THREADS=1 in "
     "the environment for numpy and scipy, cv2.setNumThreads(0) in worker_init_fn for OpenCV."
+)
+
+OWN_SHARE: Final = (
+    ". Where other programs take their part of what is set free, the step gets up to {shared} shorter; where the system "
+    "gives each session or container its own share of the CPUs, all of it may go to the step, and that is counted"
 )
 
 FEWER_WORKERS: Final = " Fewer DataLoader workers leave more CPU time to the step, but it may then wait for data."
@@ -68,7 +70,7 @@ def check(signals: Signals) -> Finding | None:
         evidence=(
             share("step_waits_for_cpu", taken.delayed, "time outside the data wait", delayed_text(signals, taken)),
             time("workers_cpu", taken.workers_us, f"{used}; {most}"),
-            *_others(taken),
+            *_others(signals, taken),
             *saving.why,
         ),
         gain_us_per_step=gain,
@@ -82,10 +84,13 @@ def _is_said_of_a_stage(signals: Signals) -> bool:
     return leader is not None and any(row.in_workers_us and row.stage.name == leader.name for row in signals.stages)
 
 
-def _others(taken: TakenCpus) -> Iterator[Evidence]:
+def _others(signals: Signals, taken: TakenCpus) -> Iterator[Evidence]:
     """Where not all of the CPU time that the step waits for is that of DataLoader workers."""
     if taken.by_workers < ALL_THEIRS:
-        text = f"of the CPU time of all other processes they have {percent(taken.by_workers)}, and that part is counted"
+        counted = ", and that part is counted"
+        if taken.others_compete:
+            counted = OWN_SHARE.format(shared=duration(signals.per_step(taken.shared_us) or taken.shared_us))
+        text = f"of the CPU time of all other processes they have {percent(taken.by_workers)}{counted}"
         yield share("workers_cpu_share", taken.by_workers, "CPU time of other processes", text)
 
 
