@@ -32,6 +32,7 @@ from torch.utils.data import DataLoader, Dataset, default_collate
 import annotate
 from tb_dataplugin.pipeline import analyse_file
 from tb_dataplugin.report.report_pb2 import Finding
+from tb_dataplugin.report.rows import doubt_words
 
 if __package__ in (None, ""):
     from demo import CROP, ConvertColor, RandomMask, Scale, make_model, make_photos
@@ -154,7 +155,7 @@ def run(stop: Stop, paths: list[Path], logdir: Path, batch_size: int, steps: int
     with annotate.profile(logdir, wait=WARM_UP_STEPS, warmup=2, active=steps) as prof:
         for number, (images, labels) in enumerate(prof.steps(loader)):
             train_step(images, labels)
-            if number + 1 == WARM_UP_STEPS + 2 + steps:
+            if number == WARM_UP_STEPS + 2 + steps:  # one more: leaving the loop ends the workers, which takes long
                 break
     return prof.trace_files[0]
 
@@ -166,34 +167,43 @@ class Seen(NamedTuple):
     step_us: float
     promise: str
     """Its first finding, and how many times as fast that may make it at most."""
+    doubt: str
+    """Why its numbers are doubtful; "" where they are not."""
 
 
 def tell(stop: Stop, path: str, before: Seen | None) -> Seen:
     """Print a stop's part of the story."""
     capture = analyse_file(Path(path), stop.name).capture
-    step_us = capture.steps.mean_us
+    step_us, doubt = capture.steps.mean_us, doubt_words(capture)
     print(f"\n== {stop.name}: {stop.workers} workers, {step_us / 1000:.1f} ms per step")
     if before is not None:
-        say(f"measured: {before.step_us / step_us:.2f}x as fast as {before.name}, {before.promise}")
+        both = ", ".join(dict.fromkeys(filter(None, (before.doubt, doubt))))
+        times = f"{before.step_us / step_us:.2f}x{doubtful(both)}"
+        say(f"measured: {times} as fast as {before.name}, {before.promise}")
     if not capture.findings:
         print("   no findings")
-        return Seen(stop.name, step_us, "which had no findings")
+        return Seen(stop.name, step_us, "which had no findings", doubt)
     first = capture.findings[0]
     say(f"first finding ({first.severity}): {first.title}")
     say(f"-> {first.advice}")
     for line in (evidence.text for evidence in first.evidence if evidence.kind in LINES):
         say(f"line: {line}")
-    return Seen(stop.name, step_us, f'whose first finding, "{first.title}", {bound_of(first, step_us)}')
+    return Seen(stop.name, step_us, f'whose first finding, "{first.title}", {bound_of(first, doubt)}', doubt)
 
 
 def say(text: str) -> None:
     print(textwrap.fill(text, 100, initial_indent="   ", subsequent_indent="      "))
 
 
-def bound_of(finding: Finding, step_us: float) -> str:
-    if not finding.HasField("gain_us_per_step") or finding.gain_us_per_step >= step_us:
+def bound_of(finding: Finding, doubt: str) -> str:
+    """As the report has it: of a step in the long run, which the window's mean step need not be."""
+    if not finding.HasField("speedup"):
         return "has no bound"
-    return f"may bring {step_us / (step_us - finding.gain_us_per_step):.2f}x at most"
+    return f"may bring {finding.speedup:.2f}x at most{doubtful(doubt)}"
+
+
+def doubtful(doubt: str) -> str:
+    return f" (doubtful: {doubt})" if doubt else ""
 
 
 def make_loader() -> DataLoader:

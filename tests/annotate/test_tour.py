@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pytest
 import torch
-from demo import ConvertColor, RandomMask, Scale
+import tour
+from demo import ConvertColor, RandomMask, Scale, make_photos
 from PIL import Image
 from scipy.signal import convolve2d
-from tour import STOPS, ConvertBatch, RandomMaskOfBits, dilate
+from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter
+from torchvision import transforms as T  # noqa: N812
+from tour import STOPS, ConvertBatch, RandomMaskOfBits, Stop, bound_of, dilate, run, tell
+
+from tb_dataplugin.report.report_pb2 import Capture, Doubt, Finding, Steps
 
 
 def test_a_dilation_of_booleans_is_the_convolution() -> None:
@@ -45,3 +53,51 @@ def test_every_stop_gives_batches_of_the_same_shape() -> None:
         images, _ = collate([(sample, 0), (sample, 1)])
         assert images.shape == (2, 3, 256, 256)
         assert images.dtype == torch.float32
+
+
+def test_the_window_is_written_before_the_loop_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Leaving it ends the DataLoader workers, which is no part of a step."""
+    written, end_workers = [], _MultiProcessingDataLoaderIter._shutdown_workers
+
+    def shutdown(iterator: _MultiProcessingDataLoaderIter) -> None:
+        written.append(len(list((tmp_path / "run").glob("*.json*"))))
+        end_workers(iterator)
+
+    monkeypatch.setattr(_MultiProcessingDataLoaderIter, "_shutdown_workers", shutdown)
+    monkeypatch.setattr(tour, "WARM_UP_STEPS", 1)
+    make_photos(tmp_path / "data", 2)
+    stop = Stop("small", lambda: [T.Resize((8, 8)), T.PILToTensor()], workers=1)
+    run(stop, sorted((tmp_path / "data").glob("*.jpg")), tmp_path / "run", batch_size=1, steps=2)
+    assert written and written[0] == 1
+
+
+def test_a_bound_is_the_reports_own() -> None:
+    finding = Finding(gain_us_per_step=98_300, gain_step_share=0.518, speedup=2.07)
+    assert bound_of(finding, "") == "may bring 2.07x at most"
+    assert bound_of(Finding(gain_us_per_step=98_300), "") == "has no bound"
+
+
+def test_numbers_of_doubtful_captures_are_said_to_be(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doubts = {"crowded": [Doubt(code="busy_machine")], "quiet": []}
+
+    def analysed(path: Path, _: str) -> object:
+        finding = Finding(title="It decodes", gain_us_per_step=5e4, speedup=2.0)
+        return type(
+            "", (), {"capture": Capture(steps=Steps(mean_us=1e5), findings=[finding], doubts=doubts[str(path)])}
+        )
+
+    monkeypatch.setattr(tour, "analyse_file", analysed)
+
+    def said(first: str, second: str) -> str:
+        before = tell(STOPS[0], first, None)
+        tell(STOPS[1], second, before)
+        return " ".join(capsys.readouterr().out.split())
+
+    busy = "(doubtful: busy machine)"
+    assert f"measured: 1.00x {busy} as fast" in said("crowded", "quiet")
+    assert f"may bring 2.00x at most {busy}" in said("crowded", "crowded")
+    only_after = said("quiet", "crowded")
+    assert f"measured: 1.00x {busy} as fast" in only_after and "at most (" not in only_after
+    assert "doubtful" not in said("quiet", "quiet")
