@@ -13,7 +13,7 @@ from tb_dataplugin.analyses.fed_loop import is_fed
 from tb_dataplugin.analyses.flow import WorkerFlow
 from tb_dataplugin.analyses.hot_lines import ALMOST_ALL
 from tb_dataplugin.analyses.idle_causes import Cause
-from tb_dataplugin.analyses.items import item_of
+from tb_dataplugin.analyses.items import Item, item_of
 from tb_dataplugin.analyses.kept_loads import find_kept_loads
 from tb_dataplugin.analyses.lone_work import LoneWork, find_lone_work
 from tb_dataplugin.analyses.other_programs import OtherPrograms, find_other_programs
@@ -77,6 +77,7 @@ class _OfSteps(TypedDict):
     has_later_steps: bool
     of_some_steps: bool
     lone_work: LoneWork | None
+    item: Item
 
 
 class _OfQueue(TypedDict):
@@ -143,7 +144,6 @@ def read_signals(results: Results) -> Signals:
         **_of_queue(results),
         **_of_cpus(results),
         rhythm=find_leading_rhythm(results),
-        item=item_of(results.trace, results.use.main),
         garbage=_garbage(results),
         shared_lock=find_shared_lock(results),
         possible_lock=line_text(possible) if (possible := find_possible_lock(results)) else "",
@@ -174,6 +174,7 @@ def _of_steps(results: Results) -> _OfSteps:
         "step_count": len(table.rows) if table else None,
         "has_later_steps": chosen is not None and chosen.chosen.last < chosen.recorded.last,
         "of_some_steps": chosen is not None,
+        "item": item_of(results.trace, results.use.main),
         "lone_work": find_lone_work(table) if table else None,
     }
 

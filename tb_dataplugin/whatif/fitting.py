@@ -213,12 +213,11 @@ def _loop(
     results: Results, build: Timed, way: Floats, receive: Timed, building: _Cpus, training: _Cpus, batches: int
 ) -> Loop:
     assert results.steps is not None and results.settings is not None
-    rows = results.steps.rows
+    rows, device = results.steps.rows, find_device_use(results)
     beside, paused, between, away = find_pauses(results)
     own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64) + beside - between
     steady = results.steady.wait if results.steady else None
     busy, light = _other_cpus(results, building)
-    device = find_device_use(results)
     wait = steady.value if steady else float(np.mean([(row.data_wait_ns or 0) - row.apart_ns for row in rows]))
     wait = max(0.0, wait - float(beside.mean()))
     loop = Loop(
