@@ -30,6 +30,7 @@ from tb_dataplugin.units import (
     unit_for,
 )
 from tb_dataplugin.whatif import Change, Prediction, Range
+from tb_dataplugin.whatif.change import TRANSFER
 from tb_dataplugin.whatif.limit import DEVICE, STEP
 from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.whatif.prediction import SETTINGS_ERROR, STAGE_ERROR, TRANSFER_ERROR
@@ -251,6 +252,8 @@ def _limit(prediction: Prediction, loop: Loop) -> str:
     if prediction.short_of_cpus:
         return f"the CPUs limit: what helps is less work, most of all in {shown(limit)}"
     still = "still " if limit in (name for name, _ in prediction.change.stages) else ""
+    if limit == TRANSFER:
+        return f"sending batches from DataLoader workers and receiving them ({TRANSFER}) {still}limits"
     return f"{shown(limit)} would {still}be the next stage to make faster"
 
 

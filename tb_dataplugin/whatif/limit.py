@@ -20,6 +20,9 @@ DEVICE: Final = "device"
 NEXT_TO_NOTHING: Final = 0.05
 """Share of data wait below which the loader limits nothing (as the findings' INPUT_BOUND)."""
 
+LITTLE: Final = 0.001
+"""Part of a step by which a change has to shorten it to be what limits."""
+
 CLOSE: Final = 0.5
 """Of the gain of the best part, what another one gains with the batches as they came, from which chance may have put it
 behind. All orders decide between them, so that changes that are alike have the same answer."""
@@ -41,19 +44,34 @@ def limited_by(
     """
     if wait_share < NEXT_TO_NOTHING:
         return Limit(STEP)
-    if lacks_cpus and _step_ns(replace(loop, cpus=float("inf")), orders) < _step_ns(without_waiting(loop), orders):
+    if lacks_cpus and _cpus_limit(loop, orders):
         return Limit(_most_work(loop), of_cpus=True)
     parts = dict.fromkeys(part[-1].name for part in (*loop.build.parts, *loop.receive.parts) if part)
     less = {name: _halved(loop, name) for name in parts}
     if loop.settings.workers:
-        less[TRANSFER] = changed(loop, Change(stages=((TRANSFER, 0.5),)))
+        less[TRANSFER] = _sent_sooner(loop)
     now = float(runs[0].step_ns.mean())
     gains = {name: now - _step_ns(faster, orders[:1]) for name, faster in less.items()}
     most = max(gains.values(), default=0.0)
-    if most <= 0.001 * now:
+    if most <= LITTLE * now:
         return Limit(STEP)
     close = [name for name, gain in gains.items() if gain >= CLOSE * most]
     return Limit(close[0] if len(close) == 1 else min(close, key=lambda name: _step_ns(less[name], orders)))
+
+
+def _cpus_limit(loop: Loop, orders: Sequence[Orders]) -> bool:
+    """Whether enough CPUs would shorten a step, and by more than what may limit beside them: building that waits for
+    something else, and the transfer.
+    """
+    enough = _step_ns(replace(loop, cpus=float("inf")), orders)
+    if enough >= (1 - LITTLE) * _step_ns(loop, orders):
+        return False
+    others = [without_waiting(loop)] + ([_sent_sooner(loop)] if loop.settings.workers else [])
+    return all(enough < _step_ns(other, orders) for other in others)
+
+
+def _sent_sooner(loop: Loop) -> Loop:
+    return changed(loop, Change(stages=((TRANSFER, 0.5),)))
 
 
 def without_waiting(loop: Loop) -> Loop:

@@ -52,8 +52,8 @@ INTO_SHARED: Final = "collate::default_collate"
 """Writes the batch into shared memory itself, in a DataLoader worker; any other function leaves that to the sender."""
 
 NOT_MEASURED: Final = (
-    "The capture has no DataLoader workers, so what they need to send a batch{tensors} is not measured: {time} "
-    "assumed, and {least} to {most} in the interval."
+    "The capture has no DataLoader workers, so sending a batch{tensors} from one is not measured. It is taken to need "
+    "{time}; the interval has {least} to {most}."
 )
 
 

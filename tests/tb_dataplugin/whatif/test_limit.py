@@ -13,6 +13,7 @@ from annotate.trace_format import Stage
 from tb_dataplugin.export.whatif_text import _limits
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.whatif import Change, Prediction, Range, fit_loop, predict
+from tb_dataplugin.whatif.change import TRANSFER
 from tb_dataplugin.whatif.limit import limited_by
 from tb_dataplugin.whatif.loop import DeviceWait, Loop, Settings, Timed
 from tb_dataplugin.whatif.more_workers import may_lack_cpus
@@ -159,3 +160,22 @@ def test_what_limits_says_still_of_the_stage_that_was_changed_and_cpus_where_the
         "With transform::Blur=0.5x, transform::Blur would still be the next stage to make faster.",
         "With workers=8, the CPUs limit: what helps is less work, most of all in transform::Blur.",
     ]
+
+
+def test_cpus_do_not_limit_where_a_batch_takes_longest_from_its_worker_to_the_loop() -> None:
+    """Cheap batches, which would keep two CPUs busy at once, were there not the 1.2 ms to receive each of them."""
+    cheap = replace(
+        loop(),
+        settings=Settings(0, 2, True),
+        build=Timed(((BLUR,),), np.tile([[0.25 * MS], [0.3 * MS]], (6, 1))),
+        own_ns=np.tile([0.15 * MS, 0.2 * MS], 6),
+        on_cpu={(BLUR,): 0.9},
+        cpus=2.0,
+        measured_step_ns=0.45 * MS,
+        measured_wait_ns=0.275 * MS,
+    )
+    assert may_lack_cpus(1, cheap)
+    made = [predict(cheap, Change(workers=workers)) for workers in (1, 2, 4)]
+    assert {(one.limited_by, one.short_of_cpus) for one in made} == {(TRANSFER, False)}
+    (text,) = _limits(made, cheap)
+    assert text == "In each of them, sending batches from DataLoader workers and receiving them (transfer) limits."

@@ -155,10 +155,13 @@ def test_the_loop_as_it_was_captured_has_no_error_of_the_model(tmp_path: Path) -
 def test_new_workers_send_what_the_capture_says_that_a_batch_takes(tmp_path: Path) -> None:
     loop = replace(in_one_thread(tmp_path), build_cpus=0.0, own_cpus=0.0)
     (assumed,) = predict(loop, Change(workers=8)).notes
-    assert "to send a batch is not measured: 1.20 ms assumed, and 930 µs to 1.55 ms in the interval" in assumed
+    assert (
+        "sending a batch from one is not measured. It is taken to need 1.20 ms; the interval has 930 µs to 1.55 ms."
+        in assumed
+    )
     few, many = (replace(loop, handed_over=HandedOver(0, 0, None, count)) for count in (2, 28))
     (assumed,) = predict(many, Change(workers=8)).notes
-    assert "what they need to send a batch of 28 tensors is not measured: 10.3 ms assumed" in assumed
+    assert "sending a batch of 28 tensors from one is not measured. It is taken to need 10.3 ms;" in assumed
     fewer, more = (predict(each, Change(workers=8)).step_us.value for each in (few, many))
     assert more - fewer == pytest.approx(26 * 350, rel=0.02)
     objects = HandedOver(serialise_ns=2_000_000, deserialise_ns=6_000_000, size=500_000, tensors=0)
