@@ -49,7 +49,7 @@ ONLY_WAY: Final = (
     "the training process, which only has to copy its rows."
 )
 """The same where most is the way from DataLoader workers."""
-ONLY_WAY_CODE: Final = "DataLoader(..., num_workers=0)"
+ONLY_WAY_CODE: Final = "DataLoader(..., num_workers=0)  # without persistent_workers and prefetch_factor"
 
 
 def is_in_memory(signals: Signals) -> bool:
