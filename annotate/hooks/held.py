@@ -15,12 +15,12 @@ from annotate.hooks import hugging_face
 from annotate.hooks.patching import Patches, Timing, own_method
 from annotate.hooks.stand_ins import Followed, Method, TimedCallable, callable_label
 from annotate.hooks.transforms import (
-    MOST_IN_A_LIST,
     holds_transforms,
     home_of,
     is_proxy,
     is_transform,
     is_users_own,
+    steps_in,
     time_attribute,
     time_held_as,
     time_transform,
@@ -83,8 +83,8 @@ def time_functions(patches: Patches, ds: object) -> None:
             _time_one(patches, ds, name)
         elif isinstance(value, (list, tuple, dict)) and holds_transforms(value):
             time_held_as(patches, ds, name)
-        elif isinstance(value, (list, tuple)) and len(value) <= MOST_IN_A_LIST:
-            for step in value:
+        else:
+            for step in steps_in(value):
                 if not times_itself(patches, step) and is_users_own(step, ds):
                     _time_users_own(patches, step)
     for used in _used_in(ds):
@@ -115,8 +115,7 @@ def _time_users_own(patches: Patches, value: object) -> None:
         return
     patches.follow(value, _IN_SAMPLE)
     for held in list(getattr(value, "__dict__", {}).values()):
-        steps = held if isinstance(held, (list, tuple)) and len(held) <= MOST_IN_A_LIST else [held]
-        for step in steps:
+        for step in steps_in(held) or [held]:
             if times_itself(patches, step):
                 continue
             if is_transform(step):

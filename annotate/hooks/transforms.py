@@ -141,8 +141,8 @@ def time_held(patches: Patches, holder: object) -> None:
 
 
 def _time_under_other_names(patches: Patches, transform: object) -> None:
-    """Time the transforms of known libraries that one of the user's own keeps under names of its own, and lists of the
-    user's own: the steps of a pipeline.
+    """Time the transforms of known libraries that one of the user's own keeps under names of its own, and lists and
+    dicts of the user's own: the steps of a pipeline.
     """
     if is_transform(transform) or "_modules" in getattr(transform, "__dict__", {}):
         return
@@ -154,10 +154,17 @@ def _time_under_other_names(patches: Patches, transform: object) -> None:
             patches.watch(transform, name, time_held_as)
         elif isinstance(value, (list, tuple, dict)) and holds_transforms(value):
             time_held_as(patches, transform, name)
-        elif isinstance(value, (list, tuple)) and len(value) <= MOST_IN_A_LIST and all(map(callable, value)):
-            for step in value:
+        elif all(map(callable, steps := steps_in(value))):
+            for step in steps:
                 if is_users_own(step, transform):
                     time_transform(patches, step)
+
+
+def steps_in(value: object) -> list[Any]:
+    """What a list or a dict keeps that may be the steps of a pipeline: nothing, where it is neither, or long."""
+    if not isinstance(value, (list, tuple, dict)) or len(value) > MOST_IN_A_LIST:
+        return []
+    return list(dict.values(value) if isinstance(value, dict) else value)  # not what a subclass would load for it
 
 
 def is_users_own(value: object, holder: object) -> bool:
@@ -173,9 +180,7 @@ def is_users_own(value: object, holder: object) -> bool:
 
 def holds_transforms(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> bool:
     """Whether all of it can be called, and something in it comes from a known library."""
-    if not 0 < len(value) <= MOST_IN_A_LIST:
-        return False
-    items = list(value.values()) if isinstance(value, dict) else list(value)
+    items = steps_in(value)
     return all(map(callable, items)) and any(map(is_transform, items))
 
 

@@ -75,6 +75,12 @@ class TakenCpus:
         """Of `delayed`, the part that is theirs."""
         return self.delayed * self.by_workers
 
+    @property
+    def may_be_by_workers(self) -> float:
+        """The same, did other programs get nothing of what they leave: then the step gets no more than that."""
+        ran = min(self.at_most, self.workers_ns / (self.delayed * self.own_ns)) if self.delayed else 0.0
+        return self.delayed * max(self.by_workers, ran)
+
     def saved_us(self, part: float) -> float:
         """Of `own_us`, at most, were that part of the CPU time of DataLoader workers not used."""
         return self._without_us(min(1.0, part) * max(self.by_workers, self.at_most))

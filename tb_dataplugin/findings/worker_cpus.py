@@ -9,14 +9,14 @@ from tb_dataplugin.units import percent
 
 
 def takes_cpus(signals: Signals) -> bool:
-    """Enough to be worth a change. Of the time in which the step waits for a CPU, their part counts: however much other
-    programs have beside them.
+    """Enough to be worth a change. Of the time in which the step waits for a CPU, what they may have to do with counts:
+    however much other programs have beside them.
     """
     taken = signals.taken
     if taken is None or signals.lock_limits_host:
         return False
     lost = signals.loop_share(taken.saved_us(1.0))
-    return taken.delayed_by_workers >= INPUT_BOUND and lost is not None and lost >= INPUT_BOUND
+    return taken.may_be_by_workers >= INPUT_BOUND and lost is not None and lost >= INPUT_BOUND
 
 
 def has_hidden_threads(signals: Signals) -> bool:

@@ -37,8 +37,8 @@ ONE_THREAD: Final = (
 )
 
 OWN_SHARE: Final = (
-    ". Where other programs take their part of what is set free, the step gets up to {shared} shorter; where the "
-    "system gives each session or container its own share of the CPUs, all of it may go to the step: that is counted"
+    ". Where others take their part of what is set free, the step gets up to {shared} shorter; where the system gives "
+    "each session or container its own share of the CPUs, all of it may go to the step, and that is counted"
 )
 
 FEWER_WORKERS: Final = " Fewer DataLoader workers leave more CPU time to the step, but it may then wait for data."
