@@ -73,8 +73,8 @@ def advised(finding: Finding) -> Changes:
         values[THREADS] = 1
     if not values:
         raise NothingToReport(
-            f"{finding.title}: no code beside its advice gives a DataLoader a setting that can be tried from here. Make "
-            "the change, capture again, and run `tb-dataplugin compare BEFORE AFTER`"
+            f"{finding.title}: no code beside its advice gives a DataLoader a setting that can be tried from here. "
+            "Make the change, capture again, and run `tb-dataplugin compare BEFORE AFTER`"
         )
     return Changes.of(values)
 
