@@ -41,6 +41,7 @@ ARG_WORKER: Final = "worker"
 ARG_EPOCH: Final = "epoch"
 
 WORKER_PROCESS_NAME: Final = "DataLoader worker {}"
+TAKEN_ELSEWHERE: Final = "the batches are taken in another thread than the one that trains"  # begins a note
 
 # Host samples: counter events (ph "C") of the training process. Name -> meaning of its series (keys of `args`).
 # A value holds from its event to the next: that of a rate stands where its time begins. Units: tb_dataplugin/words.py.
@@ -56,8 +57,6 @@ COUNTERS: Final[dict[str, str]] = {
     "device::utilisation": "percent by NVML, one series per device ('device 0')",
     "device::memory": "used bytes by NVML, one series per device",
 }
-
-TAKEN_ELSEWHERE: Final = "the batches are taken in another thread than the one that trains"  # begins a note
 
 
 class Stage(NamedTuple):
@@ -341,6 +340,7 @@ class StepRecords(TypedDict, total=False):  # of the window
     source: StepSource
     boundaries_us: list[float]  # one more than there are steps; omitted where the profiler makes spans of them
     before_us: list[float]  # duration of each step before it, without a profiler and without the first ones
+    asked_s: float  # how long it was to last; left out where so many steps were asked for, or none
 
 
 class CallerMetadata(TypedDict):

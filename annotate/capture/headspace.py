@@ -86,7 +86,7 @@ class Headspace:
         self._most_bytes = 0
         self.record: HeadspaceRecord | None = None
         """What was measured, once it is known."""
-        self.why_not = "the loop ended before its steps"
+        self.why_not = self._too_short()
         """Why there is no record."""
 
     @property
@@ -100,9 +100,18 @@ class Headspace:
 
     def begin(self, ahead: int) -> None:
         """The last window was written; `ahead` batches are prefetched at most."""
-        self._ahead = ahead
+        self._ahead, self.why_not = ahead, self._too_short()
         self._restart()
         self._phase = "own" if self._asked else "off"
+
+    def _too_short(self) -> str:
+        """While the queue gets as it was, steps are timed, and batches are copied, the loop takes the loader's own."""
+        own = 3 * self._ahead + self._asked + 1
+        return (
+            f"the loop ended before its steps. After the last window it takes at least {own + self._asked} batches, "
+            f"{own} of them in one epoch: run more steps inside the `with` block, or ask for fewer (at least "
+            f"headspace={LEAST_HEADSPACE})"
+        )
 
     def give_up(self, why: str) -> None:
         self._phase, self.why_not = "off", why

@@ -24,7 +24,7 @@ from annotate.capture.window import Window, names_handed_out
 from annotate.needs_torch import need_torch
 from annotate.options import Active, CaptureOptions, Lines, Wait, WorkerLimits, absolute, is_first_rank
 from annotate.recording import callers, switch
-from annotate.saying import deliver, guard, has_reported, one_line, report_fault, tell
+from annotate.saying import deliver, guard, has_reported, report_fault, tell
 from annotate.signals import came_by_a_signal
 from annotate.trace import writer
 from annotate.trace_format import PipelineMetadata
@@ -149,8 +149,7 @@ class Profile:
         )
         self._has_failed = False
         self.headspace: Final = Serving(options.headspace)
-        self._steps = self._postponed = 0
-        self._windows = self._window_began = 0
+        self._steps = self._postponed = self._windows = self._window_began = 0
         self._in_window = False
         self.loops = 0
         self.is_broken_off = False
@@ -199,7 +198,7 @@ class Profile:
         cut_to = self._recorded_so_far()
         self._entered = False
         atexit.unregister(self._close_at_exit)
-        self.headspace.end(is_wanted=exc is None and not self._has_failed)
+        self.headspace.end()
         try:
             if not self._has_failed:
                 self._catch_up()
@@ -216,10 +215,13 @@ class Profile:
         if self.trace_files and self.options.mode == "train" and is_first_rank():
             asks = exc is None and self.options.verdict and not self._at_exit
             sentences.say_written(self.trace_files, self.options.logdir, shortened_by(self._schedule), asks=asks)
-        if exc is None and cut_to is not None and not self._has_failed:
-            tell(sentences.cut_short(fewest_of(self._schedule, self.options), cut_to), UserWarning)
-        if exc is None and not self._windows and not self._has_failed:
-            tell(sentences.nothing_recorded(self.options, self._steps, self._own_schedule), UserWarning)
+        if exc is None and not self._has_failed:
+            if cut_to is not None:
+                tell(sentences.cut_short(fewest_of(self._schedule, self.options), cut_to), UserWarning)
+            if not self._windows:
+                tell(sentences.nothing_recorded(self.options, self._steps, self._own_schedule), UserWarning)
+            elif len(self.trace_files) == self._windows:  # else it was said why one is lost
+                self.headspace.say_missing()
 
     def _stop(self) -> None:
         """End everything that was begun, whatever fails of it; each end may be called again."""
@@ -238,9 +240,7 @@ class Profile:
         """A fault of ours: the capture ends, and the training goes on."""
         if not self._has_failed:
             self._has_failed = True
-            report_fault(
-                f"annotate.profile has stopped recording, and the training goes on. Internal error: {one_line(error)}"
-            )
+            report_fault(sentences.stopped(error))
             self._stop()
 
     def step(self) -> None:

@@ -142,6 +142,11 @@ def not_written(logdir: Path, error: Exception) -> str:
     )
 
 
+def stopped(error: Exception) -> str:
+    """A fault of ours has ended a capture."""
+    return f"annotate.profile has stopped recording, and the training goes on. Internal error: {one_line(error)}"
+
+
 def cut_short(asked: int, count: int) -> str:
     """Why a window has fewer steps than were asked for, and what to do."""
     return (

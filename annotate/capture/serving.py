@@ -20,6 +20,8 @@ class Serving:
     def __init__(self, asked: int) -> None:
         self._asked = asked
         self._headspace = Headspace(asked)
+        self._is_missing = bool(asked)
+        self._is_left = False
         self._trace: Path | None = None
         """The file that the record goes into; None: it is not due, or written."""
 
@@ -28,6 +30,8 @@ class Serving:
         if self._asked:
             self._trace = trace
             self._headspace.begin(ahead)
+            if self._is_left:  # the last window was cut by the end of the capture
+                self._headspace.end()
 
     @property
     def is_timing(self) -> bool:
@@ -64,25 +68,24 @@ class Serving:
                 if self._headspace.took(loader, batch):
                     switch.disturb()
 
-    def end(self, *, is_wanted: bool) -> None:
-        """The capture is left.
+    def end(self) -> None:
+        """The capture is left, and its last window may still be written."""
+        self._is_left = True
+        if self._trace is not None:
+            with guard(_FAULT):
+                self._headspace.end()
+            self._write()
 
-        Args:
-            is_wanted: say so where it was asked for, and there is none.
-        """
-        if self._trace is None:
-            return
-        with guard(_FAULT):
-            self._headspace.end()
-        self._write()
-        if is_wanted and self._trace is not None:
+    def say_missing(self) -> None:
+        """Once all windows are written: where it was asked for, and there is none."""
+        if self._is_missing:
             tell(f"annotate.profile did not measure the headspace: {self._headspace.why_not}", UserWarning)
 
     def _write(self) -> None:
         record, trace = self._headspace.record, self._trace
         if record is None or trace is None:
             return
-        self._trace = None
+        self._trace, self._is_missing = None, False
         try:
             writer.add_to_record(trace, "headspace", record)
         except Exception as error:

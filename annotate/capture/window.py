@@ -125,9 +125,9 @@ class Window:
         self._session.patches.look_again()
         self._watch.add_workers(self._session.workers.pids(), self._session.forks_workers)
 
-    def boundaries(self) -> int:
-        """Of the steps in the window that is open, so far."""
-        return 0 if self._boundaries is None else len(self._boundaries.found()[1])
+    def boundaries(self) -> tuple[StepSource, list[int]]:
+        """Of the steps in the window that is open, so far (``perf_counter_ns``)."""
+        return ("batch", []) if self._boundaries is None else self._boundaries.found()
 
     def close(self, *, is_last: bool = False) -> None:
         """Harmless when it is not open. torch's profiler must still be recording.
@@ -213,6 +213,8 @@ class Recorded:
     """Of a batch that the training process made; None: not known."""
     before_us: list[float] = field(default_factory=list)
     """Durations of steps before the window, where they were seen."""
+    asked_s: float | None = None
+    """How long it was to last, where that was asked for."""
     no_native: str = ""
     """Why there are no native frames, where they were asked for."""
     missing: list[str] = field(default_factory=list)
@@ -257,6 +259,8 @@ class Recorded:
         metadata["steps"] = self._steps()
         if self.before_us:
             metadata["steps"]["before_us"] = self.before_us
+        if self.asked_s is not None:
+            metadata["steps"]["asked_s"] = self.asked_s
         if self.callers:
             metadata["callers"] = self.callers
         with guard("annotate lost the lines that take the time"):

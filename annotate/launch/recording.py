@@ -67,6 +67,7 @@ class Recording:
     def __init__(self, order: Order, standing: Standing, notes: Notes) -> None:
         self.notes: Final = notes
         self._order = order
+        self._asked_s: float | None = None
         self._standing = standing
         self._active = ACTIVE if order.active == "auto" else order.active
         """Steps of the window; where lines say how many, known when it opens."""
@@ -233,12 +234,12 @@ class Recording:
 
     def _record(self, epoch: Source) -> None:
         window = self._standing.window
-        if window is not None and self._is_enough(window.boundaries()):
+        if window is not None and self._is_enough(*window.boundaries()):
             self._write(self._order.logdir)
 
-    def _is_enough(self, boundaries: int) -> bool:
+    def _is_enough(self, source: StepSource, times: list[int]) -> bool:
         """Of an optimizer's boundaries the first is left out, of batches the last."""
-        return boundaries >= self._active + 2
+        return len(times) >= self._active + 2
 
     def _write(self, logdir: Path) -> None:
         """Close the window, and write its file."""
@@ -252,7 +253,8 @@ class Recording:
             return
         if kept.boundaries is not None:
             kept.boundaries = settled(*kept.boundaries, self._most_steps)
-            kept.notes.extend(self._notes_of_window(len(kept.boundaries[1]) - 1))
+            kept.notes.extend(self._notes_of_window(kept.boundaries[1]))
+        kept.asked_s = self._asked_s
         kept.before_us = steps_before(self._times.taken[: self._prepared], self._current.prefetched)
         if self.notes.shortened:
             kept.notes.append(self.notes.shortened)
@@ -280,7 +282,8 @@ class Recording:
     def _most_steps(self) -> int:
         return self._active
 
-    def _notes_of_window(self, steps: int) -> list[str]:
+    def _notes_of_window(self, times: list[int]) -> list[str]:
+        steps = len(times) - 1
         asked = min(ACTIVE, self._active) if self._order.active == "auto" else self._active
         if steps >= asked:
             return []

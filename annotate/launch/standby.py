@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
-from typing import Final, NamedTuple
+from typing import Final
 
 from annotate.capture import session
 from annotate.capture.standing import Standing
@@ -20,16 +20,14 @@ from annotate.launch.order import Order
 from annotate.launch.recording import THEIRS, Recording
 from annotate.launch.turns import Source
 from annotate.launch.waiting import longest_warm_up
+from annotate.trace_format import StepSource
 
 _LOOK_EACH_S: Final = 0.25
 _MOST_STEPS: Final = 100_000
-
-
-class Asked(NamedTuple):
-    """What `attach` asks for."""
-
-    seconds: float
-    logdir: Path
+_FIRST_STEP_S: Final = 5.0
+"""For which the first whole step is waited for beside the seconds that were asked for, at most."""
+_SHORT: Final = 0.8
+"""Of these seconds: a shorter window makes its reader wonder."""
 
 
 class Standby(Recording):
@@ -40,8 +38,8 @@ class Standby(Recording):
         assert order.folder is not None
         self._file: Final = order.folder / f"{os.getpid()}.ask"
         self._look_at = 0.0
-        self._until = 0.0
-        self._asked: Asked | None = None
+        self._opened = 0.0
+        self._logdir = order.logdir
 
     @property
     def _first(self) -> Callable[[Source], None]:
@@ -64,24 +62,30 @@ class Standby(Recording):
             return
         facts = json.loads(self._file.read_text())
         self._file.unlink()
-        self._asked = Asked(float(facts["seconds"]), Path(facts["logdir"]))
+        self._asked_s, self._logdir = float(facts["seconds"]), Path(facts["logdir"])
         self.notes.state = "waiting"
         if session.is_on() or another_is_open():
             self._end("nothing", THEIRS)
         else:
-            self._until = 0.0
+            self._opened = 0.0
             self._prepare(longest_warm_up(self._taken(epoch).prefetched))
 
-    def _is_enough(self, boundaries: int) -> bool:
+    def _is_enough(self, source: StepSource, times: list[int]) -> bool:
+        """The seconds count from the first whole step on: the one before it may have the end of an epoch in it."""
         now = perf_counter()
-        if not self._until and self._asked is not None:
-            self._until = now + self._asked.seconds
-        return now >= self._until
+        self._opened = self._opened or now
+        begins = self._opened
+        if source == "optimizer":
+            begins = max(begins, min(times[1] / 1e9, begins + _FIRST_STEP_S))
+        return now >= begins + (self._asked_s or 0.0)
 
     def _write(self, logdir: Path) -> None:
-        super()._write(logdir if self._asked is None else self._asked.logdir)
+        super()._write(self._logdir)
 
-    def _notes_of_window(self, steps: int) -> list[str]:
+    def _notes_of_window(self, times: list[int]) -> list[str]:
+        whole = (times[-1] - times[0]) / 1e9 if len(times) > 1 else 0.0
+        recorded = perf_counter() - self._opened if self._opened else 0.0
+        self.notes.shortened = shorter_than_asked(self._asked_s or 0.0, whole, recorded)
         return []
 
     def _end(self, state: State, reason: str = "") -> None:
@@ -92,3 +96,22 @@ class Standby(Recording):
         self.notes.state, self.notes.reason = state, reason
         self.notes.write()
         self._then = self._idle
+
+
+def shorter_than_asked(asked: float, whole: float, recorded: float) -> str:
+    """Why a window has only so much of what `attach` asked for; "" where it has most of it.
+
+    Args:
+        whole: its steps, in seconds.
+        recorded: from when it opened to when it closed.
+    """
+    if whole >= _SHORT * asked:
+        return ""
+    window = f"The window has {whole:.3g} s of the {asked:g} s that `tb-dataplugin attach` asked for"
+    if recorded < asked:
+        return f"{window}: the program ended."
+    return (
+        f"{window}: only whole steps count, and the first and the last step, which were under way as recording began "
+        "and ended, took the rest, with the end of an epoch or an evaluation where one was in them. Ask for more "
+        "--seconds."
+    )

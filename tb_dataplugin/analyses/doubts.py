@@ -149,12 +149,14 @@ def _calm(results: Results) -> Iterator[Doubt]:
 def _more(results: Results) -> str:
     if results.selection is not None and results.selection.recorded_count >= FEW_STEPS:
         return f"Choose {FEW_STEPS} or more."
-    if results.steps is not None and [row.number for row in results.steps.rows] == [0]:
+    pipeline = results.trace.info.pipeline
+    is_numbered = pipeline is None or (pipeline.asked_s is None and pipeline.step_source == "profiler")
+    if is_numbered and results.steps is not None and [row.number for row in results.steps.rows] == [0]:
         return (
             f"Call prof.step() after each batch, and record at least {FEW_STEPS} (active={FEW_STEPS}): where nobody "
             "calls it, the first step of a profiler's schedule lasts to the end."
         )
-    return f"Record at least {FEW_STEPS} ({asked_for(results.trace.info.pipeline, FEW_STEPS)})."
+    return f"Record at least {FEW_STEPS} ({asked_for(pipeline, FEW_STEPS)})."
 
 
 def _as_sentence(text: str) -> str:

@@ -32,8 +32,8 @@ WORTH_A_WORD = 0.01
 CONTENDED = 0.05
 """Share of its time that a thread waits for a CPU, from which a rate of it says less than it would reach alone."""
 
-LATER = "annotate.profile(..., wait=..., active=...); under run: --wait, --active"
-LONGER = "annotate.profile(..., active=...); under run: --active"
+LATER = "annotate.profile(..., wait=..., active=...); under run: --wait, --active; attach: --seconds"
+LONGER = "annotate.profile(..., active=...); under run: --active; attach: --seconds"
 
 ALWAYS = ("steps", "devices", "loader", "stages", "throughput")
 """Analyses whose absence is noted for every kind of capture."""

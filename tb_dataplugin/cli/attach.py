@@ -45,7 +45,7 @@ class AttachCommand:
         from tb_dataplugin.pipeline import open_capture
 
         captures = [open_capture(path).capture for path in found.traces]
-        print(outcome.verdict(captures, found.traces[0].parent))
+        print(outcome.verdict(captures, found.traces[0].parent, found.outcome))
         if found.stacks is not None and not all(capture.stages for capture in captures):
             from tb_dataplugin.cli import looked
 

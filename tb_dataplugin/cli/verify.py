@@ -22,7 +22,8 @@ class VerifyCommand:
     Both run with the loader that MODULE:NAME makes, each in a separate process, in alternating windows; the training
     step only takes the time that the capture shows, without its waits for a CPU. Prints the measured gain beside the
     finding's bound.
-    Advice about code is not measured: make the change, capture again, and run `compare` (exit status 1).
+    Advice that sets none of a DataLoader's settings is not measured: make the change, capture again, and run `compare`
+    (exit status 1).
     """
 
     name: ClassVar[str] = "verify"

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from tb_dataplugin.errors import NothingToReport
 
-OTHERS_S: Final = 15.0
-"""Beside the seconds that are recorded: for all that must come first, and for the writing. With the report's own time
-it is no more than 20 s.
+OTHERS_S: Final = 20.0
+"""Beside the seconds that are recorded: for all that must come first (a step that is under way as recording begins is
+no part of the window), and for the writing. With the report's own time it is no more than 25 s.
 """
 LOOK_EACH_S: Final = 0.2
 

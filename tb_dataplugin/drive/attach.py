@@ -21,6 +21,7 @@ from tb_dataplugin.drive import joining, kineto_daemon, processes
 from tb_dataplugin.drive.asking import LOOK_EACH_S, OTHERS_S, Ours, recorded
 from tb_dataplugin.drive.onlooker import CannotLook, Looked, look, refusal
 from tb_dataplugin.drive.orders import FOLDER, order_in
+from tb_dataplugin.drive.outcome import Outcome, read_outcome
 from tb_dataplugin.errors import BadRequest, NothingToReport
 
 KINETO: Final = "KINETO_USE_DAEMON"
@@ -43,6 +44,8 @@ class Attached:
     traces: list[Path]
     stacks: Looked | None = None
     """Read from outside: where nobody there could be asked, and of a program that was joined while it ran."""
+    outcome: Outcome | None = None
+    """What the processes say of it, where they were asked."""
 
 
 def attach(pid: int, ask: Ask) -> Attached:
@@ -56,7 +59,7 @@ def attach(pid: int, ask: Ask) -> Attached:
     family = processes.with_descendants(pid)
     ours = [found for each in family if (found := _ours(each)) is not None]
     if ours:
-        return Attached(_by_ours(ours, ask))
+        return Attached(_by_ours(ours, ask), outcome=read_outcome(ours[0].folder))
     with_torch = _with_torch(pid, family)
     joined = _by_joining(pid, with_torch, ask)
     if joined is not None:
@@ -101,7 +104,8 @@ def _by_joining(pid: int, with_torch: Sequence[int], ask: Ask) -> Attached | Non
         with ThreadPoolExecutor(1) as pool:
             looks = pool.submit(look, pid, pids[0], ask.seconds)
             traces = recorded(joined, dict.fromkeys(joined, 0), ask.seconds)
-            return Attached(traces, None if looks.exception() else looks.result())
+            said = read_outcome(joined[0].folder)
+            return Attached(traces, None if looks.exception() else looks.result(), said)
     finally:
         joining.leave(joined)
 

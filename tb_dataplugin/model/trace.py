@@ -222,8 +222,8 @@ class HeadspaceSteps:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    """What pickling a batch takes, and loading it again; `size`: bytes of the pickle, without `tensors`; None: it was
-    not pickled.
+    """What pickling a batch takes, and loading it again, measured where there are no DataLoader workers; `size`: bytes
+    of the pickle, without `tensors`; None: it was not pickled.
     """
 
     serialise_ns: int
@@ -250,7 +250,7 @@ class Between:
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread and in others
     of its process. `stages_at`: span name and place in the code, ``file:line``. `callers`: what calls a loader's
-    ``next()``, the innermost first.
+    ``next()``, the innermost first. `asked_s`: how long the window was to last, where `attach` asked for seconds.
     """
 
     mode: Mode
@@ -281,13 +281,13 @@ class PipelineInfo:
     """Dataset indices of usual samples that were loaded again beside these."""
     headspace: HeadspaceSteps | None = None
     handed_over: HandedOver | None = None
-    """Measured where there are no DataLoader workers."""
     stages_at: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
     between: Between | None = None
     """None where the program did not leave it beside the trace."""
     steps_before_us: tuple[float, ...] = ()
     """Durations of steps before the window, without a profiler and after those that full queues make short."""
+    asked_s: float | None = None
     step_source: StepSource = "profiler"
     step_boundaries_ns: Int64Array | None = None
     """Where the profiler makes no spans of the steps: their ends in order, and before them the first one's start."""

@@ -112,6 +112,7 @@ class _Steps(msgspec.Struct):
     source: StepSource = "profiler"
     boundaries_us: list[Time] = []
     before_us: list[Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]] = []
+    asked_s: Annotated[float, msgspec.Meta(gt=0, le=MOST_US)] | None = None
 
 
 Elapsed = Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None
@@ -230,6 +231,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         handed_over=_handed_over(metadata.handing_over) if metadata.handing_over else None,
         notes=metadata.notes,
         steps_before_us=tuple(metadata.steps.before_us[-MOST_STEPS:]) if metadata.steps else (),
+        asked_s=metadata.steps.asked_s if metadata.steps else None,
         step_source=metadata.steps.source if metadata.steps else "profiler",
         step_boundaries_ns=_boundaries(metadata.steps, origin_ns, diagnostics) if metadata.steps else None,
     )

@@ -67,14 +67,14 @@ def find(capture: Capture, wanted: str) -> Finding:
 
 
 def advised(finding: Finding) -> Changes:
-    """The settings that its code sets. Raises NothingToReport for advice that is about code."""
+    """The settings that its code sets. Raises NothingToReport for advice that sets none."""
     values = {name: value for name, value in _keywords(finding.code).items() if name in NAMES}
     if finding.rule == THREADS_RULE:
         values[THREADS] = 1
     if not values:
         raise NothingToReport(
-            f"{finding.title}: the advice is about code, which cannot be changed from here. Make the change, capture "
-            "again, and run `tb-dataplugin compare BEFORE AFTER`"
+            f"{finding.title}: no code beside its advice gives a DataLoader a setting that can be tried from here. "
+            "Make the change, capture again, and run `tb-dataplugin compare BEFORE AFTER`"
         )
     return Changes.of(values)
 

@@ -248,6 +248,30 @@ def test_a_loop_that_is_too_short_is_said_so_once(tmp_path: Path) -> None:
     assert len(caught) == 1
 
 
+@pytest.mark.parametrize(("active", "taken"), [(3, 4), (20, 12)], ids=["its window is the last", "its window is cut"])
+def test_a_loop_that_ends_with_its_window_is_said_so_too(tmp_path: Path, active: int, taken: int) -> None:
+    """An epoch of 20 batches, captured alone, had neither the headspace nor a word about it."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        with annotate.profile(tmp_path, wait=0, warmup=1, active=active, headspace=20, lines=False) as prof:
+            for _ in itertools.islice(batches(prof), taken):
+                pass
+    (warning,) = [str(one.message) for one in said if "headspace" in str(one.message)]
+    assert "did not measure the headspace: the loop ended" in warning and "at least 41 batches, 21 of them" in warning
+    assert "headspace" not in load(prof.trace_files[0])["dataPipeline"]
+    assert not prof.headspace.is_timing
+
+
+def test_where_nothing_is_recorded_that_alone_is_said(tmp_path: Path) -> None:
+    with (
+        pytest.warns(UserWarning, match="recorded nothing") as caught,
+        annotate.profile(tmp_path, wait=50, warmup=1, active=3, headspace=20, lines=False) as prof,
+    ):
+        for _ in batches(prof):
+            pass
+    assert len(caught) == 1
+
+
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tb_dataplugin.analyses.other_programs import OtherPrograms, counted_as_others
 from tb_dataplugin.findings.capacity import held_by_others, judge_cpus
+from tb_dataplugin.findings.dividing import First, divide_first
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.registry import rule
@@ -27,19 +28,22 @@ def check(signals: Signals) -> Finding | None:
     text = f"num_workers={workers}, busy for {percent(busy.busy)} {busy.of_whole}"
     facts = (share("workers_busy", busy.busy, busy.whole, text), *capacity.evidence)
     others = held_by_others(signals)
-    return _in_vain(signals.cpus, workers, facts) if others is None else _unknown(others, workers, facts)
+    if others is None:
+        return _in_vain(signals.cpus, workers, facts)
+    return _unknown(others, workers, facts, divide_first(signals, workers + 1))
 
 
-def _unknown(others: OtherPrograms, workers: int, facts: tuple[Evidence, ...]) -> Finding:
+def _unknown(others: OtherPrograms, workers: int, facts: tuple[Evidence, ...], divide: First) -> Finding:
     cpus = f"{significant(others.others)} of the {plural(others.cores, 'CPU')}"
     return Finding(
         severity="low",
         title=f"Whether more DataLoader workers help is unknown: other programs have {cpus}",
         advice="Record again when these do not run: then it shows whether a CPU is free for more. Beside them, each "
         "further DataLoader worker gets a share of the CPUs, partly at their expense, so that batches may come faster: "
-        f"where the machine is always shared, try num_workers={workers + 1} and measure. Less work per sample helps in "
-        "either case.",
+        f"where the machine is always shared, try num_workers={workers + 1} and measure. {divide.advice}Less work per "
+        "sample helps in either case.",
         evidence=facts,
+        code=f"{divide.code}DataLoader(..., num_workers={workers + 1})",
         confidence="possible",
         confidence_reason=counted_as_others(others),
     )

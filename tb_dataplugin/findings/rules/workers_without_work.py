@@ -28,6 +28,7 @@ def check(signals: Signals) -> Finding | None:
         title=f"{unused.idle} of {plural(unused.workers, 'DataLoader worker')} had nothing to do",
         advice=advice,
         evidence=(share("workers_unused", unused.share, "DataLoader workers", text),),
+        code=f"DataLoader(..., num_workers={busy})",
         change=Change(workers=busy),
         confidence="likely",
         confidence_reason="The workers without a batch may have been recorded too late.",

@@ -24,6 +24,7 @@ def iterated(workers: Sequence[int], num_workers: int, epochs: int = 1, **settin
 def test_workers_of_an_iterable_without_a_shard_have_nothing_to_do() -> None:
     found = finding_in(iterated([0] * 6, 2, iterable=True), "workers_without_work")
     assert found.title == "1 of 2 DataLoader workers had nothing to do"
+    assert found.code == "DataLoader(..., num_workers=1)"
     assert "set num_workers=1" in found.advice and found.evidence[0].value == 0.5
 
 
