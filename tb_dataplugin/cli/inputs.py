@@ -19,6 +19,7 @@ from tb_dataplugin.rank_folders import newest_first
 from tb_dataplugin.reader.discovery import READABLE_SUFFIXES, TraceFile, describe, find_traces
 from tb_dataplugin.reader.opening import ENVIRONMENT
 from tb_dataplugin.remote import Place, Source, Url, all_fetched, listed, place
+from tb_dataplugin.watchfile.reading import SUFFIX
 
 
 def add_path_arguments(parser: argparse.ArgumentParser, paths: str) -> None:
@@ -91,6 +92,11 @@ def _below(path: Path, follow_links: bool) -> Iterator[TraceFile]:
         note = note_in(path)
         if note:
             raise NothingToReport(f"no traces below {path}: {note}")
+        if next(find_traces(path, suffixes=(SUFFIX,)), None) is not None:
+            raise NothingToReport(
+                f"no traces below {path}, only a whole run (*{SUFFIX}): `tb-dataplugin report {path}` shows it; "
+                "for a trace, capture with annotate.profile"
+            )
         raise NothingToReport(
             f"no traces (*.pt.trace.json, *.pt.trace.json.gz) below {path}: "
             "capture one with annotate.profile, or name a trace file"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar, Final
@@ -16,10 +16,10 @@ from tb_dataplugin.cli.inputs import (
     add_output_arguments,
     add_path_arguments,
     add_steps_argument,
-    is_folder,
     options_of,
     write_text,
 )
+from tb_dataplugin.cli.run_files import paths_of_traces, run_files
 from tb_dataplugin.cli.several import Folders
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.compare import marks_of
@@ -38,15 +38,14 @@ from tb_dataplugin.pipeline import KeptCapture, as_report, read_loop, timeline_o
 from tb_dataplugin.rank_files import newest_of_each, row_of
 from tb_dataplugin.rank_folders import ListedRank, runs_of_ranks
 from tb_dataplugin.ranks import RankTable, summarise
-from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
-from tb_dataplugin.remote import Place, Source, Url, growing
+from tb_dataplugin.remote import Source, Url
 from tb_dataplugin.report.build_ranks import ranks_report, unknown_ranks
 from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.report.report_pb2 import Capture, Ranks, Report
 from tb_dataplugin.report.rows import row_of as listed_row
 from tb_dataplugin.shown import encodable, shown
 from tb_dataplugin.units import data_size, plural
-from tb_dataplugin.watchfile.reading import SUFFIX, Run, read_runs
+from tb_dataplugin.watchfile.reading import Run, read_runs
 from tb_dataplugin.whatif import predict_all, telling_changes
 
 NamedRun = tuple[Run, str]
@@ -88,7 +87,7 @@ class ReportCommand:
 
 def _captures(arguments: argparse.Namespace, run_folders: list[Path]) -> Opened:
     """Raises NothingToReport where there are neither captures nor whole runs."""
-    paths = [path for path in arguments.paths if not (_is_run_file(path) or _has_runs_alone(path, run_folders))]
+    paths = paths_of_traces(arguments.paths, run_folders)
     if not paths:
         return Opened([], [], 0)
     of_captures = argparse.Namespace(**{**vars(arguments), "paths": paths})
@@ -101,37 +100,11 @@ def _captures(arguments: argparse.Namespace, run_folders: list[Path]) -> Opened:
         return Opened([], [], 0)
 
 
-def _has_runs_alone(path: Place, run_folders: list[Path]) -> bool:
-    """A folder with whole runs and without traces: that is no reason to leave out the traces of the others."""
-    if isinstance(path, Url) or not is_folder(path):
-        return False
-    return any(folder.is_relative_to(path) for folder in run_folders) and next(find_traces(path), None) is None
-
-
-def _is_run_file(path: Place) -> bool:
-    return not isinstance(path, Url) and path.name.endswith(SUFFIX) and not is_folder(path)
-
-
-def _run_files(arguments: argparse.Namespace, failed: Callable[[UnreadableTrace], None]) -> Iterator[TraceFile]:
-    """Those that are named, and those below the folders."""
-    within = () if arguments.follow_links else None
-    for path in arguments.paths:
-        if isinstance(path, Url):
-            yield from growing(path, SUFFIX, failed) if is_folder(path) else ()
-        elif is_folder(path):
-            yield from find_traces(path, within=within, suffixes=(SUFFIX,))
-        elif _is_run_file(path):
-            try:
-                yield describe(path, ".")
-            except OSError as error:
-                failed(UnreadableTrace(path, error.strerror or str(error), "check the path and its permissions"))
-
-
 def _runs(arguments: argparse.Namespace) -> tuple[list[NamedRun], int]:
     """The whole runs in the paths; a file that cannot be read costs a line and the exit status."""
     errors: list[UnreadableTrace] = []
     # A file that is named beside its folder is one.
-    files = list({os.path.realpath(file.path): file for file in _run_files(arguments, errors.append)}.values())
+    files = list({os.path.realpath(file.path): file for file in run_files(arguments, errors.append)}.values())
     runs, unreadable = read_runs(files)
     errors += unreadable
     for error in errors:

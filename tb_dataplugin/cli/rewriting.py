@@ -73,7 +73,7 @@ def _rewrite(trace: TraceFile, target: Path, rewrite: Rewrite, as_large: str) ->
     try:
         parts = read_parts(trace.path, trace.id, trace.roots)
         blocks = rewrite(parts)
-        size = _write(blocks, target)
+        size = write_new(blocks, target)
         leave_epochs(target, epochs_beside(trace.path, trace.roots))
     except (DataPipelineError, MemoryError, OSError):
         raise
@@ -88,7 +88,7 @@ def _rewrite(trace: TraceFile, target: Path, rewrite: Rewrite, as_large: str) ->
         complain(f"{trace.path} is damaged: {target} has only what could be read")
 
 
-def _write(blocks: Iterable[bytes], target: Path) -> int:
+def write_new(blocks: Iterable[bytes], target: Path) -> int:
     """Whole or not at all, and never in place of a file. Returns its size. Raises BadRequest."""
     if os.path.lexists(target):
         raise BadRequest(f"cannot write {target}: it exists already; name another file with -o, or remove it")

@@ -60,8 +60,10 @@ def _shown(node: JoinedNode, key: LineKey) -> ShownLine:
     after = node.after.lines.get(key)
     numbers = (after or node.before.lines[key]).numbers
     number = next(iter(numbers)) if len(numbers) == 1 else 0
-    tail = " (before)" if number and not after else ""
-    return ShownLine(_place(node, number) + tail, key if isinstance(key, str) else "")
+    source = key if isinstance(key, str) else ""
+    if number and not after:
+        return ShownLine(f"{Place(node.was.name, node.was.file, number).short} (before)", source)
+    return ShownLine(_place(node, number), source)
 
 
 def _place(node: JoinedNode, number: int) -> str:

@@ -4,7 +4,7 @@ file lies: sides are often recorded in two checkouts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -17,10 +17,10 @@ class Function(NamedTuple):
     file: str
     origin: str
 
-    @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self, renamed: Mapping[str, str]) -> tuple[str, str, str]:
         """What frames are joined by: lines move and are edited between two versions, and a folder is another's."""
-        return self.name, Place(self.name, self.file, 0).short if self.file else "", self.origin
+        file = Place(self.name, self.file, 0).short if self.file else ""
+        return self.name, renamed.get(file, file), self.origin
 
 
 ROOT: Final = Function("", "", "")
@@ -61,15 +61,17 @@ class SideTree:
     amount: Amount = field(default_factory=Amount)
     below: dict[tuple[str, str, str], SideTree] = field(default_factory=dict)
 
-    def add(self, tree: pb.LineTree, per: Callable[[str], float]) -> None:
-        """Adds a capture's tree, its times over how many units the times of its outermost function are `per`."""
+    def add(self, tree: pb.LineTree, per: Callable[[str], float], renamed: Mapping[str, str]) -> None:
+        """Adds a capture's tree, its times over how many units the times of its outermost function are `per`.
+        `renamed`: by file, the name that the other side has it under.
+        """
         above: list[SideTree] = [self]
         units = 1.0
         for row, depth in enumerate(tree.depth):
             del above[depth + 1 :]
             function = Function(tree.names[tree.label[row]], tree.names[tree.file[row]], tree.origin[row])
             units = units if depth else per(function.name)
-            node = above[-1].below.setdefault(function.key, SideTree(function))
+            node = above[-1].below.setdefault(function.key(renamed), SideTree(function))
             line = node.amount.lines.setdefault(_line_key(tree, row), LineAmount())
             line.numbers.add(tree.line[row])
             for sampled in (node.amount, line):
@@ -92,6 +94,8 @@ class JoinedNode:
     before: Amount
     after: Amount
     below: list[JoinedNode] = field(default_factory=list)
+    was: Function = ROOT
+    """The function before, whose file may have had another name; the root where that side lacks it."""
 
     @property
     def size(self) -> float:
@@ -115,7 +119,7 @@ def join(before: SideTree, after: SideTree) -> JoinedNode:
         for key in dict.fromkeys((*left.below, *right.below)):
             known = right.below.get(key) or left.below[key]
             sides = left.below.get(key, SideTree()), right.below.get(key, SideTree())
-            child = JoinedNode(known.function, sides[0].amount, sides[1].amount)
+            child = JoinedNode(known.function, sides[0].amount, sides[1].amount, was=sides[0].function)
             node.below.append(child)
             waiting.append((child, *sides))
     return root

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.line_trees import FOR_ANOTHER_LOADER
 from tb_dataplugin.compare.built import Per, PerName, Units, units_of
 from tb_dataplugin.compare.flame_lines import ShownLine, shown_line
 from tb_dataplugin.compare.flame_trees import JoinedNode, Sampled, SideTree, join
+from tb_dataplugin.compare.renamed import renamed_files
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import count, listed
@@ -117,7 +118,7 @@ def compare_flames(before: Sequence[Run], after: Sequence[Run], unit: Unit) -> l
         return [FlameChange("pipeline", _NOTHING, _NOTHING, text)]
     if not all(units_of(runs, unit) for runs in (before, after)):
         return [FlameChange("pipeline", _NOTHING, _NOTHING, NO_UNIT)]
-    sides = [_parts(runs, unit) for runs in (before, after)]
+    sides = [_parts(before, unit, {}), _parts(after, unit, renamed_files(before, after))]
     scopes = _scopes(sides[0], sides[1])
     return [_compared(scope, sides[0].get(scope, _NOTHING), sides[1].get(scope, _NOTHING)) for scope in scopes]
 
@@ -129,7 +130,7 @@ def _scopes(before: dict[str, Part], after: dict[str, Part]) -> list[str]:
     return [name for name in ("pipeline", "training") if name in before or name in after] + stages[:MOST_STAGES]
 
 
-def _parts(runs: Sequence[Run], unit: Unit) -> dict[str, Part]:
+def _parts(runs: Sequence[Run], unit: Unit, renamed: Mapping[str, str]) -> dict[str, Part]:
     """The parts of one side by scope, all its captures together. A run with a capture whose samples are too few for a
     tree is no part of it, and its samples and steps are none that times are per.
     """
@@ -147,6 +148,7 @@ def _parts(runs: Sequence[Run], unit: Unit) -> dict[str, Part]:
             kept,
             _per(scope, units),
             f"{len(used)} of {len(runs)}" * (len(used) < len(runs)),
+            renamed,
         )
     return found
 
@@ -171,13 +173,13 @@ def _named(lines: pb.Lines) -> Iterator[tuple[str, pb.PartLines]]:
         yield part.name, part
 
 
-def _together(parts: Sequence[pb.PartLines], per: PerName, of_runs: str) -> Part:
+def _together(parts: Sequence[pb.PartLines], per: PerName, of_runs: str, renamed: Mapping[str, str]) -> Part:
     known = [part for part in parts if part.HasField("tree")]
     tree = None
     if known:
         tree = SideTree()
         for part in known:
-            tree.add(part.tree, lambda name: per(name).units)
+            tree.add(part.tree, lambda name: per(name).units, renamed)
     text = next((part.text for part in parts if part.text), "")
     if len(parts) > 1 and not known:
         each = listed([count(part.samples) for part in parts])

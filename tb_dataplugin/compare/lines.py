@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final, Literal
@@ -11,6 +11,7 @@ from typing import Final, Literal
 from tb_dataplugin.analyses.code_places import Place
 from tb_dataplugin.compare.noise import Z_95, share_variance
 from tb_dataplugin.compare.quantity import Bounds
+from tb_dataplugin.compare.renamed import loop_elsewhere, renamed_files
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import percent
@@ -117,7 +118,12 @@ def compare_lines(before: Sequence[Run], after: Sequence[Run]) -> tuple[LinesCha
     """Stages that both sides have samples of, most time first, then the training thread."""
     sides = [_parts_of(runs) for runs in (before, after)]
     names = [name for name in sides[0] if name in sides[1]]
-    return tuple(_compare(name, sides[0][name], sides[1][name]) for name in names)
+    renamed = renamed_files(before, after)
+    elsewhere = loop_elsewhere(before, after, renamed)
+    return tuple(
+        _compare(name, sides[0][name], sides[1][name], renamed, frozenset() if "::" in name else elsewhere)
+        for name in names
+    )
 
 
 def _parts_of(runs: Sequence[Run]) -> dict[str, _Side]:
@@ -137,20 +143,38 @@ def _parts_of_run(run: Run) -> dict[str, list[pb.PartLines]]:
     return found
 
 
-def _compare(name: str, before: _Side, after: _Side) -> LinesChange:
+def _compare(
+    name: str, before: _Side, after: _Side, renamed: Mapping[str, str], elsewhere: frozenset[str]
+) -> LinesChange:
+    """`elsewhere`: files whose functions and lines are not compared, for they are no versions of one another."""
+
     if not before.is_known or not after.is_known:
         fewest = min(before.fewest, after.fewest)
         needed = f": each run needs {LEAST_SAMPLES}, one has {fewest}" if fewest < LEAST_SAMPLES else ""
         text = f"too few stack samples, {before.samples} before and {after.samples} after{needed}"
         return LinesChange(name, before.samples, after.samples, (), (), text)
-    functions, lines = (tuple(_changes(before, after, key)) for key in (_function, line_key))
-    return LinesChange(name, before.samples, after.samples, functions, lines, "")
+
+    def found(key: Callable[[pb.Line], Key]) -> tuple[LineChange, ...]:
+        return tuple(_changes(before, after, lambda line: _before_name(key(line), renamed), elsewhere))
+
+    functions, lines = found(_function), found(line_key)
+    text = "" if functions or lines or not elsewhere else "the training loop is in another script"
+    return LinesChange(name, before.samples, after.samples, functions, lines, text)
 
 
-def _changes(before: _Side, after: _Side, key: Callable[[pb.Line], Key]) -> Iterator[LineChange]:
+def _before_name(key: Key, renamed: Mapping[str, str]) -> Key:
+    """With the name that its file had before."""
+    function, file, text = key
+    return function, renamed.get(file, file), text
+
+
+def _changes(
+    before: _Side, after: _Side, key: Callable[[pb.Line], Key], elsewhere: frozenset[str]
+) -> Iterator[LineChange]:
     """The largest change first."""
     left, right = before.shares(key), after.shares(key)
-    pairs = [(left.get(each, before.absent()), right.get(each, after.absent())) for each in {**left, **right}]
+    keys = [each for each in {**left, **right} if each[1] not in elsewhere]
+    pairs = [(left.get(each, before.absent()), right.get(each, after.absent())) for each in keys]
     found = [_change(*pair) for pair in pairs if max(share.share for share in pair) >= LEAST_SHARE]
     yield from sorted(found, key=lambda one: (-abs(one.after - one.before), one.name))[:MOST_ROWS]
 

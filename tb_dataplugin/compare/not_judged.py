@@ -9,6 +9,7 @@ from tb_dataplugin.compare.call_counts import moved_calls, samples_built
 from tb_dataplugin.compare.flames import IN_PICTURE, is_drawn
 from tb_dataplugin.compare.programs import other_script
 from tb_dataplugin.compare.quantity import Quantity
+from tb_dataplugin.compare.renamed import loop_elsewhere, renamed_files
 from tb_dataplugin.compare.settings import WORKERS, SettingChange
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -50,7 +51,9 @@ def not_judged(
 def _scripts(before: Sequence[Run], after: Sequence[Run]) -> Iterator[Evidence]:
     names = other_script(before, after)
     if names:
-        text = f"the training loop is in {names[0]} before, in {names[1]} after: its lines are not compared"
+        elsewhere = loop_elsewhere(before, after, renamed_files(before, after))
+        how = "its lines are not compared" if elsewhere else "its lines are compared by their function and text"
+        text = f"the training loop is in {names[0]} before, in {names[1]} after: {how}"
         yield Evidence("script", text)
 
 

@@ -5,15 +5,16 @@ of the loop itself brought, and no stage shows it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Final
 
 from tb_dataplugin.analyses.hot_lines import LEAST_SAMPLES
 from tb_dataplugin.compare.lines import Z_NAMED, Key, grouped, line_key, line_name
 from tb_dataplugin.compare.noise import share_variance
-from tb_dataplugin.compare.programs import other_script
 from tb_dataplugin.compare.quantity import Quantity
+from tb_dataplugin.compare.renamed import loop_elsewhere, renamed_files
 from tb_dataplugin.compare.sides import Run, Unit
 from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.units import duration
@@ -98,23 +99,32 @@ def _us(line: pb.Line) -> float:
 
 
 def own_lines(before: Sequence[Run], after: Sequence[Run], unit: Unit, time: Quantity | None) -> tuple[OwnLine, ...]:
-    """Those that changed for certain and by much, the largest change first. None where the loop is in another script:
-    each of its lines would be gone, and there anew.
+    """Those that changed for certain and by much, the largest change first. None where the loop is in another script
+    than a copy of the first one: each of its lines would be gone, and there anew.
     """
-    first, second = _side(before, unit), _side(after, unit)
-    if first is None or second is None or time is None or other_script(before, after):
+    renamed = renamed_files(before, after)
+    first, second = _side(before, unit, {}), _side(after, unit, renamed)
+    if first is None or second is None or time is None or loop_elsewhere(before, after, renamed):
         return ()
     least = WORTH * max(time.before_us or 0.0, time.after_us or 0.0)
     found = [line for line in _changed(first, second) if abs(line.change_us) >= least]
     return tuple(sorted(found, key=lambda line: -abs(line.change_us))[:MOST])
 
 
-def _side(runs: Sequence[Run], unit: Unit) -> _Side | None:
+def _side(runs: Sequence[Run], unit: Unit, renamed: Mapping[str, str]) -> _Side | None:
     counts = [run.units(unit) for run in runs]
-    parts = tuple(capture.lines.training_thread for run in runs for capture in run.captures)
+    parts = tuple(_with_names(capture.lines.training_thread, renamed) for run in runs for capture in run.captures)
     if not parts or not all(counts) or not all(part.samples for part in parts):
         return None
     return _Side(parts, sum(count or 0.0 for count in counts))
+
+
+def _with_names(part: pb.PartLines, renamed: Mapping[str, str]) -> pb.PartLines:
+    """Without its tree, and its lines in files by the names that these had before. Texts stay."""
+    known = pb.PartLines(samples=part.samples, time_us=part.time_us, lines=part.lines)
+    for line in known.lines:
+        line.file = renamed.get(PurePosixPath(line.file).name, line.file)
+    return known
 
 
 def _changed(before: _Side, after: _Side) -> Iterator[OwnLine]:

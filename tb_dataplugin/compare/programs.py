@@ -80,10 +80,15 @@ def other_script(before: Sequence[Run], after: Sequence[Run]) -> tuple[str, str]
     """The scripts whose training loop each side has, where they have other names, by stack samples of the training
     thread. That is no other program: it may be a copy that has the change in it.
     """
-    first, second = (frozenset(filter(None, map(_script, _captures(side)))) for side in (before, after))
+    first, second = scripts_of(before), scripts_of(after)
     if not first or not second or first & second:
         return None
     return listed(sorted(first)), listed(sorted(second))
+
+
+def scripts_of(side: Sequence[Run]) -> frozenset[str]:
+    """Of its training loop; empty where the training thread was not sampled."""
+    return frozenset(filter(None, map(_script, _captures(side))))
 
 
 def _script(capture: pb.Capture) -> str:

@@ -39,10 +39,10 @@ def anonymise(parts: TraceParts, hasher: Hasher) -> Iterator[bytes]:
     return trace_text(_renamed(trace, hasher), parts.origin_ns, rows, present)
 
 
-def anonymous_file(run: str, name: str, hasher: Hasher) -> str:
+def anonymous_file(run: str, name: str, hasher: Hasher, suffix: str = TRACE_SUFFIX) -> str:
     """The path of the trace `name` of `run`, below where anonymous traces go."""
     folders = [_folder(part, hasher) for part in run.split("/") if part != "."]
-    return "/".join((*folders, hasher.of(name) + TRACE_SUFFIX))
+    return "/".join((*folders, hasher.of(name) + suffix))
 
 
 def _folder(name: str, hasher: Hasher) -> str:

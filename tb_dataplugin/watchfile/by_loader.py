@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tb_dataplugin.watchfile.lines import LoaderLine, LoaderNumbers
@@ -43,6 +43,8 @@ class LoaderTotal:
     """Of `epochs`: those that followed another, of any loader, with `between_us` outside of steps before them."""
     between_us: float
     longest_between_us: float
+    is_alike: bool = False
+    """Another one has the same dataset and settings: its number tells them apart."""
 
     @property
     def has_others(self) -> bool:
@@ -70,12 +72,18 @@ def by_loader(run: Run) -> tuple[LoaderTotal, ...]:
     totals = [one for one in totals if one.batches]
     if len(totals) < 2:
         return ()
+    alike = Counter(map(_settings, totals))
+    totals = [replace(one, is_alike=alike[_settings(one)] > 1) for one in totals]
     return tuple(sorted(totals, key=lambda one: (not one.is_main, -one.wait_us, one.number)))
 
 
 def _key(number: int, line: LoaderLine | None) -> _Key:
     """A process that is started again numbers the loaders of the same program alike; another program's differ."""
     return (number, "", 0, 0) if line is None else (number, line.dataset, line.batch_size, line.num_workers)
+
+
+def _settings(one: LoaderTotal) -> tuple[str, int, int]:
+    return one.dataset, one.batch_size, one.num_workers
 
 
 def _batches(each: LoaderNumbers) -> int:

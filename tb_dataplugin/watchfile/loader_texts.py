@@ -13,11 +13,16 @@ TOGETHER: Final = "of all DataLoaders together"
 
 
 def loader_name(one: LoaderTotal) -> str:
-    """``Images, batch_size=64, num_workers=2``; ``DataLoader 2`` where nothing is known of it."""
+    """``Images, batch_size=64, num_workers=2``, with its number, as in a capture (``Images, number 0, batch_size=64,
+    num_workers=2``), where another is like it; ``DataLoader 2`` where nothing is known of it.
+    """
     if one.has_others:
         return f"DataLoader {one.number + 1} and all later ones"
     size = f", batch_size={one.batch_size}" if one.batch_size else ""
-    return f"{one.dataset}{size}, num_workers={one.num_workers}" if one.dataset else f"DataLoader {one.number + 1}"
+    number = f", number {one.number}" if one.is_alike else ""
+    if not one.dataset:
+        return f"DataLoader {one.number + 1}"
+    return f"{one.dataset}{number}{size}, num_workers={one.num_workers}"
 
 
 def loader_text(one: LoaderTotal, outside: Outside | None) -> str:

@@ -18,6 +18,7 @@ from tb_dataplugin.watchfile.lines import (
     EndLine,
     EventLine,
     IntervalLine,
+    Line,
     LoaderLine,
     RunLine,
     decode,
@@ -61,33 +62,13 @@ class Run:
 
 def read_part(path: Path, roots: Roots = ()) -> Part:
     """Raises UnreadableTrace: it is not such a file, or cannot be opened."""
-    try:
-        with open_trace(path, roots) as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        raise UnreadableTrace(path, error.strerror or str(error), "check the path and its permissions") from None
-    if len(data) > LARGEST:
-        raise UnreadableTrace(path, "it is larger than any that annotate.watch writes", "remove it")
-    heads: list[RunLine] = []
+    head, found, bad = read_lines(path, roots)
     lines: defaultdict[type, list[object]] = defaultdict(list)
-    bad = 0
-    for text in data.splitlines():
-        try:
-            line = decode(text)
-        except (msgspec.MsgspecError, RecursionError):
-            bad += 1
-            continue
-        if isinstance(line, RunLine):
-            heads.append(line)
-        else:
-            lines[type(line)].append(line)
-    if not heads:
-        raise UnreadableTrace(path, "it does not begin as annotate.watch's files do", "remove it, or name another file")
-    if heads[0].version > VERSION:
-        raise UnreadableTrace(path, "a later version of annotate.watch wrote it", "update tb-dataplugin")
+    for line in found:
+        lines[type(line)].append(line)
     return Part(
         path,
-        heads[0],
+        head,
         _of(lines, LoaderLine),
         tuple(sorted(_of(lines, IntervalLine), key=lambda interval: interval.begin)),
         _of(lines, EventLine),
@@ -95,6 +76,30 @@ def read_part(path: Path, roots: Roots = ()) -> Part:
         bool(lines[EndLine]),
         bad,
     )
+
+
+def read_lines(path: Path, roots: Roots = ()) -> tuple[RunLine, list[Line], int]:
+    """The first line, all lines in order, and how many cannot be read. Raises UnreadableTrace."""
+    try:
+        with open_trace(path, roots) as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise UnreadableTrace(path, error.strerror or str(error), "check the path and its permissions") from None
+    if len(data) > LARGEST:
+        raise UnreadableTrace(path, "it is larger than any that annotate.watch writes", "remove it")
+    found: list[Line] = []
+    bad = 0
+    for text in data.splitlines():
+        try:
+            found.append(decode(text))
+        except (msgspec.MsgspecError, RecursionError):
+            bad += 1
+    head = next((line for line in found if isinstance(line, RunLine)), None)
+    if head is None:
+        raise UnreadableTrace(path, "it does not begin as annotate.watch's files do", "remove it, or name another file")
+    if head.version > VERSION:
+        raise UnreadableTrace(path, "a later version of annotate.watch wrote it", "update tb-dataplugin")
+    return head, found, bad
 
 
 def _of(lines: defaultdict[type, list[object]], kind: type[Kind]) -> tuple[Kind, ...]:

@@ -101,6 +101,23 @@ def test_steps_first_batches_and_what_is_outside_of_them_are_the_run(tmp_path: P
     assert report.outside.made_text.startswith("The DataLoader is made anew, 10 times for 11 epochs: make it")
 
 
+def test_dataloaders_that_are_alike_are_told_apart_by_their_number(tmp_path: Path) -> None:
+    """As in a capture; one that is like no other has none."""
+    line = interval(0)
+    line["loaders"] += [{"loader": number, "steps": 9, "step_us": 1e6, "wait_us": 5e5} for number in (1, 2)]
+    alike = {"kind": "loader", "dataset": "Leaves", "batch_size": 16, "num_workers": 2}
+    settings = (alike | {"loader": 0}, alike | {"loader": 1}, alike | {"loader": 2, "dataset": "Trees"})
+    (run,) = runs_of([read_part(write(tmp_path / "a.watch.jsonl", RUN, *settings, line))])
+    text = " ".join(runs_text([run]).split())
+    own = "(the steps and the data wait above are its own)"
+    assert f"by DataLoader Leaves, number 0, batch_size=16, num_workers=2 {own}: " in text
+    assert "by DataLoader Leaves, number 1, batch_size=16, num_workers=2: " in text
+    assert "by DataLoader Trees, batch_size=16, num_workers=2: " in text
+    report = whole_run_report(run, "exp")
+    assert report is not None
+    assert report.loaders[0].name.startswith("Leaves, number 0, ") and report.loaders[0].is_main
+
+
 def test_each_of_several_loaders_says_how_long_it_was_waited_for(tmp_path: Path) -> None:
     """Over a restart; the main one's wait for batches after the evaluation's is not known."""
 

@@ -31,6 +31,13 @@ it("has a row for each of several DataLoaders", () => {
   const rows = [...find("run-loaders").querySelectorAll("tbody tr")].map((row) =>
     [...(row as HTMLTableRowElement).cells].map((cell) => plain(cell.textContent)),
   );
-  expect(rows[0]?.slice(0, 5)).toEqual(["Train, num_workers=2", "1,000", "10", "2.00 s", "10.0%"]);
+  expect(rows[0]?.slice(0, 5)).toEqual([
+    "Train, num_workers=2 (the steps above are its own)",
+    "1,000",
+    "10",
+    "2.00 s",
+    "10.0%",
+  ]);
+  expect(rows[1]?.[0]).toBe("Test, num_workers=0");
   expect(rows[1]?.slice(3)).toEqual(["4.30 s", expect.anything(), "1.00 s", "500 ms"]);
 });

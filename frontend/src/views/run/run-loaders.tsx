@@ -45,7 +45,10 @@ export function RunLoaders({ run }: { run: WholeRun }) {
 function Row({ loader }: { loader: RunLoader }) {
   return (
     <tr title={loader.text}>
-      <th scope="row">{loader.name}</th>
+      <th scope="row">
+        {loader.name}
+        {loader.is_main && <span class="muted"> (the steps above are its own)</span>}
+      </th>
       <td class="num" data-value={loader.batches}>
         {formatCount(loader.batches)}
       </td>
