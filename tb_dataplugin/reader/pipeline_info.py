@@ -199,7 +199,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
     workers = tuple(_worker(worker, origin_ns) for worker in metadata.workers)
     if batches is not None:
         batches, costs = batches_fetched(batches, costs, metadata.loaders, workers)
-    versions = sorted(metadata.versions.items())
+    versions, steps, sampled = sorted(metadata.versions.items()), metadata.steps, metadata.thread_samples
     return PipelineInfo(
         mode=metadata.mode,
         loaders=tuple(_since(loader, origin_ns / 1e3) for loader in metadata.loaders),
@@ -217,9 +217,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         batches=batches,
         batch_costs=costs,
         training_thread=_thread_costs(metadata.training_thread) if metadata.training_thread else None,
-        thread_samples=read_thread_samples(metadata.thread_samples, origin_ns, diagnostics)
-        if metadata.thread_samples
-        else None,
+        thread_samples=read_thread_samples(sampled, origin_ns, diagnostics) if sampled else None,
         collections=read_collections(metadata.collections, origin_ns),
         collections_elsewhere=read_collections(metadata.collections_elsewhere, origin_ns),
         lines=read_line_samples(metadata.lines, origin_ns, diagnostics) if metadata.lines else None,
@@ -230,10 +228,10 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         headspace=_headspace(metadata.headspace) if metadata.headspace else None,
         handed_over=_handed_over(metadata.handing_over) if metadata.handing_over else None,
         notes=metadata.notes,
-        steps_before_us=tuple(metadata.steps.before_us[-MOST_STEPS:]) if metadata.steps else (),
-        asked_s=metadata.steps.asked_s if metadata.steps else None,
-        step_source=metadata.steps.source if metadata.steps else "profiler",
-        step_boundaries_ns=_boundaries(metadata.steps, origin_ns, diagnostics) if metadata.steps else None,
+        steps_before_us=tuple(steps.before_us[-MOST_STEPS:]) if steps else (),
+        asked_s=steps.asked_s if steps else None,
+        step_source=steps.source if steps else "profiler",
+        step_boundaries_ns=_boundaries(steps, origin_ns, diagnostics) if steps else None,
     )
 
 
