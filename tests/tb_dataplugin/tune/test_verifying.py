@@ -36,7 +36,7 @@ def test_settings_are_read_from_the_code_of_the_advice() -> None:
 
 @pytest.mark.parametrize("code", ["", "dataset = cached(dataset)", "not python ("])
 def test_advice_about_code_says_to_compare(code: str) -> None:
-    with pytest.raises(NothingToReport, match="gives a DataLoader a setting .*tb-dataplugin compare"):
+    with pytest.raises(NothingToReport, match=r"gives a DataLoader a setting .*tb-dataplugin compare"):
         advised(Finding(rule="leading_stage", code=code))
 
 
