@@ -71,7 +71,12 @@ def test_where_other_programs_have_the_cpus_it_is_unknown(own: float) -> None:
 
 def test_where_it_is_unknown_an_undivided_dataset_is_divided_first() -> None:
     builder = on_full_cpus(0.6)
-    builder.top_level["dataPipeline"]["loaders"][0] |= {"iterable": True, "divided": False, "drawn": False, "dataset": "Lines"}
+    builder.top_level["dataPipeline"]["loaders"][0] |= {
+        "iterable": True,
+        "divided": False,
+        "drawn": False,
+        "dataset": "Lines",
+    }
     found = finding_in(builder, "more_workers_will_not_help")
     assert "get_worker_info() in Lines.__iter__" in found.advice
     assert found.code.startswith("# first, in __iter__") and found.code.endswith("DataLoader(..., num_workers=2)")
@@ -82,4 +87,6 @@ def test_a_program_that_has_the_cpus_itself_gains_nothing() -> None:
     assert found.title == "More DataLoader workers will not help: none of the 2 CPUs is free"
     assert found.gain_text == "nothing to gain" and "2 DataLoader workers would do the same work" in found.advice
     fewer = finding_in(on_full_cpus(0.6, workers=3), "more_workers_will_not_help")
-    assert fewer.code == "DataLoader(..., num_workers=4)" and "would do the same work" not in fewer.advice, "fewer processes get a smaller share"
+    assert fewer.code == "DataLoader(..., num_workers=4)" and "would do the same work" not in fewer.advice, (
+        "fewer processes get a smaller share"
+    )
