@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Final
 
 from tb_dataplugin.cli.inputs import check_output, write_text
-from tb_dataplugin.cli.tune import add_step_arguments, add_window_arguments, in_place, program_of, progress
+from tb_dataplugin.cli.tune import (
+    INTERRUPTED,
+    add_step_arguments,
+    add_window_arguments,
+    in_place,
+    program_of,
+    progress,
+)
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.storage.page_cache import can_be_emptied, drop
@@ -31,7 +39,8 @@ class DifferentialCommand:
     a stage takes; this shows how much of it is storage, also where a library reads and decodes in one call.
 
     --files are put out of the page cache before each cold window, for the whole machine: other programs that read them
-    then wait for storage as well. Nothing is written.
+    then wait for storage as well. Nothing is written. Ctrl-C ends with the rounds so far, from two on (exit status
+    130).
     """
 
     name: ClassVar[str] = "differential"
@@ -53,6 +62,7 @@ class DifferentialCommand:
             raise BadRequest(f"--seconds must be at least 0.01, not {arguments.seconds:g}")
         program = program_of(arguments, arguments.capture)
         empty, notes = _emptying(arguments)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was measured is not lost
         with in_place():
             server = program.start(Changes())
             try:
@@ -60,12 +70,14 @@ class DifferentialCommand:
                 made = measure(server, arguments.rounds, empty, progress)
             finally:
                 server.close()
+        if made.is_interrupted:
+            notes.append(f"Interrupted after {len(made.memory)} of {arguments.rounds} rounds.")
         if arguments.format == "json":
             text = as_json(made, program, size, notes)
         else:
             text = as_text(made, program, size, notes, style_for(sys.stdout) if arguments.output is None else PLAIN)
         write_text(text, arguments.output)
-        return 0
+        return INTERRUPTED if made.is_interrupted else 0
 
 
 def _emptying(arguments: argparse.Namespace) -> tuple[Callable[[], object] | None, list[str]]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tb_dataplugin.export.as_text import as_text
 from tb_dataplugin.pipeline import analyse, analyse_file, as_report
@@ -48,6 +51,24 @@ def test_a_short_window_is_doubtful_and_nothing_in_it_is_called_measured() -> No
         assert finding.confidence != "measured"
         assert finding.confidence_reason.startswith("This capture is doubtful")
         assert "Record at least" not in finding.confidence_reason  # said once, above all
+
+
+@pytest.mark.parametrize(
+    ("steps", "asked"),
+    [
+        ({"source": "optimizer", "boundaries_us": [0.0, 1.14e6], "asked_s": 5.0}, "attach: --seconds 40"),
+        ({"source": "batch", "boundaries_us": [0.0, 2e6, 4e6, 9e6], "asked_s": 5.0}, "attach: --seconds 24"),
+        ({"source": "profiler", "asked_s": 5.0}, "attach: more --seconds"),
+        ({"source": "optimizer", "boundaries_us": [0.0, 1.14e6]}, "run: --active 8; annotate.profile: active=8"),
+    ],
+)
+def test_more_steps_are_advised_as_the_window_was_recorded(steps: dict[str, Any], asked: str) -> None:
+    """A window of `attach` with one step was told to call prof.step()."""
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 0}], steps=steps).wait(0, 1e6).operator(1e6, 9e6)
+    if steps["source"] == "profiler":
+        builder.step(0, 1e7)
+    (doubt,) = (each for each in capture_of(builder).doubts if each.code == "short_window")
+    assert f"Record at least 8 (tb-dataplugin {asked})" in doubt.sentence
 
 
 def test_persistent_workers_from_before_are_what_is_advised_about() -> None:

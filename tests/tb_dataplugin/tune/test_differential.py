@@ -11,7 +11,7 @@ from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.export.width import WIDEST
 from tb_dataplugin.tune.differential import Differential, between, measure
 from tb_dataplugin.tune.differential_text import as_json, as_text
-from tb_dataplugin.tune.running import Window
+from tb_dataplugin.tune.running import CannotRun, Window
 from tb_dataplugin.tune.server import Program
 
 PROGRAM = Program("train:make_loader", step_ms=4.0)
@@ -55,6 +55,45 @@ def test_a_warm_window_has_the_batches_that_the_cold_one_had() -> None:
     loops = MadeUpLoops()
     measure(loops, 2, loops.empty, lambda line: None)
     assert loops.asked == ["same 0", *["same 0", "same 100", "loaderless 100"] * 2]
+
+
+def test_how_long_the_rest_takes_is_said_from_the_second_round_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    loops, said = MadeUpLoops(), list[str]()
+    monkeypatch.setattr("tb_dataplugin.tune.differential.monotonic", lambda: 10.0 * len(loops.asked))
+    measure(loops, 4, loops.empty, said.append)
+    assert said == [
+        "round 1 of 4",
+        "round 2 of 4, about 90.0 s left",
+        "round 3 of 4, about 60.0 s left",
+        "round 4 of 4, about 30.0 s left",
+    ]
+
+
+@dataclass
+class Interrupted(MadeUpLoops):
+    """Ctrl-C comes in the middle of a round."""
+
+    at: int = 0
+
+    def same(self, count: int = 0) -> Window:
+        if len(self.asked) == self.at:
+            raise KeyboardInterrupt
+        return super().same(count)
+
+
+def test_rounds_that_ended_are_kept_where_ctrl_c_comes() -> None:
+    loops = Interrupted(at=1 + 2 * 3 + 1)  # the third round has its cold window
+    made = measure(loops, 5, loops.empty, lambda line: None)
+    assert made.is_interrupted and (len(made.cold), len(made.warm), len(made.memory)) == (2, 2, 2)
+    assert "the same samples, 2 rounds" in as_text(made, PROGRAM, 8, [], PLAIN)
+    assert not measure(MadeUpLoops(), 2, None, lambda line: None).is_interrupted
+
+
+@pytest.mark.parametrize(("at", "said"), [(0, "after 0 rounds"), (4, "after 1 round;")])
+def test_one_round_has_no_interval(at: int, said: str) -> None:
+    loops = Interrupted(at=at)
+    with pytest.raises(CannotRun, match=f"interrupted {said}"):
+        measure(loops, 5, loops.empty, lambda line: None)
 
 
 def test_without_files_nothing_is_said_of_reading() -> None:
