@@ -2,8 +2,8 @@
 
 A step's own time (without its data wait) stands beside the size of the batches that it took. Whether one follows the
 other is tested against chance: sizes are dealt to the steps anew, and their covariance has to stay below. It has to be
-a matter of more than one step, and of no more time than bytes can take. Steps that also begin an epoch, or iterate
-another DataLoader, take longer for that: they are left out.
+a matter of more than one step, and of no more time than bytes can take. Steps that also begin an epoch, iterate
+another DataLoader, or take many more batches than others (an evaluation), take longer for that: they are left out.
 
 That alone is no reason to put samples of like length together: that may be so already, or nothing may be padded. What
 is known of the samples (`batch_samples_alike`) stands beside it.
@@ -84,7 +84,9 @@ def find_uneven_batches(
     bytes_of = trace.span_facts.bytes[spans]
     sizes = _bytes_by_step(bytes_of, step, len(table.rows))
     times = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in table.rows], dtype=np.float64)
+    counts = np.bincount(step[step >= 0], minlength=len(table.rows))
     known = (sizes > 0) & np.array([row.apart_ns == 0 for row in table.rows], dtype=np.bool_)
+    known &= counts <= 2 * np.median(counts) + 1  # as in `inner_loops`
     found = judge(times[known], sizes[known]) if known.sum() >= FEWEST_STEPS else None
     if found is None:
         return None

@@ -48,7 +48,8 @@ def _numbers(run: pb.WholeRun) -> Iterator[str]:
     yield f"step {duration(run.step_us)} (p95 about {duration(run.p95_us)}, longest {duration(run.longest_us)})"
     yield f"{significant(run.samples_per_s)} samples/s {run.samples_per_s_of}".rstrip()
     if run.HasField("first_batch_us"):
-        yield f"first batches took {duration(run.first_batch_us)} on average (epochs begun: {run.epochs})"
+        known = f", those of {count(run.first_batch_epochs)} are known" if run.first_batch_epochs < run.epochs else ""
+        yield f"first batches took {duration(run.first_batch_us)} on average (epochs begun: {run.epochs}{known})"
     if run.HasField("busy_share"):
         ready = f", {significant(run.ready)} batches ready on average" if run.HasField("ready") else ""
         yield f"DataLoader workers {percent(run.busy_share)} busy{ready}"

@@ -154,7 +154,8 @@ def _epochs(summary: Summary) -> str:
         return ""
     begun = f"epochs begun: {summary.epochs}"
     first = summary.first_batch_us
-    return f"; {begun}" if first is None else f"; first batches ({begun}) took {duration(first)} on average"
+    known = f", those of {count(summary.first_waits)} are known" if summary.first_waits < summary.epochs else ""
+    return f"; {begun}" if first is None else f"; first batches ({begun}{known}) took {duration(first)} on average"
 
 
 def _happening(happening: Happening) -> str:

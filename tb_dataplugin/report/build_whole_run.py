@@ -89,6 +89,7 @@ def _numbers(summary: Summary) -> pb.WholeRun:
         recording_text=recording_text(summary),
         epochs=summary.epochs,
         first_batch_us=summary.first_batch_us,
+        first_batch_epochs=summary.first_waits,
         ready=summary.ready,
         busy_share=summary.busy_share,
         raised=summary.raised,

@@ -5359,6 +5359,7 @@ class WholeRun(_message.Message):
     SAMPLES_PER_S_FIELD_NUMBER: _builtins.int
     EPOCHS_FIELD_NUMBER: _builtins.int
     FIRST_BATCH_US_FIELD_NUMBER: _builtins.int
+    FIRST_BATCH_EPOCHS_FIELD_NUMBER: _builtins.int
     READY_FIELD_NUMBER: _builtins.int
     BUSY_SHARE_FIELD_NUMBER: _builtins.int
     STAGES_FIELD_NUMBER: _builtins.int
@@ -5412,6 +5413,8 @@ class WholeRun(_message.Message):
     """begun"""
     first_batch_us: _builtins.float
     """mean data wait for an epoch's first batch; absent without epochs"""
+    first_batch_epochs: _builtins.int
+    """of so many epochs: of others, as those that a window was recorded beside, it is unknown"""
     ready: _builtins.float
     """batches that lay ready as the loop asked, mean; absent without DataLoader workers"""
     busy_share: _builtins.float
@@ -5498,6 +5501,7 @@ class WholeRun(_message.Message):
         samples_per_s: _builtins.float = ...,
         epochs: _builtins.int = ...,
         first_batch_us: _builtins.float | None = ...,
+        first_batch_epochs: _builtins.int = ...,
         ready: _builtins.float | None = ...,
         busy_share: _builtins.float | None = ...,
         stages: _abc.Iterable[Global___StageTime] | None = ...,
@@ -5524,7 +5528,7 @@ class WholeRun(_message.Message):
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "busy_share", b"busy_share", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "outside", b"outside", "rank", b"rank", "ready", b"ready", "world_size", b"world_size"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "loaders", b"loaders", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "recording_text", b"recording_text", "recording_us", b"recording_us", "run", b"run", "samples_per_s", b"samples_per_s", "samples_per_s_of", b"samples_per_s_of", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share", "_first_batch_us", b"_first_batch_us", "_gc_share", b"_gc_share", "_gil_share", b"_gil_share", "_rank", b"_rank", "_ready", b"_ready", "_world_size", b"_world_size", "bad_lines", b"bad_lines", "began", b"began", "busy_share", b"busy_share", "data_wait_share", b"data_wait_share", "drifts", b"drifts", "ended", b"ended", "epochs", b"epochs", "first_batch_epochs", b"first_batch_epochs", "first_batch_us", b"first_batch_us", "gc_share", b"gc_share", "gil_share", b"gil_share", "growth", b"growth", "host", b"host", "killed", b"killed", "loaders", b"loaders", "longest_us", b"longest_us", "mark_count", b"mark_count", "marks", b"marks", "measured_samples", b"measured_samples", "other_samples", b"other_samples", "outside", b"outside", "p95_us", b"p95_us", "phases", b"phases", "points", b"points", "processes", b"processes", "raised", b"raised", "rank", b"rank", "ready", b"ready", "recording_text", b"recording_text", "recording_us", b"recording_us", "run", b"run", "samples_per_s", b"samples_per_s", "samples_per_s_of", b"samples_per_s_of", "seconds", b"seconds", "sentence", b"sentence", "slow_samples", b"slow_samples", "stages", b"stages", "step_us", b"step_us", "steps", b"steps", "troubles", b"troubles", "world_size", b"world_size"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__busy_share: _TypeAlias = _typing.Literal["busy_share"]  # noqa: Y015
     _WhichOneofArgType__busy_share: _TypeAlias = _typing.Literal["_busy_share", b"_busy_share"]  # noqa: Y015

@@ -2086,6 +2086,8 @@ export interface WholeRun {
   first_batch_us?:
     | number
     | undefined;
+  /** of so many epochs: of others, as those that a window was recorded beside, it is unknown */
+  first_batch_epochs: number;
   /** batches that lay ready as the loop asked, mean; absent without DataLoader workers */
   ready?:
     | number
@@ -5471,6 +5473,11 @@ export const WholeRun: MessageFns<WholeRun> = {
         : isSet(object.first_batch_us)
         ? globalThis.Number(object.first_batch_us)
         : undefined,
+      first_batch_epochs: isSet(object.firstBatchEpochs)
+        ? globalThis.Number(object.firstBatchEpochs)
+        : isSet(object.first_batch_epochs)
+        ? globalThis.Number(object.first_batch_epochs)
+        : 0,
       ready: isSet(object.ready) ? globalThis.Number(object.ready) : undefined,
       busy_share: isSet(object.busyShare)
         ? globalThis.Number(object.busyShare)

@@ -199,10 +199,10 @@ function stepsNote({ seconds, recording_text: text, processes }: WholeRun): stri
   return `in ${formatDuration(1e6 * seconds)}${recorded}${processes > 1 ? `, ${plural(processes, "process")}` : ""}`;
 }
 
-/** An average says nothing of one. */
-function firstBatchWords({ first_batch_us: us, epochs }: WholeRun): string {
+/** An average says nothing of one. Of epochs that a window was recorded beside it is not known. */
+function firstBatchWords({ first_batch_us: us, epochs, first_batch_epochs: known }: WholeRun): string {
   if (us === undefined) return "";
-  return `first batch ${formatDuration(us)}${epochs > 1 ? " on average" : ""}`;
+  return `first batch ${formatDuration(us)}${known > 1 ? " on average" : ""}${known < epochs ? `, of ${known} of them` : ""}`;
 }
 
 function endWords({ ended, began, seconds }: WholeRun): string {
