@@ -8,11 +8,14 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
-from annotate.trace_format import FIRST_BATCH, RECORDERS_OWN, parse_span_name, span_name
+from annotate.trace_format import FIRST_BATCH, ITER, RECORDERS_OWN, parse_span_name, span_name
 from tb_dataplugin.sharing import vocabulary
 
 _LETTERS: Final = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 _BYTES: Final = 8
+
+ENDINGS: Final = (FIRST_BATCH, ITER)
+"""Of labels of waits: what tells them apart."""
 
 
 class Hasher:
@@ -53,8 +56,8 @@ class Hasher:
 
     def label(self, label: str) -> str:
         """Of a stage; a class's name."""
-        bare = label.removesuffix(FIRST_BATCH)
-        ending = FIRST_BATCH if bare != label else ""
+        ending = next((ending for ending in ENDINGS if label.endswith(ending)), "")
+        bare = label.removesuffix(ending)
         return (bare if bare in vocabulary.PUBLIC_LABELS else self.of(bare)) + ending
 
     def unless(self, public: re.Pattern[str], text: str) -> str:

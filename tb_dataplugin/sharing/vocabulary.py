@@ -50,10 +50,10 @@ PUBLIC_LABELS: Final = frozenset(
         "torchvision.io", "decord", "av", "tifffile", "nibabel", "pydicom", "rasterio", "safetensors", "json",
         "pickle", "torch.load", "tarfile", "zipfile", "default_collate", "Compose",
         "BatchSampler", "DistributedSampler", "RandomSampler", "SequentialSampler", "SubsetRandomSampler",
-        "WeightedRandomSampler",
+        "WeightedRandomSampler", "TensorDataset", "ConcatDataset", "ChainDataset", "StackDataset", "Subset",
     )
 )  # fmt: skip
-"""Labels of stages, and classes of samplers, that are names of libraries."""
+"""Labels of stages, and classes of samplers and datasets, that are names of libraries."""
 
 PUBLIC_PACKAGES: Final = frozenset(
     (

@@ -355,9 +355,8 @@ it("says why a line is broken", () => {
 
 it("says of one epoch no average, when the run ended, and what of a step took so long", () => {
   const [run] = recorded.runs;
-  wholeRuns.value = WholeRuns.fromJSON({
-    runs: [{ ...run, epochs: 1, first_batch_us: 64_100, first_batch_epochs: 1, ended: true }],
-  });
+  const once = { epochs: 1, first_batch_us: 64_100, first_batch_epochs: 1, ended: true };
+  wholeRuns.value = WholeRuns.fromJSON({ runs: [{ ...run, ...once }] });
   open({}, "run");
   expect(plain(find("run-epochs").nextElementSibling?.textContent)).toBe("first batch 64.1 ms");
   expect(plain(find("run-began").textContent)).toMatch(/^Began .*\d.*; ended .*\d/);

@@ -195,3 +195,12 @@ def test_all_that_is_read_of_the_record_is_among_its_fields() -> None:
 def test_a_record_that_lacks_the_tensors_of_a_batch_is_read() -> None:
     """As earlier versions wrote it without names."""
     assert problems({"version": 2, "mode": "replay", "handing_over": {}}) == []
+
+
+def test_what_tells_waits_apart_is_kept() -> None:
+    """A stranger's iter() counted as a wait like any other: the loop's data wait was 30.8% for 20.0."""
+    builder = TraceBuilder().annotated(loaders=[{"dataset": "Tiles", "num_workers": 1}]).worker(0).step(0, 100)
+    builder.wait(0, 30, "wait::DataLoader (iter)").wait(30, 20, "wait::DataLoader").batch(0, 0, 5, 30, 48, 49)
+    after = analyse(trace_from_json(anonymous(builder.json()), PATH)).capture
+    assert after.loader.has_iter
+    assert after.loader == analyse(builder.trace()).capture.loader or after.loader.wait_count == 1
