@@ -13,6 +13,8 @@ PUBLIC_NAMES: Final = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
         r"ProfilerStep#[0-9]{1,9}",
+        r"annotate: (?:clock \d+|cost of one marker)",
+        r"annotate: (.+)",
         r"aten::[a-z_0-9]+",
         r"detach|record_param_comms",
         r"torch::autograd::(?:AccumulateGrad|GraphRoot|CopyBackwards|CopySlices)",

@@ -105,6 +105,15 @@ def test_the_numbers_of_the_report_are_the_same() -> None:
     assert after.devices == before.devices
 
 
+def test_the_recorders_own_spans_stay_its_own() -> None:
+    """By them a last step that only found the loop over is told from one that trains."""
+    hasher = Hasher()
+    assert hasher.name("annotate: clock 3") == "annotate: clock 3"
+    assert hasher.name(f"annotate: {SECRET}").startswith("annotate: ") and SECRET not in hasher.name(
+        f"annotate: {SECRET}"
+    )
+
+
 def test_one_name_has_one_hash_in_one_call_and_another_in_the_next() -> None:
     first, second = Hasher(), Hasher()
     assert first.name("transform::Crop") == f"transform::{first.label('Crop')}"
