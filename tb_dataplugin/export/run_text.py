@@ -28,6 +28,7 @@ from tb_dataplugin.watchfile.sentences import (
     slow_text,
     times_text,
     trouble_text,
+    untimed_text,
 )
 from tb_dataplugin.watchfile.stepless import NO_STEP, why_no_step
 from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
@@ -61,7 +62,7 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     if summary is None:
         yield f"  {NO_STEP}: {why_no_step(run)}"
         return
-    whole = plural(summary.steps, "step"), recording_text(summary), _processes(summary)
+    whole = f"{plural(summary.steps, 'step')}{untimed_text(summary)}", recording_text(summary), _processes(summary)
     yield _line("run", duration(summary.seconds * 1e6), *whole)
     longest = f"longest {duration(summary.longest_us)}"
     yield _line("step time", duration(summary.step_us), f"p95 about {duration(summary.p95_us)}, {longest}")

@@ -36,7 +36,7 @@ def run_sentence(summary: Summary) -> str:
     """The run in a line."""
     parts = [
         f"{plural(summary.steps, 'step')} in {duration(summary.seconds * 1e6)}{_recording(summary)}"
-        f"{_untimed(summary)}: "
+        f"{untimed_text(summary)}: "
         f"{percent(summary.wait_share)} of the step time is data wait",
         *(drift_text(drift) for drift in summary.drifts),
         *_events(summary.happenings),
@@ -146,7 +146,8 @@ def _recording(summary: Summary) -> str:
     return f", {text}" if text else ""
 
 
-def _untimed(summary: Summary) -> str:
+def untimed_text(summary: Summary) -> str:
+    """In brackets, with a space before them; "" where all steps are timed."""
     return f" (and {count(summary.untimed)} not timed: recorded, or shared with other work)" if summary.untimed else ""
 
 

@@ -25,7 +25,7 @@ from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.whatif.device_use import find_device_use
 from tb_dataplugin.whatif.epochs import counts_starts, find_epochs
-from tb_dataplugin.whatif.inner_loops import as_it_steps, only_steps
+from tb_dataplugin.whatif.inner_loops import as_it_steps, find_lone_step, only_steps, without_lone_step
 from tb_dataplugin.whatif.loop import Floats, Loop, Rows, Settings, StepParts, Timed
 from tb_dataplugin.whatif.measured_wait import find_wait_ends
 from tb_dataplugin.whatif.memory import find_batch_bytes, find_worker_bytes
@@ -76,12 +76,14 @@ def fit_loop(results: Results) -> Loop | Unavailable:
     """The loop of the capture's main loader; Unavailable without steps, the data wait, or who built the batches."""
     if why := why_unpredictable(results):
         return _cannot(why)
-    inner = find_inner_loops(results)
-    if inner is None:
-        return _fit(results)
-    results = only_steps(results, inner)
-    loop = _fit(results)
-    return loop if isinstance(loop, Unavailable) else as_it_steps(loop, results, inner)
+    if inner := find_inner_loops(results):
+        results = only_steps(results, inner.steps)
+        loop = _fit(results)
+        return loop if isinstance(loop, Unavailable) else as_it_steps(loop, results, inner)
+    if lone := find_lone_step(results):
+        loop = _fit(only_steps(results, (lone.step,)))
+        return loop if isinstance(loop, Unavailable) else without_lone_step(loop, lone)
+    return _fit(results)
 
 
 def _fit(results: Results) -> Loop | Unavailable:

@@ -1,24 +1,42 @@
-"""A loop without the steps that go through many batches where others take one: these are no part of it."""
+"""A loop without the steps that go through many batches where others take one, or the one whose own work is most of all
+steps': these are no part of it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from tb_dataplugin.analyses.inner_loop_texts import inner_loops_name
 from tb_dataplugin.analyses.inner_loops import InnerLoops
+from tb_dataplugin.analyses.lone_work import LoneWork, find_lone_work
 from tb_dataplugin.analyses.results import Results
-from tb_dataplugin.units import listed
+from tb_dataplugin.analyses.steady_state import LEAST_STEPS
+from tb_dataplugin.units import duration, listed
 from tb_dataplugin.whatif.loop import Loop
 
 
-def only_steps(results: Results, found: InnerLoops) -> Results:
-    """With the other steps alone; what they wait is as it was measured, since a queue's way to a steady state is that
-    of all of them.
+def only_steps(results: Results, without: Collection[int]) -> Results:
+    """With the other steps alone, by their numbers; what these wait is as it was measured, since a queue's way to a
+    steady state is that of all of them.
     """
     if results.steps is None:
         return results
-    rows = tuple(row for row in results.steps.rows if row.number not in found.steps)
+    rows = tuple(row for row in results.steps.rows if row.number not in without)
     return replace(results, steps=replace(results.steps, rows=rows), steady=None)
+
+
+def find_lone_step(results: Results) -> LoneWork | None:
+    """None where a device's time counts, or too few steps show what the others take."""
+    if results.devices or results.steps is None or len(results.steps.rows) < LEAST_STEPS:
+        return None
+    return find_lone_work(results.steps)
+
+
+def without_lone_step(loop: Loop, found: LoneWork) -> Loop:
+    """`loop`: of the other steps. It says so."""
+    name = f"step {found.step}, which takes {duration(found.more_ns / 1e3)} longer than another"
+    return replace(loop, left_out=listed([*filter(None, (loop.left_out,)), name]))
 
 
 def as_it_steps(loop: Loop, results: Results, found: InnerLoops) -> Loop:
