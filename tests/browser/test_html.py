@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ import pytest
 from tests.browser.conftest import wait_until
 from tests.browser.tab import plain
 from tests.conftest import GOLDEN
+from tests.trace_builder import training_run
 
 pytestmark = pytest.mark.browser
 
@@ -150,11 +150,11 @@ def test_links_that_lead_to_other_views_are_not_printed(page: Any, tmp_path: Pat
 
 
 def test_a_trend_is_of_the_captures_that_the_tab_has_it_of(page: Any, tmp_path: Path) -> None:
-    """By times in names, in milliseconds too, else by those of the files."""
+    """Of traces without a time of their own by those in names, in milliseconds too, else by those of the files."""
     for name, number in (("h_1.1700000000000", 0), ("h_1.1700000600000", 0), ("a", 1), ("b", 2)):
-        path = tmp_path / ("stamped" if number == 0 else "plain") / f"{name}.pt.trace.json.gz"
+        path = tmp_path / ("stamped" if number == 0 else "plain") / f"{name}.pt.trace.json"
         path.parent.mkdir(exist_ok=True)
-        shutil.copyfile(V100, path)
+        training_run().write(path)
         os.utime(path, (1_750_000_000 + 60 * number,) * 2)
     write(tmp_path / "report.html", tmp_path)
     page.goto((tmp_path / "report.html").as_uri() + "#view=captures")
