@@ -14,6 +14,7 @@ from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.units import count, duration, listed, percent, plural
 from tb_dataplugin.whatif import (
     Change,
+    Range,
     Unrecorded,
     fit_loop,
     least_us,
@@ -104,6 +105,9 @@ class Foresight:
     def __init__(self, results: Results, left_out: str = "") -> None:
         """`left_out`: names what epochs after the first have in the window beside the loop; "" without any."""
         self._results, self._left_out = results, left_out
+        self._soonest: dict[Change, Range] = {}
+        self._shortest: dict[Change, float] = {}
+        """Of changes that were asked for: several findings ask of one, and each answer is some simulated runs."""
 
     @cached_property
     def _loop(self) -> Loop | None:
@@ -207,8 +211,18 @@ class Foresight:
         if self._loop is None or change == Change():
             return None
         with suppress(BadRequest):
-            return self._step(soonest_us(self._loop, change).value, self._loop)
+            return self._step(self._soonest_us(change, self._loop).value, self._loop)
         return None
+
+    def _soonest_us(self, change: Change, loop: Loop) -> Range:
+        if change not in self._soonest:
+            self._soonest[change] = soonest_us(loop, change)
+        return self._soonest[change]
+
+    def _least_us(self, change: Change, loop: Loop) -> float:
+        if change not in self._shortest:
+            self._shortest[change] = least_us(loop, change)
+        return self._shortest[change]
 
     def _least(self, change: Change, allowed_us: float) -> _Step | None:
         """The shortest that a step gets; None where that allows as much, or nothing is known of it: of the loop, or of
@@ -217,9 +231,9 @@ class Foresight:
         if self._loop is None:
             return None
         with suppress(BadRequest):
-            if self._step(soonest_us(self._loop, change).low, self._loop).saved_us >= allowed_us:
+            if self._step(self._soonest_us(change, self._loop).low, self._loop).saved_us >= allowed_us:
                 return None  # the interval reaches further still
-            least = self._step(least_us(self._loop, change), self._loop)
+            least = self._step(self._least_us(change, self._loop), self._loop)
             return None if least.saved_us >= allowed_us else least
         return None
 

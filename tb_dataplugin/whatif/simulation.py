@@ -206,6 +206,7 @@ class _Run:
         self.loop, self.batches = loop, batches
         self.receiving, self.step = loop.receiving, loop.step
         self.building = loop.building
+        self.slowed: dict[tuple[float, Work], tuple[float, float, float]] = {}
         self.takes_turns = loop.settings.in_order or loop.keeps_shares
         self.left = list(parts)
         self.turn = 0
@@ -325,6 +326,17 @@ class _Run:
         self.ready[worker.batch] = worker.sent_at
         self._begin(worker)
 
+    def _slowed(self, wanted: float, work: Work) -> tuple[float, float, float]:
+        """How much longer building, that work of the training thread, and taking batches take while workers want so
+        many CPUs; found once for each of the few that there are.
+        """
+        known = self.slowed.get((wanted, work))
+        if known is None:
+            own, others = _longer(self.loop.left_cpus, self.loop.other_cpus + wanted, work)
+            known = self.building.slowed(others), work.slowed(own), self.receiving.slowed(others)
+            self.slowed[wanted, work] = known
+        return known
+
     def _advance(self, until: float, ns: float = _NEVER, work: Work = NOTHING) -> float:
         """To the next event: it is `until`, the training thread has done `ns` of `work`, or a worker has finished a
         batch. What is left of `ns`.
@@ -334,8 +346,7 @@ class _Run:
         busy = [worker for worker in self.workers if worker.batch >= 0]
         is_taking = taker is not None and taker.is_at_work
         wanted = len(busy) * loop.build_cpus + is_taking * loop.receive_cpus
-        own, others = _longer(loop.left_cpus, loop.other_cpus + wanted, work)
-        building, training, taking = self.building.slowed(others), work.slowed(own), self.receiving.slowed(others)
+        building, training, taking = self._slowed(wanted, work)
         least = min((worker.left for worker in busy), default=_NEVER)
         passed = min(least * building, ns * training, until - self.now, taken - self.now)
         if taker is not None and is_taking:
