@@ -153,8 +153,14 @@ def _sentences(signals: Signals) -> Iterator[str]:
 
 
 def own_time_sentence(signals: Signals, bound: Bound) -> str:
-    """What the step spends on itself, where that is what bounds the run, and the one step that takes most of it."""
-    return (step_sentence(signals) if bound == "host" else "") + lone_work_sentence(signals)
+    """What the step spends on itself, where that is what bounds the run; and the one step that takes most of it, there
+    or where it costs more than the data wait that the verdict is about.
+    """
+    if bound == "host":
+        return step_sentence(signals) + lone_work_sentence(signals)
+    lone = signals.lone_work
+    leads = lone is not None and lone.more_ns > (signals.data_wait_us or 0.0) * 1e3
+    return lone_work_sentence(signals) if leads else ""
 
 
 def lone_work_sentence(signals: Signals) -> str:

@@ -190,3 +190,19 @@ def test_an_iterable_dataset_gets_code_that_draws_no_indices() -> None:
     given = list(names["length_grouped"](texts, 8))
     assert sorted(given) == sorted(texts)
     assert sum(len(set(map(len, given[at : at + 8]))) == 1 for at in range(0, 800, 8)) > 80
+
+
+@pytest.mark.parametrize("batches", (1, 10))
+def test_steps_that_take_many_batches_are_not_those_with_large_ones(batches: int) -> None:
+    """A stranger's evaluation in two of 20 steps: 10 batches as large as any were "the largest batches"."""
+    builder, now = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 8}]), 0.0
+    for step in range(20):
+        is_long, begin = step in (3, 11), now
+        for _ in range(batches if is_long else 1):
+            builder.wait(now, 1_000, "wait::DataLoader").stage("sample::Clips", now, 400).stage(
+                "collate::pad", now + 400, 300
+            )
+            builder.events[-1]["args"]["bytes"] = USUAL + 100 * step + (LARGE if is_long and batches == 1 else 0)
+            now += 7_000 if is_long and batches > 1 else 60_000 if is_long else 3_000
+        builder.step(begin, now - begin)
+    assert (finding_of(builder, "uneven_batches") is None) == (batches > 1)
