@@ -15,7 +15,8 @@ from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import KeptCapture, as_report, loop_of, open_found, timeline_of
 from tb_dataplugin.rank_folders import newest_first
 from tb_dataplugin.reader.discovery import TraceFile, describe, find_traces
-from tb_dataplugin.remote import Place, Url, all_fetched, fetched, listed, place
+from tb_dataplugin.reader.modes import NOTHING_TRAINED, first_of_training
+from tb_dataplugin.remote import Place, Source, Url, all_fetched, fetched, listed, place
 from tb_dataplugin.report.report_pb2 import Capture
 from tb_dataplugin.shown import shown
 from tb_dataplugin.whatif import Change, Prediction, predict
@@ -118,7 +119,7 @@ def what_if(
     """What a change would bring, predicted from one capture; nothing is run (docs/whatif.md).
 
     Args:
-        path: a trace file, or its URL; of a folder the newest trace.
+        path: a trace file, or its URL; of a folder the newest trace that is not a replay.
         workers, prefetch, in_order: as DataLoader's `num_workers`, `prefetch_factor`, `in_order`; None: as captured.
         stages: factors of the time of stages, or of kinds of stages: ``{"transform::Blur": 0.1, "decode": 0}``.
         batch: samples of a batch. pin: True for pinned batches. moved: stages that the device does. What the step then
@@ -142,9 +143,17 @@ def _place(path: str | Path) -> Place:
 
 
 def _newest(path: Place) -> TraceFile:
+    """Of training. What is remote is fetched up to it."""
     if isinstance(path, Url):
-        return fetched(newest_first(listed(path))[0])
-    return newest_first(_traces(path))[0]
+        traces: Sequence[Source] = newest_first(listed(path))
+    else:
+        traces = newest_first(_traces(path))
+    if len(traces) == 1:
+        return fetched(traces[0])
+    newest = first_of_training(map(fetched, traces))
+    if newest is None:
+        raise NothingToReport(f"{path} has {len(traces)} traces, all of them replays, {NOTHING_TRAINED}")
+    return newest
 
 
 def _traces(path: Place) -> list[TraceFile]:

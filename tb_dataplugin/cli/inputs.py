@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from tb_dataplugin.cache import Store, user_store
 from tb_dataplugin.cli.terminal import complain, forget_output
@@ -17,6 +17,7 @@ from tb_dataplugin.errors import BadRequest, NothingToReport, UnreadableTrace
 from tb_dataplugin.options import DEFAULT_OPTIONS, AnalysisOptions, StepRange
 from tb_dataplugin.rank_folders import newest_first
 from tb_dataplugin.reader.discovery import READABLE_SUFFIXES, TraceFile, describe, find_traces
+from tb_dataplugin.reader.modes import NOTHING_TRAINED, first_of_training
 from tb_dataplugin.reader.opening import ENVIRONMENT
 from tb_dataplugin.remote import Place, Source, Url, all_fetched, listed, place
 from tb_dataplugin.watchfile.reading import SUFFIX
@@ -104,12 +105,22 @@ def _below(path: Path, follow_links: bool) -> Iterator[TraceFile]:
     yield from traces_below
 
 
+HELP_CAPTURE: Final = "a trace file, or a folder: its newest trace that is not a replay"
+
+
 def newest_trace(path: Place, follow_links: bool) -> TraceFile:
-    """A trace file, or the newest in a folder, which is said where there are others."""
-    traces = list(expand([path], follow_links))
-    newest = newest_first(traces)[0]
-    if is_folder(path) and len(traces) > 1:
-        complain(f"{path} has {len(traces)} traces; this is the newest by its name or its file, {newest.id}")
+    """A trace file, or the newest of training in a folder, which is said where there are others.
+
+    Raises NothingToReport where all of several are replays, as they have no training steps.
+    """
+    traces = newest_first(expand([path], follow_links))
+    if not is_folder(path) or len(traces) == 1:
+        return traces[0]
+    newest = first_of_training(traces)
+    if newest is None:
+        raise NothingToReport(f"{path} has {len(traces)} traces, all of them replays, {NOTHING_TRAINED}")
+    passed_over = f" that is not a replay, {newest.id}" if newest != traces[0] else f", {newest.id}"
+    complain(f"{path} has {len(traces)} traces; this is the newest by its name or its file{passed_over}")
     return newest
 
 

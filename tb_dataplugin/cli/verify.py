@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import ClassVar
 
-from tb_dataplugin.cli.inputs import check_output, newest_trace, write_text
+from tb_dataplugin.cli.inputs import HELP_CAPTURE, check_output, newest_trace, write_text
 from tb_dataplugin.cli.tune import add_run_arguments, add_step_arguments, in_place, limits_of, program_of, progress
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import open_found
@@ -31,7 +31,7 @@ class VerifyCommand:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("of", type=place, metavar="CAPTURE", help="a trace file, or a folder, whose newest trace is taken")
+        add("of", type=place, metavar="CAPTURE", help=HELP_CAPTURE)
         add("--finding", required=True, metavar="K", help="its number in the report, from 1, or its rule")
         add("--target", required=True, metavar="MODULE:NAME", help="the DataLoader, or a function that returns one")
         add_step_arguments(parser)

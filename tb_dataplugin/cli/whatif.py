@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from tb_dataplugin.cli.formats import add_format_argument
-from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
+from tb_dataplugin.cli.inputs import HELP_CAPTURE, add_links_argument, check_output, newest_trace, write_text
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.export.terminal import PLAIN, style_for
@@ -32,7 +32,7 @@ class WhatIfCommand:
     @staticmethod
     def add_arguments(parser: argparse.ArgumentParser) -> None:
         add = parser.add_argument
-        add("capture", type=place, metavar="CAPTURE", help="a trace file, or a folder, whose newest trace is taken")
+        add("capture", type=place, metavar="CAPTURE", help=HELP_CAPTURE)
         add("--workers", type=_numbers, metavar="N|A..B", help="DataLoader workers: 4, or 0..8, or 2,4,8")
         add("--prefetch", type=int, metavar="N", help="prefetch_factor: batches per DataLoader worker")
         help_stage = "a stage, or all stages of a kind, at this fraction of its time; may be repeated"

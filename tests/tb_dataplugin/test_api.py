@@ -13,6 +13,7 @@ import tb_dataplugin
 from tb_dataplugin.errors import NothingToReport, UnreadableTrace
 from tb_dataplugin.pipeline import analyse_file
 from tests.simulated_run import Simulation
+from tests.trace_builder import TraceBuilder
 
 NAME = "torch2_13_cpu_workers0.pt.trace.json.gz"
 
@@ -78,3 +79,5 @@ def test_a_change_is_predicted_from_a_file(tmp_path: Path) -> None:
     assert made.change.text == "workers=1, transform::Blur=0.5x"
     assert made.step_us.low <= made.step_us.value <= made.step_us.high
     assert tb_dataplugin.what_if(tmp_path, workers=1, stages={"transform::Blur": 0.5}) == made  # the newest in it
+    TraceBuilder().annotated("replay").stage("sample::Pets", 0, 100).write(tmp_path / "replay.pt.trace.json")
+    assert tb_dataplugin.what_if(tmp_path, workers=1, stages={"transform::Blur": 0.5}) == made

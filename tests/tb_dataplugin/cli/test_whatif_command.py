@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +192,42 @@ def test_a_capture_that_says_too_little_is_one_line(tmp_path: Path, capsys: pyte
     path = TraceBuilder().step(0, 100).write(tmp_path / "run.pt.trace.json")
     assert main(["whatif", str(path)]) == 1
     assert "Nothing can be predicted from this capture" in capsys.readouterr().err
+
+
+def _replay(path: Path) -> Path:
+    return TraceBuilder().annotated("replay").stage("sample::Pets", 0, 100).write(path)
+
+
+@pytest.mark.parametrize("command", [["whatif"], ["verify", "--finding", "99", "--target", "train:make"]])
+def test_of_a_folder_the_newest_capture_that_is_no_replay_is_taken(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("older", "newer"):
+        run = Simulation(steps=24).file(np.random.default_rng(1)).write(tmp_path / f"{name}.pt.trace.json")
+        os.utime(run, (1e9 + (name == "newer"), 1e9 + (name == "newer")))
+    _replay(tmp_path / "replay.pt.trace.json.gz")
+    name, *options = command
+    main([name, str(tmp_path), *options])
+    said = capsys.readouterr().err
+    assert "has 3 traces; this is the newest by its name or its file that is not a replay, newer\n" in said
+    assert "no training steps" not in said
+
+
+def test_where_all_traces_of_a_folder_are_replays_that_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("a", "b"):
+        _replay(tmp_path / f"{name}.pt.trace.json")
+    assert main(["whatif", str(tmp_path)]) == 1
+    words = f"{tmp_path} has 2 traces, all of them replays, which have no training steps; name the capture of a run"
+    assert words in capsys.readouterr().err
+
+
+def test_a_replay_that_is_named_is_not_passed_over(
+    tmp_path: Path, capture: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["whatif", str(_replay(tmp_path / "replay.pt.trace.json"))]) == 1
+    assert "replay.pt.trace.json: " in capsys.readouterr().err
 
 
 def test_a_long_change_is_cut_before_its_factor() -> None:
