@@ -13,6 +13,7 @@ from tb_dataplugin.analyses.hot_lines import HotLines
 from tb_dataplugin.analyses.inner_loop_texts import inner_loops_note
 from tb_dataplugin.analyses.inner_loops import find_inner_loops
 from tb_dataplugin.analyses.iter_unseen import iter_notes
+from tb_dataplugin.analyses.lone_work import find_lone_work
 from tb_dataplugin.analyses.profiler_weight import HEAVY, LAUNCHES_ARE_SLOWER, NOTICED, weight_sentence
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
@@ -24,7 +25,7 @@ from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Diagnostic, Unavailable
 from tb_dataplugin.limits import MOST_STAGES
 from tb_dataplugin.model.trace import Trace
-from tb_dataplugin.units import data_size, percent, plural, plural_of
+from tb_dataplugin.units import data_size, duration, percent, plural, plural_of, significant
 
 WORTH_A_WORD = 0.01
 """Share of the window from which time that a rate has in it is named."""
@@ -152,6 +153,23 @@ def _rate_notes(results: Results) -> Iterator[Diagnostic]:
         if _is_built_by_workers(results):
             message += ": the loop's own goes on building meanwhile"
         yield Diagnostic("throughput", "rates_with_others", 1, message)
+    yield from _lone_note(results, each)
+
+
+def _lone_note(results: Results, each: str) -> Iterator[Diagnostic]:
+    """Rates are by the clock, all steps in. `each`: what is counted."""
+    rates, lone = results.throughput, find_lone_work(results.steps) if results.steps else None
+    if rates is None or not rates.device or lone is None or lone.more_ns < WORTH_A_WORD * results.window.duration_ns:
+        return
+    busy = results.devices[0].busy.total_ns if results.devices else 0
+    left = max(busy, rates.consumer_ns - lone.more_ns)
+    if left < rates.consumer_ns and left > 0:
+        message = (
+            f"The training step's {each}/s are by the clock, with step {lone.step}, which takes "
+            f"{duration(lone.more_ns / 1e3)} longer than another on average: if it took as long, the rate would be "
+            f"{significant(rates.samples / left * 1e9)}"
+        )
+        yield Diagnostic("throughput", "rates_with_lone_step", 1, message)
 
 
 def _is_built_by_workers(results: Results) -> bool:

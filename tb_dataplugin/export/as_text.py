@@ -155,7 +155,9 @@ def _steady_share(steady: pb.SteadyState) -> str:
 def _rates(capture: pb.Capture, line: Line) -> Iterator[str]:
     rates, codes = capture.throughput, {note.code for note in capture.diagnostics}
     step = "training step and waiting for other ranks" if capture.world_size > 1 else "training step"
-    step = f"{step} with another DataLoader" if "rates_with_others" in codes else step
+    has = {"rates_with_others": "another DataLoader", "rates_with_lone_step": "its one long step"}
+    within = [what for code, what in has.items() if code in codes]
+    step = f"{step} with {' and '.join(within)}" if within else step
     has_both = rates.HasField("read_per_s") and rates.HasField("prepare_per_s")
     both = f" (both by turns {significant(rates.load_per_s)})" if has_both else ""
     alone = {

@@ -209,6 +209,13 @@ it("shows what reading and preparation sustain together, and which of loading an
   expect(all("rates-limit")).toHaveLength(0);
 });
 
+it("says below the rates what is in them", () => {
+  const message = "The training step's samples/s are by the clock, with step 7";
+  const note = { code: "rates_with_lone_step", message };
+  open({ throughput: { samples_per_s: 13, device_per_s: 17.3 }, diagnostics: [note] }, "overview");
+  expect(find("rates_with_lone_step").textContent).toBe(`${message}.`);
+});
+
 it("leads from a cause of idle time to its gaps", () => {
   open({ devices: [device({})] }, "overview");
   click(all("cause-filter").find((button) => button.dataset.cause === "data_wait"));

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from tb_dataplugin.export.as_text import as_text
+from tb_dataplugin.pipeline import as_report
 from tests.tb_dataplugin.findings.cases import capture_of
 from tests.trace_builder import TraceBuilder
 
@@ -34,3 +40,41 @@ def test_steps_that_differ_a_little_are_not() -> None:
 
 def test_what_happens_again_and_again_is_part_of_the_loop() -> None:
     assert "alone" not in capture_of(steps(400_000, count=40)).verdict.sentence
+
+
+def sampled(extra: int) -> TraceBuilder:
+    """Each step takes one sample."""
+    builder = steps(extra)
+    for wait in [event for event in builder.events if event["name"] == "wait::DataLoader"]:
+        builder.stage("sample::Photos", wait["ts"], wait["dur"])
+    return builder
+
+
+def note_of(capture: Any) -> str:
+    return next((note.message for note in capture.diagnostics if note.code == "rates_with_lone_step"), "")
+
+
+def test_the_training_steps_rate_says_that_the_step_is_in_it_and_what_it_would_be() -> None:
+    """8 ms outside the data wait are 125 samples/s; the verdict's own numbers, and What if, are of such steps."""
+    capture = capture_of(sampled(400_000))
+    assert capture.throughput.device_per_s == pytest.approx(10 / 0.48)
+    assert note_of(capture) == (
+        "The training step's samples/s are by the clock, with step 7, which takes 400 ms longer than another on "
+        "average: if it took as long, the rate would be 125"
+    )
+    assert "training step with its one long step 20.8" in " ".join(as_text(as_report([capture])).split())
+
+
+def test_a_rate_without_such_a_step_says_nothing_of_one() -> None:
+    capture = capture_of(sampled(8_000))
+    assert capture.throughput.device_per_s and not note_of(capture)
+    assert "long step" not in as_text(as_report([capture]))
+
+
+def test_a_device_that_works_all_the_time_bounds_what_is_left() -> None:
+    """Busy for 300 of 480 ms: 10 samples take that long, whatever the host does."""
+    builder = sampled(400_000)
+    builder.kernel(0, 300_000)
+    assert note_of(capture_of(builder)).endswith("the rate would be 33.3")
+    builder.kernel(0, 500_000)
+    assert not note_of(capture_of(builder))

@@ -12,7 +12,7 @@ type Rate = { readonly name: string; readonly perS: number | undefined; readonly
 
 const FEW = "few_batches";
 /** What the rates have in them that a part alone would not have. */
-const WITH = ["contended_rates", "rates_with_ranks", "rates_with_others"];
+const WITH = ["contended_rates", "rates_with_ranks", "rates_with_others", "rates_with_lone_step"];
 
 /** What each part could sustain alone; reading and preparation together, too, since the loop has to wait for both. */
 export function Rates({ capture: { throughput, diagnostics } }: { capture: Capture }) {
