@@ -40,6 +40,9 @@ GENERAL_DATASETS: Final = ("TensorDataset", "ConcatDataset", "ChainDataset", "St
 CONTAINERS: Final = frozenset({"transform::Compose", "transform::Sequential"})
 """Stages that hold others, whatever these do."""
 
+ANY_SCRIPTS: Final = frozenset({"main", "<module>", "<lambda>"})
+"""Functions that any script has, and stages that are called as these: they mark none."""
+
 Names = frozenset[str]
 
 
@@ -183,8 +186,8 @@ def _opinions(sides: Sequence[Sequence[pb.Capture]]) -> Iterator[str]:
 
 
 def _stages(capture: pb.Capture) -> Iterator[str]:
-    names = (f"{stage.kind}::{stage.label}" for stage in capture.stages if stage.kind not in GENERAL_KINDS)
-    return (name for name in names if name not in CONTAINERS)
+    own = (one for one in capture.stages if one.kind not in GENERAL_KINDS and one.label not in ANY_SCRIPTS)
+    return (name for name in (f"{stage.kind}::{stage.label}" for stage in own) if name not in CONTAINERS)
 
 
 def _common(sides: Sequence[Names]) -> tuple[int, int]:

@@ -2,32 +2,47 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from tb_dataplugin.analyses.code_places import Place
-from tb_dataplugin.compare.programs import scripts_of
+from tb_dataplugin.compare.programs import ANY_SCRIPTS, scripts_of
 from tb_dataplugin.compare.sides import Run
 from tb_dataplugin.report import report_pb2 as pb
 
 ALIKE: Final = 0.5
 """Part of the functions of the file with fewer of them, from which two files are taken for one under two names."""
 
+_IDIOM: Final = re.compile(r"\bmain\(|\.(?:backward|step|zero_grad)\(")
+"""In the text of a line as most training scripts have it, whatever they train."""
+
 
 @dataclass(slots=True)
 class _File:
-    """What was sampled in it. Names as `<module>` and `<lambda>` are in any file: they mark none."""
+    """What was sampled in it. Names as `<module>` and `<lambda>` are in any file, and in no `functions`; nor are `lines`
+    those that most scripts have.
+    """
 
     functions: set[str] = field(default_factory=set)
     lines: set[str] = field(default_factory=set)
 
     def alike(self, other: _File) -> float:
-        """Shared part, 0 to 1: of functions, or of texts of lines where one has all of its code in no function."""
-        both = (self.functions, other.functions)
-        one, another = both if all(both) else (self.lines, other.lines)
-        return len(one & another) / min(len(one), len(another)) if one and another else 0.0
+        """Shared part, 0 to 1: of functions, or of texts of lines where one has all of its code in no function, or they
+        have only `main` in common and one has nothing else.
+        """
+        if not self.functions or not other.functions:
+            return _shared(self.lines, other.lines)
+        own, others = self.functions - ANY_SCRIPTS, other.functions - ANY_SCRIPTS
+        has_only_main = not (own and others) and bool(self.functions & other.functions)
+        return _shared(self.lines, other.lines) if has_only_main else _shared(own, others)
+
+
+def _shared(one: set[str], another: set[str]) -> float:
+    """Of the smaller set."""
+    return len(one & another) / min(len(one), len(another)) if one and another else 0.0
 
 
 def renamed_files(before: Sequence[Run], after: Sequence[Run]) -> Mapping[str, str]:
@@ -73,7 +88,7 @@ def _files(runs: Sequence[Run]) -> dict[str, _File]:
                 continue
             file = found[place.short]
             file.functions |= set() if "<" in function else {function}
-            file.lines |= {text} if text else set()
+            file.lines |= {text} if text and not _IDIOM.search(text) else set()
     return found
 
 

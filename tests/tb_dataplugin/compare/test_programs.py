@@ -76,6 +76,16 @@ def test_a_pipeline_of_transforms_in_both_makes_no_one_program() -> None:
     assert not are_same_program(clips, photos)
 
 
+@pytest.mark.parametrize("name", ["main", "<lambda>", "<module>"])
+def test_a_stage_that_is_called_as_in_any_script_makes_no_one_program(name: str) -> None:
+    clips = with_sample(program([*SMALL, "aten::flatten"], [name, "MelBank"], "Clips"))
+    photos = with_sample(program([*SMALL, "aten::conv2d"], [name, "Crop"], "Photos"))
+    assert why(clips, photos) == "different programs (datasets Clips and Photos, no stage in common)"
+    assert not are_same_program(clips, photos)
+    crops = with_sample(program([*SMALL, "aten::conv2d"], [name, "Crop"], "Crops"))
+    assert are_same_program(crops, photos)
+
+
 def test_a_capture_without_a_dataloader_is_not_suggested_beside_one_with() -> None:
     assert are_same_program(program(MODEL), program(MODEL))
     assert not are_same_program(program(MODEL), program(MODEL, [], "Shards"))

@@ -95,11 +95,31 @@ def test_of_two_files_that_are_equally_like_one_none_is_taken() -> None:
 
 
 def test_code_in_no_function_is_known_by_its_lines() -> None:
-    before: PLACES = {"train.py": {"<module>: loss.backward()": 0.6, "<module>: opt.step()": 0.4}}
-    copy: PLACES = {"new.py": {"<module>: loss.backward()": 0.6, "<module>: opt.step(closure)": 0.4}}
+    before: PLACES = {"train.py": {"<module>: out = net(x)": 0.6, "<module>: save(out)": 0.4}}
+    copy: PLACES = {"new.py": {"<module>: out = net(x)": 0.6, "<module>: keep(out)": 0.4}}
     other: PLACES = {"new.py": {"<module>: x = x + 1": 1.0}}
     assert renamed_files([run(before)], [run(copy)]) == {"new.py": "train.py"}
     assert not renamed_files([run(before)], [run(other)])
+
+
+@pytest.mark.parametrize("function", ["main", "<module>", "main.<locals>.<lambda>"])
+def test_what_any_script_has_makes_no_copy_of_one(function: str) -> None:
+    """Strangers' scripts for other data: both have a main, which takes steps."""
+    steps = {f"{function}: loss.backward()": 0.3, f"{function}: optimizer.step()": 0.2}
+    photos = {"photos.py": steps | {f"{function}: loss = cross_entropy(net(x), y)": 0.5}}
+    prices = {"prices.py": steps | {f"{function}: loss = (model(row) - price).abs().mean()": 0.5}}
+    first, second = [run(photos, "photos.py")], [run(prices, "prices.py")]
+    assert not renamed_files(first, second)
+    (part,) = compare_lines(first, second)
+    assert part.text == "the training loop is in another script"
+
+
+def test_with_functions_of_their_own_main_marks_none() -> None:
+    one: PLACES = {"photos.py": {"main: x = crop(x)": 0.5, "crop: return x": 0.5}}
+    other: PLACES = {"prices.py": {"main: x = crop(x)": 0.5, "scale: return x": 0.5}}
+    copy: PLACES = {"new.py": {"main: y = crop(x)": 0.5, "crop: return y": 0.5}}
+    assert not renamed_files([run(one)], [run(other)])
+    assert renamed_files([run(one)], [run(copy)]) == {"new.py": "photos.py"}
 
 
 def test_a_package_of_another_name_is_another_package() -> None:
