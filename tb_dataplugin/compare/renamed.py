@@ -22,7 +22,7 @@ _IDIOM: Final = re.compile(r"\bmain\(|\.(?:backward|step|zero_grad)\(")
 
 @dataclass(slots=True)
 class _File:
-    """What was sampled in it. Names as `<module>` and `<lambda>` are in any file, and in no `functions`; nor are `lines`
+    """What was sampled in it. Names as `<module>` and `<lambda>` are in any file, in no `functions`; nor are `lines`
     those that most scripts have.
     """
 
