@@ -202,7 +202,7 @@ function stepsNote({ seconds, recording_text: text, processes }: WholeRun): stri
 /** An average says nothing of one. Of epochs that a window was recorded beside it is not known. */
 function firstBatchWords({ first_batch_us: us, epochs, first_batch_epochs: known }: WholeRun): string {
   if (us === undefined) return "";
-  return `first batch ${formatDuration(us)}${known > 1 ? " on average" : ""}${known < epochs ? `, of ${known} of them` : ""}`;
+  return `first batch ${formatDuration(us)}${known > 1 ? " on average" : ""}${known < epochs ? `, of ${formatCount(known)} of them` : ""}`;
 }
 
 function endWords({ ended, began, seconds }: WholeRun): string {
