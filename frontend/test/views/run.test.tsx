@@ -353,18 +353,6 @@ it("says why a line is broken", () => {
   expect(words()).toContain("Python, of the time");
 });
 
-it.each([
-  [{ epochs: 2, first_batch_epochs: 2 }, "first batch 64.1 ms on average"],
-  [{ epochs: 14, first_batch_epochs: 13 }, "first batch 64.1 ms on average, of 13 of them"],
-  [{ epochs: 2000, first_batch_epochs: 1300 }, "first batch 64.1 ms on average, of 1,300 of them"],
-  [{ epochs: 3, first_batch_epochs: 1 }, "first batch 64.1 ms, of 1 of them"],
-  [{ epochs: 3, first_batch_us: undefined }, ""],
-])("says of how many epochs the first batch is known: %o", (known, words) => {
-  wholeRuns.value = WholeRuns.fromJSON({ runs: [{ ...recorded.runs[0], first_batch_us: 64_100, ...known }] });
-  open({}, "run");
-  expect(plain(find("run-epochs").nextElementSibling?.textContent)).toBe(words);
-});
-
 it("says of one epoch no average, when the run ended, and what of a step took so long", () => {
   const [run] = recorded.runs;
   const once = { epochs: 1, first_batch_us: 64_100, first_batch_epochs: 1, ended: true };

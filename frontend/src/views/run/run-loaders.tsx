@@ -1,7 +1,7 @@
 import type { RunLoader, WholeRun } from "../../contract/report";
-import { exactUs, formatCount, formatDuration, formatPercent } from "../../model/format";
+import { ShareCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
-import { Unknown } from "../../ui/numbers";
+import { CountCell, DurationCell } from "./run-cells";
 
 const UNKNOWN_WAITS = "Without batches whose wait is not known: recorded, or after another DataLoader's";
 const BETWEEN = "On average, from the end of the epoch before, of any DataLoader";
@@ -49,36 +49,12 @@ function Row({ loader }: { loader: RunLoader }) {
         {loader.name}
         {loader.is_main && <span class="muted"> (the steps above are its own)</span>}
       </th>
-      <td class="num" data-value={loader.batches}>
-        {formatCount(loader.batches)}
-      </td>
-      <td class="num" data-value={loader.epochs}>
-        {formatCount(loader.epochs)}
-      </td>
-      <Time us={loader.data_wait_us} />
-      <td class="num" data-value={loader.share}>
-        {loader.share === undefined ? (
-          <Unknown reason="What the run spent outside of steps is not known." />
-        ) : (
-          formatPercent(loader.share)
-        )}
-      </td>
-      <Time us={loader.first_waits_us} />
-      {loader.between_us === undefined ? (
-        <td class="num">
-          <Unknown reason="No epoch came before, or an earlier version recorded this run." />
-        </td>
-      ) : (
-        <Time us={loader.between_us} />
-      )}
+      <CountCell value={loader.batches} />
+      <CountCell value={loader.epochs} />
+      <DurationCell us={loader.data_wait_us} />
+      <ShareCell share={loader.share} reason="What the run spent outside of steps is not known." />
+      <DurationCell us={loader.first_waits_us} />
+      <DurationCell us={loader.between_us} reason="No epoch came before, or an earlier version recorded this run." />
     </tr>
-  );
-}
-
-function Time({ us }: { us: number }) {
-  return (
-    <td class="num" data-value-us={us} title={exactUs(us)}>
-      {formatDuration(us)}
-    </td>
   );
 }

@@ -1,13 +1,13 @@
 import type { RunMark, WholeRun } from "../../contract/report";
-import { exactUs, formatCount, formatDuration } from "../../model/format";
+import { formatCount } from "../../model/format";
 import { meaningOfTerm } from "../../model/terms";
-import { clockOf } from "../../model/whole-run";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Explained } from "../../ui/explained";
 import { Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
-import { captureCalled, openCapture } from "../shared/open-capture";
+import { AfterCell, CaptureWay, CountCell, DurationCell } from "./run-cells";
 
+const BY_INTERVALS = "Seen in the recorded intervals, not step by step.";
 const USUALLY = "Usual: the median of the latest 200 steps that were not slow.";
 
 export function RunMarks({ run }: { run: WholeRun }) {
@@ -87,26 +87,18 @@ type MarkProps = {
 function MarkRow({ mark, run, lastedS, withNote }: MarkProps) {
   return (
     <tr data-testid="run-mark">
-      <td class="num" data-value-us={1e3 * Math.round(1e3 * mark.at_s)}>
-        {clockOf(mark.at_s)}
-      </td>
+      <AfterCell atS={mark.at_s} />
       <th scope="row">
         <Change of={mark.change} />
       </th>
       {lastedS !== null && (
-        <td class="num" data-value-us={lastedS === undefined ? undefined : 1e6 * lastedS}>
-          {lastedS === undefined ? <Unknown reason="A single one." /> : formatDuration(1e6 * lastedS)}
-        </td>
+        <DurationCell us={lastedS === undefined ? undefined : 1e6 * lastedS} reason="A single one." />
       )}
       <td>{mark.what}</td>
-      <td class="num" data-value-us={mark.took_us} title={exactUs(mark.took_us)}>
-        {formatDuration(mark.took_us)}
-      </td>
-      <td class="num" data-value-us={mark.usual_us} title={exactUs(mark.usual_us)}>
-        {formatDuration(mark.usual_us)}
-      </td>
-      <Place number={mark.epoch} isKnown={!mark.by_intervals} />
-      <Place number={mark.batch} isKnown={!mark.by_intervals} />
+      <DurationCell us={mark.took_us} />
+      <DurationCell us={mark.usual_us} />
+      <CountCell value={mark.by_intervals ? undefined : mark.epoch} reason={BY_INTERVALS} />
+      <CountCell value={mark.by_intervals ? undefined : mark.batch} reason={BY_INTERVALS} />
       {withNote && (
         <td class="words">
           <Prose text={mark.note} />
@@ -124,22 +116,8 @@ function Change({ of }: { of: string }) {
   return meaning === undefined ? <>{of}</> : <Explained text={meaning}>{of}</Explained>;
 }
 
-function Place({ number, isKnown }: { number: number; isKnown: boolean }) {
-  return (
-    <td class="num" data-value={isKnown ? number : undefined}>
-      {isKnown ? formatCount(number) : <Unknown reason="Seen in the recorded intervals, not step by step." />}
-    </td>
-  );
-}
-
 /** The name of a capture would take the room of the note. */
 function Recorded({ run, mark: { capture, missed } }: { run: string; mark: RunMark }) {
   if (capture === "") return <Unknown reason={missed === "" ? "Nothing was recorded." : `Not recorded: ${missed}.`} />;
-  const item = captureCalled(run, capture);
-  if (item === undefined) return <span class="muted">{capture} (not here)</span>;
-  return (
-    <button type="button" class="link" data-testid="open-mark" title={capture} onClick={() => openCapture(item.id)}>
-      open
-    </button>
-  );
+  return <CaptureWay run={run} capture={capture} label="open" testId="open-mark" />;
 }

@@ -1,8 +1,6 @@
 import type { RunPhase, WholeRun } from "../../contract/report";
-import { formatDuration } from "../../model/format";
-import { clockOf } from "../../model/whole-run";
 import { DataTable, Rows, Th } from "../../ui/data-table";
-import { captureCalled, openCapture } from "../shared/open-capture";
+import { AfterCell, CaptureWay, DurationCell } from "./run-cells";
 
 /** The dotted frames of the picture, which a keyboard cannot open. */
 export function RunWindows({ run }: { run: WholeRun }) {
@@ -35,24 +33,12 @@ export function RunWindows({ run }: { run: WholeRun }) {
 }
 
 function WindowRow({ phase, run }: { phase: RunPhase; run: string }) {
-  const item = captureCalled(run, phase.capture);
-  const lastedS = phase.to_s - phase.from_s;
   return (
     <tr data-testid="run-window">
-      <td class="num" data-value-us={1e3 * Math.round(1e3 * phase.from_s)}>
-        {clockOf(phase.from_s)}
-      </td>
-      <td class="num" data-value-us={1e6 * lastedS}>
-        {formatDuration(1e6 * lastedS)}
-      </td>
+      <AfterCell atS={phase.from_s} />
+      <DurationCell us={1e6 * (phase.to_s - phase.from_s)} />
       <th scope="row" data-text={phase.capture}>
-        {item === undefined ? (
-          <span class="muted">{phase.capture} (not here)</span>
-        ) : (
-          <button type="button" class="link" data-testid="open-window" onClick={() => openCapture(item.id)}>
-            {phase.capture}
-          </button>
-        )}
+        <CaptureWay run={run} capture={phase.capture} testId="open-window" />
       </th>
     </tr>
   );

@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import type { RunWithoutSteps, WholeRun, WholeRuns } from "../../contract/report";
 import { isoTime, whenWords } from "../../model/captures";
-import { exactUs, formatCount, formatDuration, formatPercent, plural, significant } from "../../model/format";
+import { formatCount, formatDuration, formatPercent, plural, significant } from "../../model/format";
 import { clockOf, runName } from "../../model/whole-run";
 import { chosenRank, chosenRun, entry, runs, wholeRuns, wholeRunsError } from "../../state/atoms";
 import { loadWholeRuns } from "../../state/run-views";
@@ -11,6 +11,7 @@ import { asDuration, BigNumber, Exact, NumberRow, Unknown } from "../../ui/numbe
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
 import { OfAnother, OthersOnly } from "../shared/of-another";
+import { CountCell, DurationCell } from "./run-cells";
 import { RunChart } from "./run-chart";
 import { RunLoaders } from "./run-loaders";
 import { RunMarks } from "./run-marks";
@@ -254,9 +255,7 @@ function Stages({ run }: { run: WholeRun }) {
             {run.stages.map((stage) => (
               <tr key={stage.name}>
                 <th scope="row">{stage.name}</th>
-                <td class="num" data-value-us={stage.self_us} title={exactUs(stage.self_us)}>
-                  {formatDuration(stage.self_us)}
-                </td>
+                <DurationCell us={stage.self_us} />
               </tr>
             ))}
           </Rows>
@@ -292,15 +291,9 @@ function Troubles({ run }: { run: WholeRun }) {
               {run.troubles.map((trouble) => (
                 <tr key={trouble.stage}>
                   <th scope="row">{trouble.stage}</th>
-                  <td class="num" data-value={trouble.failures}>
-                    {formatCount(trouble.failures)}
-                  </td>
-                  <td class="num" data-value={trouble.samples}>
-                    {formatCount(trouble.samples)}
-                  </td>
-                  <td class="num" data-value={trouble.retries}>
-                    {formatCount(trouble.retries)}
-                  </td>
+                  <CountCell value={trouble.failures} />
+                  <CountCell value={trouble.samples} />
+                  <CountCell value={trouble.retries} />
                 </tr>
               ))}
             </Rows>
@@ -342,19 +335,11 @@ function SlowSamples({ run }: { run: WholeRun }) {
                   <th scope="row" class="num" data-value={sample.index}>
                     {String(sample.index)}
                   </th>
-                  <td class="num" data-value-us={sample.took_us} title={exactUs(sample.took_us)}>
-                    {formatDuration(sample.took_us)}
-                  </td>
-                  <td class="num" data-value={sample.epoch}>
-                    {formatCount(sample.epoch)}
-                  </td>
-                  <td class="num" data-value={sample.batch}>
-                    {formatCount(sample.batch)}
-                  </td>
+                  <DurationCell us={sample.took_us} />
+                  <CountCell value={sample.epoch} />
+                  <CountCell value={sample.batch} />
                   {withWorker && <Worker number={sample.worker} />}
-                  <td class="num" data-value={sample.times}>
-                    {formatCount(sample.times)}
-                  </td>
+                  <CountCell value={sample.times} />
                   {withFiles && <FilesCell files={sample.files} reason={NO_FILES} />}
                 </tr>
               ))}
