@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+
 import annotate
 from annotate.trace_format import MARKER_CATEGORY, parse_span_name
 
@@ -78,3 +80,15 @@ def names(roots: list[Span]) -> Counter[str]:
 
 def trees(roots: list[Span]) -> list[Any]:
     return [root.tree() for root in roots]
+
+
+def tree_of_one(folder: Path, ds: Any) -> Any:
+    """The tree of one sample of a dataset, which is the same recorded and not."""
+    torch.manual_seed(0)
+    plain = ds[0]
+    annotate.dataset(ds)
+    results: list[Any] = []
+    torch.manual_seed(0)
+    (tree,) = trees(record(folder / "run", lambda: results.append(ds[0])))
+    assert torch.equal(results[0], plain)
+    return tree

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from capture_helpers import load, names, record, trees
+from capture_helpers import load, names, record, tree_of_one, trees
 from torch import nn
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 from torchvision import transforms as v1
@@ -101,18 +101,6 @@ class Held(Dataset[Any]):
 
     def __getitem__(self, index: int) -> Any:
         return self.uses[0](self, image())
-
-
-def one(folder: Path, ds: Any) -> Any:
-    """The tree of one sample, which is the same recorded and not."""
-    torch.manual_seed(0)
-    plain = ds[0]
-    annotate.dataset(ds)
-    results: list[Any] = []
-    torch.manual_seed(0)
-    (tree,) = trees(record(folder / "run", lambda: results.append(ds[0])))
-    assert torch.equal(results[0], plain)
-    return tree
 
 
 def closure() -> Callable[[Any], Any]:
@@ -210,7 +198,7 @@ def test_a_callable_is_a_stage_wherever_it_is_kept(name: str, tmp_path: Path, mo
     ds = make()
     before = {key: value for key, value in vars(ds).items() if key != "uses"}
     kept = pickle.dumps({key: value for key, value in before.items() if name != "a closure"})
-    assert one(tmp_path, ds) == ("sample::Held", expected)
+    assert tree_of_one(tmp_path, ds) == ("sample::Held", expected)
     assert {key: value for key, value in vars(ds).items() if key != "uses"} == before
     assert all(vars(ds)[key] is value for key, value in before.items())
     assert pickle.dumps({key: value for key, value in before.items() if name != "a closure"}) == kept
@@ -225,7 +213,7 @@ class ByModule(Dataset[Any]):
 
 
 def test_a_transform_of_the_module_is_a_stage(tmp_path: Path) -> None:
-    assert one(tmp_path, ByModule()) == ("sample::ByModule", ["transform::RandomCrop"])
+    assert tree_of_one(tmp_path, ByModule()) == ("sample::ByModule", ["transform::RandomCrop"])
 
 
 def test_a_lambda_goes_by_its_file_and_line(tmp_path: Path) -> None:
@@ -233,7 +221,7 @@ def test_a_lambda_goes_by_its_file_and_line(tmp_path: Path) -> None:
     line = double.__code__.co_firstlineno
     ds = Held(lambda self, x: self.transform(x), transform=v1.Compose([double]))
     label = f"transform::lambda test_held_callables.py:{line}"
-    assert one(tmp_path, ds) == ("sample::Held", [("transform::Compose", [label])])
+    assert tree_of_one(tmp_path, ds) == ("sample::Held", [("transform::Compose", [label])])
 
 
 def test_what_is_held_and_not_called_for_a_sample_makes_no_stage(tmp_path: Path) -> None:

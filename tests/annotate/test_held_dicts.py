@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from capture_helpers import record, trees
+from capture_helpers import tree_of_one
 from torch.utils.data import DataLoader, Dataset
 from worker_helpers import run, worker_spans
 
@@ -72,15 +72,6 @@ class Parts(Dataset[Any]):
         return self.transform(x)
 
 
-def tree_of(folder: Path, ds: Parts) -> Any:
-    plain = ds[0]
-    annotate.dataset(ds)
-    results: list[Any] = []
-    (tree,) = trees(record(folder / "run", lambda: results.append(ds[0])))
-    assert torch.equal(results[0], plain)
-    return tree
-
-
 INNER = ("transform::Steps", ["transform::Brighten"])
 
 
@@ -88,7 +79,7 @@ def test_steps_in_a_dict_of_a_transform_are_stages_and_stay_what_they_were(tmp_p
     per = {"image": Steps(Brighten()), "more": flip}
     before, kept = dict(per), pickle.dumps(per)
     ds = Parts({}, per)
-    assert tree_of(tmp_path, ds) == ("sample::Parts", [("transform::PerKey", [INNER])])
+    assert tree_of_one(tmp_path, ds) == ("sample::Parts", [("transform::PerKey", [INNER])])
     assert ds.transform.per is per and type(per["image"]) is Steps
     assert all(per[key] is value for key, value in before.items()) and pickle.dumps(per) == kept
 
@@ -96,20 +87,20 @@ def test_steps_in_a_dict_of_a_transform_are_stages_and_stay_what_they_were(tmp_p
 def test_steps_in_a_dict_of_a_dataset_are_stages_beside_what_is_none(tmp_path: Path) -> None:
     own = {"image": Brighten(), "channels": 3}
     before = dict(own)
-    assert tree_of(tmp_path, Parts(own, {})) == ("sample::Parts", ["transform::Brighten", "transform::PerKey"])
+    assert tree_of_one(tmp_path, Parts(own, {})) == ("sample::Parts", ["transform::Brighten", "transform::PerKey"])
     assert own == before and type(own["image"]) is Brighten
 
 
 def test_long_dicts_hold_samples(tmp_path: Path) -> None:
     many = {index: Brighten() for index in range(33)}
-    assert tree_of(tmp_path, Parts(many, {})) == ("sample::Parts", ["transform::PerKey"])
+    assert tree_of_one(tmp_path, Parts(many, {})) == ("sample::Parts", ["transform::PerKey"])
 
 
 def test_a_dict_that_loads_what_it_has_is_asked_for_nothing(tmp_path: Path) -> None:
     brighten, lazy = Brighten(), Lazy()
     dict.__setitem__(lazy, "image", brighten)
     ds = Parts(lazy, {})
-    assert tree_of(tmp_path, ds) == ("sample::Parts", ["transform::Brighten", "transform::PerKey"])
+    assert tree_of_one(tmp_path, ds) == ("sample::Parts", ["transform::Brighten", "transform::PerKey"])
     assert ds._own is lazy and lazy["image"] is brighten and type(brighten) is Brighten
 
 
