@@ -1,4 +1,6 @@
-"""The file of a whole run without names: what is read of its lines, numbers as they are, every text by its key."""
+"""The file of a whole run for copies of its traces: without names (what is read of its lines, numbers as they are, and
+every text by its key), or as it is but for the names of the traces.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ import msgspec
 
 from annotate.trace_format import TRACE_SUFFIX
 from tb_dataplugin.sharing.hashing import Hasher
-from tb_dataplugin.watchfile.lines import Line
+from tb_dataplugin.watchfile.lines import CaptureLine, Line, decode
 
 REASON: Final = "the reason is left out of this copy"
 
@@ -28,6 +30,22 @@ def anonymous_run(lines: Iterable[Line], hasher: Hasher) -> Iterator[bytes]:
     """A line of JSON for each."""
     for line in lines:
         yield json.dumps(_renamed(msgspec.to_builtins(line), hasher), separators=(",", ":")).encode() + b"\n"
+
+
+def with_traces(texts: Iterable[bytes], named: Callable[[str], str]) -> Iterator[bytes]:
+    """The lines as they stand. `named`: what the copy of a trace is called, by the trace's file."""
+    for text in texts:
+        yield _with_trace(text, named) + b"\n"
+
+
+def _with_trace(text: bytes, named: Callable[[str], str]) -> bytes:
+    try:
+        line = decode(text)
+    except (msgspec.MsgspecError, RecursionError):  # the copy has as many of these
+        return text
+    if not isinstance(line, CaptureLine) or not line.capture:
+        return text
+    return json.dumps({**json.loads(text), "capture": named(line.capture)}, separators=(",", ":")).encode()
 
 
 def _renamed(value: Any, hasher: Hasher, key: str = "") -> Any:

@@ -80,16 +80,9 @@ def read_part(path: Path, roots: Roots = ()) -> Part:
 
 def read_lines(path: Path, roots: Roots = ()) -> tuple[RunLine, list[Line], int]:
     """The first line, all lines in order, and how many cannot be read. Raises UnreadableTrace."""
-    try:
-        with open_trace(path, roots) as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        raise UnreadableTrace(path, error.strerror or str(error), "check the path and its permissions") from None
-    if len(data) > LARGEST:
-        raise UnreadableTrace(path, "it is larger than any that annotate.watch writes", "remove it")
     found: list[Line] = []
     bad = 0
-    for text in data.splitlines():
+    for text in read_texts(path, roots):
         try:
             found.append(decode(text))
         except (msgspec.MsgspecError, RecursionError):
@@ -100,6 +93,18 @@ def read_lines(path: Path, roots: Roots = ()) -> tuple[RunLine, list[Line], int]
     if head.version > VERSION:
         raise UnreadableTrace(path, "a later version of annotate.watch wrote it", "update tb-dataplugin")
     return head, found, bad
+
+
+def read_texts(path: Path, roots: Roots = ()) -> list[bytes]:
+    """Its lines as they stand. Raises UnreadableTrace."""
+    try:
+        with open_trace(path, roots) as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        raise UnreadableTrace(path, error.strerror or str(error), "check the path and its permissions") from None
+    if len(data) > LARGEST:
+        raise UnreadableTrace(path, "it is larger than any that annotate.watch writes", "remove it")
+    return data.splitlines()
 
 
 def _of(lines: defaultdict[type, list[object]], kind: type[Kind]) -> tuple[Kind, ...]:

@@ -100,6 +100,52 @@ def test_a_damaged_run_costs_a_line_and_the_status(tmp_path: Path, capsys: pytes
     assert len(list((tmp_path / "out").iterdir())) == 1
 
 
+def run_with_traces(folder: Path) -> Path:
+    """Two windows, of which one trace is there; a line that a kill cut off, and one of a later version."""
+    one, gone = ({"kind": "capture", "t": BEGIN + 8, "capture": f"{name}.pt.trace.json"} for name in ("a", "gone"))
+    later = {"kind": "later", "text": "é"}
+    TraceBuilder().annotated("train").step(0, 100).write(folder / "a.pt.trace.json")
+    return write(folder / "host_1.watch.jsonl", RUN, interval(0), one, gone, later, '{"kind": "inter')
+
+
+def test_prune_keeps_whole_runs_beside_their_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = run_with_traces(tmp_path / "runs" / "exp1")
+    assert main(["prune", str(tmp_path / "runs"), "-o", str(tmp_path / "out")]) == 0
+    copy = tmp_path / "out" / "exp1" / path.name
+    assert f"wrote {copy}: " in capsys.readouterr().err
+    assert sorted(one.name for one in copy.parent.iterdir()) == ["a.pruned.pt.trace.json.gz", path.name]
+    before, after = read_part(path), read_part(copy)
+    assert [one.capture for one in after.captures] == ["a.pruned.pt.trace.json.gz", "gone.pt.trace.json"]
+    assert (after.head, after.intervals, after.bad_lines) == (before.head, before.intervals, before.bad_lines)
+    texts = [text for text in path.read_bytes().splitlines() if b'"capture"' not in text]
+    assert [text for text in copy.read_bytes().splitlines() if b'"capture"' not in text] == texts
+
+
+def test_prune_writes_no_second_run_beside_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = run_with_traces(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    assert main(["prune", str(tmp_path)]) == 0
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["a.pruned.pt.trace.json.gz", "a.pt.trace.json", path.name]
+
+
+def test_prune_without_a_folder_to_write_into_keeps_runs_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In one folder they would be read as one run."""
+    for name in ("a", "b"):
+        TraceBuilder().annotated("train").step(0, 100).write(tmp_path / name / f"{name}.pt.trace.json")
+        write(tmp_path / name / f"{name}.watch.jsonl", RUN, interval(0))
+    for place in ("one", "both"):
+        (tmp_path / place).mkdir()
+    monkeypatch.chdir(tmp_path / "one")
+    assert main(["prune", str(tmp_path / "a")]) == 0
+    assert (tmp_path / "one" / "a.watch.jsonl").is_file()
+    monkeypatch.chdir(tmp_path / "both")
+    assert main(["prune", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert "left out 2 files of whole runs, of several folders: name a folder with -o" in capsys.readouterr().err
+    assert not list((tmp_path / "both").glob("*.watch.jsonl"))
+
+
 def test_other_commands_say_that_there_is_a_whole_run_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "a.watch.jsonl", RUN, interval(0))
     assert main(["prune", str(tmp_path)]) == 1
