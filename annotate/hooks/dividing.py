@@ -18,6 +18,8 @@ from itertools import islice, pairwise
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any, Final, cast
 
+from annotate.hooks.same_code import is_installed
+
 _ASKING: Final = frozenset(("get_worker_info", "_worker_info", "split_by_worker"))
 """Names in code that asks which worker it runs in."""
 _LIBRARIES: Final = ("datasets.iterable_dataset.", "webdataset.", "torchdata.", "litdata.", "streaming.base.")
@@ -30,7 +32,6 @@ _RANDOM: Final = frozenset((*_DRAWING, "default_rng"))
 """Names in code that may draw at random."""
 _SHUFFLING: Final = frozenset(("permutation", "permuted", "randperm", "shuffle"))
 """Names in code that goes through a fixed set of items in another order, where these are drawn too."""
-_INSTALLED: Final = ("site-packages", "dist-packages")
 _MOST: Final = 1000
 """Objects and functions that are looked at; a dataset with more to it may be divided."""
 _MOST_HELD: Final = 16
@@ -221,18 +222,13 @@ def _is_dataset(cls: type) -> bool:
 def _is_users(module: str | None) -> bool:
     """Neither of the standard library, nor installed, nor ours."""
     root = (module or "").partition(".")[0]
-    return root not in sys.stdlib_module_names and root not in ("annotate", "torch") and not _is_in_library(root)
+    return root not in sys.stdlib_module_names and root not in ("annotate", "torch") and not is_installed(root)
 
 
 def _is_installed(cls: type) -> bool:
     root = cls.__module__.partition(".")[0]
-    return root != "torch" and _is_in_library(root)
+    return root != "torch" and is_installed(root)
 
 
 def _is_of_library(ds: object) -> bool:
     return any(map(_is_installed, type(ds).__mro__))
-
-
-def _is_in_library(root: str) -> bool:
-    file = getattr(sys.modules.get(root), "__file__", None) or ""
-    return any(f"/{part}/" in file.replace("\\", "/") for part in _INSTALLED)

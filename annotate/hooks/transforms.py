@@ -10,6 +10,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
 from annotate.hooks.patching import Patches, Timing, own_method
+from annotate.hooks.same_code import are_of_one_body
 from annotate.hooks.stand_ins import READER_HOOK, TimedCallable, callable_label, marked_stage, timed_method
 from annotate.recording import switch
 from annotate.recording.definitions import define
@@ -168,14 +169,14 @@ def steps_in(value: object) -> list[Any]:
 
 
 def is_users_own(value: object, holder: object) -> bool:
-    """A callable object whose class is of the holder's own package, and is no module of torch."""
+    """A callable object whose class is of the holder's own code, and is no module of torch."""
     if not callable(value) or isinstance(value, type) or is_proxy(value):
         return False
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.nn.Module):
         return False
     call = own_method(type(value), "__call__")
-    return call is not None and call[0].__module__.partition(".")[0] == type(holder).__module__.partition(".")[0]
+    return call is not None and are_of_one_body(call[0].__module__, type(holder).__module__)
 
 
 def holds_transforms(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> bool:
