@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.standing_out import standing_out
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
@@ -126,7 +127,7 @@ def _within(table: StepTable, places: Sequence[int], waits: Intervals) -> int:
 def find_rhythm(table: StepTable) -> Sawtooth | None:
     """Steps at regular distances that have most of the data wait; None where chance may have put them there."""
     waits, rows = _waits(table), table.rows
-    places = _outstanding(waits)
+    places = standing_out(waits)
     gaps = np.diff(places)
     if len(places) < 2 or 2 * len(places) >= len(rows) or gaps.max() - gaps.min() > 1:
         return None
@@ -178,17 +179,6 @@ def _waits(table: StepTable) -> list[int]:
     """Without what is told apart; empty where they are noise."""
     waits = [(row.data_wait_ns or 0) - row.apart_ns for row in table.rows]
     return waits if sum(waits) >= LEAST_WAIT * sum(row.duration_ns for row in table.rows) else []
-
-
-def _outstanding(waits: Sequence[int]) -> list[int]:
-    """Places of the longer ones, where the variance within longer and shorter ones is least (Otsu's threshold)."""
-    if len(waits) < 2:
-        return []
-    values = np.array(waits, dtype=np.float64)
-    order = np.argsort(-values, kind="stable")
-    above, many = np.cumsum(values[order])[:-1], np.arange(1, len(values))
-    between = many * (len(values) - many) * (above / many - (values.sum() - above) / (len(values) - many)) ** 2
-    return sorted(order[: int(between.argmax()) + 1].tolist())
 
 
 def _fills(places: Sequence[int], count: int) -> bool:
