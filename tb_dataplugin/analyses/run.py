@@ -44,6 +44,7 @@ from tb_dataplugin.analyses.samples import find_samples
 from tb_dataplugin.analyses.sawtooth import Sawtooth, find_rhythm, find_sawtooth, is_once_an_epoch, with_batches
 from tb_dataplugin.analyses.slow_calls import Calls
 from tb_dataplugin.analyses.slow_rhythm import with_slow_samples
+from tb_dataplugin.analyses.slow_turns import with_slow_turns
 from tb_dataplugin.analyses.stage_blocks import find_stage_blocks
 from tb_dataplugin.analyses.stage_details import find_stage_details
 from tb_dataplugin.analyses.stage_summary import find_stage_places, summarise_stages
@@ -297,7 +298,8 @@ def _completed(results: Results, missing: Mapping[str, Unavailable]) -> Results:
     """With what follows from the other results: stages in depth, notes, doubts."""
     own = in_step(results.trace, results.tree, results.loader)
     details = find_stage_details(results.trace, results.tree, results.window, results.lines, own)
-    rhythm = without_inner_loops(with_slow_samples(results), find_inner_loops(results))
+    rhythm = with_slow_turns(results, with_slow_samples(results))
+    rhythm = without_inner_loops(rhythm, find_inner_loops(results))
     results = replace(results, stage_details=details, throughput=_with_code_around(results), sawtooth=rhythm)
     results = replace(results, diagnostics=tuple(collect_notes(results, missing)))
     return replace(results, doubts=find_doubts(results))

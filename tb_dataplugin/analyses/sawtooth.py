@@ -1,10 +1,11 @@
 """Steps that wait at regular distances.
 
-The sawtooth: every N-th step waits, because N DataLoader workers have their batches ready at about the same time. Else
-a few steps, each so many after the one before, have most of the data wait: there something takes long that the steps
-between live on (a file that holds their samples). Which steps stand out is decided by their waits alone; that so many
-of so many steps lie at such distances by chance has a probability, which is counted. One step in each epoch is none of
-these: an epoch begins with nothing built ahead, so its length alone makes some of its steps wait.
+The sawtooth: every N-th step waits, because N DataLoader workers have their batches ready at about the same time, or
+the batches of one of them are finished last and hold back those of the others. Else a few steps, each so many after the
+one before, have most of the data wait: there something takes long that the steps between live on (a file that holds
+their samples). Which steps stand out is decided by their waits alone; that so many of so many steps lie at such
+distances by chance has a probability, which is counted. One step in each epoch is none of these: an epoch begins with
+nothing built ahead, so its length alone makes some of its steps wait.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from math import comb
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from tb_dataplugin.analyses.lifetimes import known
+from tb_dataplugin.analyses.standing_out import standing_out
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
@@ -35,7 +36,9 @@ LEAST_WAIT: Final = 0.02
 """Data wait as a share of the steps, below which it is noise, whatever its pattern."""
 
 TOGETHER: Final = 0.5
-"""Part of a round, of one batch of each worker, within which all are finished, where they are together."""
+"""Part of the time within which N workers that finish by turns, evenly over a round, finish one batch each, which is
+(N - 1) / N of it: up to which they are nearer to finishing all at once.
+"""
 
 CHANCE: Final = 0.05
 """Probability up to which regular distances are not taken for chance: that of all intervals here."""
@@ -64,8 +67,35 @@ class Sawtooth:
     """The DataLoader worker that built all batches taken in these steps; None where several did, or it is not known."""
     slow: tuple[int, ...] = ()
     """Indices of samples, one of which is in the batch of each of these steps, drawn at random (`slow_rhythm`)."""
-    together: bool = True
-    """All workers finish their batches at about the same time, as far as batches are known."""
+    together: bool | None = None
+    """All workers finish their batches at about the same time; None where their batches are not known."""
+    late: Late | None = None
+    """Where `worker` is known, and its batch is finished last in most rounds, by more than chance."""
+    turns: SlowTurns | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """In `count` of so many `rounds`, of one batch of each worker, the batch that the others wait behind is finished
+    last: in the median `by_ns` after the last of the others.
+    """
+
+    count: int
+    rounds: int
+    by_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SlowTurns:
+    """Each `period`-th batch, `count` of them, has `slow_ns` of self time in a stage, on average, others `others_ns`.
+    The period is a multiple of the number of workers, so that all of these come to one of them.
+    """
+
+    period: int
+    count: int
+    slow_ns: float
+    others_ns: float
+    stage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +156,7 @@ def _within(table: StepTable, places: Sequence[int], waits: Intervals) -> int:
 def find_rhythm(table: StepTable) -> Sawtooth | None:
     """Steps at regular distances that have most of the data wait; None where chance may have put them there."""
     waits, rows = _waits(table), table.rows
-    places = _outstanding(waits)
+    places = standing_out(waits)
     gaps = np.diff(places)
     if len(places) < 2 or 2 * len(places) >= len(rows) or gaps.max() - gaps.min() > 1:
         return None
@@ -151,18 +181,29 @@ def with_batches(found: Sawtooth, table: StepTable, batches: BatchTimes, loader:
     first = np.flatnonzero(known(taken_ns) & (at >= 0) & (taken_ns <= end[at]))
     workers = np.unique(batches.table.worker[order[first]]).tolist()
     worker = workers[0] if len(workers) == 1 else None
-    together = _finish_together(batches.table.finished_ns[order], first, found.period)
-    return replace(found, worker=worker, together=together)
+    places = first[first + found.period <= len(order)][:, None] + np.arange(found.period)
+    whole = [len(np.unique(each)) == found.period for each in batches.table.worker[order[places]]]
+    rounds = batches.table.finished_ns[order[places[np.array(whole, dtype=np.bool_)]]]
+    if not found.of_workers or len(rounds) < 2:
+        return replace(found, worker=worker, together=False)
+    late = None if worker is None else _find_late(rounds)
+    return replace(found, worker=worker, together=_finish_together(rounds), late=late)
 
 
-def _finish_together(finished_ns: Int64Array, first: npt.NDArray[np.intp], workers: int) -> bool:
-    """Whether rounds of batches, one of each worker, are finished within a part of the time from one to the next."""
-    rounds = [finished_ns[row : row + workers] for row in first.tolist() if row + workers <= len(finished_ns)]
-    if len(rounds) < 2:
-        return False
-    spread = np.median([np.ptp(each) for each in rounds])
-    cycle = np.median(np.diff([np.median(each) for each in rounds]))
-    return bool(spread <= TOGETHER * cycle)
+def _finish_together(rounds: Int64Array) -> bool:
+    """Whether rounds (a row each) are finished within a part of the time from one to the next, in the median."""
+    workers = rounds.shape[1]
+    cycle = np.median(np.diff(np.median(rounds, axis=1)))
+    return bool(np.median(np.ptp(rounds, axis=1)) <= TOGETHER * (workers - 1) / workers * cycle)
+
+
+def _find_late(rounds: Int64Array) -> Late | None:
+    """Whether the first of each round is finished last more often than by chance, and in most of them."""
+    count, workers = rounds.shape
+    by_ns = rounds[:, 0] - rounds[:, 1:].max(axis=1)
+    late = int((by_ns > 0).sum())
+    chance = sum(comb(count, k) * (1 / workers) ** k * (1 - 1 / workers) ** (count - k) for k in range(late, count + 1))
+    return Late(late, count, int(np.median(by_ns[by_ns > 0]))) if 2 * late > count and chance <= CHANCE else None
 
 
 def is_once_an_epoch(found: Sawtooth, table: StepTable, starts: Intervals) -> bool:
@@ -178,17 +219,6 @@ def _waits(table: StepTable) -> list[int]:
     """Without what is told apart; empty where they are noise."""
     waits = [(row.data_wait_ns or 0) - row.apart_ns for row in table.rows]
     return waits if sum(waits) >= LEAST_WAIT * sum(row.duration_ns for row in table.rows) else []
-
-
-def _outstanding(waits: Sequence[int]) -> list[int]:
-    """Places of the longer ones, where the variance within longer and shorter ones is least (Otsu's threshold)."""
-    if len(waits) < 2:
-        return []
-    values = np.array(waits, dtype=np.float64)
-    order = np.argsort(-values, kind="stable")
-    above, many = np.cumsum(values[order])[:-1], np.arange(1, len(values))
-    between = many * (len(values) - many) * (above / many - (values.sum() - above) / (len(values) - many)) ** 2
-    return sorted(order[: int(between.argmax()) + 1].tolist())
 
 
 def _fills(places: Sequence[int], count: int) -> bool:

@@ -21,6 +21,7 @@ from tb_dataplugin.analyses.batch_samples_alike import BatchSamples
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loop import Loop
 from tb_dataplugin.analyses.stages import Path, StageTree
+from tb_dataplugin.analyses.standing_out import standing_out
 from tb_dataplugin.analyses.step_table import StepTable
 from tb_dataplugin.analyses.workers import BatchTimes
 from tb_dataplugin.model.beside_events import SpanFacts
@@ -37,8 +38,6 @@ POWER: Final = 2
 """A batch that is twice as large takes at most four times as long, as attention does with the length of sequences. What
 takes longer has another reason.
 """
-LARGEST: Final = 0.1
-"""Part of the steps that those with the largest batches are."""
 
 Rows = npt.NDArray[np.intp]
 Floats = npt.NDArray[np.float64]
@@ -48,10 +47,11 @@ Floats = npt.NDArray[np.float64]
 class UnevenBatches:
     """Of the steps of which the size of their batches is known. Times are without data wait, sizes in bytes.
 
-    `largest` of `steps` have `largest_ns` of `own_ns`, with `largest_bytes` on average, where the median step has
-    `usual_bytes`. `excess_ns`: what a straight line through all steps gives the bytes beyond the usual size;
-    `padding_ns`: what it gives those that batches have beyond their samples, None where samples have no size.
-    `is_grouped`: samples differ from batch to batch, as the batches' sizes do, and hardly within.
+    `largest` of `steps`, whose batches have most of what is beyond the usual size, have `largest_ns` of `own_ns`, with
+    `largest_bytes` on average, where the median step has `usual_bytes`. `excess_ns`: what a straight line through all
+    steps gives the bytes beyond the usual size; `padding_ns`: what it gives those that batches have beyond their
+    samples, None where samples have no size. `is_grouped`: samples differ from batch to batch, as the batches' sizes
+    do, and hardly within.
     """
 
     steps: int
@@ -108,15 +108,15 @@ def judge(own: Floats, sizes: Floats) -> UnevenBatches | None:
     """By step: its own time, and the bytes of its batches."""
     if not _follows(own, sizes):
         return None
-    usual, count = float(np.median(sizes)), max(1, round(LARGEST * len(sizes)))
-    slope = _slope(own, sizes)
-    excess = slope * float(np.maximum(0.0, sizes - usual).sum())
-    if excess > float(np.median(own)) * float(np.maximum(0.0, (sizes / usual) ** POWER - 1).sum()):
+    usual, slope = float(np.median(sizes)), _slope(own, sizes)
+    beyond = np.maximum(0.0, sizes - usual)
+    excess = slope * float(beyond.sum())
+    if excess <= 0 or excess > float(np.median(own)) * float(np.maximum(0.0, (sizes / usual) ** POWER - 1).sum()):
         return None
-    largest = np.argsort(sizes, kind="stable")[-count:]
+    largest = _with_most(beyond)
     return UnevenBatches(
         steps=len(sizes),
-        largest=count,
+        largest=len(largest),
         own_ns=float(own.sum()),
         largest_ns=float(own[largest].sum()),
         usual_bytes=usual,
@@ -142,6 +142,18 @@ def _chance(own: Floats, sizes: Floats) -> float:
     found = float(spread @ apart)
     # One of the orders is the one that was found; a tie counts as chance.
     return (1 + int((dealt >= found * (1 - 1e-9)).sum())) / (1 + DEALT) if found > 0 else 1.0
+
+
+def _with_most(beyond: Floats) -> Rows:
+    """Places of the largest sizes that have most of `beyond`, what sizes have above the usual one. They end where sizes
+    part: of batches that are equal but for noise there are all or none, so that no number of them is told that is an
+    accident.
+    """
+    found = np.zeros(len(beyond), dtype=np.bool_)
+    while 2 * float(beyond[found].sum()) <= float(beyond.sum()):
+        left = np.flatnonzero(~found)
+        found[left[standing_out(beyond[left].tolist())]] = True
+    return np.flatnonzero(found)
 
 
 def _slope(own: Floats, sizes: Floats) -> float:

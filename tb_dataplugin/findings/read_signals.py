@@ -31,7 +31,7 @@ from tb_dataplugin.analyses.taken_cpus import TakenCpus, beside_training_thread,
 from tb_dataplugin.analyses.thread_limits import Limits
 from tb_dataplugin.analyses.throughput import count_loaders
 from tb_dataplugin.analyses.uneven_batches import UnevenBatches
-from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, read_apart
+from tb_dataplugin.findings.apart_signals import ApartSignals, cost_us, left_out, read_apart
 from tb_dataplugin.findings.beside_signals import BesideSignals, drawn_cost, read_beside
 from tb_dataplugin.findings.detail_texts import slow_kind_text
 from tb_dataplugin.findings.device_signals import CopySignals, IdleSignals, SyncSignals
@@ -130,7 +130,7 @@ def read_signals(results: Results) -> Signals:
         waste=read_waste(results),
         host=pipeline.host if pipeline else HostInfo(),
         worker_processes=pipeline.workers if pipeline else (),
-        workers=_workers(flow.workers) if flow.workers else None,
+        workers=_workers(flow.workers, left_out(apart)) if flow.workers else None,
         costs=loop.costs,
         load=results.load,
         throughput=results.throughput,
@@ -334,7 +334,7 @@ def _uneven(uneven: UnevenBatches | None) -> UnevenSignals | None:
     )
 
 
-def _workers(flow: WorkerFlow) -> WorkerSignals:
+def _workers(flow: WorkerFlow, left_out: str) -> WorkerSignals:
     return WorkerSignals(
         workers=flow.workers,
         alive=flow.alive,
@@ -350,6 +350,7 @@ def _workers(flow: WorkerFlow) -> WorkerSignals:
         spared=flow.spared,
         slowest_spared=flow.slowest_spared,
         smoothing=_smoothing(flow.smoothing, flow.life_ns) if flow.smoothing else None,
+        left_out=left_out,
     )
 
 

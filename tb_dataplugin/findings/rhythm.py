@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Final
 
-from tb_dataplugin.analyses.sawtooth import LoneWait, Sawtooth
+from tb_dataplugin.analyses.sawtooth import Late, LoneWait, Sawtooth
 from tb_dataplugin.findings.worker_signals import PaceSignals
 from tb_dataplugin.units import count, duration, percent, plural
 
@@ -27,8 +27,30 @@ def rhythm_sentence(found: Sawtooth, left_out: str, pace: PaceSignals | None = N
 def _why(found: Sawtooth, pace: PaceSignals | None) -> str:
     if pace is not None and pace.is_uneven:
         return f": {pace.text}" if found.worker in pace.slow else ""
-    together = f": the {plural(found.period, 'DataLoader worker')} finish their batches at about the same time"
-    return together if found.together else ""
+    together = f"the {plural(found.period, 'DataLoader worker')} finish their batches at about the same time"
+    if found.together is None:
+        return f", as where {together}"
+    if found.together:
+        return f": {together}"
+    return "" if found.late is None else f"{_last(found, found.late)}{_turns(found)}"
+
+
+def _last(found: Sawtooth, late: Late) -> str:
+    rounds = f"in {count(late.count)} of {plural(late.rounds, 'round')} (one batch of each DataLoader worker)"
+    others = "the other one" if found.period == 2 else "the last of the others"
+    last = f"that of worker {found.worker} is finished last"
+    return f": {rounds} {last}, a median of {duration(late.by_ns / 1e3)} after {others}"
+
+
+def _turns(found: Sawtooth) -> str:
+    """Why, where that is known."""
+    turns = found.turns
+    if turns is None:
+        return ""
+    slow, others = duration(turns.slow_ns / 1e3), duration(turns.others_ns / 1e3)
+    which = f". In each {_ordinal(turns.period)} batch {turns.stage} has a self time of {slow}, in others of {others}"
+    multiple = f"{turns.period} is a multiple of the number of DataLoader workers"
+    return f"{which}: {multiple}, so worker {found.worker} builds all of these"
 
 
 def rhythm_clause(found: Sawtooth, left_out: str) -> str:

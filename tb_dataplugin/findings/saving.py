@@ -391,5 +391,6 @@ def _held_by_sending(signals: Signals) -> float:
 
 def _who_builds(workers: WorkerSignals) -> str:
     if workers.parts is not None:
-        return f"DataLoader worker {workers.parts.largest} builds for {percent(workers.largest_busy)} of the time"
+        largest = f"DataLoader worker {workers.parts.largest}"
+        return f"{largest} builds for {percent(workers.largest_busy)} {workers.of_window}"
     return f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"

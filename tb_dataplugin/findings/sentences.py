@@ -35,7 +35,7 @@ from tb_dataplugin.findings.rivals import Overlap
 from tb_dataplugin.findings.steady_sentence import steady_sentence
 from tb_dataplugin.findings.verdict import Verdict
 from tb_dataplugin.findings.worker_sentences import LoopShare, name_of, quiet_sentence, worker_sentence
-from tb_dataplugin.findings.worker_signals import PaceSignals
+from tb_dataplugin.findings.worker_signals import PaceSignals, lived_through
 from tb_dataplugin.model.intervals import EMPTY, Intervals, Window
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, listed, ordinal, percent, plural
@@ -150,7 +150,13 @@ def _of_loop(results: Results, summary: WorkerSummary, apart: ApartSignals | Non
         return None
     waits = loop.waits.minus(results.use.elsewhere)
     ready = ready_share(results.workers.batches, summary.loader, waits) if results.workers else None
-    return LoopShare(flow.busy, waits.total_ns / loop.time_ns, ready, apart.names)
+    return LoopShare(
+        busy=flow.busy,
+        wait=waits.total_ns / loop.time_ns,
+        ready=ready,
+        left_out=left_out(apart) or apart.names,
+        lived_through=lived_through(flow.alive, flow.workers),
+    )
 
 
 def _worker_name(results: Results, number: int, apart: ApartSignals | None) -> str:

@@ -20,7 +20,7 @@ from tb_dataplugin.findings.thresholds import (
     WORKERS_BUSY,
     WORKERS_SPARE,
 )
-from tb_dataplugin.findings.worker_signals import LIVED_THROUGH, PaceSignals, PartsSignals
+from tb_dataplugin.findings.worker_signals import PaceSignals, PartsSignals, lived_through
 from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import LoaderInfo
 from tb_dataplugin.units import duration, percent, plural, ratio
@@ -32,13 +32,15 @@ STARTING: Final = 0.01
 @dataclass(frozen=True, slots=True)
 class LoopShare:
     """Of the training loop's DataLoader workers, without what is told apart: `busy` of their lifetimes, `wait` of the
-    window, `ready` of that for batches that were finished before; `left_out` names what is told apart.
+    window, `ready` of that for batches that were finished before; `left_out` names what is told apart. `lived_through`:
+    their lifetimes are all of the window that is left.
     """
 
     busy: float
     wait: float
     ready: float | None
     left_out: str
+    lived_through: bool
 
 
 def worker_sentence(
@@ -57,15 +59,14 @@ def worker_sentence(
     """
     busy = summary.busy_ns / summary.alive_ns if summary.alive_ns else 0.0
     wait = None if summary.wait_ns is None else summary.wait_ns / window.duration_ns
+    whole, span = _lifetimes(summary, window), "it" if _lived_through(summary, window) else "the window"
     if loop is not None:
+        whole, span = _rest_of_lifetimes(summary, window, loop, busy), "the rest of the window"
         busy, wait, summary = loop.busy, loop.wait, replace(summary, ready_wait_share=loop.ready)
     several = plural(summary.workers + summary.absent, "DataLoader worker")
     some = f"{summary.workers} of " if summary.absent else ""
     who = f"{some}{several}{'' if loader is None else f' of {name_of(loader)}'}"
-    lived_through = summary.alive_ns >= LIVED_THROUGH * window.duration_ns
-    whole = "the window" if lived_through else "its lifetime" if summary.workers == 1 else "their lifetimes"
     are = "is" if summary.workers == 1 else "are"
-    span = "the rest of the window" if loop is not None else "it" if lived_through else "the window"
     span = span if loader is None else f"{span} for its batches"
     pace = PaceSignals.of(summary.pace) if summary.pace else None
     pace = pace if pace is not None and pace.is_uneven else None
@@ -74,6 +75,26 @@ def worker_sentence(
     uneven = "" if pace is not None and pace.text in balance else _uneven(summary, pace)
     without = f"Without {loop.left_out}, " if loop is not None else ""
     return f"{without}{who} {are} busy {percent(busy)} of {whole}{balance}.{uneven}{_starting(summary, window)}"
+
+
+def _lived_through(summary: WorkerSummary, window: Window) -> bool:
+    return lived_through(summary.alive_ns, window.duration_ns)
+
+
+def _lifetimes(summary: WorkerSummary, window: Window, which: str = "") -> str:
+    """What shares of all of their time are of. `which`: stands before it, with a space behind it."""
+    if _lived_through(summary, window):
+        return f"the {which}window"
+    return f"its {which}lifetime" if summary.workers == 1 else f"their {which}lifetimes"
+
+
+def _rest_of_lifetimes(summary: WorkerSummary, window: Window, loop: LoopShare, busy: float) -> str:
+    """What the loop's share is of; and the share `busy` of all of their time, which tables have, where it differs."""
+    own = "its lifetime" if summary.workers == 1 else "their lifetimes"
+    rest = f"the rest of {'the window' if loop.lived_through else own}"
+    if percent(busy) == percent(loop.busy):
+        return rest
+    return f"{rest} ({percent(busy)} of {_lifetimes(summary, window, 'whole ')})"
 
 
 def _starting(summary: WorkerSummary, window: Window) -> str:

@@ -14,6 +14,11 @@ LIVED_THROUGH: Final = 0.98
 """Share of the window from which workers count as alive all the time."""
 
 
+def lived_through(alive: float, workers: float) -> bool:
+    """`alive`: how many of the `workers` were alive at once, on average."""
+    return alive >= LIVED_THROUGH * workers
+
+
 @dataclass(frozen=True, slots=True)
 class PaceSignals:
     """DataLoader workers that need different times for a batch, by more than chance: those in `slow` need `slow_us`,
@@ -122,7 +127,9 @@ class SmoothingSignals:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSignals:
-    """DataLoader workers of the loader with most batches. Shares are of their lifetimes, all of them together."""
+    """DataLoader workers of the loader with most batches. Shares are of their lifetimes, all of them together, without
+    what is told apart.
+    """
 
     workers: int
     """Worker ids that lived in the window."""
@@ -156,12 +163,22 @@ class WorkerSignals:
     """
     slowest_spared: float = 0.0
     """The same of the worker of the largest part, else of the slowest one."""
+    left_out: str = ""
+    """Names what of the window, and so of their lifetimes, is told apart."""
 
     @property
     def whole(self) -> str:
         """What shares are of, as a sentence has it."""
-        return "window" if self.alive >= LIVED_THROUGH * self.workers else "their lifetimes"
+        return self._left("window" if lived_through(self.alive, self.workers) else "their lifetimes")
 
     @property
     def of_whole(self) -> str:
-        return f"of {'the ' if self.whole == 'window' else ''}{self.whole}"
+        return f"of {'the ' if self.whole.startswith('window') else ''}{self.whole}"
+
+    @property
+    def of_window(self) -> str:
+        """What shares of the loop's time are of."""
+        return f"of the {self._left('window')}"
+
+    def _left(self, time: str) -> str:
+        return f"{time} without {self.left_out}" if self.left_out else time

@@ -6,6 +6,7 @@ import pytest
 
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.steady_state import _built_in
+from tb_dataplugin.findings.read_signals import read_signals
 from tb_dataplugin.report.report_pb2 import Finding
 from tb_dataplugin.whatif.fitting import fit_loop
 from tb_dataplugin.whatif.loop import Loop
@@ -63,6 +64,17 @@ def test_workers_are_not_idle_where_there_is_nothing_to_build() -> None:
     """They limit, whatever the evaluations between epochs take (with these, they were busy for 67% of the window)."""
     workers = results_of(trained(5, build=20_000)).flow.workers
     assert workers is not None and workers.busy > 0.8
+
+
+def test_a_share_of_the_workers_time_names_what_it_is_of() -> None:
+    """A stranger read "busy 93.8% of the window" where the tile below had 54.8%, of all of their lifetimes."""
+    said = capture_of(trained(5, build=20_000)).worker_summaries[0].sentence
+    busy = "busy 92.3% of the rest of the window (74.1% of the whole window) and the training thread still waits 53.9%"
+    assert said.startswith("Without the other DataLoader, ") and f"{busy} of the rest of the window for its" in said
+    workers = read_signals(results_of(trained(5, build=20_000))).workers
+    assert workers is not None and workers.of_whole == "of the window without the other DataLoader"
+    plain = read_signals(results_of(trained(build=20_000))).workers
+    assert plain is not None and plain.of_whole == "of the window"
 
 
 def test_time_saved_in_an_evaluation_is_waited_out_in_the_loop_where_its_workers_limit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
@@ -30,7 +31,8 @@ def test_every_fourth_step_of_four_workers_stands_out() -> None:
     assert found.HasField("sawtooth")
     assert (found.sawtooth.period, list(found.sawtooth.steps)) == (4, [1, 5, 9, 13])
     assert found.sawtooth.data_wait_us == 240 and found.sawtooth.share == 240 / 252
-    assert found.sawtooth.sentence.startswith("1 step in 4 has 95.2% of the data wait: the 4 DataLoader workers finish")
+    said = "1 step in 4 has 95.2% of the data wait, as where the 4 DataLoader workers finish their batches at about the"
+    assert found.sawtooth.sentence.startswith(said), "no batch is known"
 
 
 def turns(slow: float, swap: bool = False, early: float = 0) -> str:
@@ -52,7 +54,43 @@ def test_it_is_the_slow_worker_s_turn_where_one_is_slow() -> None:
     assert turns(80).endswith("of the data wait: DataLoader worker 1 needs 80.0 µs for a batch, the other one 10.0 µs.")
     assert turns(10.5).endswith("the 2 DataLoader workers finish their batches at about the same time.")
     assert turns(80, swap=True).endswith("of the data wait."), "the waits are for the other one's batches"
-    assert turns(10.5, early=150).endswith("of the data wait."), "they are finished by turns"
+
+
+@pytest.mark.parametrize(("early", "later"), ((120, "79.0 µs"), (150, "109 µs")))
+def test_workers_that_finish_by_turns_do_not_finish_at_the_same_time(early: float, later: str) -> None:
+    """A stranger's two finished a third of a round apart; two that finish evenly by turns are half a round apart."""
+    assert turns(10.5, early=early).endswith(
+        "of the data wait: in 11 of 11 rounds (one batch of each DataLoader worker) that of worker 1 is finished last, "
+        f"a median of {later} after the other one."
+    )
+
+
+def slow_turns(slow: set[int]) -> str:
+    """What is said of two workers whose batches wait for those of worker 0, and take 60 us longer in collate where they
+    are slow.
+    """
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 2}]).worker(0).worker(1)
+    for number in range(32):
+        start, collate = 100 * number, 80 if number in slow else 20
+        wait, finished = (60, start + 59) if number % 2 == 0 else (1, start - 120)
+        builder.step(start, 100).wait(start, wait, "wait::DataLoader")
+        spans = {"sample::Docs": (finished - 130, 40), "collate::pad": (finished - collate, collate - number % 3)}
+        builder.batch(number, number % 2, start - 500, finished - 130, finished, start + wait, spans)
+    return analyse(builder.trace()).capture.steps.sawtooth.sentence
+
+
+def test_slow_batches_that_always_come_to_one_worker_are_named_with_their_stage() -> None:
+    said = slow_turns(set(range(0, 32, 4)))
+    assert "that of worker 0 is finished last, a median of 79.0 µs after the other one. In each 4th batch " in said
+    assert said.endswith(
+        "collate::pad has a self time of 79.1 µs, in others of 19.0 µs: 4 is a multiple of the number of DataLoader "
+        "workers, so worker 0 builds all of these."
+    )
+
+
+@pytest.mark.parametrize("slow", (range(0), (0, 3, 7, 8, 13, 18, 21, 28), range(1, 32, 4)))
+def test_slow_batches_of_any_worker_and_of_the_other_one_are_no_reason(slow: Iterable[int]) -> None:
+    assert slow_turns(set(slow)).endswith("after the other one.")
 
 
 def test_the_steps_are_those_that_the_share_is_of() -> None:

@@ -51,6 +51,25 @@ def test_steps_with_the_largest_batches_are_named_with_what_the_others_would_sav
     assert "size of a batch: 3.80 MB there, 201 kB usually (median)" in evidence_of(finding)
 
 
+def test_all_steps_with_batches_as_large_are_counted() -> None:
+    """A stranger's 7 of 30 had 432 kB and 77% of the time: "the 3 steps with the largest batches" had 30%."""
+    large = range(1, 29, 4)
+    noise = {step: LARGE + 997 * step for step in large}
+    for sizes in (dict.fromkeys(large, LARGE), noise):
+        finding = finding_in(padded(1, dict.fromkeys(large, 30_000.0), {**sizes}, steps=30), "uneven_batches")
+        assert finding.title.startswith("The 7 steps with the largest batches have 82.0% of the time of 30 steps")
+
+
+def test_the_steps_named_have_most_of_what_is_beyond_the_usual_size() -> None:
+    """One is by far the largest, six others together have more beyond the usual."""
+    random = np.random.default_rng(3)
+    sizes = np.array([4_000.0, *[1_200.0] * 6, *[100.0] * 23])
+    found = judge(sizes + random.normal(size=30), sizes)
+    assert found is not None and found.largest == 7
+    one = judge(sizes + random.normal(size=30), np.where(sizes == 1_200, 400, sizes))
+    assert one is not None and one.largest == 1
+
+
 def test_a_dataset_that_makes_its_batches_itself_may_group_them() -> None:
     """Torch's own function only passes them on."""
     builder = padded(1, {3: 60_000.0, 11: 50_000.0}, {3: LARGE, 11: 0.9 * LARGE})
