@@ -62,7 +62,8 @@ class SlowSample:
     """Of its duration, in full collections of Python's garbage, which fall on any sample by chance; in a DataLoader
     worker at least."""
     reading_ns: int = 0
-    """Beside its duration: its thread waited so long for a CPU in readings of CPU time (`cpu_readings`)."""
+    """Beside its duration: its thread waited so long for a CPU in readings of CPU time (`cpu_readings`). 0 where that
+    is less than a tenth of it."""
     apart: bool = False
     """It belongs to an epoch's start, or to another DataLoader than the training loop's."""
     waited_ns: int | None = None
@@ -253,7 +254,7 @@ def _describe(
         index=int(facts.index[row]),
         start_ns=start,
         duration_ns=took_ns,
-        reading_ns=int(tree.reading_ns[row]),
+        reading_ns=reading if (reading := int(tree.reading_ns[row])) >= SLOW * took_ns else 0,
         loader=loader,
         worker=process.worker if process else -1,
         batch=int(facts.batch[row]),

@@ -2836,7 +2836,7 @@ class SlowSample(_message.Message):
     collected_us: _builtins.float
     """of duration_us, in full collections of Python's garbage; in a DataLoader worker at least"""
     reading_us: _builtins.float
-    """beside duration_us: waiting for a CPU while annotate read its CPU time"""
+    """beside duration_us: waiting for a CPU while annotate read its CPU time; 0 where that is less than a tenth of it"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """paths that it was read from, the first ones; empty where the recorder saw none"""

@@ -1121,7 +1121,7 @@ export interface SlowSample {
   first: boolean;
   /** of duration_us, in full collections of Python's garbage; in a DataLoader worker at least */
   collected_us: number;
-  /** beside duration_us: waiting for a CPU while annotate read its CPU time */
+  /** beside duration_us: waiting for a CPU while annotate read its CPU time; 0 where that is less than a tenth of it */
   reading_us: number;
 }
 

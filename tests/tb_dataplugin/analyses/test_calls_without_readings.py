@@ -16,9 +16,10 @@ BODY, WAIT, EACH, BATCHES = 1_200.0, 20_000.0, 4, 16
 SAMPLES = EACH * BATCHES
 
 
-def loop(*, said: bool, long_at: int = -1, training: bool = False) -> TraceBuilder:
+def loop(*, said: bool, long_at: int = -1, training: bool = False, wait_us: float = WAIT) -> TraceBuilder:
     """Sixteen batches of one DataLoader worker (`training`: without one), each of four samples of 1.2 ms. The second
-    one of each waits 20 ms for a CPU behind its body, in the recorder's reading. Sample `long_at` has a body as long.
+    one of each waits `wait_us` for a CPU behind its body, in the recorder's reading. Sample `long_at` has a body of
+    20 ms.
     """
     builder = TraceBuilder()
     readings: dict[str, list[Any]] = {"start_us": [], "length_us": [], "pid": []}
@@ -28,7 +29,7 @@ def loop(*, said: bool, long_at: int = -1, training: bool = False) -> TraceBuild
         started = now
         for each in range(EACH):
             body = WAIT if number == long_at else BODY
-            wait = WAIT if each == 1 else 0.0
+            wait = wait_us if each == 1 else 0.0
             args: dict[str, Any] = {"index": number, "cpu_us": body}
             args |= {} if training else {"batch": batch, "epoch": 0, "worker": 0}
             builder.add("user_annotation", "sample::Docs", now, body + wait, pid=pid, tid=pid, **args)
@@ -82,6 +83,12 @@ def test_it_is_said_beside_a_slow_sample_that_has_it_too() -> None:
     assert (slowest.duration_us, slowest.stage_us, slowest.reading_us) == pytest.approx((WAIT, WAIT, WAIT))
     text = as_text(as_report([capture]))
     assert "not counting 20.0 ms of waiting for a CPU in annotate's own code" in " ".join(text.split())
+
+
+def test_a_wait_that_is_little_beside_the_sample_is_not_said() -> None:
+    slowest = capture_of(loop(said=True, long_at=5, wait_us=WAIT / 20)).slow_samples[0]
+    assert slowest.index == 5
+    assert (slowest.duration_us, slowest.reading_us) == pytest.approx((WAIT, 0.0))
 
 
 def test_columns_that_do_not_fit_together_are_left_out() -> None:
