@@ -267,7 +267,7 @@ it("says what of waiting for a CPU in the recorder's own code is no part of a sl
   const sample = { index: 3, duration_us: 17_000, stage: "sample::D", stage_us: 17_000, worker: 0, loader: 0 };
   open({ ...known, slow_samples: [{ ...sample, reading_us: 13_000 }, sample] });
   expect(all("reading").length).toBe(1);
-  expect(find("reading").textContent).toContain("not counting 13.0 ms of waiting for a CPU");
+  expect(find("reading").textContent).toContain("of waiting for a CPU in annotate's own code");
 });
 
 it("names the files of slow samples, and the command that loads them again", () => {
