@@ -30,7 +30,6 @@ TRANSFER_PARTS: Final = ("index", "serialise", "queue", "deserialise", "pin")
 """Labels of `transfer`, in the order in which a batch passes them; `index`: its indices, on their way to the worker."""
 
 Mode = Literal["train", "replay"]
-
 # Keys of a span's `args`: all of them in workers; dataset index, CPU time and bytes in the training thread.
 ARG_BATCH: Final = "batch"  # 0-based number of the batch in its epoch
 ARG_INDEX: Final = "index"  # dataset index
@@ -39,7 +38,6 @@ ARG_BYTES: Final = "bytes"  # size of the stage's result
 ARG_FILES: Final = "files"  # paths that a slow `sample` was read from: a list of strings, the first that it opened
 ARG_WORKER: Final = "worker"
 ARG_EPOCH: Final = "epoch"
-
 WORKER_PROCESS_NAME: Final = "DataLoader worker {}"
 TAKEN_ELSEWHERE: Final = "the batches are taken in another thread than the one that trains"  # begins a note
 
@@ -314,9 +312,10 @@ class LineSamples(TypedDict, total=False):
     why_not: str  # why there are none, as a clause
 
 
-class Collections(TypedDict):  # when Python's garbage collector ran for at least 50 us: two columns, in order
+class Collections(TypedDict, total=False):  # when Python's garbage collector ran for at least 50 us: columns, in order
     start_us: list[float]
     length_us: list[float]
+    pid: list[int]  # only in `cpu_readings`: of a DataLoader worker, whose main thread it was, or the training process
 
 
 class ReplayedSamples(TypedDict):
@@ -392,6 +391,7 @@ class PipelineMetadata(TypedDict, total=False):
     stages_at: dict[str, str]  # span name -> "file:line" of what it is named for: class, function, annotate.stage
     collections: Collections  # in the training thread
     collections_elsewhere: Collections  # in other threads
+    cpu_readings: Collections  # when a thread waited for a CPU as the recorder read its CPU time, for at least 50 us
     callers: list[CallerMetadata]  # around the loaders, the innermost first
     replayed: ReplayedSamples
     replayed_usual: list[int]  # dataset indices of usual samples, loaded after them; the first load is not counted

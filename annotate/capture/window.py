@@ -254,6 +254,9 @@ class Recorded:
             metadata["overhead"]["heap_bytes"] = self.heap_bytes
         if costs:
             metadata["batch_costs"] = costs
+        readings = rows.cpu_readings()
+        if readings is not None:
+            metadata["cpu_readings"] = readings
         if self.tensors is not None:
             metadata["handing_over"] = {"tensors": self.tensors}
         metadata["steps"] = self._steps()

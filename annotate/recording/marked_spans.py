@@ -49,7 +49,7 @@ def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Cal
         with switch.torch_marker(spans.names[state[1] >> CPU_BITS]):
             start = clock()
             if start > spans.next_reading:
-                start = spans.read_cpu()
+                start = spans.read_cpu(start)
             ahead = spans.ahead_ns
             try:
                 result = method(self, value)
@@ -58,7 +58,7 @@ def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Cal
                 raise
             end = clock()
             if end > spans.next_reading:
-                end = spans.read_cpu()
+                end = spans.read_cpu(end)
         first = state[2] if ahead is spans.ahead_ns else state[1] + max(0, end + spans.ahead_ns - start - ahead)
         left = state[0]
         if left:
@@ -88,7 +88,7 @@ def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...
     with switch.torch_marker(name):
         start = clock()
         if start > spans.next_reading:
-            start = spans.read_cpu()
+            start = spans.read_cpu(start)
         ahead = spans.ahead_ns
         try:
             value = function(*args, **kwargs) if kwargs else function(*args)
@@ -97,7 +97,7 @@ def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...
             raise
         end = clock()
         if end > spans.next_reading:
-            end = spans.read_cpu()
+            end = spans.read_cpu(end)
     state = spans.states[name]
     first = state[2] if ahead is spans.ahead_ns else state[1] + max(0, end + spans.ahead_ns - start - ahead)
     left = state[0]
@@ -121,7 +121,7 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
     with switch.torch_marker(name):
         start = clock()
         if start > spans.next_reading:
-            start = spans.read_cpu()
+            start = spans.read_cpu(start)
         ahead = spans.ahead_ns
         number = index if type(index) is int and 0 <= index <= spans.MOST_INDEX else spans.as_number(index)
         try:
@@ -133,7 +133,7 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
             raise
         end = clock()
         if end > spans.next_reading:
-            end = spans.read_cpu()
+            end = spans.read_cpu(end)
     now, state = spans.ahead_ns, spans.states[name]  # what follows is no part of the sample
     cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)
     spans.extend((cost, start, end, EXTRA, number, 0))
@@ -159,7 +159,7 @@ class SpanInMarker:
             marker.__enter__()
             start = clock()
             if start > spans.next_reading:
-                start = spans.read_cpu()
+                start = spans.read_cpu(start)
             self._start = start
             self._ahead = spans.ahead_ns
         except Exception as error:
@@ -178,7 +178,7 @@ class SpanInMarker:
                 return
             end = clock()
             if end > spans.next_reading:
-                end = spans.read_cpu()
+                end = spans.read_cpu(end)
             self._marker.__exit__(exc_type, exc, traceback)
             start, ahead, now = self._start, self._ahead, spans.ahead_ns
             cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)

@@ -12,10 +12,15 @@ from typing import Any, Final, NamedTuple
 from annotate.trace_format import parse_span_name
 
 FIELDS: Final = ("name_cpu", "start", "end")
-"""Name and CPU time; start and end (perf_counter_ns). Or `EXTRA`, a number about the span before, and 0."""
+"""Name and CPU time; start and end (perf_counter_ns). Or `EXTRA`, a number about the span before, and 0. Or `READING`,
+its start and end."""
 
 EXTRA: Final = -1
 """In place of name and CPU time. The number is the dataset index of a `sample`, the bytes of any other result."""
+
+READING: Final = -2
+"""In place of name and CPU time: the recorder's own reading of CPU time, from `start` to `end`, in which its thread
+waited for a CPU."""
 
 SPAN: Final = [(field, "i8") for field in (*FIELDS, "extra")]
 """A span as it is read; `extra` is `UNKNOWN` where nothing was said."""
@@ -54,7 +59,8 @@ def read_rows(packed: bytes) -> Any:
     """An array of `SPAN`. numpy is imported when it is needed, after the training has begun."""
     import numpy as np
 
-    rows = np.frombuffer(packed, dtype=np.int64).reshape(-1, len(FIELDS))
+    rows = _unpacked(packed)
+    rows = rows[rows[:, 0] != READING]
     is_extra = rows[:, 0] == EXTRA
     spans = np.empty(len(rows) - int(is_extra.sum()), dtype=SPAN)
     for at, field in enumerate(FIELDS):
@@ -63,6 +69,18 @@ def read_rows(packed: bytes) -> Any:
     (extras,) = np.nonzero(is_extra)
     spans["extra"][extras - np.arange(len(extras)) - 1] = rows[extras, 1]
     return spans
+
+
+def read_readings(packed: bytes) -> Any:
+    """Beginning and end of each `READING`, as an array of two columns."""
+    rows = _unpacked(packed)
+    return rows[rows[:, 0] == READING, 1:]
+
+
+def _unpacked(packed: bytes) -> Any:
+    import numpy as np
+
+    return np.frombuffer(packed, dtype=np.int64).reshape(-1, len(FIELDS))
 
 
 def name_numbers(rows: Any) -> Any:

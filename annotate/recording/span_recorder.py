@@ -10,7 +10,9 @@ no more than that per reading.
 
 A span ends after the reading, not before: the kernel settles a thread's account when it is asked for it, and may then
 give the core to another process. On a busy machine most time without a core is lost right there; it must count for the
-span that used up the time slice, not for the one around it (which once had four times the time of its steps).
+span that used up the time slice, not for the one around it (which once had four times the time of its steps). That is
+so of sums; a single call did not take that time. So where a reading took longer than `STALE_NS`, which is more than the
+system call takes and as much as boundaries are off by, it is kept: a `READING` row.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from time import thread_time_ns as cpu_clock
 from typing import Any, Final
 
 from annotate.recording import file_names, other_threads, switch
-from annotate.recording.rows import ALL_THE_TIME, CPU_BITS, EXTRA, FIELDS, UNKNOWN
+from annotate.recording.rows import ALL_THE_TIME, CPU_BITS, EXTRA, FIELDS, READING, UNKNOWN
 from annotate.recording.sizes import size_of
 from annotate.saying import guard, report_error
 from annotate.trace_format import parse_span_name
@@ -186,7 +188,7 @@ def timed(method: Callable[..., Any], followed: dict[int, str]) -> Callable[...,
             last, last_state = self, state
         start = clock()
         if start > next_reading:
-            start = read_cpu()
+            start = read_cpu(start)
         ahead = ahead_ns
         try:
             result = method(self, value)
@@ -195,7 +197,7 @@ def timed(method: Callable[..., Any], followed: dict[int, str]) -> Callable[...,
             raise
         end = clock()
         if end > next_reading:
-            end = read_cpu()
+            end = read_cpu(end)
         # The very same number: not read in between, so the thread is taken to have been running all the time.
         first = state[2] if ahead is ahead_ns else state[1] + max(0, end + ahead_ns - start - ahead)
         left = state[0]
@@ -228,7 +230,7 @@ def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
         return other_threads.call(name, UNKNOWN, function, args, kwargs)
     start = clock()
     if start > next_reading:
-        start = read_cpu()
+        start = read_cpu(start)
     ahead = ahead_ns
     try:
         value = function(*args, **kwargs) if kwargs else function(*args)
@@ -237,7 +239,7 @@ def call(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs:
         raise
     end = clock()
     if end > next_reading:
-        end = read_cpu()
+        end = read_cpu(end)
     state = states[name]
     # The very same number: not read in between, so the thread is taken to have been running all the time.
     first = state[2] if ahead is ahead_ns else state[1] + max(0, end + ahead_ns - start - ahead)
@@ -301,15 +303,19 @@ def _open() -> tuple[int, int]:
     """Now, and how far CPU time is ahead of it, in nanoseconds."""
     start = clock()
     if start > next_reading:
-        start = read_cpu()
+        start = read_cpu(start)
     return start, ahead_ns
 
 
-def read_cpu() -> int:
-    """Now. A thread that has been running all the time since the last reading is read half as often."""
+def read_cpu(before: int) -> int:
+    """Now; `before` is when that was needed. A thread that has been running all the time since the last reading is read
+    half as often.
+    """
     global ahead_ns, next_reading
     cpu = cpu_clock()
     now = clock()
+    if now - before > STALE_NS:
+        extend((READING, before, now))
     ahead = cpu - now
     next_reading = now + (STALE_NS if ahead < ahead_ns - _RUNNING_NS else 2 * STALE_NS)
     ahead_ns = ahead
@@ -319,7 +325,7 @@ def read_cpu() -> int:
 def close_span(name: str, start: int, ahead: int, extra: int) -> int:
     end = clock()
     if end > next_reading:
-        end = read_cpu()
+        end = read_cpu(end)
     state = states[name]
     first = state[2] if ahead is ahead_ns else state[1] + max(0, end + ahead_ns - start - ahead)
     extend((first, start, end, EXTRA, extra, 0) if extra != UNKNOWN else (first, start, end))
@@ -373,7 +379,8 @@ def row_count() -> int:
 
 
 def span_count() -> int:
-    return row_count() - rows[:: len(FIELDS)].count(EXTRA)
+    firsts = rows[:: len(FIELDS)]
+    return len(firsts) - firsts.count(EXTRA) - firsts.count(READING)
 
 
 def take_rows() -> bytes:

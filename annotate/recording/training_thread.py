@@ -18,7 +18,7 @@ from annotate.host import garbage
 from annotate.host.children import Children, passing_ns, read_children
 from annotate.host.meter import COLUMNS, NOT_TOLD, Meter, Reading, between
 from annotate.recording import file_names, marked_spans, other_threads, span_recorder, switch
-from annotate.recording.rows import read_rows
+from annotate.recording.rows import read_readings, read_rows
 from annotate.trace_format import ThreadCosts
 
 _PROBE: Final = "annotate: cost of one marker"
@@ -81,6 +81,10 @@ class Ledger:
     def rows(self) -> Any:
         """What was recorded in the window, as `rows.read_rows` gives it."""
         return read_rows(b"".join(self._packed))
+
+    def readings(self) -> Any:
+        """As `rows.read_readings` gives them."""
+        return read_readings(b"".join(self._packed))
 
     def _costs(self) -> ThreadCosts | None:
         meter = self._meter

@@ -16,6 +16,7 @@ from annotate.trace import beside
 from annotate.trace.arguments import Arguments, files_column
 from annotate.trace.clock import Anchors, Clock
 from annotate.trace.counters import counter_events
+from annotate.trace.readings import cpu_readings
 from annotate.trace.worker_files import WorkerFile, read_worker_files
 from annotate.trace_format import (
     ARG_BATCH,
@@ -28,6 +29,7 @@ from annotate.trace_format import (
     WORKER_PROCESS_NAME,
     BatchCosts,
     BatchRecords,
+    Collections,
     LibraryThreads,
     Lifetime,
     LoaderMetadata,
@@ -172,6 +174,11 @@ class WorkerRows:
                 is_time = key.endswith("_us")
                 found[key] = [None if value < 0 else _us(value) if is_time else value for value in column]
         return found  # type: ignore[return-value]
+
+    def cpu_readings(self) -> Collections | None:
+        """None where the trace has no clock for them."""
+        clock, thread = self.clock, self._anchors.thread
+        return None if clock is None or thread is None else cpu_readings(self._files, self._ledger, thread[0], clock)
 
     def _in_order(self) -> list[Batch]:
         return sorted(self._seen_batches(), key=lambda one: one.started or one.drawn or 0)

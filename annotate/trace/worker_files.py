@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from annotate.recording.rows import THREAD_ROW, ThreadRow, read_rows
+from annotate.recording.rows import THREAD_ROW, ThreadRow, read_readings, read_rows
 from annotate.trace_format import LibraryThreads
 from annotate.workers import spool
 
@@ -34,6 +34,8 @@ class WorkerFile:
     files: dict[int, list[str]] = field(default_factory=dict)
     """Of slow samples, by their start (perf_counter_ns)."""
     rows: Any = None
+    readings: Any = None
+    """`rows.read_readings` of all chunks."""
     kept: Any = None
     """Numbers of the rows that the trace gets."""
     beside: list[ThreadRow] = field(default_factory=list)
@@ -61,7 +63,8 @@ def read_worker_files(paths: Iterable[Path]) -> WorkerFile | None:
     import numpy as np
 
     whole: WorkerFile | None = None
-    parts: list[Any] = []
+    parts: list[Any] = [read_rows(b"")]
+    readings: list[Any] = [read_readings(b"")]
     count = 0
     for path in paths:
         data = path.read_bytes()
@@ -79,11 +82,14 @@ def read_worker_files(paths: Iterable[Path]) -> WorkerFile | None:
                 file.beside += map(ThreadRow._make, THREAD_ROW.iter_unpack(data[begin:end]))
             else:
                 head, packed = spool.read_spans(data, begin, end)
+                readings.append(read_readings(packed))
+                if not len(spans := read_rows(packed)):
+                    continue
                 file.batches.append(head)
-                parts.append(read_rows(packed))
-                count += len(parts[-1])
+                parts.append(spans)
+                count += len(spans)
                 file.ends.append(count)
         whole = file if whole is None else whole if file is None else whole.followed_by(file)
     if whole is not None:
-        whole.rows = np.concatenate(parts or [read_rows(b"")])
+        whole.rows, whole.readings = np.concatenate(parts), np.concatenate(readings)
     return whole

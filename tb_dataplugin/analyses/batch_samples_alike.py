@@ -45,7 +45,7 @@ class BatchSamples:
             after = np.searchsorted(tree.start_ns[collates[here]], tree.start_ns[rows[mine]])
             batch[mine] = np.append(here, -1)[after]
         rows, batch = rows[batch >= 0], batch[batch >= 0]
-        return cls(batch, trace.span_facts.bytes[rows], tree.end_ns[rows] - tree.start_ns[rows])
+        return cls(batch, trace.span_facts.bytes[rows], tree.took_ns[rows])
 
     def of_batches(self, places: Rows) -> BatchSamples:
         """Of these batches only."""

@@ -56,7 +56,7 @@ def find_begun_before(
     counts = tree.starts_in(window)
     before = caused & ~counts & (tree.start_ns < window.start_ns)
     whole = np.bincount(tree.node[caused], waited[caused], len(tree.paths))
-    first, duration, found = may_be_first(calls.trace, tree), tree.end_ns - tree.start_ns, {}
+    first, duration, found = may_be_first(calls.trace, tree), tree.took_ns, {}
     usual = np.zeros(len(tree.paths), dtype=np.int64)
     np.maximum.at(usual, tree.node[counts], duration[counts])
     for node, here in groups(tree.node, np.flatnonzero(before)):

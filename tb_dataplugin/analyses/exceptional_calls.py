@@ -36,7 +36,7 @@ def exceptional_decodes(
     """By chain of stages that ends with a decoder, where there are any. `waited`: the data wait that each span caused,
     without the spans inside it.
     """
-    duration, found = tree.end_ns - tree.start_ns, {}
+    duration, found = tree.took_ns, {}
     decodes = np.flatnonzero(counted & np.isin(tree.node, nodes_of(tree, "decode")))
     for node, here in groups(tree.node, decodes):
         took = facts.cpu_ns[here] if (facts.cpu_ns[here] >= 0).all() else duration[here]

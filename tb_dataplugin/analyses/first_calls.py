@@ -26,7 +26,7 @@ FAR_MORE: Final = 2.0
 
 def first_of_long(trace: Trace, tree: StageTree, counted: BoolArray) -> Mapping[Path, float]:
     """By chain of stages: of the time of calls at least half as long as its longest, what may be first calls."""
-    first, duration = may_be_first(trace, tree), tree.end_ns - tree.start_ns
+    first, duration = may_be_first(trace, tree), tree.took_ns
     found = {}
     for node, here in groups(tree.node, np.flatnonzero(counted)):
         is_long = 2 * duration[here] >= duration[here].max()

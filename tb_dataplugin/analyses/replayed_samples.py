@@ -55,7 +55,7 @@ def find_replayed_samples(trace: Trace, tree: StageTree, lines_at: LinesAt | Non
     rows = np.flatnonzero(is_sample[tree.node] & (tree.track == (trace.training_track or 0)))
     rows = rows[np.argsort(tree.start_ns[rows], kind="stable")]
     index = trace.span_facts.index[rows]
-    length, usual = (tree.end_ns - tree.start_ns)[rows], [index == one for one in pipeline.replayed_usual]
+    length, usual = tree.took_ns[rows], [index == one for one in pipeline.replayed_usual]
     usual_ns = _usual_ns([length[loads][1:] for loads in usual])
     found = (_sample(trace, tree, rows[index == replayed.index], replayed, lines_at) for replayed in pipeline.replayed)
     return tuple(replace(sample, usual_ns=usual_ns) for sample in found if sample)
@@ -71,7 +71,7 @@ def _sample(
     trace: Trace, tree: StageTree, rows: Int64Array, replayed: Replayed, lines_at: LinesAt | None
 ) -> ReplayedSample | None:
     """`rows`: spans of its loads, in order. The first one is not counted: what it found cached is not known."""
-    length = (tree.end_ns - tree.start_ns)[rows]
+    length = tree.took_ns[rows]
     are_warm = slice(1, -1 if replayed.is_cold else None)
     warm, cpu = length[are_warm], trace.span_facts.cpu_ns[rows[are_warm]]
     if not len(warm):

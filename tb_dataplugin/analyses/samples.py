@@ -61,6 +61,9 @@ class SlowSample:
     collected_ns: int = 0
     """Of its duration, in full collections of Python's garbage, which fall on any sample by chance; in a DataLoader
     worker at least."""
+    reading_ns: int = 0
+    """Beside its duration: its thread waited so long for a CPU in readings of CPU time (`cpu_readings`). 0 where that
+    is less than a tenth of it."""
     apart: bool = False
     """It belongs to an epoch's start, or to another DataLoader than the training loop's."""
     waited_ns: int | None = None
@@ -117,7 +120,7 @@ def find_samples(
     number = loaders_of(calls.trace, tree, rows, loader, use)
     slowest = (_slowest(calls, rows[mine], collected[mine], first, apart, each) for each, mine in _split(number))
     goes_on = np.array([row not in first and (apart is None or not apart[row]) for row in rows.tolist()], np.bool_)
-    took = tree.end_ns[rows] - tree.start_ns[rows] - collected
+    took = tree.took_ns[rows] - collected
     by_duration = sorted(chain(*slowest), key=lambda one: (one.collected_ns - one.duration_ns, one.start_ns))
     loaders = by_loader(number, calls.facts.index[rows], took, goes_on, use.main)
     loop, begun = np.ones(len(rows), np.bool_) if apart is None else ~apart[rows], tree.starts_in(window)[rows]
@@ -148,7 +151,7 @@ def _slowest(
     """Of one loader, slowest first, without full collections of garbage."""
     tree, tracks = calls.tree, calls.tracks
     process = np.array([tracks[track].pid if track in tracks else 0 for track in tree.track[rows].tolist()])
-    order = np.lexsort((process, tree.start_ns[rows], tree.start_ns[rows] - tree.end_ns[rows] + collected))[:MOST]
+    order = np.lexsort((process, tree.start_ns[rows], collected - tree.took_ns[rows]))[:MOST]
     slowest = rows[order].tolist()
     found = tuple(
         _describe(calls, row, tracks.get(int(tree.track[row])), loader, row in first, ns)
@@ -243,12 +246,15 @@ def _describe(
     for span, length in zip(tree.piece_span[mine][pieces].tolist(), lengths, strict=True):
         name = tree.paths[tree.node[span]][-1].name
         spent[name] = spent.get(name, 0) + length
-    stage = max(spent, key=lambda name: spent[name], default="")
+    for span in np.unique(tree.piece_span[mine][pieces]).tolist():
+        spent[tree.paths[tree.node[span]][-1].name] -= int(tree.own_reading_ns[span])
+    took_ns, stage = int(tree.took_ns[row]), max(spent, key=lambda name: spent[name], default="")
     facts, (waited_at, waits_for) = trace.span_facts, calls.blocked_at(row)
     return SlowSample(
         index=int(facts.index[row]),
         start_ns=start,
-        duration_ns=end - start,
+        duration_ns=took_ns,
+        reading_ns=reading if (reading := int(tree.reading_ns[row])) >= SLOW * took_ns else 0,
         loader=loader,
         worker=process.worker if process else -1,
         batch=int(facts.batch[row]),
@@ -261,7 +267,7 @@ def _describe(
         else _storage_share(trace, process, int(facts.epoch[row]), int(facts.batch[row])),
         first=first,
         collected_ns=collected_ns,
-        waited_ns=None if facts.cpu_ns[row] < 0 else max(0, end - start - int(facts.cpu_ns[row])),
+        waited_ns=None if facts.cpu_ns[row] < 0 else max(0, took_ns - int(facts.cpu_ns[row])),
         waited_at=waited_at,
         waited_for=waits_for,
     )

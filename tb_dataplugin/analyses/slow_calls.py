@@ -126,14 +126,14 @@ class Calls:
 def describe_calls(calls: Calls, here: npt.NDArray[np.intp]) -> Iterator[SlowCall]:
     """The slowest of `here`, the longest first."""
     tree = calls.tree
-    start, duration = tree.start_ns[here], tree.end_ns[here] - tree.start_ns[here]
-    for call in here[np.lexsort((start, -duration))[:MOST]].tolist():
+    start, took = tree.start_ns[here], tree.took_ns
+    for call in here[np.lexsort((start, -took[here]))[:MOST]].tolist():
         samples, blocked, places = calls.places(call)
         place, count = places.most_common(1)[0] if places and samples >= LEAST_SAMPLES else (None, 0)
         yield SlowCall(
             start_ns=int(tree.start_ns[call]),
-            duration_ns=int(tree.end_ns[call] - tree.start_ns[call]),
-            self_ns=int(tree.self_ns[call]),
+            duration_ns=int(took[call]),
+            self_ns=int(tree.self_ns[call] - tree.own_reading_ns[call]),
             worker=calls.tracks.get(int(tree.track[call])),
             is_training=int(tree.track[call]) == calls.trace.training_track,
             epoch=calls.inherited(call, calls.facts.epoch),

@@ -57,7 +57,8 @@ class Trend:
 
 @dataclass(frozen=True, slots=True)
 class StageDetail:
-    """Of the calls of one stage that start in the window, wherever it is called.
+    """Of the calls of one stage that start in the window, wherever it is called: what they took (`StageTree.took_ns`);
+    `mean_ns` is of all of their time.
 
     `slow_share`: the part of all calls' time that the slowest 5% of them take, None with fewer than 20 calls.
     `slow_kind`: calls that are slow again and again; None where they are exceptions, and of a stage that the training
@@ -102,8 +103,8 @@ def find_stage_details(
 
 def _detail(calls: Calls, window: Window, stage: Stage, here: npt.NDArray[np.intp], own: Mask) -> StageDetail:
     tree = calls.tree
-    duration = tree.end_ns[here] - tree.start_ns[here]
-    p50, p95 = np.percentile(duration, (50, 95)).tolist()
+    duration, took = tree.end_ns[here] - tree.start_ns[here], tree.took_ns[here]
+    p50, p95 = np.percentile(took, (50, 95)).tolist()
     is_mixed = bool(own.any() and not own.all())
     return StageDetail(
         stage=stage,
@@ -111,12 +112,12 @@ def _detail(calls: Calls, window: Window, stage: Stage, here: npt.NDArray[np.int
         mean_ns=float(duration.mean()),
         p50_ns=p50,
         p95_ns=p95,
-        max_ns=int(duration.max()),
-        slow_share=_slow_share(duration),
-        histogram=_histogram(duration),
+        max_ns=int(took.max()),
+        slow_share=_slow_share(took),
+        histogram=_histogram(took),
         slowest=tuple(describe_calls(calls, here)),
-        trend=_trend(calls, here, duration, window),
-        slow_kind=None if is_mixed else find_slow_kind(duration, tree.start_ns[here], tree.track[here]),
+        trend=_trend(calls, here, took, window),
+        slow_kind=None if is_mixed else find_slow_kind(took, tree.start_ns[here], tree.track[here]),
         has_index=bool((calls.facts.index[here] >= 0).any()),
     )
 

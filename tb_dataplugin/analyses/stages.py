@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from annotate.trace_format import FIRST_BATCH, Stage
+from tb_dataplugin.analyses.cpu_readings import reading_ns
 from tb_dataplugin.analyses.inner_waits import without_inner_waits
 from tb_dataplugin.analyses.items import datasets_of_batches
 from tb_dataplugin.diagnostics import Unavailable
@@ -36,7 +37,8 @@ class StageTree:
     enclosing span, -1 at the top), self time, depth.
     Per piece of time: `piece_span`, the deepest span that thread was in. Pieces stand by thread, then by time; those
     of one thread are disjoint. In a wait inside a stage the training thread is in no stage. `merged` counts spans
-    whose own stage is one too many: `FURTHER` stands for it.
+    whose own stage is one too many: `FURTHER` stands for it. `reading_ns`: of the span, in readings of CPU time that
+    waited for a CPU; `own_reading_ns`: of its self time (`cpu_readings`).
     """
 
     paths: tuple[Path, ...]
@@ -47,6 +49,8 @@ class StageTree:
     parent: Int64Array
     depth: Int64Array
     self_ns: Int64Array
+    reading_ns: Int64Array
+    own_reading_ns: Int64Array
     piece_start: Int64Array
     piece_end: Int64Array
     piece_span: Int64Array
@@ -57,6 +61,11 @@ class StageTree:
     """Labels of stages of datasets that make a whole batch in each call, since they are asked for lists of indices."""
     chosen: Window | None = None
     """The chosen steps: what lies behind them is recorded as well."""
+
+    @property
+    def took_ns(self) -> Int64Array:
+        """Per span, how long the call itself took."""
+        return self.end_ns - self.start_ns - self.reading_ns
 
     def starts_in(self, window: Window) -> npt.NDArray[np.bool_]:
         """Which spans count for the window: those that start in it; for chosen steps those that have their middle
@@ -77,6 +86,7 @@ def build_stage_tree(trace: Trace) -> StageTree:
     start, end, track = events.start_ns[spans.row], events.end_ns[spans.row], events.track[spans.row]
     nesting = without_inner_waits(nest_by_track(start, end, track), trace, start, end)
     paths, node, merged = _number_paths(trace, nesting)
+    readings, own_readings = reading_ns(trace, nesting, start, end)
     return StageTree(
         paths=paths,
         start_ns=start,
@@ -86,6 +96,8 @@ def build_stage_tree(trace: Trace) -> StageTree:
         parent=nesting.parent,
         depth=nesting.depth,
         self_ns=nesting.self_ns(),
+        reading_ns=readings,
+        own_reading_ns=own_readings,
         piece_start=nesting.piece_start,
         piece_end=nesting.piece_end,
         piece_span=nesting.piece_span,
@@ -133,8 +145,8 @@ def _number_paths(trace: Trace, nesting: Nesting) -> tuple[tuple[Path, ...], Int
 
 @dataclass(frozen=True, slots=True)
 class StageRow:
-    """One line of the stage table. Percentiles and `max_ns` are of the span duration; `data_wait_ns` is
-    the data wait that it caused.
+    """One line of the stage table. Percentiles and `max_ns` are of what calls took (`StageTree.took_ns`);
+    `data_wait_ns` is the data wait that it caused.
 
     `cpu_ns` is thread CPU time, `cpu_self_ns` that without the stages inside; `bytes` the size of all results,
     extrapolated from the calls of which it was measured. `sizes` has those calls, also of before the window, by the
@@ -198,8 +210,8 @@ def tabulate_stages(
 
 
 def _long_wait_ns(tree: StageTree, here: npt.NDArray[np.intp], waited: Int64Array) -> int:
-    duration = tree.end_ns[here] - tree.start_ns[here]
-    return int(waited[here[2 * duration >= duration.max()]].sum())
+    took = tree.took_ns[here]
+    return int(waited[here[2 * took >= took.max()]].sum())
 
 
 def _sizes(tree: StageTree, facts: SpanFacts) -> dict[int, Mapping[int, int]]:
@@ -270,8 +282,8 @@ def _row(
     cpu_below: Int64Array,
     place: Int64Array,
 ) -> StageRow:
-    duration = tree.end_ns[here] - tree.start_ns[here]
-    p50, p95 = np.percentile(duration, (50, 95)).tolist()
+    duration, took = tree.end_ns[here] - tree.start_ns[here], tree.took_ns[here]
+    p50, p95 = np.percentile(took, (50, 95)).tolist()
     cpu = _sum_if_known(facts.cpu_ns[here])
     return StageRow(
         path=path,
@@ -280,7 +292,7 @@ def _row(
         self_ns=int(tree.self_ns[here].sum()),
         p50_ns=p50,
         p95_ns=p95,
-        max_ns=int(duration.max()),
+        max_ns=int(took.max()),
         data_wait_ns=None if path[-1].kind in ("wait", "h2d") else data_wait_ns,
         cpu_ns=cpu,
         cpu_self_ns=None if cpu is None else max(0, cpu - int(cpu_below[here].sum())),

@@ -109,7 +109,7 @@ def collected_by_span(trace: Trace, tree: StageTree) -> Int64Array:
     hit = inside[collected[row[inside]] > 0]
     batch = row[hit]
     others_more = (build[batch] - length[hit]) - (usual_build[batch] - usual[hit])
-    found[hit] = np.clip(collected[batch] - np.maximum(0.0, others_more), 0.0, length[hit]).astype(np.int64)
+    found[hit] = np.clip(collected[batch] - np.maximum(0.0, others_more), 0.0, tree.took_ns[hit]).astype(np.int64)
     return found
 
 
@@ -119,10 +119,10 @@ def without_collections(
     """By chain of stages that has any: what its counted spans collected (ns, as `collected_by_span`), and the longest
     of them without it.
     """
-    length, found = tree.end_ns - tree.start_ns, {}
+    took, found = tree.took_ns, {}
     for node in np.unique(tree.node[counted & (collected > 0)]).tolist():
         here = np.flatnonzero(counted & (tree.node == node))
-        found[tree.paths[node]] = (int(collected[here].sum()), int((length[here] - collected[here]).max()))
+        found[tree.paths[node]] = (int(collected[here].sum()), int((took[here] - collected[here]).max()))
     return found
 
 

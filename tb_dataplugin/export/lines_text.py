@@ -41,7 +41,7 @@ def _part(part: pb.PartLines, name: str) -> Iterator[str]:
     if not part.lines:
         yield from _wrap(f"{name}: {part.text}", "  ")
         return
-    yield from _wrap(name, "  ")
+    yield from _wrap(f"{name}, {part.left_out_text}" if part.left_out_text else name, "  ")
     for place in (place for place in part.hottest[:MOST_LINES] if place.share >= LEAST_SHARE):
         yield from _wrap(place.text, f"  {percent(place.share):>8}  ")
 

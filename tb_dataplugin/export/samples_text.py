@@ -116,6 +116,9 @@ def _below(sample: pb.SlowSample) -> Iterator[str]:
         yield from wrap(FIRST, INDENT)
     if sample.collected_us:
         yield from wrap(f"of it {duration(sample.collected_us)} Python's garbage collector", INDENT)
+    if sample.reading_us:
+        waited = f"{duration(sample.reading_us)} of waiting for a CPU in annotate's own code"
+        yield from wrap(f"not counting {waited}", INDENT)
 
 
 def _command(command: str) -> Iterator[str]:

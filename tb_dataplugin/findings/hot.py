@@ -96,4 +96,5 @@ def _evidence(line: HotLine | None, whole: str, stage: str = "", more: str = "")
     few = "; these steps alone have too few stack samples" if line.in_whole_capture else ""
     text = f"{line.text}: {line.share_of(whole)}{line.between}{more}{few}"
     second = (Evidence("second_line", f"then {line.second}", stage=stage),) if line.second and stage else ()
-    return (share("hot_line", line.share, whole, text, stage), *second)
+    of = f"{whole} without annotate's own code" if line.left_out else whole
+    return (share("hot_line", line.share, of, text, stage), *second)

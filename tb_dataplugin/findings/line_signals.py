@@ -13,7 +13,7 @@ from tb_dataplugin.analyses.line_waits import waits_there
 from tb_dataplugin.analyses.line_work import Work
 from tb_dataplugin.analyses.spread_lines import Together, call_of, error_of, share_of, spread, spread_in_step
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
-from tb_dataplugin.findings.line_texts import line_text, lines_place, lines_text, place_text, row_name
+from tb_dataplugin.findings.line_texts import left_out, line_text, lines_place, lines_text, place_text, row_name
 from tb_dataplugin.findings.thresholds import HOT_LINE
 from tb_dataplugin.units import percent
 
@@ -29,7 +29,7 @@ class HotLine:
     place: str
     """``train.py:41``, ``train.py:41 to 44``."""
     share: float
-    """Of the stage's time."""
+    """Of the stage's time without the recorder's own code."""
     source: str = ""
     """The hottest line as it is written; "" where that was not recorded."""
     calls: str = ""
@@ -40,6 +40,8 @@ class HotLine:
     """``mel at train.py:36, 36.0%``: the next one, where this one calls a library and that has much of the time too."""
     in_whole_capture: bool = False
     """The share is that of the whole capture: the steps that somebody chose have too few stack samples of the stage."""
+    left_out: float = 0.0
+    """What the recorder's own code has of all of the stage's time, where that is more than the share's interval."""
     blocked: float | None = None
     """Part of its time in which the thread was blocked; None: not known."""
 
@@ -50,7 +52,8 @@ class HotLine:
 
     def share_of(self, whole: str) -> str:
         """``84.0% of RandomMask``, ``84.0% of RandomMask in the whole capture``."""
-        return f"{percent(self.share)} of {whole}{' in the whole capture' if self.in_whole_capture else ''}"
+        less = f" (not counting {percent(self.left_out)} in annotate's own code)" if self.left_out else ""
+        return f"{percent(self.share)} of {whole}{' in the whole capture' if self.in_whole_capture else ''}{less}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,9 @@ def hottest(parts: Iterable[tuple[str, PartLines]], *, in_step: bool = False) ->
     for name, part in parts:
         found = joined(row for row in part.rows if row.place not in part.one_off)
         if found:
-            line = _hot_line(found[0], is_of_few=part.samples < LEAST_SAMPLES)
+            line = replace(
+                _hot_line(found[0], is_of_few=part.samples < LEAST_SAMPLES), left_out=left_out(part, found[0])
+            )
             yield name, replace(line, second=_second(found[1])) if line.calls and len(found) > 1 else line
 
 

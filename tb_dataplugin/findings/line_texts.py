@@ -174,7 +174,22 @@ def _check(lines: HotLines) -> str:
     return f" Shares of stages by stack samples and by spans differ by up to {points} ({check.stage})."
 
 
-def part_sentence(hottest: Sequence[Together], whole: str, time_us: float) -> str:
+def left_out(part: PartLines, hottest: Together) -> float:
+    """What the recorder's own code has of the part's time, which is no line's, where it matters: of all of the time the
+    hottest lines have less than their interval says. 0 where it does not.
+    """
+    share = part.recorder_ns / max(1, part.time_ns + part.recorder_ns)
+    return share if share * share_of(hottest) > error_of(hottest) else 0.0
+
+
+def left_out_text(part: PartLines, hottest: Sequence[Together]) -> str:
+    """``not counting 275 ms in annotate's own code``; "" where that makes no difference."""
+    if not hottest or not left_out(part, hottest[0]):
+        return ""
+    return f"not counting {duration(part.recorder_ns / 1e3)} in annotate's own code"
+
+
+def part_sentence(hottest: Sequence[Together], whole: str, part: PartLines) -> str:
     """``Of transform::Mask (1.05 s by stack samples), the hottest line has 84.0% (95% interval: 79.1% to 88.9%): dilate
     at train.py:41.`` Another whose interval overlaps its own is named beside it: which of them is hotter is not known.
     """
@@ -185,7 +200,8 @@ def part_sentence(hottest: Sequence[Together], whole: str, time_us: float) -> st
     low, high = percent(max(0.0, share - error)), percent(min(1.0, share + error))
     has = "line has" if len(lines) == 1 else "lines have"
     between = f" (95% interval: {low} to {high})" if low != high else ""
-    sampled = f"{duration(time_us)} by stack samples"
+    without = left_out_text(part, hottest)
+    sampled = f"{duration(part.time_ns / 1e3)} by stack samples{f', {without}' if without else ''}"
     rivals = [other for other in hottest[1:] if share_of(other) + error_of(other) >= share - error]
     if not rivals:
         return f"Of {whole} ({sampled}), the hottest {has} {percent(share)}{between}: {lines_text(lines)}."

@@ -59,17 +59,15 @@ class LoaderInfo:
     stepped: bool | None = None
     gone: bool | None = None
     passes_us: tuple[tuple[float, float | None], ...] = ()
-    """The latest, on one clock for all loaders: when each began, and when it was over where that is known."""
     passes_ts_us: tuple[tuple[float, float | None], ...] = ()
-    """The same, from the trace's beginning on."""
+    """The latest, by one clock for all loaders, and from the trace's beginning on: begin, and end where it is known."""
     drop_last: bool | None = None
     whole: bool | None = None
     """Its dataset's samples or batches are handed out as they are (``batch_size=None``)."""
     iterable: bool | None = None
     divided: bool | None = None
-    """Whether an iterable dataset's code may give each DataLoader worker a part of it."""
     drawn: bool | None = None
-    """Whether its code seems to draw its items at random, without an end."""
+    """Whether an iterable dataset's code may give each worker a part of it; seems to draw at random, without an end."""
     sampler: str = ""
     sampler_length: int | None = None
     replacement: bool | None = None
@@ -249,8 +247,9 @@ class Between:
 @dataclass(frozen=True, slots=True)
 class PipelineInfo:
     """What `annotate` wrote about a capture, checked. `collections`: of garbage, in the training thread and in others
-    of its process. `stages_at`: span name and place in the code, ``file:line``. `callers`: what calls a loader's
-    ``next()``, the innermost first. `asked_s`: how long the window was to last, where `attach` asked for seconds.
+    of its process. `cpu_readings`: by pid, when a thread waited for a CPU as the recorder read its CPU time.
+    `stages_at`: span name and place in the code, ``file:line``. `callers`: what calls a loader's ``next()``, the
+    innermost first. `asked_s`: how long the window was to last, where `attach` asked for seconds.
     """
 
     mode: Mode
@@ -274,6 +273,7 @@ class PipelineInfo:
     thread_samples: ThreadSamples | None = None
     collections: Intervals | None = None
     collections_elsewhere: Intervals | None = None
+    cpu_readings: tuple[tuple[int, Intervals], ...] = ()
     lines: LineSamples | None = None
     callers: tuple[Caller, ...] = ()
     replayed: tuple[Replayed, ...] = ()

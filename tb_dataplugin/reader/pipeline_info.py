@@ -29,7 +29,7 @@ from tb_dataplugin.model.trace import (
 from tb_dataplugin.reader.decimals import LONGEST_NS
 from tb_dataplugin.reader.fetched_nothing import batches_fetched
 from tb_dataplugin.reader.line_samples import CallerRecord, Lines, read_caller, read_line_samples
-from tb_dataplugin.reader.thread_samples import Collections, Samples, read_collections, read_thread_samples
+from tb_dataplugin.reader.thread_samples import Collections, Samples, read_by_pid, read_collections, read_thread_samples
 
 MOST_US: Final = 9e15
 """A later time does not fit into 64 bits of nanoseconds."""
@@ -163,6 +163,7 @@ class _Metadata(msgspec.Struct):
     thread_samples: Samples | None = None
     collections: Collections | None = None
     collections_elsewhere: Collections | None = None
+    cpu_readings: Collections | None = None
     lines: Lines | None = None
     callers: tuple[CallerRecord, ...] = ()
     stages_at: dict[str, str] = {}
@@ -220,6 +221,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         thread_samples=read_thread_samples(sampled, origin_ns, diagnostics) if sampled else None,
         collections=read_collections(metadata.collections, origin_ns),
         collections_elsewhere=read_collections(metadata.collections_elsewhere, origin_ns),
+        cpu_readings=read_by_pid(metadata.cpu_readings, origin_ns),
         lines=read_line_samples(metadata.lines, origin_ns, diagnostics) if metadata.lines else None,
         callers=tuple(map(read_caller, metadata.callers[:MOST_SETTINGS])),
         stages_at=tuple(sorted(metadata.stages_at.items())[:MOST_STAGES]),

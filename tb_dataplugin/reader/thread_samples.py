@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import msgspec
@@ -46,6 +47,7 @@ class Samples(msgspec.Struct):
 class Collections(msgspec.Struct):
     start_us: list[Time] = []
     length_us: list[Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]] = []
+    pid: list[int] = []
 
 
 def read_thread_samples(samples: Samples, origin_ns: int, diagnostics: DiagnosticsCollector) -> ThreadSamples:
@@ -98,9 +100,21 @@ def read_collections(collections: Collections | None, origin_ns: int) -> Interva
     """None where they are not recorded, or the columns do not fit together."""
     if collections is None or len(collections.start_us) != len(collections.length_us):
         return None
-    times = [
-        (round(time * 1e3) - origin_ns, round(length * 1e3))
-        for time, length in zip(collections.start_us, collections.length_us, strict=True)
-    ]
+    return _intervals(zip(collections.start_us, collections.length_us, strict=True), origin_ns)
+
+
+def read_by_pid(readings: Collections | None, origin_ns: int) -> tuple[tuple[int, Intervals], ...]:
+    """By pid; empty where they are not recorded, or the columns do not fit together."""
+    if readings is None or not len(readings.start_us) == len(readings.length_us) == len(readings.pid):
+        return ()
+    found: dict[int, list[tuple[float, float]]] = {}
+    for pid, time, length in zip(readings.pid, readings.start_us, readings.length_us, strict=True):
+        found.setdefault(pid, []).append((time, length))
+    return tuple((pid, _intervals(times, origin_ns)) for pid, times in sorted(found.items()))
+
+
+def _intervals(times_us: Iterable[tuple[float, float]], origin_ns: int) -> Intervals:
+    """Of starts and lengths."""
+    times = [(round(time * 1e3) - origin_ns, round(length * 1e3)) for time, length in times_us]
     sane = [(start, start + length) for start, length in times if abs(start) <= LONGEST_NS and length <= LONGEST_NS]
     return Intervals.union([start for start, _ in sane], [end for _, end in sane])

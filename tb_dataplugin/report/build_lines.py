@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.spread_lines import Together, error_of, share_of, sp
 from tb_dataplugin.analyses.step_lines import AroundLoader, StepLine, StepLines
 from tb_dataplugin.findings.line_texts import (
     collected_sentence,
+    left_out_text,
     line_text,
     lines_place,
     lines_sentence,
@@ -114,7 +115,8 @@ def _part(
         others=part.others,
         text=part_text(part),
         recorder_us=us(part.recorder_ns),
-        sentence=part_sentence(hottest, whole, us(part.time_ns)),
+        sentence=part_sentence(hottest, whole, part),
+        left_out_text=left_out_text(part, hottest),
         hottest=map(hot_place, hottest),
         tree=_tree(part.tree) if part.tree else None,
         in_order=_tree(part.in_order) if part.in_order else None,

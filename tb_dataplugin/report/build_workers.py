@@ -175,6 +175,7 @@ def _slow_sample(window: Window, sample: SlowSample) -> pb.SlowSample:
         first=sample.first,
         storage_share=sample.storage_share,
         collected_us=us(sample.collected_ns),
+        reading_us=us(sample.reading_ns),
     )
 
 

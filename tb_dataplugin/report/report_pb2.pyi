@@ -1912,7 +1912,7 @@ class Stage(_message.Message):
     cpu_us: _builtins.float
     """thread CPU time, when recorded"""
     p50_us: _builtins.float
-    """of the span duration"""
+    """of calls, without waiting for a CPU while annotate read CPU time; so are p95 and max"""
     p95_us: _builtins.float
     max_us: _builtins.float
     bytes: _builtins.float
@@ -2813,6 +2813,7 @@ class SlowSample(_message.Message):
     BEGUN_BEFORE_FIELD_NUMBER: _builtins.int
     FIRST_FIELD_NUMBER: _builtins.int
     COLLECTED_US_FIELD_NUMBER: _builtins.int
+    READING_US_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -2834,6 +2835,8 @@ class SlowSample(_message.Message):
     """the first next() of an iterable dataset's iterator: it may fill buffers"""
     collected_us: _builtins.float
     """of duration_us, in full collections of Python's garbage; in a DataLoader worker at least"""
+    reading_us: _builtins.float
+    """beside duration_us: waiting for a CPU while annotate read its CPU time; 0 where that is less than a tenth of it"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """paths that it was read from, the first ones; empty where the recorder saw none"""
@@ -2855,10 +2858,11 @@ class SlowSample(_message.Message):
         begun_before: _builtins.bool = ...,
         first: _builtins.bool = ...,
         collected_us: _builtins.float = ...,
+        reading_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "storage_share", b"storage_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "begun_before", b"begun_before", "collected_us", b"collected_us", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "first", b"first", "index", b"index", "loader", b"loader", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "begun_before", b"begun_before", "collected_us", b"collected_us", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "first", b"first", "index", b"index", "loader", b"loader", "reading_us", b"reading_us", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__storage_share: _TypeAlias = _typing.Literal["storage_share"]  # noqa: Y015
     _WhichOneofArgType__storage_share: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share"]  # noqa: Y015
@@ -4504,6 +4508,7 @@ class PartLines(_message.Message):
     IN_ORDER_FIELD_NUMBER: _builtins.int
     TEXT_FIELD_NUMBER: _builtins.int
     RECORDER_US_FIELD_NUMBER: _builtins.int
+    LEFT_OUT_TEXT_FIELD_NUMBER: _builtins.int
     SENTENCE_FIELD_NUMBER: _builtins.int
     HOTTEST_FIELD_NUMBER: _builtins.int
     name: _builtins.str
@@ -4516,6 +4521,8 @@ class PartLines(_message.Message):
     """why no line is named, and what to do; "" where lines are"""
     recorder_us: _builtins.float
     """time in the recorder's own code, not in time_us"""
+    left_out_text: _builtins.str
+    """"not counting 275 ms in annotate's own code", where shares of all time would be outside their intervals"""
     sentence: _builtins.str
     """what its shares are of, its hottest line and that line's share; "" where there are too few samples"""
     @_builtins.property
@@ -4546,12 +4553,13 @@ class PartLines(_message.Message):
         in_order: Global___LineTree | None = ...,
         text: _builtins.str = ...,
         recorder_us: _builtins.float = ...,
+        left_out_text: _builtins.str = ...,
         sentence: _builtins.str = ...,
         hottest: _abc.Iterable[Global___HotPlace] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["in_order", b"in_order", "tree", b"tree"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["hottest", b"hottest", "in_order", b"in_order", "lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "sentence", b"sentence", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["hottest", b"hottest", "in_order", b"in_order", "left_out_text", b"left_out_text", "lines", b"lines", "name", b"name", "others", b"others", "recorder_us", b"recorder_us", "samples", b"samples", "sentence", b"sentence", "text", b"text", "time_us", b"time_us", "tree", b"tree"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

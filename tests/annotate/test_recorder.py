@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import timed_method
 from annotate.recording import other_threads, span_recorder, switch
-from annotate.recording.rows import CPU_BITS, read_rows
+from annotate.recording.rows import CPU_BITS, read_readings, read_rows
 
 
 class Echo:
@@ -121,3 +122,27 @@ def test_spans_of_another_thread_are_kept_apart() -> None:
     (span,) = other_threads.take()
     assert span.thread == thread.native_id
     assert span.name == "transform::Echo"
+
+
+@pytest.mark.usefixtures("recording")
+def test_where_a_reading_of_cpu_time_took_long_its_times_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the call that reading is not in the span, behind it it is its last part."""
+
+    def cpu_clock() -> int:
+        time.sleep(0.001)
+        return time.thread_time_ns()
+
+    monkeypatch.setattr(span_recorder, "cpu_clock", cpu_clock)
+
+    def slow(self: None, value: bytes) -> bytes:
+        time.sleep(0.001)
+        return value
+
+    span_recorder.timed(slow, {id(None): "transform::slow"})(None, b"12345")
+    assert span_recorder.span_count() == 1
+    packed = span_recorder.take_rows()
+    (span,), (before, behind) = read_rows(packed), read_readings(packed).tolist()
+    assert before[1] == span["start"]
+    assert behind[1] == span["end"]
+    assert behind[1] - behind[0] >= 1_000_000
+    assert span["extra"] == 5, "its size, in the row behind it"

@@ -722,7 +722,7 @@ export interface Stage {
   cpu_us?:
     | number
     | undefined;
-  /** of the span duration */
+  /** of calls, without waiting for a CPU while annotate read CPU time; so are p95 and max */
   p50_us: number;
   p95_us: number;
   max_us: number;
@@ -1121,6 +1121,8 @@ export interface SlowSample {
   first: boolean;
   /** of duration_us, in full collections of Python's garbage; in a DataLoader worker at least */
   collected_us: number;
+  /** beside duration_us: waiting for a CPU while annotate read its CPU time; 0 where that is less than a tenth of it */
+  reading_us: number;
 }
 
 /** A sample that was named to be loaded again, alone: without DataLoader workers or a training step beside it. */
@@ -1764,6 +1766,8 @@ export interface PartLines {
   text: string;
   /** time in the recorder's own code, not in time_us */
   recorder_us: number;
+  /** "not counting 275 ms in annotate's own code", where shares of all time would be outside their intervals */
+  left_out_text: string;
   /** what its shares are of, its hottest line and that line's share; "" where there are too few samples */
   sentence: string;
   /** lines, and functions whose time is spread over lines; most time first */
@@ -4195,6 +4199,11 @@ export const SlowSample: MessageFns<SlowSample> = {
         : isSet(object.collected_us)
         ? globalThis.Number(object.collected_us)
         : 0,
+      reading_us: isSet(object.readingUs)
+        ? globalThis.Number(object.readingUs)
+        : isSet(object.reading_us)
+        ? globalThis.Number(object.reading_us)
+        : 0,
     };
   },
 };
@@ -4985,6 +4994,11 @@ export const PartLines: MessageFns<PartLines> = {
         : isSet(object.recorder_us)
         ? globalThis.Number(object.recorder_us)
         : 0,
+      left_out_text: isSet(object.leftOutText)
+        ? globalThis.String(object.leftOutText)
+        : isSet(object.left_out_text)
+        ? globalThis.String(object.left_out_text)
+        : "",
       sentence: isSet(object.sentence) ? globalThis.String(object.sentence) : "",
       hottest: globalThis.Array.isArray(object?.hottest)
         ? object.hottest.map((e: any) => HotPlace.fromJSON(e))

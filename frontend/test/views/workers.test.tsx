@@ -263,6 +263,13 @@ it("says what of a slow sample is Python's garbage collector", () => {
   expect(find("collected").textContent).toContain("Python's garbage collector");
 });
 
+it("says what of waiting for a CPU in the recorder's own code is no part of a slow sample", () => {
+  const sample = { index: 3, duration_us: 17_000, stage: "sample::D", stage_us: 17_000, worker: 0, loader: 0 };
+  open({ ...known, slow_samples: [{ ...sample, reading_us: 13_000 }, sample] });
+  expect(all("reading").length).toBe(1);
+  expect(find("reading").textContent).toContain("of waiting for a CPU in annotate's own code");
+});
+
 it("names the files of slow samples, and the command that loads them again", () => {
   const sample = { index: 5, duration_us: 9, worker: 0, batch: 3, epoch: 0, stage: "read::D", stage_us: 7, files: [] };
   const files = ["/data/a.jpg", "/data/b.json"];

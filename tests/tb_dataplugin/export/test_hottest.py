@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from tb_dataplugin.analyses.code_places import Place
+from tb_dataplugin.analyses.hot_lines import PartLines as PartOf
 from tb_dataplugin.analyses.line_rows import LineRow
 from tb_dataplugin.analyses.spread_lines import spread, spread_in_step
 from tb_dataplugin.export.lines_text import line_lines
-from tb_dataplugin.findings.line_texts import lines_text, part_sentence
+from tb_dataplugin.findings.line_signals import hottest
+from tb_dataplugin.findings.line_texts import left_out_text, lines_text, part_sentence
 from tb_dataplugin.report.build_lines import hot_place
 from tb_dataplugin.report.report_pb2 import Capture, PartLines
 
@@ -59,14 +63,35 @@ def test_a_line_with_most_of_its_function_is_said_itself() -> None:
 
 def test_no_line_is_called_the_hottest_where_another_may_be() -> None:
     rows = [line("load", 35, 0.40), line("crop", 50, 0.34), line("blur", 70, 0.26)]  # each +-5 points
-    assert part_sentence(spread(rows), "the stages", 1e6) == (
+    part = PartOf(100, 10**9, 0, (), 0, None)
+    assert part_sentence(spread(rows), "the stages", part) == (
         "Of the stages (1.00 s by stack samples), no single line is certainly the hottest: load at train.py:35 has "
         "40.0% (95% interval: 35.0% to 45.0%); crop at train.py:50 (34.0%) is about as hot."
     )
     alike = [*rows[:2], line("blur", 70, 0.33)]
-    assert part_sentence(spread(alike), "the stages", 1e6).endswith("(34.0%) and 1 other are about as hot.")
+    assert part_sentence(spread(alike), "the stages", part).endswith("(34.0%) and 1 other are about as hot.")
     clear = [rows[0], rows[2]]
-    assert "the hottest line has 40.0%" in part_sentence(spread(clear), "the stages", 1e6)
+    assert "the hottest line has 40.0%" in part_sentence(spread(clear), "the stages", part)
+
+
+@pytest.mark.parametrize(("own_ms", "matters"), [(0, False), (50, False), (400, True)])
+def test_what_the_recorders_own_code_has_is_said_where_shares_of_all_time_differ(own_ms: int, matters: bool) -> None:
+    rows = (line("load", 35, 0.9), line("crop", 50, 0.1))  # each +-5 points
+    part = PartOf(100, 10**9, own_ms * 10**6, rows, 0, None)
+    ((_, hot),) = hottest([("sample::Speech", part)])
+    less = "not counting 400 ms in annotate's own code"
+    assert (less in part_sentence(spread(rows), "the stages", part)) == matters
+    assert left_out_text(part, spread(rows)) == less * matters
+    of_it = " (not counting 28.6% in annotate's own code)" * matters
+    assert hot.share_of("it") == f"90.0% of it{of_it}"
+
+
+def test_the_terminal_says_it_at_the_stage() -> None:
+    capture = Capture()
+    part = PartLines(name="sample::Speech", time_us=1e6, left_out_text="not counting 400 ms in annotate's own code")
+    part.lines.add()
+    capture.lines.stages.append(part)
+    assert next(line_lines(capture)).strip() == "sample::Speech, not counting 400 ms in annotate's own code"
 
 
 def test_lines_far_apart_in_one_function_are_about_different_things() -> None:

@@ -156,6 +156,11 @@ function SampleLine({ sample, unit, batches, withIndex, withBatch, withFiles }: 
             of it {formatDuration(sample.collected_us)} Python's garbage collector
           </div>
         )}
+        {sample.reading_us > 0 && (
+          <div class="muted" data-testid="reading">
+            not counting {formatDuration(sample.reading_us)} of waiting for a CPU in annotate's own code
+          </div>
+        )}
       </td>
       <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />
       <ShareCell share={share(sample.stage_us, sample.duration_us)} />
