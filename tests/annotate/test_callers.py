@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,8 @@ def test_generators_around_generators_are_known_from_the_loader_outwards(tmp_pat
 
 def test_a_class_with_a_next_of_its_own_is_one_too(tmp_path: Path) -> None:
     around, _ = callers_in(tmp_path, Mixed(loader()))
-    assert (around["function"], around["generator"]) == ("Mixed.__next__", False)
+    name = "Mixed.__next__" if sys.version_info >= (3, 11) else "__next__"  # code objects had no qualified name
+    assert (around["function"], around["generator"]) == (name, False)
 
 
 def test_under_annotate_profile_its_step_tells_the_loop(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import io
+import pathlib
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -64,13 +65,16 @@ TimedReader.__module__ = "_io"
 
 
 def _install(patches: Patches) -> None:
-    """Replace `builtins.open` and `io.open`.
+    """Replace `builtins.open` and `io.open`, and what pathlib keeps of it.
 
     Missed is what reads below Python: ``os.read``, ``mmap``. A file that was opened outside of a sample is not timed.
     """
     timed = _TimedOpen(builtins.open, _OPEN, "builtins", "open")
     patches.set_global(builtins, "open", timed)
     patches.set_global(io, "open", timed)
+    accessor = getattr(pathlib, "_NormalAccessor", None)  # Python 3.10: `Path.open` looks there
+    if accessor is not None:
+        patches.set_global(accessor, "open", timed)
 
 
 class _TimedOpen(TimedGlobal):
