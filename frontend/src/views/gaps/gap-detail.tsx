@@ -258,10 +258,15 @@ function LinkItem({ row, gap }: { row: ChainRow; gap: Gap }) {
           {name}
         </button>
       )}
-      <span class="chain-note tabular" data-value-us={durationUs}>
-        {insideUs !== undefined && `${shareWords(insideUs, gap.duration_us)} of the gap; in all `}
-        {durationUs === undefined ? "" : formatDuration(durationUs)}
-      </span>
+      {insideUs === undefined ? (
+        <span class="chain-note tabular" data-value-us={durationUs}>
+          {durationUs === undefined ? "" : formatDuration(durationUs)}
+        </span>
+      ) : (
+        <span class="chain-note tabular" data-value-us={insideUs} title={`${name}${when}`}>
+          {formatDuration(insideUs)} of the gap
+        </span>
+      )}
     </li>
   );
 }
