@@ -58,7 +58,7 @@ def _is_device(event: RawEvent) -> bool:
 class Columns:
     """`facts(rows)` reads what a recorder wrote beside the spans in those rows of `events`, -1 where it did not.
 
-    `origin_ns`: the file's own time of what is 0 in the columns.
+    `origin_ns`: the file's own time of what is 0 in the columns. `has_frames`: of Python, which are not kept.
     """
 
     events: EventTable
@@ -69,6 +69,7 @@ class Columns:
     counters: tuple[CounterSeries, ...]
     extent: Window | None
     origin_ns: int
+    has_frames: bool
     facts: Callable[[Rows], SpanFacts]
 
 
@@ -228,6 +229,7 @@ class ColumnBuilder:
             counters=self._counters.series(first),
             extent=Window(0, last - first) if len(events) or self._reach else None,
             origin_ns=first,
+            has_frames=any(category_of(cat) == Category.PYTHON for cat in self._cats.ordered),
             facts=facts,
         )
 
