@@ -69,6 +69,11 @@ MOST_ROWS: Final = 20
 ALMOST_ALL: Final = 0.9
 """Part of a line's time in a single step, from which the line is a first call, or another event, and no habit."""
 
+_FRAMES_UNUSED: Final = (
+    "No stacks were sampled in this capture, and the Python frames in it, by torch's own with_stack, are not used for "
+    "lines and flame graphs: capture with annotate.profile, lines=True as by default, or run it with tb-dataplugin run"
+)
+
 _BLOCKED: Final = THREAD_STATES.index("blocked")
 
 TRAINING_CAUSES: Final = ("host", "launch", "sync", "h2d")
@@ -155,6 +160,8 @@ def find_hot_lines(
     """
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
+    if samples is None and trace.info.has_frames:
+        return Unavailable("lines", "frames_unused", _FRAMES_UNUSED)
     if samples is None:
         return Unavailable("lines", "not_recorded", "The trace has no samples of stacks, so lines are unknown")
     if samples.why_not:

@@ -75,7 +75,7 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
         yield from _sample_notes(results, missing.get("limits"))
         yield from unannotated_notes(results)
         yield from alike_notes(results)
-    if "lines" in missing and missing["lines"].code == "lines_unknown":
+    if "lines" in missing and missing["lines"].code != "not_recorded":
         yield missing["lines"].as_diagnostic()
     yield from _rate_notes(results)
     yield from _line_notes(results.lines)

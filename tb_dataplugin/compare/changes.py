@@ -26,7 +26,7 @@ def clause(quantity: Quantity) -> str:
         return f"{quantity.name} takes {how} {_per_call(quantity)}"
     if quantity.name.startswith(OWN):
         how = "more" if quantity.outcome == "more" else "less"
-        return f"the training thread spends {duration(abs(difference_us(quantity)))} {how} {quantity.title}"
+        return f"the training thread spends {duration(moved_us(quantity))} {how} {quantity.title}"
     verb = "rose" if quantity.outcome == "more" else "fell"
     by = f"by {magnitude(value)}" if value is not None and value <= 1 else f"from {_from_to(quantity)}"
     return f"the {quantity.title} {verb} {by}" if quantity.name == "data_wait" else f"{quantity.title} {verb} {by}"
@@ -84,5 +84,13 @@ def pair(quantity: Quantity) -> str:
     return f"{in_unit(quantity.before_us, unit)} → {in_unit(quantity.after_us, unit)} {unit.name}"
 
 
-def difference_us(quantity: Quantity) -> float:
-    return (quantity.after_us or 0.0) - (quantity.before_us or 0.0)
+def difference_us(quantity: Quantity) -> float | None:
+    """None where a side did not record it: that is not 0."""
+    if quantity.before_us is None or quantity.after_us is None:
+        return None
+    return quantity.after_us - quantity.before_us
+
+
+def moved_us(quantity: Quantity) -> float:
+    """Either way; 0 where a side did not record it."""
+    return abs(difference_us(quantity) or 0.0)

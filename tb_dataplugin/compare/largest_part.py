@@ -25,10 +25,8 @@ class MostlyWait(NamedTuple):
 def mostly_data_wait(parts: Sequence[Quantity], total: Quantity) -> MostlyWait | None:
     """None where it isn't. Whether it is certain to have changed is said, if it is not."""
     wait = next((part for part in parts if part.name == "data_wait"), None)
-    if wait is None or None in (wait.before_us, wait.after_us, total.before_us, total.after_us):
-        return None
-    whole, moved = difference_us(total), difference_us(wait)
-    if moved * whole <= 0 or abs(moved) < MOST * abs(whole):
+    whole, moved = difference_us(total), difference_us(wait) if wait else None
+    if wait is None or whole is None or moved is None or moved * whole <= 0 or abs(moved) < MOST * abs(whole):
         return None
     sure = "" if wait.significant else ", by itself not significant"
     how = "more" if whole > 0 else "less"

@@ -22,15 +22,14 @@ def largest_unjudged(parts: Sequence[Quantity], total: Quantity | None, unit: Un
     """Where the whole is not certain to differ: what would have most of that, if it does."""
     if total is None or not total.before_us or not total.after_us or total.significant:
         return ()
-    whole = difference_us(total)
+    whole = total.after_us - total.before_us
     if abs(whole) < LEAST * max(total.before_us, total.after_us):
         return ()
     sums = [part for part in parts if part.kind == "data_wait_by_stage" and part.outcome in UNTOLD]
-    alike = [part for part in sums if difference_us(part) * whole > 0]
-    largest = max(alike, key=lambda part: abs(difference_us(part)), default=None)
-    if largest is None or abs(difference_us(largest)) < MOST * abs(whole):
+    moved = [(us, part) for part in sums if (us := difference_us(part)) is not None and us * whole > 0]
+    us, largest = max(moved, key=lambda one: abs(one[0]), default=(0.0, None))
+    if largest is None or abs(us) < MOST * abs(whole):
         return ()
-    us = difference_us(largest)
     of_it = f"{duration(abs(us))} of the difference of {duration(abs(whole))} per {unit}"
     text = f"{largest.title}: {pair(largest)}, {of_it}; a run has only its sum, so it is not judged"
     return (time("largest_unjudged", us, text, whole=unit),)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import exp, log
 from typing import Final, Literal
 
-from tb_dataplugin.compare.changes import clause, difference_us, pair, stage_evidence, with_interval
+from tb_dataplugin.compare.changes import clause, difference_us, moved_us, pair, stage_evidence, with_interval
 from tb_dataplugin.compare.largest_part import mostly_data_wait
 from tb_dataplugin.compare.noise import Z_95
 from tb_dataplugin.compare.other_loaders import OtherWait, but_for, evidence_of_others, others_sentence
@@ -181,7 +181,7 @@ def _against(compared: Compared, total: Quantity) -> str:
     """Which part of the training thread's time went the other way, by more than its own interval explains."""
     for part in compared.parts:
         bounds, whole = part.interval, max(total.before_us or 0.0, total.after_us or 0.0)
-        moved = difference_us(part) * (-1 if total.outcome == "slower" else 1)
+        moved = (difference_us(part) or 0.0) * (-1 if total.outcome == "slower" else 1)
         if part.name not in OF_THREAD or bounds is None or moved <= SAID_PART * whole:
             continue
         if bounds.low > 0 or (bounds.high is not None and bounds.high < 0):
@@ -263,10 +263,10 @@ def _main_part(compared: Compared) -> list[Quantity]:
     large = [
         part
         for part in compared.parts
-        if part.kind == "part" and part.significant and abs(difference_us(part)) > SAID_PART * whole
+        if part.kind == "part" and part.significant and moved_us(part) > SAID_PART * whole
     ]
     waits = [part for part in large if part.name == "data_wait"]
-    large.sort(key=lambda part: -abs(difference_us(part)))
+    large.sort(key=lambda part: -moved_us(part))
     own = [part for part in large if part.name.startswith(OWN)]
     others = [part for part in large if part.name not in ("rest", "idle:data_wait") and part not in own]
     return [*(waits or others[:1]), *own[:1]]
@@ -335,7 +335,9 @@ def _beyond_waiting(compared: Compared) -> list[OwnLine]:
     stages waited says by how many times, what the training thread waited by how much at most.
     """
     most = exp(Z_95 * max(compared.sharing or (0.0,)))
-    waited = next((difference_us(part) for part in compared.parts if part.name == f"{OWN}no_cpu"), 0.0)
+    # A side that is not known leaves what the other has as the most that it changed by.
+    own = next((part for part in compared.parts if part.name == f"{OWN}no_cpu"), None)
+    waited = (own.after_us or 0.0) - (own.before_us or 0.0) if own else 0.0
     return [
         line
         for line in compared.own_lines
@@ -373,12 +375,12 @@ def _part_evidence(compared: Compared) -> list[Evidence]:
     return [
         time(
             part.name,
-            difference_us(part),
+            moved,
             f"{part.title} per {compared.unit}: {pair(part)} ({with_interval(part)})",
             whole=compared.unit,
         )
         for part in known
-        if part.before_us is not None and part.after_us is not None
+        if (moved := difference_us(part)) is not None
     ]
 
 

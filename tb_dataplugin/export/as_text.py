@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final
 
 from tb_dataplugin.export.costs import (
     Line,
@@ -12,6 +11,7 @@ from tb_dataplugin.export.costs import (
     limited_lines,
 )
 from tb_dataplugin.export.findings_text import finding_lines
+from tb_dataplugin.export.gaps_text import gap_lines
 from tb_dataplugin.export.harmless import harmless
 from tb_dataplugin.export.lines_text import line_lines
 from tb_dataplugin.export.paragraphs import UNBROKEN, heading, more, noted, page, title, wrap
@@ -25,14 +25,11 @@ from tb_dataplugin.report import report_pb2 as pb
 from tb_dataplugin.report.brief import with_folder
 from tb_dataplugin.report.items import items
 from tb_dataplugin.report.rows import worst_first
-from tb_dataplugin.units import UNKNOWN, TimeUnit, count, duration, in_unit, percent, plural, significant, unit_for
+from tb_dataplugin.units import TimeUnit, count, duration, in_unit, percent, plural, significant, unit_for
 from tb_dataplugin.words import MODES, cause_label, label_of
 
 BAR, SHORTEST_BAR = 40, 8
-MAX_STEPS, MAX_GAPS = 12, 5
-
-LEAST_CAUSE: Final = 0.1
-"""Part of a gap: what has less is not a cause that its line says, nor where that leads back to."""
+MAX_STEPS = 12
 
 
 def as_text(report: pb.Report, style: Style = PLAIN, *, only_summary: bool = False, whole_runs: str = "") -> str:
@@ -81,7 +78,7 @@ def _capture(capture: pb.Capture, style: Style) -> Iterator[str]:
         _lines,
         worker_lines,
         _slow_samples,
-        _gaps,
+        gap_lines,
         finding_lines,
     ):
         yield from section(capture, style)
@@ -297,75 +294,6 @@ def _table(lines: Iterator[str], style: Style) -> Iterator[str]:
     for first in lines:
         yield from heading(first, style)
         yield from lines
-
-
-def _gaps(capture: pb.Capture, style: Style) -> Iterator[str]:
-    for device in capture.devices:
-        gaps = device.gaps[:MAX_GAPS]
-        if not gaps:
-            continue
-        unit = unit_for(gap.duration_us for gap in gaps)
-        start = "start: from the first event besides the profiler's span"
-        yield from heading(f"Longest idle gaps of device {device.id} ({unit.name}; {start})", style)
-        yield f"  {'start':>12}{'length':>10}{'step':>7}  cause"
-        for gap in gaps:
-            step = str(gap.step) if gap.HasField("step") else UNKNOWN
-            start = f"{gap.start_us / unit.us:,.1f}"  # to be looked up in a viewer of traces
-            numbers = f"  {start:>12}{in_unit(gap.duration_us, unit):>10}{step:>7}  "
-            yield from noted(numbers, ", ".join((*_gap_causes(gap), *_gap_origin(gap))))
-
-
-def _gap_causes(gap: pb.Gap) -> Iterator[str]:
-    """The causes of at least a tenth of the gap, the largest first."""
-    causes = {cause.name: time for cause, time in gap.idle_by_cause_us.ListFields()}
-    for cause, time in sorted(causes.items(), key=lambda part: -part[1]):
-        if time >= LEAST_CAUSE * gap.duration_us:
-            detail = _stage_of(gap) if cause == "data_wait" else _queued(gap) if cause == "launch" else ""
-            yield f"{cause_label(cause)} {percent(_share(time, gap.duration_us))}{detail}"
-
-
-def _stage_of(gap: pb.Gap) -> str:
-    """The stage with the largest part of the gap's data wait, and that part."""
-    share = _share(gap.stage_us, gap.idle_by_cause_us.data_wait)
-    return f" ({percent(share)} of it for {gap.stage})" if gap.stage else ""
-
-
-def _queued(gap: pb.Gap) -> str:
-    launch_us = gap.idle_by_cause_us.launch
-    if gap.queued_us >= (1 - LEAST_CAUSE) * launch_us:
-        return " (launched already, not started yet)"
-    if gap.queued_us >= LEAST_CAUSE * launch_us:
-        return f" ({percent(gap.queued_us / launch_us)} of it launched already, not started yet)"
-    return ""
-
-
-def _gap_origin(gap: pb.Gap) -> Iterator[str]:
-    chain = gap.chain
-    if gap.stage and gap.idle_by_cause_us.data_wait >= LEAST_CAUSE * gap.duration_us:
-        yield from _batch_of(chain)
-    if chain.HasField("operator"):
-        yield f"host in {chain.operator.name} for {duration(chain.operator.duration_us)}"
-    if chain.HasField("call"):
-        yield f"runtime call {chain.call.name} for {duration(chain.call.duration_us)}"
-
-
-def _batch_of(chain: pb.Chain) -> Iterator[str]:
-    """Of the batch that was waited for."""
-    if chain.HasField("batch_number"):
-        yield f"batch {chain.batch_number}"
-    if chain.HasField("worker"):
-        yield f"DataLoader worker {chain.worker}"
-    if chain.in_queue_us:
-        yield f"in the queue for {duration(chain.in_queue_us)} before the data wait"
-    if chain.HasField("sample_index"):
-        took = f", {duration(chain.sample.duration_us)} long" if chain.HasField("sample") else ""
-        yield f"sample {chain.sample_index}{took}{_first_file(chain.files)}"
-
-
-def _first_file(files: Sequence[str]) -> str:
-    if not files:
-        return ""
-    return f" ({files[0]}{f' and {len(files) - 1} more' if len(files) > 1 else ''})"
 
 
 def _diagnostics(capture: pb.Capture, style: Style) -> Iterator[str]:

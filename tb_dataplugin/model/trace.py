@@ -317,7 +317,7 @@ class TraceInfo:
 
     `single_process_loader`: torch's spans name its iterator for zero workers, in most steps or alone. `mixed_loop`:
     what most steps ask, beside loaders of the other kind. `origin_unix_ns`: what time the machine's clock showed when
-    the trace's times are 0, `origin_ns`: what the file writes for it.
+    the trace's times are 0, `origin_ns`: what the file writes for it. `has_frames`: Python's, by torch's with_stack.
     """
 
     file: str
@@ -328,6 +328,7 @@ class TraceInfo:
     devices: tuple[DeviceInfo, ...] = ()
     single_process_loader: bool = False
     mixed_loop: MixedLoop = ""
+    has_frames: bool = False
     origin_unix_ns: int = 0
     origin_ns: int = 0
     groups: tuple[ProcessGroup, ...] = ()
@@ -339,8 +340,7 @@ class TraceInfo:
 
     def unix_ns(self, at_ns: int) -> int:
         """Of a moment of the trace; 0 where that is no time since 2001, as where it counts from its machine's start."""
-        unix_ns = self.origin_unix_ns + at_ns
-        return unix_ns if unix_ns > EARLIEST_UNIX_NS else 0
+        return unix_ns if (unix_ns := self.origin_unix_ns + at_ns) > EARLIEST_UNIX_NS else 0
 
 
 @dataclass(frozen=True, slots=True)

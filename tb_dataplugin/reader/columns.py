@@ -58,7 +58,7 @@ def _is_device(event: RawEvent) -> bool:
 class Columns:
     """`facts(rows)` reads what a recorder wrote beside the spans in those rows of `events`, -1 where it did not.
 
-    `origin_ns`: the file's own time of what is 0 in the columns.
+    `origin_ns`: the file's own time of what is 0 in the columns. `has_frames`: of Python, which are not kept.
     """
 
     events: EventTable
@@ -69,6 +69,7 @@ class Columns:
     counters: tuple[CounterSeries, ...]
     extent: Window | None
     origin_ns: int
+    has_frames: bool
     facts: Callable[[Rows], SpanFacts]
 
 
@@ -121,6 +122,7 @@ class ColumnBuilder:
         self._processes: dict[str, str] = {}
         self._threads: dict[tuple[str, str], str] = {}
         self._reach: list[int] = []  # starts and ends of events that are not kept
+        self._has_frames = False
         self._newest: list[RawEvent] = []
 
     def add(self, window: RawWindow) -> None:
@@ -171,6 +173,8 @@ class ColumnBuilder:
 
     def _add_spans(self, spans: list[RawEvent], start: Int64Array, length: Int64Array, good: Mask) -> None:
         category = self._category[self._cats.column([event.cat for event in spans])]
+        if not self._has_frames:  # what only shows how far a pruned trace reached has no name
+            self._has_frames = any(spans[row].name for row in np.flatnonzero(category == Category.PYTHON).tolist())
         absurd = good & (length > LONGEST_NS)
         self._count("absurd_time", "Events with absurd times were skipped", absurd)
         good = good & ~absurd
@@ -228,6 +232,7 @@ class ColumnBuilder:
             counters=self._counters.series(first),
             extent=Window(0, last - first) if len(events) or self._reach else None,
             origin_ns=first,
+            has_frames=self._has_frames,
             facts=facts,
         )
 

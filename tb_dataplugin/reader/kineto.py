@@ -87,6 +87,7 @@ def _read(blocks: Iterator[bytes], path: Path, name: str | None, diagnostics: Di
         pipeline=read_pipeline_info(reader.member("dataPipeline"), columns.origin_ns, diagnostics),
         single_process_loader=meanings.single_process,
         mixed_loop=meanings.mixed_loop,
+        has_frames=columns.has_frames,
         origin_ns=columns.origin_ns,
         origin_unix_ns=integer(reader.member("baseTimeNanoseconds"), 0) + columns.origin_ns,
         **_whereabouts(reader),

@@ -17,6 +17,7 @@ from tb_dataplugin.reader.categories import SPELLED
 
 _FACTS: Final = ((ARG_BYTES, "bytes"), (ARG_INDEX, "index"), (ARG_BATCH, "batch"), (ARG_EPOCH, "epoch"))
 _BLOCK_ROWS: Final = 20_000
+_LEFT_OUT: Final = "frames left out"
 
 
 def trace_text(trace: Trace, origin_ns: int, rows: Rows, members: Mapping[str, Any]) -> Iterator[bytes]:
@@ -33,12 +34,15 @@ def trace_text(trace: Trace, origin_ns: int, rows: Rows, members: Mapping[str, A
 
 
 def _first(trace: Trace, origin_ns: int) -> Iterator[str]:
-    """Names of threads, and how far the trace reaches: events that are left out may stand at its ends."""
+    """Names of threads, and how far the trace reaches: events that are left out may stand at its ends. What shows that
+    has a name where frames of Python are left out, so that a report of the copy says the same of them.
+    """
     extent = trace.extent
     edges = () if extent is None else (extent.start_ns, extent.end_ns)
     category = SPELLED[Category.PYTHON]
+    name = _LEFT_OUT if trace.info.has_frames else ""
     for time in edges:
-        yield _json({"ph": "X", "cat": category, "name": "", "pid": 0, "tid": 0})[:-1] + (
+        yield _json({"ph": "X", "cat": category, "name": name, "pid": 0, "tid": 0})[:-1] + (
             f', "ts": {_micros(time + origin_ns)}, "dur": 0}}'
         )
     processes = {track.pid: track.process_name for track in trace.tracks if track.process_name}

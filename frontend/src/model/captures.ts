@@ -19,16 +19,26 @@ export function groupByRun(captures: readonly CaptureEntry[]): RunGroup[] {
   return [...groups].map(([run, items]) => ({ run, captures: byRank(items) }));
 }
 
-/** Ranks write their captures of one window within moments, in any order; where a rank comes again, another window begins. */
+/** As `CLOCKS_APART_US` in `rank_folders.py`: what clocks of two hosts may differ by, and the next run takes longer than. */
+const CLOCKS_APART_S = 60;
+
+/**
+ * Ranks of one run write their captures of one window within moments, in any order; where a rank comes again, another
+ * window begins. Whatever else has a rank keeps its place.
+ */
 function byRank(items: readonly CaptureEntry[]): CaptureEntry[] {
   const windows: CaptureEntry[][] = [];
   for (const item of items) {
     const last = windows.at(-1);
-    const isOfLast = item.rank !== null && last?.every(({ rank }) => rank !== null && rank !== item.rank);
-    if (last !== undefined && isOfLast) last.push(item);
+    if (last?.every((other) => mayBeOfOneWindow(item, other))) last.push(item);
     else windows.push([item]);
   }
   return windows.flatMap((window) => window.toSorted((a, b) => (a.rank ?? 0) - (b.rank ?? 0)));
+}
+
+function mayBeOfOneWindow(one: CaptureEntry, other: CaptureEntry): boolean {
+  const areOfOneRun = one.rankRun !== null && one.rankRun === other.rankRun;
+  return areOfOneRun && one.rank !== other.rank && Math.abs(one.taken - other.taken) <= CLOCKS_APART_S;
 }
 
 /** The run is part of the name: captures of several runs may be called alike. */

@@ -23,6 +23,8 @@ export type ChainRow = {
   readonly name: string;
   readonly startUs: number | undefined;
   readonly durationUs: number | undefined;
+  /** Of what the host was in: how much of the gap that is. */
+  readonly insideUs?: number;
   /** Where the timeline goes to and what it frames there; null where the link is absent. */
   readonly place: Place | null;
   /** What is shown around it. */
@@ -55,7 +57,10 @@ export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
   if (chain?.wait === undefined)
     return [
       ...begin,
-      linked("operator", chain?.operator, chain?.operator?.name ?? "", operatorReason(gap), endOf(gap)),
+      {
+        ...linked("operator", chain?.operator, chain?.operator?.name ?? "", operatorReason(gap), endOf(gap)),
+        ...inside(gap, chain?.operator),
+      },
       ...longestCall(gap),
     ];
   return [
@@ -72,7 +77,13 @@ export function chainRows(gap: Gap, gapLaneId: string): ChainRow[] {
 /** The runtime call that most of the gap passed in, where there is one. */
 function longestCall(gap: Gap): ChainRow[] {
   const call = gap.chain?.call;
-  return call === undefined ? [] : [linked("call", call, call.name, "", endOf(gap))];
+  return call === undefined ? [] : [{ ...linked("call", call, call.name, "", endOf(gap)), ...inside(gap, call) }];
+}
+
+/** It may have begun before the gap, and go on after it. */
+function inside(gap: Gap, link: Link | undefined): Pick<ChainRow, "insideUs"> {
+  if (link === undefined) return {};
+  return { insideUs: Math.min(endOf(link), endOf(gap)) - Math.max(link.start_us, gap.start_us) };
 }
 
 /** A gap in most of which its end was launched already is none of the host's doing. */

@@ -73,14 +73,36 @@ export type Course = { readonly rows: readonly CaptureRow[]; readonly left: numb
 
 /**
  * How `run` went: its captures of training, as far as they are analysed and it is known when they were taken; of the
- * program of the capture `inView`, else of the latest one, and of a run with ranks those of the rank that lost most.
- * null where they are fewer than two, or all of one moment: that is no course.
+ * program of `subjectOf`, and of a run with ranks those of the rank that lost most. null where they are fewer than two,
+ * or all of one moment: that is no course.
  */
 export function courseOf(rows: readonly CaptureRow[], run: string, inView: string | null): Course | null {
-  const all = rows
+  return courseIn(dated(rows, run), subjectOf(rows, run, inView)?.program);
+}
+
+/** Whose program the course of `run` is of: the capture `inView`, where it is of that run, else the latest one. */
+export function subjectOf(rows: readonly CaptureRow[], run: string, inView: string | null): CaptureRow | undefined {
+  const all = dated(rows, run);
+  return all.find(({ id }) => id === inView) ?? all.at(-1);
+}
+
+/** The latest capture of each program of `run` that has a course, the newest first. */
+export function programsWithCourse(rows: readonly CaptureRow[], run: string): CaptureRow[] {
+  const all = dated(rows, run);
+  const latest = new Map(all.map((row) => [row.program, row]));
+  return [...latest.values()]
+    .filter(({ program }) => courseIn(all, program) !== null)
+    .toSorted((a, b) => b.taken - a.taken);
+}
+
+/** What a course of `run` may be of, oldest first. */
+function dated(rows: readonly CaptureRow[], run: string): CaptureRow[] {
+  return rows
     .filter((row) => row.run === run && row.state === "ready" && row.mode !== "replay" && row.taken > 0)
     .toSorted((a, b) => a.taken - b.taken);
-  const program = (all.find(({ id }) => id === inView) ?? all.at(-1))?.program;
+}
+
+function courseIn(all: readonly CaptureRow[], program: number | undefined): Course | null {
   const own = all.filter((row) => row.program === program);
   const worst = own.toSorted((a, b) => (b.lost_share ?? 0) - (a.lost_share ?? 0))[0];
   const found = own.filter(({ rank }) => rank === worst?.rank);

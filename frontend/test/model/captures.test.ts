@@ -1,5 +1,14 @@
 import { expect, it } from "vitest";
-import { asBefore, entryWords, fullName, groupByRun, modeLabel, shortName, whenOf } from "../../src/model/captures";
+import {
+  asBefore,
+  type CaptureEntry,
+  entryWords,
+  fullName,
+  groupByRun,
+  modeLabel,
+  shortName,
+  whenOf,
+} from "../../src/model/captures";
 import { entry } from "../build";
 
 it("groups captures by run in the order of the newest", () => {
@@ -15,13 +24,26 @@ it("groups captures by run in the order of the newest", () => {
 });
 
 it("lists the ranks of each window by number, whichever wrote first", () => {
-  const written = [2, 0, 1, 1, 2, 0].map((rank, at) => entry({ id: String(at), run: "ddp", rank }));
+  const written = [2, 0, 1, 1, 2, 0].map((rank, at) => entry({ id: String(at), run: "ddp", rank, rankRun: "ddp" }));
   expect(groupByRun(written)[0]?.captures.map(({ id }) => id)).toEqual(["1", "2", "0", "5", "3", "4"]);
-  const plain = [entry({ id: "a", rank: 1 }), entry({ id: "b" }), entry({ id: "c", rank: 0 })];
+  const plain = [
+    entry({ id: "a", rank: 1, rankRun: "ddp" }),
+    entry({ id: "b" }),
+    entry({ id: "c", rank: 0, rankRun: "ddp" }),
+  ];
   expect(
     groupByRun(plain)[0]?.captures.map(({ id }) => id),
     "others keep their place",
   ).toEqual(["a", "b", "c"]);
+});
+
+it("lists ranks of other times, or of no run that is known, the newest first", () => {
+  const of = (id: string, rank: number, taken: number, rankRun: string | null = "exp1") =>
+    entry({ id, rank, taken, rankRun });
+  const ids = (...captures: CaptureEntry[]) => groupByRun(captures)[0]?.captures.map(({ id }) => id);
+  expect(ids(of("2024", 34, 1_721_000_000), of("2023", 0, 1_695_000_000))).toEqual(["2024", "2023"]);
+  expect(ids(of("new", 1, 1_721_000_009), of("old", 0, 1_721_000_008))).toEqual(["old", "new"]);
+  expect(ids(of("new", 1, 1_721_000_009, null), of("old", 0, 1_721_000_008, null))).toEqual(["new", "old"]);
 });
 
 it("names a capture with its run, and says what it is", () => {

@@ -3,10 +3,11 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { CaptureRows } from "../../src/contract/report";
 import { type DataSource, httpSource, useSource } from "../../src/data/source";
 import { currentPlace, showPlace } from "../../src/state/actions";
-import { captureId, captureRows, chosenRun, view } from "../../src/state/atoms";
+import { captureId, captureRows, chosenRun, runs, view } from "../../src/state/atoms";
 import { fieldsOfPlace, placeOfFields, placeOfView, START } from "../../src/state/place";
 import { readTable } from "../../src/ui/table-reader";
-import { all, choose, click, find, open, plain } from "../page";
+import { entry, runsOf } from "../build";
+import { all, choose, click, draw, find, open, plain } from "../page";
 
 const listing = CaptureRows.fromJSON({
   sentence: "Device idle in 3 captures: most a/x, 80.0% of the window, least b/z, 10.0%.",
@@ -141,6 +142,38 @@ it("says where there is a trend when the run in view has none, and leads there",
   expect(chosenRun.value).toBe("a");
   expect(all("trend").length).toBe(1);
   expect(all("no-trend")).toEqual([]);
+});
+
+it("offers no run as another than itself where the trend is of other programs in it, and leads to one of these", () => {
+  const [row] = listing.rows;
+  const of = (id: string, taken: number, program: number, run = "gpu") => ({
+    ...row,
+    id,
+    name: id,
+    run,
+    taken,
+    program,
+  });
+  captureRows.value = CaptureRows.fromJSON({
+    rows: [of("alexnet", 10, 1), of("old", 20, 2), of("new", 30, 2), of("x", 1, 1, "b"), of("y", 9, 1, "b")],
+  });
+  runs.value = runsOf({ captures: ["alexnet", "new"].map((id) => entry({ id, run: "gpu" })) });
+  captureId.value = "alexnet";
+  view.value = "captures";
+  draw();
+  const words = plain(find("no-trend").textContent);
+  expect(words).toContain("No trend of gpu for the program of alexnet: that takes two captures of one program");
+  expect(words).toContain("Of another program in it, that of new. Of another run: b");
+  click(find("no-trend").querySelector("button"));
+  expect([captureId.value, view.value, all("trend").length, all("no-trend")]).toEqual(["new", "captures", 1, []]);
+});
+
+it("has a choice of all runs that no folder called all is taken for", () => {
+  const [row] = listing.rows;
+  captureRows.value = CaptureRows.fromJSON({ rows: [row, { ...row, id: "all/x", run: "all" }] });
+  open({}, "captures");
+  const options = [...(find("run-choice") as HTMLSelectElement).options].map(({ text }) => text);
+  expect(options).toEqual(["(all runs)", "a", "all"]);
 });
 
 it("sorts by any column, what is unknown last, and goes back to the worst first", () => {

@@ -4,7 +4,7 @@ import type { Chain } from "../../src/contract/report";
 import { buildTimeline } from "../../src/model/lanes";
 import { chainLink, timeline as drawn, range, selectedBatch, selectedGapUs, view } from "../../src/state/atoms";
 import { device, gap, lane, type Part, timeline } from "../build";
-import { all, choose, click, find, open, withTimeline } from "../page";
+import { all, choose, click, find, open, plain, withTimeline } from "../page";
 
 const link = (name: string, start_us: number, duration_us: number, laneId: string) => ({
   name,
@@ -105,6 +105,22 @@ it("shows the longest gap before one is chosen, and the next at a click", () => 
   expect(all("chain-row").length).toBe(3);
   click(find("longer-gap"));
   expect(find("gap-detail").dataset.startUs).toBe("10");
+});
+
+it("says how much of the gap the host was in an operator or a call, which may take far longer", () => {
+  const during = { operator: link("aten::conv2d", 0, 400, "main"), call: link("cudaFree", 64, 100, "main") };
+  const launched = gap({
+    start_us: 60,
+    duration_us: 10,
+    cause: "launch",
+    idle_by_cause_us: { launch: 10 },
+    chain: during,
+  });
+  open({ devices: [device({ gaps: [launched] })] }, "gaps");
+  const notes = [...document.querySelectorAll(".chain-note")].map((note) => plain(note.textContent));
+  const inAll = document.querySelector<HTMLElement>(".chain li:last-child .chain-note")?.title;
+  expect(plain(inAll)).toContain("takes 100 µs");
+  expect(notes.slice(-2)).toEqual(["10.0 µs of the gap", "6.00 µs of the gap"]);
 });
 
 it("zooms to every link of the chain, the gap in the lane of its device", () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { RanksList } from "../../src/contract/report";
 import { ranksList, runs } from "../../src/state/atoms";
 import { entry, runsOf } from "../build";
-import { all, find, open } from "../page";
+import { all, find, open, plain } from "../page";
 
 const sentence = "Rank 1 holds up the others.";
 
@@ -45,4 +45,18 @@ it("takes folders side by side for nothing by themselves", () => {
   list(null);
   expect(all("ranks-line")).toEqual([]);
   expect(find("rank-alone").textContent).toContain("nor known to be in one beside it");
+});
+
+it("leads from a capture to the ranks only where it is, or may be, among them", () => {
+  ranksList.value = null;
+  open({ rank: 1, world_size: 2 }, "overview");
+  list("exp");
+  expect(plain(find("ranks-line").textContent)).toBe("Which rank holds up the others");
+  const other = { rank: 0, capture: "exp/r0/c" };
+  for (const rows of [[other], [other, { rank: 1, capture: "exp/r1/newer" }]]) {
+    act(() => {
+      ranksList.value = RanksList.fromJSON({ ranks: [{ run: "exp", sentence, rows }] });
+    });
+    expect([all("ranks-line"), all("rank-alone")], "it is left out: Ranks has nothing of it").toEqual([[], []]);
+  }
 });

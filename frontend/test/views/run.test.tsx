@@ -257,17 +257,6 @@ it("leads from the stage that holds up the other ranks to its page in that rank'
   expect(view.value).toBe("ranks");
 });
 
-it("says nothing of the others on the page of a rank that is left out, and leads to them", () => {
-  const rows = ranks.ranks[0]?.rows.slice(1) ?? [];
-  ranksList.value = RanksList.fromJSON({ ranks: [{ ...ranks.ranks[0], rows }] });
-  open({}, "overview");
-  const captures = ["c", "d"].map((name, rank) => entry({ id: `exp1/${name}`, run: "exp1", name, rank }));
-  act(() => {
-    runs.value = runsOf({ captures, rankRuns: 1 });
-  });
-  expect(plain(find("ranks-line").textContent)).toBe("Which rank holds up the others");
-});
-
 it("knows a rank's capture that is named without its folder, as in an HTML report", () => {
   const rows = [{ ...ranks.ranks[0]?.rows[0], capture: "c" }];
   ranksList.value = RanksList.fromJSON({ ranks: [{ ...ranks.ranks[0], rows }] });

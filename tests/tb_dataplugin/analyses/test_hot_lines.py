@@ -136,6 +136,20 @@ def called(line: str, *calls: tuple[Frame, int]) -> Any:
     return capture_of(builder).lines.stages[0].lines[0]
 
 
+def test_frames_of_torchs_own_stacks_are_said_to_be_unused_where_no_stacks_were_sampled() -> None:
+    def notes(builder: TraceBuilder) -> list[str]:
+        return [note.message for note in capture_of(builder).diagnostics if note.topic == "lines"]
+
+    def recorded() -> TraceBuilder:
+        return TraceBuilder().step(0, 10_000).wait(0, 8000, "enumerate(DataLoader)#_SingleProcessDataLoaderIter")
+
+    (note,) = notes(recorded().add("python_function", "train.py(5): main", 0, 9000))
+    assert note.startswith("No stacks were sampled in this capture, and the Python frames in it, by torch's own with_")
+    assert notes(recorded()) == []
+    sampled = step().stacks(every(40, 200), [HOT] * 200).add("python_function", "train.py(5): main", 0, 9000)
+    assert notes(sampled) == []
+
+
 def test_a_part_says_what_its_shares_are_of() -> None:
     lines = capture_of(step().stacks(every(40, 200), [HOT] * 200)).lines
     (mask,) = (part for part in lines.stages if part.name == MASKING.name)

@@ -6,8 +6,8 @@ from tb_dataplugin.compare.quantity import Outcome, Quantity
 from tb_dataplugin.compare.unjudged import largest_unjudged
 
 
-def quantity(kind: str, title: str, before: float, after: float, outcome: Outcome) -> Quantity:
-    change = after / before - 1 if before else None
+def quantity(kind: str, title: str, before: float | None, after: float | None, outcome: Outcome) -> Quantity:
+    change = after / before - 1 if before and after is not None else None
     return Quantity(kind, title, title, before, after, change, None, "", outcome)  # type: ignore[arg-type]
 
 
@@ -32,3 +32,13 @@ def test_what_has_most_of_an_uncertain_difference_is_said_though_no_interval_is_
 @pytest.mark.parametrize("whole", [None, total(9000, "slower"), total(7100), total(5000), total(11_000)])
 def test_nothing_is_said_of_what_is_judged_small_or_has_little_of_it(whole: Quantity | None) -> None:
     assert largest_unjudged(PARTS, whole, "sample") == ()
+
+
+@pytest.mark.parametrize(("before", "after", "whole"), [(5000.0, None, 3000.0), (None, 5000.0, 11_000.0)])
+def test_a_stage_that_one_side_did_not_record_is_said_to_have_nothing_of_the_difference(
+    before: float | None, after: float | None, whole: float
+) -> None:
+    lacking = quantity("data_wait_by_stage", "data wait: user::slow", before, after, "unknown")
+    assert largest_unjudged((lacking,), total(whole), "step") == ()
+    (fact,) = largest_unjudged((lacking, PARTS[0]), total(9000), "step")
+    assert fact.text.startswith("data wait: sample::Pets")

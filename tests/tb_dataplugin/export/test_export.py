@@ -135,8 +135,14 @@ def test_starts_of_gaps_say_from_where_they_count() -> None:
 
 def test_a_gap_names_the_runtime_call_that_most_of_it_passed_in() -> None:
     text = " ".join(as_text(report_of(GOLDEN / "alexnet_no_steps.pt.trace.json.gz")).split())
-    assert "host in aten::to for 29.9 s, runtime call cudaDeviceGetStreamPriorityRange for 29.9 s" in text
-    assert "host in aten::conv2d for 10.8 s, runtime call cudaFree for 6.01 s" in text
+    assert "host in aten::to for 98.4% of the gap (29.9 s in all), runtime call cudaDeviceGetStreamPriority" in text
+    assert "runtime call cudaFree for 59.9% of the gap (6.01 s in all)" in text
+
+
+def test_of_an_operator_that_a_short_gap_lies_in_the_gap_says_its_part_of_the_gap() -> None:
+    """The same call of 10.8 s, in a gap of 0.824 s."""
+    text = " ".join(as_text(report_of(GOLDEN / "alexnet_no_steps.pt.trace.json.gz")).split())
+    assert "30.5 0.824 – launch 99.4%, host in aten::conv2d for 97.9% of the gap (10.8 s in all)," in text
 
 
 def test_bars_are_painted_by_cause() -> None:

@@ -71,6 +71,13 @@ def test_operators_that_are_counted_stay() -> None:
     assert b"aten::add" in b"".join(prune(parts_from_json(text, PATH)))
 
 
+def test_frames_of_python_that_are_left_out_are_still_known_to_have_been_there() -> None:
+    trace = TraceBuilder().step(0, 100).operator(10, 50).add("python_function", "train.py(5): main", 0, 90)
+    whole, pruned = reports(parts_from_json(trace.json(), PATH))
+    assert pruned == whole and "with_stack" in str(whole)
+    assert b"train.py" not in b"".join(prune(parts_from_json(trace.json(), PATH)))
+
+
 def test_a_pruned_trace_cannot_be_pruned_further() -> None:
     parts = read_parts(GOLDEN / "traces" / "annotate_workers2.pt.trace.json.gz")
     once = b"".join(prune(parts))

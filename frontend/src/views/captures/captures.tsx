@@ -2,7 +2,8 @@ import { Fragment } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import type { CaptureRow } from "../../contract/report";
 import { plural } from "../../model/format";
-import { courseOf, rowsShown, runsOfRows, runsWithCourse } from "../../model/rows";
+import { courseOf, programsWithCourse, rowsShown, runsOfRows, runsWithCourse, subjectOf } from "../../model/rows";
+import { selectCapture } from "../../state/actions";
 import { captureRows, captureSearch, chosenRun, entry, rowsError } from "../../state/atoms";
 import { listingKey, loadRows } from "../../state/listing";
 import { Prose } from "../../ui/prose";
@@ -61,27 +62,50 @@ function Listed({ rows }: { rows: readonly CaptureRow[] }) {
   );
 }
 
-/** Runs that are offered by name; the choice below has all of them. */
+/** Captures and runs that are offered by name; the choice below has all runs. */
 const OFFERED = 5;
 
-/** What it takes, where the run has several captures, or other runs have a trend: which ones. */
+/** What it takes, where the run has several captures, or other programs or runs have a trend: which ones. */
 function NoTrend({ rows, run }: { rows: readonly CaptureRow[]; run: string }) {
-  const others = useMemo(() => runsWithCourse(rows), [rows]);
-  if (others.length === 0 && rows.filter((row) => row.run === run).length < 2) return null;
+  const others = useMemo(() => runsWithCourse(rows).filter((name) => name !== run), [rows, run]);
+  const programs = useMemo(() => programsWithCourse(rows, run), [rows, run]);
+  const offers = others.length > 0 || programs.length > 0;
+  if (!offers && rows.filter((row) => row.run === run).length < 2) return null;
+  const subject = programs.length > 0 ? subjectOf(rows, run, entry.value?.id ?? null) : undefined;
   return (
     <p class="muted" data-testid="no-trend">
-      No trend of {runLabel(run)}: that takes two captures of one program, taken one after the other as far as their
-      traces, names or files say.
+      No trend of {runLabel(run)}
+      {subject !== undefined && ` for the program of ${subject.name}`}: that takes two captures of one program, taken
+      one after the other as far as their traces, names or files say.
+      {programs.length > 0 && " Of another program in it, that of "}
+      <Offered
+        all={programs.map(({ id, name }) => ({ key: id, label: name, show: () => selectCapture(id) }))}
+        end="."
+      />
       {others.length > 0 && " Of another run: "}
-      {others.slice(0, OFFERED).map((name, at) => (
-        <Fragment key={name}>
+      <Offered
+        all={others.map((name) => ({ key: name, label: runLabel(name), show: () => (chosenRun.value = name) }))}
+      />
+    </p>
+  );
+}
+
+type Offer = { readonly key: string; readonly label: string; readonly show: () => void };
+
+/** `end`: after them, where there are any. */
+function Offered({ all, end = "" }: { all: readonly Offer[]; end?: string }) {
+  return (
+    <>
+      {all.slice(0, OFFERED).map(({ key, label, show }, at) => (
+        <Fragment key={key}>
           {at > 0 && ", "}
-          <button type="button" class="link" onClick={() => (chosenRun.value = name)}>
-            {runLabel(name)}
+          <button type="button" class="link" onClick={show}>
+            {label}
           </button>
         </Fragment>
       ))}
-    </p>
+      {all.length > 0 && end}
+    </>
   );
 }
 
@@ -100,7 +124,7 @@ function RunChoice({ names, run }: { names: readonly string[]; run: string | nul
         onChange={(event) => {
           chosenRun.value = event.currentTarget.value || null;
         }}>
-        <option value="">all</option>
+        <option value="">(all runs)</option>
         {names.map((name) => (
           <option key={name} value={name}>
             {runLabel(name)}

@@ -229,7 +229,7 @@ function Chain({ rows, gap }: { rows: readonly ChainRow[]; gap: Gap }) {
 }
 
 function LinkItem({ row, gap }: { row: ChainRow; gap: Gap }) {
-  const { key, label, name, startUs, durationUs, place, reason } = row;
+  const { key, label, name, startUs, durationUs, insideUs, place, reason } = row;
   const current = (chainLink.value ?? "gap") === key;
   // A file may lack the timeline of a capture: then no link leads anywhere.
   const leads = timeline.value.whole !== null || timeline.value.error === null;
@@ -258,9 +258,15 @@ function LinkItem({ row, gap }: { row: ChainRow; gap: Gap }) {
           {name}
         </button>
       )}
-      <span class="chain-note tabular" data-value-us={durationUs}>
-        {durationUs === undefined ? "" : formatDuration(durationUs)}
-      </span>
+      {insideUs === undefined ? (
+        <span class="chain-note tabular" data-value-us={durationUs}>
+          {durationUs === undefined ? "" : formatDuration(durationUs)}
+        </span>
+      ) : (
+        <span class="chain-note tabular" data-value-us={insideUs} title={`${name}${when}`}>
+          {formatDuration(insideUs)} of the gap
+        </span>
+      )}
     </li>
   );
 }

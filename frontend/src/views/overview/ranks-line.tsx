@@ -6,12 +6,13 @@ import { formatCount } from "../../model/format";
 import { selectView } from "../../state/actions";
 import { entry, ranksList, runs } from "../../state/atoms";
 import { loadRanks } from "../../state/run-views";
+import { captureWithId } from "../shared/open-capture";
 import { RanksSentence } from "../shared/ranks-sentence";
 
 /** Captures of all ranks of a run are read unasked up to this size in all, which takes a few seconds. */
 const READ_UNASKED_BYTES = 64 << 20;
 
-/** Of one of several ranks: who holds up whom, which a capture by itself cannot know, and the way there. */
+/** Of one of several ranks, as far as it is known to be among them: who holds up whom, and the way there. */
 export function RanksLine({ capture }: { capture: Capture }) {
   const [known, item] = [runs.value, entry.value];
   const own = item === null ? undefined : runOfRanks(item);
@@ -27,7 +28,8 @@ export function RanksLine({ capture }: { capture: Capture }) {
   const isSettled = known?.scanning === false && near.every(({ state }) => state === "ready" || state === "error");
   if (!isOfSeveral) return isSettled ? <Alone capture={capture} /> : null;
   const ofRun = ranksList.value?.ranks.find(({ run }) => run === own);
-  const ranks = ofRun?.rows.some(({ rank }) => rank === item?.rank) ? ofRun : undefined; // not where it is left out
+  const ranks = ofRun?.rows.some((row) => captureWithId(row.capture)?.id === item?.id) ? ofRun : undefined;
+  if (ranksList.value !== null && ranks === undefined) return null; // it is left out: Ranks has nothing of it
   return (
     <p data-testid="ranks-line">
       {ranks !== undefined && (
