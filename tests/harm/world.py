@@ -67,8 +67,9 @@ def look() -> World:
         for name, value in vars(module).items():
             if name not in _NOT_LOOKED_AT and not isinstance(value, ModuleType):  # a submodule that was imported
                 world[f"{module.__name__}.{name}"] = _Same(value)
+    names = {one.value: one.name for one in signal.Signals}  # not all have one, in Python 3.10
     for number in signal.valid_signals():
-        world[f"handler of {signal.Signals(number).name if number < 32 else number}"] = _Same(signal.getsignal(number))
+        world[f"handler of {names.get(number, number)}"] = _Same(signal.getsignal(number))
     world |= {
         "trace function": _Same(sys.gettrace()),
         "profile function": _Same(sys.getprofile()),
