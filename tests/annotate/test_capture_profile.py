@@ -23,6 +23,7 @@ from annotate.capture.verdict import Answer
 from annotate.recording import switch
 from annotate.trace import writer
 from annotate.trace_format import FORMAT_VERSION, TRACE_SUFFIX, PipelineMetadata
+from tests.support.torchs_lines import is_torchs_own
 
 
 class Numbers(torch.utils.data.Dataset[int]):
@@ -510,7 +511,7 @@ def test_a_capture_that_succeeds_says_in_one_line_how_to_look_at_it(
         with annotate.profile("runs/exp 1", wait=0, warmup=1, active=1, **schedule) as prof:
             list(prof.steps(annotate.loader(DataLoader(Numbers(4)))))
         lines = capsys.readouterr().err.splitlines()
-        return "\n".join(line for line in lines if not line.startswith("USDT:"))
+        return "\n".join(line for line in lines if not is_torchs_own(line))
 
     name = "annotate: wrote 1 capture. Look at it: tb-dataplugin report 'runs/exp 1/"
     assert re.fullmatch(re.escape(name) + r"[^/]*\.pt\.trace\.json\.gz'", said())

@@ -24,6 +24,7 @@ from annotate.launch.order import Order, read_order
 from annotate.launch.recording import settled
 from annotate.launch.site import _annotate_watch as watch
 from annotate.launch.waiting import LEAD, Taken, Waiting
+from tests.support.torchs_lines import is_torchs_own
 from tests.tb_dataplugin.drive.launched import environment, forked, launched, plain, tool
 
 METHODS = ("__iter__", "_get_iterator", "__init_subclass__")
@@ -330,8 +331,7 @@ NOTHING = {
 def without_torchs_own(err: str) -> list[str]:
     """torch's profiler says when it starts and stops, and complains outside the main thread; two ranks write
     into each other's lines, which leaves empty ones."""
-    own = ("USDT:", "ERROR: External init callback")
-    return [line for line in err.splitlines() if line.strip() and not line.startswith(own)]
+    return [line for line in err.splitlines() if line.strip() and not is_torchs_own(line)]
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=LEFT_OUT.get(name, ())) for name in PROGRAMS])

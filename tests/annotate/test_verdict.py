@@ -22,6 +22,7 @@ from annotate.capture.verdict import Answer, ask
 from annotate.options import is_first_rank
 from tb_dataplugin import read_report
 from tests.support import warm
+from tests.support.torchs_lines import is_torchs_own
 
 CAPTURE = "annotate_workers2.pt.trace.json.gz"
 SENTENCE = "The training thread waits for data."
@@ -301,7 +302,7 @@ sys.exit(7)
             first, second = done.stdout.splitlines()
             assert first == "no child"
             fds.add(second)
-            (line,) = [line for line in done.stderr.splitlines() if not line.startswith("USDT:")]
+            (line,) = [line for line in done.stderr.splitlines() if not is_torchs_own(line)]
             assert line.startswith("annotate: wrote 1 capture. ")
             assert line.startswith("annotate: wrote 1 capture. Look at it") == (keyword == "verdict=False")
         assert len(fds) == 1

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from tests.harm.drive import LOG, STDERR, STDOUT
 from tests.harm.user_code import FLAGS, NAMES
+from tests.support.torchs_lines import is_torchs_own
 
 OURS: Final = "annotate"
 """What each sentence of ours has in it, and no other."""
 
 _NUMBERS: Final = re.compile(r"\bpid\(?s?\)? [\d, ]+|\(pid \d+\)|0x[0-9a-f]+")
-_TORCHS_OWN: Final = re.compile(r"^USDT:|^\[W\d+ .*(?:Profiler|kineto)", re.MULTILINE)
 _WORKER_DIED: Final = re.compile(
     r"DataLoader worker \(pid.*?\) (?:exited unexpectedly|is killed by signal: Killed)[^\n]*"
 )
@@ -141,7 +141,7 @@ def _lines(seen: Observation, text: str) -> list[str]:
     """Of stderr: the user's, without frames of tracebacks, and without what torch's profiler says of itself."""
     found: list[str] = []
     for line in text.splitlines():
-        if not line or line[0].isspace() or _TORCHS_OWN.match(line) or line.startswith("annotate: wrote "):
+        if not line or line[0].isspace() or is_torchs_own(line) or line.startswith("annotate: wrote "):
             continue
         if re.match(r".*:\d+: \w*Warning: ", line) and _is_ours(line.partition("Warning: ")[2]):
             seen.our_words.append(["on stderr", line])
