@@ -40,6 +40,7 @@ ARG_WORKER: Final = "worker"
 ARG_EPOCH: Final = "epoch"
 WORKER_PROCESS_NAME: Final = "DataLoader worker {}"
 TAKEN_ELSEWHERE: Final = "the batches are taken in another thread than the one that trains"  # begins a note
+NO_WHOLE_STEP: Final = "the program ended after 0 of"  # begins the note of a window that no whole step was recorded in
 
 # Host samples: counter events (ph "C") of the training process. Name -> meaning of its series (keys of `args`).
 # A value holds from its event to the next: that of a rate stands where its time begins. Units: tb_dataplugin/words.py.

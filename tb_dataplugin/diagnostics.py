@@ -49,6 +49,7 @@ DoubtCode = Literal[
     "no_kernels",
     "dropped_spans",
     "clock_violation",
+    "no_whole_step",
     "short_window",
     "profiler_weight",
     "busy_machine",

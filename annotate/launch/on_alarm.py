@@ -11,7 +11,7 @@ from annotate.capture import guest, session, standing
 from annotate.capture.torch_profiler import another_is_open
 from annotate.launch.notes import Notes, State
 from annotate.launch.order import ACTIVE, Order
-from annotate.launch.recording import Recording
+from annotate.launch.recording import Recording, settled
 from annotate.launch.waiting import LEAD, longest_warm_up
 from annotate.whole_run.recorder import Recorder
 from annotate.whole_run.series import Event
@@ -20,6 +20,7 @@ from annotate.whole_run.tally import Facts
 MOST: Final = 3
 """Windows of one run."""
 BETWEEN_S: Final = 300.0
+_NO_STEP: Final = "the run ended before the window had a whole step"
 _BEFORE: Final = 3
 """Batches of an epoch that are recorded with the beginning of the next one."""
 
@@ -51,6 +52,14 @@ class AlarmRecording(Recording):
     def close(self) -> None:
         """The run is over: what was recorded until now is written."""
         self._close()
+
+    def _write(self, logdir: Path) -> None:
+        """Without a whole step there is no file: that shows the loop's end, and whatever the program does then."""
+        window = self._standing.window
+        if window is not None and len(settled(*window.boundaries(), self._most_steps)[1]) < 2:
+            self._end("nothing", _NO_STEP)
+        else:
+            super()._write(logdir)
 
     def _end(self, state: State, reason: str = "") -> None:
         was_on = self.notes.state in ("waiting", "recording")

@@ -11,8 +11,14 @@ from tb_dataplugin.analyses.other_programs import crowd_sentence, find_other_pro
 from tb_dataplugin.analyses.profiler_weight import HEAVY, weight_sentence
 from tb_dataplugin.analyses.recorder_load import find_recorder_load, recorder_sentence
 from tb_dataplugin.analyses.results import Results
+from tb_dataplugin.analyses.steps import lacks_whole_step
 from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.units import count, listed, plural
+
+NO_WHOLE_STEP: Final = (
+    "The program, or its recording, ended before the window had a whole step: it shows the loop's end, or what the "
+    "program did after it, and nothing of the loop as it goes on. Record a window that opens earlier."
+)
 
 FEW_STEPS: Final = 8
 """Steps in a window up to which one slow batch may decide what the window shows."""
@@ -51,7 +57,7 @@ def _cut_off(results: Results) -> Iterator[Doubt]:
 
 
 def _late_workers(results: Results) -> Iterator[Doubt]:
-    if results.trace.info.mode != "train":
+    if results.trace.info.mode != "train" or lacks_whole_step(results.trace):
         return
     note = next((note for note in _notes(results) if note.startswith(_LATE_NOTE)), "")
     settings = results.settings
@@ -114,6 +120,8 @@ def _clocks(results: Results) -> Iterator[Doubt]:
 
 
 def _short(results: Results) -> Iterator[Doubt]:
+    if lacks_whole_step(results.trace):
+        yield Doubt("no_whole_step", NO_WHOLE_STEP)
     steps = len(results.steps.rows) if results.steps else 0
     if results.trace.info.mode != "replay" and 0 < steps < FEW_STEPS:
         yield Doubt(

@@ -18,6 +18,7 @@ from tb_dataplugin.analyses.profiler_weight import HEAVY, LAUNCHES_ARE_SLOWER, N
 from tb_dataplugin.analyses.results import Results
 from tb_dataplugin.analyses.stages import FURTHER, StageTree
 from tb_dataplugin.analyses.steady_state import SteadyState
+from tb_dataplugin.analyses.steps import lacks_whole_step
 from tb_dataplugin.analyses.taken_cpus import TakenCpus, find_taken_cpus
 from tb_dataplugin.analyses.throughput import LEAST_BATCHES
 from tb_dataplugin.analyses.unannotated import alike_notes, unannotated_notes
@@ -33,6 +34,10 @@ WORTH_A_WORD = 0.01
 CONTENDED = 0.05
 """Share of its time that a thread waits for a CPU, from which a rate of it says less than it would reach alone."""
 
+NOTHING_CAME = "no data from DataLoader workers"
+"""Begins a note, which blames how the loader was annotated: where the loop was over, its workers had nothing to build.
+"""
+
 LATER = "annotate.profile(..., wait=..., active=...); under run: --wait, --active; attach: --seconds"
 LONGER = "annotate.profile(..., active=...); under run: --active; attach: --seconds"
 
@@ -42,14 +47,14 @@ ALWAYS = ("steps", "devices", "loader", "stages", "throughput")
 
 def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Iterator[Diagnostic]:
     """`missing`: by analysis, why it found nothing."""
-    trace, attribution = results.trace, results.attribution
+    trace, attribution, ended = results.trace, results.attribution, lacks_whole_step(results.trace)
     yield from trace.diagnostics
     yield from (missing[name].as_diagnostic() for name in ALWAYS if name in missing)
     if results.workers is not None:
         yield from _worker_notes(results.workers)
-    elif missing["workers"].code == "no_worker_records":  # a loader without workers has none to miss
+    elif missing["workers"].code == "no_worker_records" and not ended:  # a loader without workers has none to miss
         yield missing["workers"].as_diagnostic()
-    if attribution.why_not is not None and results.stages and results.loader is not None:
+    if attribution.why_not is not None and results.stages and results.loader is not None and not ended:
         yield attribution.why_not.as_diagnostic()
     if (
         results.steady is not None
@@ -85,7 +90,8 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
     if results.devices and trace.info.mode == "train" and (weight is None or not weight.before):
         yield Diagnostic("capture", "profiler_weight_unknown", 1, LAUNCHES_ARE_SLOWER)
     is_said = "loader" in missing and missing["loader"].code == "fed_by_thread"
-    yield from _trace_notes(trace, results.tree, left_out=TAKEN_ELSEWHERE if is_said else None)
+    left_out = NOTHING_CAME if ended else TAKEN_ELSEWHERE if is_said else None
+    yield from _trace_notes(trace, results.tree, left_out)
 
 
 def _mixed_notes(trace: Trace) -> Iterator[Diagnostic]:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from annotate.trace_format import OWN_THREAD
+from annotate.trace_format import NO_WHOLE_STEP, OWN_THREAD
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.events import Category
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
@@ -111,12 +111,25 @@ def _ends_loop(trace: Trace, steps: Steps) -> bool:
     return bool((own < steps.start_ns[-1]).any()) and not (own >= steps.start_ns[-1]).any()
 
 
+def lacks_whole_step(trace: Trace) -> bool:
+    """Whether the recorder opened its window in a loop, and no step of that was over when the recording ended: what it
+    shows is the loop's end, or what the program did after it.
+    """
+    pipeline = trace.info.pipeline
+    if pipeline is None or trace.info.mode != "train" or len(trace.steps.row) or _boundaries(trace) is not None:
+        return False
+    return any(note.startswith(NO_WHOLE_STEP) for note in pipeline.notes)
+
+
 def _recorded_steps(trace: Trace) -> Steps | Unavailable:
     rows = trace.steps.row
     boundaries = _boundaries(trace)
     if boundaries is not None:
         return Steps(np.arange(len(boundaries) - 1), boundaries[:-1], boundaries[1:])
     if not len(rows):
+        if lacks_whole_step(trace):
+            message = "No whole step was recorded: figures per step are unknown and the window is the whole trace"
+            return Unavailable("steps", "no_whole_step", message)
         cure = "give the profiler a schedule, and call prof.step() after each iteration"
         message = (
             "The trace has no ProfilerStep spans: figures per step are unknown and the window is the whole trace; "

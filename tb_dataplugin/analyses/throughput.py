@@ -25,6 +25,7 @@ from tb_dataplugin.analyses.loader_wait import LoaderWait
 from tb_dataplugin.analyses.loop import Loop
 from tb_dataplugin.analyses.making import Making, batched_fetches, find_making, single_samples
 from tb_dataplugin.analyses.stages import StageTree
+from tb_dataplugin.analyses.steps import lacks_whole_step
 from tb_dataplugin.analyses.wait_parts import UNRECORDED
 from tb_dataplugin.analyses.workers import Workers
 from tb_dataplugin.diagnostics import Unavailable
@@ -130,6 +131,10 @@ def find_throughput(
     loop: Loop,
 ) -> Throughput | Unavailable:
     """What was reached is of the window; what the parts could sustain is of the `loop` as it goes on."""
+    if lacks_whole_step(trace):
+        return Unavailable(
+            "throughput", "no_whole_step", "No whole step was recorded, so samples per second are unknown"
+        )
     counted = count_samples(trace, tree, window, loader, workers, use, loop.apart)
     if not counted.samples or not window.duration_ns:
         message = "The number of samples is not in the trace, so samples per second are unknown"

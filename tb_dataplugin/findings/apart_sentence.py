@@ -52,13 +52,20 @@ def _whose(starts: tuple[LoaderStarts, ...]) -> str:
 
 
 def _start(starts: StartSignals, whose: str) -> str:
-    steps = tuple(sorted({*starts.steps, *starts.ended_in}))
-    where = f" ({_steps(steps)})" if 0 < len(steps) <= NAMED else ""
+    where = _where(starts)
     begun = "An epoch's start" if starts.epochs == 1 else f"The starts of {count(starts.epochs)} epochs"
     ended = "the end of an epoch" if starts.ends == 1 else f"the ends of {count(starts.ends)} epochs"
     if not starts.epochs:
         return f"{ended[0].upper()}{ended[1:]}{whose}{where}"
     return f"{begun} and {ended}{whose}{where}" if starts.ends else f"{begun}{whose}{where}"
+
+
+def _where(starts: StartSignals) -> str:
+    """All steps with some of it; where those are many, the ones that begin an epoch by their numbers."""
+    steps, more = starts.in_steps, len(starts.in_steps) - len(starts.steps)
+    if 0 < len(steps) <= NAMED:
+        return f" ({_steps(steps)})"
+    return f" ({_steps(starts.steps)}, and {count(more)} more)" if 0 < len(starts.steps) <= NAMED and more > 0 else ""
 
 
 def _between(between: BetweenSignals, apart: ApartSignals) -> str:

@@ -35,8 +35,9 @@ class StartSignals:
     of epochs after the first, `repeated` of them; `built_us` of that while the epoch's first batch was being built, as
     it would be by workers that live on; `startup_us` and `shutdown_us` while workers started and ended,
     `init_us` of `startup_us` in the user's ``worker_init_fn``. `steps`: their
-    numbers. `ends`: of epochs, where workers ended for more than next to nothing, in `ended_in`; all of it where
-    `epochs` is 0. `again_us`: of starts and first batches of their workers, what epochs after the first have, without
+    numbers. `ends`: of epochs, where workers ended for more than next to nothing; all of it where
+    `epochs` is 0. `in_steps`: numbers of all steps with some of `wait_us`, also of those that wait for a new worker's
+    first batch. `again_us`: of starts and first batches of their workers, what epochs after the first have, without
     ends; `again_by_stage` is what each stage caused of it. `lacks_iter`: the waits begin behind ``iter(loader)``, where
     DataLoader workers are started: how long that takes is not recorded.
     """
@@ -52,7 +53,7 @@ class StartSignals:
     steps: tuple[int, ...]
     first_build: FirstBuild | None
     ends: int = 0
-    ended_in: tuple[int, ...] = ()
+    in_steps: tuple[int, ...] = ()
     lacks_iter: bool = False
     needed_us: float = 0.0
     """What its DataLoader workers, each at work all of the time, need to build the batches taken in the window."""
@@ -330,7 +331,7 @@ def _starts(results: Results, apart: Apart) -> StartSignals | None:
         steps=_steps_of(results, apart.epochs),
         first_build=find_first_build(results, apart),
         ends=len(apart.ends),
-        ended_in=tuple(_steps(results, apart.ends.intersect(apart.starts))),
+        in_steps=tuple(_steps(results, apart.starts)),
         lacks_iter=results.loader is not None and not results.loader.has_iter,
         needed_us=max((us / (loaders[number].num_workers or 1) for number, us in built.items()), default=0.0),
         build_us=built.get(_number(results, apart.epochs[0]) if apart.epochs else results.use.main, 0.0),

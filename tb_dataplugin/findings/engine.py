@@ -32,6 +32,7 @@ WHY: Final[dict[str, str]] = {
     "no_kernels": "no kernels of the device were recorded",
     "dropped_spans": "spans were dropped",
     "clock_violation": "clocks disagree",
+    "no_whole_step": "it has no whole step",
     "short_window": "it has few steps",
     "profiler_weight": "recording takes much of a step",
     "busy_machine": "other programs used the CPUs",

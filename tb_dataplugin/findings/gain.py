@@ -111,10 +111,9 @@ def _gives_cpus(signals: Signals) -> bool:
 
 def _more_us(signals: Signals, loop_us: float, step_us: float | None) -> float:
     """By how much a bound of `loop_us` per step of the loop may be too low."""
-    more = loop_us * signals.wait_may_exceed
-    if step_us and loop_us + more >= step_us:  # all of the step may go: that is no interval
-        return 0.0
-    return min(more, (signals.per_step(most_saved_us(signals)) or loop_us) - loop_us)
+    most = (signals.per_step(most_saved_us(signals)) or loop_us) - loop_us
+    more = min(loop_us * signals.wait_may_exceed, most)
+    return 0.0 if step_us and loop_us + more >= step_us else more  # all of the step may go: that is no interval
 
 
 def _long_step(

@@ -10,6 +10,7 @@ from tb_dataplugin.findings.engine import run_rules
 from tb_dataplugin.findings.finding import NamedAbstention, NamedFinding
 from tb_dataplugin.findings.headspace_sentence import headspace_evidence
 from tb_dataplugin.findings.limiting import more_workers_in_vain
+from tb_dataplugin.findings.no_step import NOT_CHECKED, is_without_steps, verdict_without_steps
 from tb_dataplugin.findings.read_signals import read_signals
 from tb_dataplugin.findings.replay_sentences import replayed_evidence
 from tb_dataplugin.findings.rivals import find_overlaps
@@ -28,11 +29,12 @@ class Judgement:
 
 def judge(results: Results) -> Judgement:
     signals = read_signals(results)
-    verdict = judge_run(signals)
+    judges = not is_without_steps(signals)
+    verdict = judge_run(signals) if judges else verdict_without_steps(signals)
     verdict = replace(verdict, evidence=(*replayed_evidence(results), *verdict.evidence))
     if results.headspace is not None:
         verdict = replace(verdict, evidence=(*verdict.evidence, headspace_evidence(results.headspace)))
-    findings, abstained = run_rules(signals)
+    findings, abstained = run_rules(signals) if judges else ((), (NOT_CHECKED,))
     overlaps, gives_cpus = find_overlaps(findings, signals), workers_have_its_cpus(signals)
     vain = partial(more_workers_in_vain, signals)
     sentences = say(results, verdict, findings, overlaps, signals.apart, gives_cpus=gives_cpus, more_in_vain=vain)

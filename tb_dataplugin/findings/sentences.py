@@ -15,7 +15,7 @@ from tb_dataplugin.analyses.stage_summary import StageSummary
 from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD, StageWeight
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.steady_state import SteadyState
-from tb_dataplugin.analyses.steps import StepSelection
+from tb_dataplugin.analyses.steps import StepSelection, lacks_whole_step
 from tb_dataplugin.analyses.throughput import SlowestPart, Throughput, count_loaders
 from tb_dataplugin.analyses.wait_parts import OTHER_LOADER
 from tb_dataplugin.analyses.worker_summary import WorkerSummary, ready_share
@@ -219,6 +219,8 @@ def _gains(overlap: Overlap) -> str:
 
 
 def _nothing(results: Results, verdict: Verdict) -> str:
+    if lacks_whole_step(results.trace):
+        return f"Whether there is anything to change is unknown: {verdict.sentence[0].lower()}{verdict.sentence[1:]}"
     if results.loader is None and verdict.bound == "unknown":
         reasons = (note.message for note in results.diagnostics if note.topic == "loader")
         return (

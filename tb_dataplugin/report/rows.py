@@ -19,6 +19,7 @@ DOUBTS: Final = {
     "no_kernels": "no kernels recorded",
     "dropped_spans": "spans dropped",
     "clock_violation": "clocks disagree",
+    "no_whole_step": "no whole step",
     "short_window": "few steps",
     "profiler_weight": "heavy profiler",
     "busy_machine": "busy machine",

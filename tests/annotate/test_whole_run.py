@@ -20,11 +20,17 @@ from tensorboard.backend.event_processing.event_file_loader import EventFileLoad
 from torch.utils.data import DataLoader, Dataset
 
 import annotate
-from annotate.capture import verdict
+from annotate.capture import session, verdict
+from annotate.capture.standing import Standing
+from annotate.capture.torch_profiler import another_is_open
 from annotate.launch import on_alarm
+from annotate.launch.notes import Notes
+from annotate.launch.order import Order
+from annotate.launch.recording import Recording
 from annotate.launch.watch import watch_by_environment
 from annotate.monitoring import next_calls
 from annotate.recording import recording_time, switch
+from annotate.trace_format import NO_WHOLE_STEP
 from annotate.whole_run import current, iterating, machine, recorder
 from annotate.whole_run.iterating import RunEpoch, RunIterator
 from annotate.whole_run.machine import Machine
@@ -549,6 +555,32 @@ def test_the_last_window_is_kept_for_a_slow_time(tmp_path: Path) -> None:
     said = {line["event"]: line for line in lines_of(tmp_path) if line["kind"] == "capture"}
     assert "kept for a slow time" in said[2]["missed"]
     assert "capture" in said[1] and "capture" in said[3]
+
+
+@pytest.mark.parametrize(("batch", "is_kept"), ((15, True), (20, False)))
+def test_a_window_that_opens_as_the_loop_ends_is_not_kept(tmp_path: Path, batch: int, is_kept: bool) -> None:
+    """It would show the checkpoint after the last epoch. The next one may open at once."""
+    loader = DataLoader(Numbers(), batch_size=1)
+    annotate.watch(loader, logdir=tmp_path)
+    for number, _ in enumerate(loader):
+        if number == batch:
+            alarm(running(), change="stall")
+    windows = running().windows
+    assert isinstance(windows, on_alarm.AlarmWindows)
+    recording = windows._recording
+    assert recording is not None and recording.notes.state == "recording"
+    annotate.off()
+    (said,) = (line for line in lines_of(tmp_path) if line["kind"] == "capture")
+    assert said.get("missed") == (None if is_kept else "the run ended before the window had a whole step")
+    assert len(list(tmp_path.glob("*.pt.trace.json.gz"))) == is_kept
+    assert not session.is_on() and not another_is_open()
+
+
+def test_the_note_of_a_window_without_a_whole_step_is_the_one_that_the_report_looks_for() -> None:
+    recording = Recording(Order(logdir=Path(), active=10), Standing(), Notes(None))
+    (note,) = recording._notes_of_window([1])
+    assert note.startswith(NO_WHOLE_STEP)
+    assert not recording._notes_of_window([1, 2])[0].startswith(NO_WHOLE_STEP)
 
 
 def test_no_window_is_recorded_inside_of_a_capture(tmp_path: Path) -> None:

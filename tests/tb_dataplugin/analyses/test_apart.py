@@ -140,7 +140,10 @@ def test_a_worker_that_still_starts_when_its_batch_is_asked_for_is_the_epochs_st
     late = capture_of(with_late_worker(ready=480_000, drawn=0))
     assert late.loader.apart.wait_us == pytest.approx(400_100 + 489_200 - 410_100)
     assert "startup" not in late.verdict.sentence
+    assert "An epoch's start (steps 1 and 2) has" in late.verdict.sentence
+    assert [step.number for step in late.steps.items if step.apart_us] == [1, 2]
     given_late = capture_of(with_late_worker(ready=391_000, drawn=430_000))
+    assert "An epoch's start (step 1) has" in given_late.verdict.sentence
     assert given_late.loader.apart.wait_us == pytest.approx(400_100), "it was there, without indices"
 
 
@@ -188,7 +191,9 @@ def test_an_epochs_start_is_said_once_and_none_of_the_stages() -> None:
     capture = capture_of(epochs())
     assert capture.loader.apart.epochs == 2
     assert of_steady_state(capture) == 20 * 1_000
-    assert capture.verdict.sentence.startswith("The starts of 2 epochs (steps 1 and 13) have 97.6% of the data wait")
+    assert capture.verdict.sentence.startswith(
+        "The starts of 2 epochs (steps 1 and 13, and 2 more) have 97.6% of the data wait"
+    ), "each new worker's first batch is waited for as well"
     assert "of the rest of the window" in capture.verdict.sentence
     titles = [finding.title for finding in capture.findings]
     assert capture.findings[0].rule == "slow_first_batch"
@@ -248,7 +253,9 @@ def test_starts_and_ends_are_both_named_where_both_are_left_out() -> None:
     capture = capture_of(epochs(end=100_000))
     assert (capture.loader.apart.epochs, capture.loader.apart.ends) == (2, 1)
     assert capture.loader.apart.names == "the starts and ends of epochs"
-    assert "The starts of 2 epochs and the end of an epoch (steps 1, 12 and 13) have" in capture.verdict.sentence
+    assert (
+        "The starts of 2 epochs and the end of an epoch (steps 1 and 13, and 3 more) have" in capture.verdict.sentence
+    )
     (start,) = (finding for finding in capture.findings if finding.rule == "slow_first_batch")
     assert "its part of an epoch's start and end included" in start.gain_share_text
     steady = capture.loader.steady_state.sentence
@@ -267,7 +274,7 @@ def test_what_has_little_of_the_data_wait_stands_behind_the_message_and_next_to_
     """The start of the epoch has a tenth of the data wait, the evaluation 0.5% of the window."""
     starts = signals_of(epochs()).apart
     assert starts is not None and starts.starts is not None and starts.leads
-    little = replace(starts.starts, wait_us=9_000.0, epochs=1, steps=(1,))
+    little = replace(starts.starts, wait_us=9_000.0, epochs=1, steps=(1,), in_steps=(1,))
     other = OtherLoaderSignals(LoaderInfo(dataset="Clicks"), 1_000.0, (8,))
     signals = replace(signals_of(epochs()), apart=ApartSignals(90_000.0, little, (other,), 200_000.0))
     sentence = judge_run(signals).sentence

@@ -71,6 +71,40 @@ def test_more_steps_are_advised_as_the_window_was_recorded(steps: dict[str, Any]
     assert f"Record at least 8 (tb-dataplugin {asked})" in doubt.sentence
 
 
+def over(*boundaries: float) -> TraceBuilder:
+    """A window that opened with the last batches of a loop over workers; then the program saves a checkpoint."""
+    settings = {"name": "DataLoader", "num_workers": 2, "batch_size": 8, "iterated": 1}
+    late = "no data from DataLoader workers: the loop's loader was iterated before it was annotated."
+    ended = f"the program ended after {max(0, len(boundaries) - 1)} of 10 steps of this window."
+    steps = {"source": "batch", "boundaries_us": list(boundaries)}
+    builder = TraceBuilder().annotated(loaders=[settings], notes=[ended, late], steps=steps)
+    return builder.operator(0, 5_000).wait(6_000, 30, "wait::DataLoader").operator(7_000, 400_000, "save")
+
+
+def test_a_window_without_a_whole_step_judges_neither_the_loop_nor_what_comes_after() -> None:
+    """A stranger's checkpoint after the last epoch had 98.8% "of the step", and his loader was not annotated."""
+    for boundaries in ((), (6_030.0,)):
+        capture = capture_of(over(*boundaries))
+        assert codes(capture) == ["no_whole_step"]
+        assert not capture.findings and not capture.HasField("throughput") and capture.verdict.bound == "unknown"
+        assert capture.verdict.sentence == (
+            "The window has no whole step, so it shows nothing of the loop as it goes on. In its 407 ms the training "
+            "thread waited for data for 30.0 µs."
+        )
+        assert capture.findings_sentence.startswith("Whether there is anything to change is unknown: the window has")
+        assert row_of(capture).doubt_text == "no whole step"
+        text = as_text(Report(captures=[capture]))
+        for wrong in ("not the bottleneck", "annotated", "annotate.loader", "prof.step()", "of the step"):
+            assert wrong not in text, wrong
+
+
+def test_a_window_with_one_whole_step_is_judged_and_so_is_one_that_has_no_record_of_steps() -> None:
+    one = capture_of(over(0.0, 6_030.0))
+    assert codes(one) == ["late_workers", "short_window"] and "of the window" in one.verdict.sentence
+    plain = capture_of(TraceBuilder().operator(0, 5_000).wait(6_000, 30).operator(7_000, 400_000))
+    assert codes(plain) == [] and "not the bottleneck" in plain.verdict.sentence
+
+
 def test_persistent_workers_from_before_are_what_is_advised_about() -> None:
     """The wait is unrecorded, but for the sampler that the training thread runs."""
     capture = capture_of(late_workers(persistent=True))

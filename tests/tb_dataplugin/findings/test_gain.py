@@ -42,6 +42,16 @@ def test_an_interval_ends_at_all_of_the_data_wait_and_what_the_step_may_get(sign
     assert gain_of(7000.0, replace(signals, taken=taken), of_wait=True).high_us_per_step == pytest.approx(8500.0)
 
 
+def test_an_interval_that_ends_at_all_of_the_data_wait_is_one_also_where_the_wait_may_exceed_the_step(
+    signals: Signals,
+) -> None:
+    """Of two findings on the same data wait the one with the higher bound had no interval."""
+    wide = replace(signals, wait_may_exceed=0.5)
+    assert signals.mean_step_us == pytest.approx(10_000) and 7000.0 * 1.5 > 10_000
+    assert gain_of(7000.0, wide, of_wait=True).high_us_per_step == 8000.0
+    assert gain_of(6000.0, wide, of_wait=True).high_us_per_step == 8000.0
+
+
 def test_a_share_of_the_step_is_that_of_the_step_it_is_printed_beside(signals: Signals) -> None:
     """By little more, where as much time lies between steps, or by twice as much."""
     steps, window_us = signals.step_count or 0, signals.window_us
