@@ -32,9 +32,16 @@ US, MS, S, MIN = TimeUnit("µs", 1.0), TimeUnit("ms", 1e3), TimeUnit("s", 1e6), 
 
 
 def unit_for(values_us: Iterable[float | None]) -> TimeUnit:
-    """The unit in which the largest of the values reads best; a table shows all its times in it."""
-    largest = max((abs(value) for value in values_us if value is not None), default=0.0)
-    return US if largest < 1e3 else MS if largest < 1e7 else S if largest < 6e8 else MIN
+    """The unit in which the largest of the values reads best; a table shows all its times in it. Seconds (from 10 s on)
+    and minutes are left to columns whose smallest value keeps its three digits in them.
+    """
+    sizes = [abs(value) for value in values_us if value]
+    largest, smallest = max(sizes, default=0.0), min(sizes, default=0.0)
+    if largest < 1e7:
+        return US if largest < 1e3 else MS
+    if largest < 6e8:
+        return S if smallest >= 1e4 else MS
+    return MIN if smallest >= 6e5 else S
 
 
 def significant(value: float, most_decimals: int = MOST_DECIMALS) -> str:

@@ -38,9 +38,16 @@ export function limitWords(stage: Stage): string | undefined {
   return selfParts(stage).length === 0 ? undefined : limitOf(stage);
 }
 
-export function limitOf({ limited_by: limit, self_us, count }: Stage): string {
-  if (limit !== "") return labelOf(LIMITS, limit);
-  return self_us < TOO_SHORT_US * count ? "too short to tell" : "mixed";
+export function limitOf(stage: Stage): string {
+  if (stage.limited_by !== "") return labelOf(LIMITS, stage.limited_by);
+  if (stage.self_us < TOO_SHORT_US * stage.count) return "too short to tell";
+  return mayBeLimited(stage) ? "not known" : "mixed";
+}
+
+/** Whether waiting for a CPU, or being blocked, may take two thirds of it: their sum is known, and not which it was. */
+function mayBeLimited({ self_us, cpu_self_us, run_delay_us, blocked_us }: Stage): boolean {
+  if (run_delay_us !== undefined && blocked_us !== undefined) return false;
+  return 3 * (self_us - (cpu_self_us ?? 0)) >= 2 * self_us;
 }
 
 /** How the build time divides in the worker's main thread; empty where it was not measured. */

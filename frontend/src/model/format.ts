@@ -55,13 +55,25 @@ export function formatChange(share: number): string {
   return text === "0.0%" ? text : `${share > 0 ? "+" : "−"}${text}`;
 }
 
-/** The unit for a whole table or column group, from its largest value. Seconds only from 10 s, so that the small
- * rows of a table keep digits. */
+/** The unit for a whole table or column group, from its largest value. Seconds only from 10 s, and where the smallest
+ * row keeps its digits in them. */
 export function chooseTimeUnit(valuesUs: Iterable<number | undefined>): TimeUnit {
-  const largest = largestOf(valuesUs);
+  const values = [...valuesUs];
+  const largest = largestOf(values);
   if (largest < 1e3) return "µs";
   if (largest < 1e7) return "ms";
-  return largest < 6e8 ? "s" : "min";
+  const smallest = smallestOf(values);
+  if (smallest < KEEPS_DIGITS_US.s && largest < 6e8) return "ms";
+  return largest < 6e8 || smallest < KEEPS_DIGITS_US.min ? "s" : "min";
+}
+
+/** From here on, four decimals of the unit show three digits. */
+const KEEPS_DIGITS_US = { s: 1e4, min: 6e5 };
+
+function smallestOf(values: Iterable<number | undefined>): number {
+  let smallest = Number.POSITIVE_INFINITY;
+  for (const value of values) if (value) smallest = Math.min(smallest, Math.abs(value));
+  return smallest;
 }
 
 function largestOf(values: Iterable<number | undefined>): number {

@@ -40,6 +40,12 @@ export function stageName(stage: Stage): string {
   return `${stage.kind}::${stage.label}`;
 }
 
+/** A stage's own name may have more of what parts it from its kind: `user::io::parse`. */
+export function partsOf(name: string): { readonly kind: string; readonly label: string } {
+  const at = name.indexOf("::");
+  return at < 0 ? { kind: name, label: name } : { kind: name.slice(0, at), label: name.slice(at + 2) };
+}
+
 /** Unique and readable: the enclosing stages, outermost first. */
 export function stageKey(stage: Stage): string {
   const path = stage.path.length > 0 ? stage.path : [stageName(stage)];

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { bytesPerCall, costFacts, costParts, selfParts } from "../../src/model/costs";
+import { bytesPerCall, costFacts, costParts, limitOf, selfParts } from "../../src/model/costs";
 import { costs, stage } from "../build";
 
 const shown = (parts: ReturnType<typeof selfParts>) => parts.map(({ name, us }) => [name, Math.round(us)]);
@@ -20,6 +20,15 @@ it("does not call time blocked where it may as well have waited for a CPU", () =
     ["not running", 40],
   ]);
   expect(selfParts(stage(["read::open"], {}))).toEqual([]);
+});
+
+it("calls mixed only what is known to be, and not what one of two causes may have", () => {
+  const long = { self_us: 1000, count: 1, limited_by: "" };
+  const known = { run_delay_us: 300, blocked_us: 400 };
+  expect(limitOf(stage(["read::open"], { ...long, cpu_self_us: 300, ...known }))).toBe("mixed");
+  expect(limitOf(stage(["read::open"], { ...long, cpu_self_us: 8 }))).toBe("not known");
+  expect(limitOf(stage(["read::open"], { ...long, cpu_self_us: 400 }))).toBe("mixed");
+  expect(limitOf(stage(["read::open"], { ...long, cpu_self_us: 8, count: 100 }))).toBe("too short to tell");
 });
 
 it("gives sizes per call", () => {

@@ -43,8 +43,12 @@ describe("the cases that Python is tested against too", () => {
   it.each(cases.plural as [number, string, string][])("plural: %d %s is %s", (count, noun, text) =>
     expect(plain(plural(count, noun))).toBe(text),
   );
+  it.each(cases.table_unit_of_us as [number, number, string][])(
+    "a column from %d to %d us is in %s",
+    (from, to, unit) => expect(chooseTimeUnit([to, from])).toBe(unit),
+  );
   it("are all used, but for intervals, which the report has as words", () => {
-    const known = [...Object.keys(formatters), "interval", "plural", "about"];
+    const known = [...Object.keys(formatters), "interval", "plural", "about", "table_unit_of_us"];
     expect(Object.keys(cases).sort()).toEqual(known.sort());
   });
 });

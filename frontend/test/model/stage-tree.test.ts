@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { buildTree, flatRows, nestedRows, stageKey } from "../../src/model/stage-tree";
+import { buildTree, flatRows, nestedRows, partsOf, stageKey } from "../../src/model/stage-tree";
 import { stage } from "../build";
 
 const stages = [
@@ -57,4 +57,9 @@ it("does not change the list it is given", () => {
 
 it("names a stage by its whole path", () => {
   expect(stageKey(stage(["sample::D", "read::open"], {}))).toBe("sample::D > read::open");
+});
+
+it("a name of a user's own keeps all that stands behind its kind", () => {
+  expect(partsOf("user::io::parse")).toEqual({ kind: "user", label: "io::parse" });
+  expect(partsOf("transfer")).toEqual({ kind: "transfer", label: "transfer" });
 });

@@ -355,9 +355,11 @@ it("shows numbers of sides that are not comparable only to those who ask, and a 
 
 it("marks a stage that is compared per sample of its batch", async () => {
   const collate = { kind: "stage", name: "collate::a", before_us: 1, after_us: 1, outcome: "not_significant" };
-  const stages = [{ ...collate, calls: { measure: "cpu", per_sample: true } }, ...SLOWER.stages.slice(1)];
+  const own = { ...SLOWER.stages[1], name: "user::io::parse" };
+  const stages = [{ ...collate, calls: { measure: "cpu", per_sample: true } }, own, ...SLOWER.stages.slice(2)];
   answerWith({ kind: "ready", value: Comparison.fromJSON({ ...SLOWER, stages }) });
   await drawAndWait();
+  expect(all("stage-change")[1]?.firstElementChild?.textContent).toBe("user::io::parse");
   expect(all("measure").map((cell) => cell.textContent)).toEqual(["CPU per sample", "–", "wall", "–"]);
   expect(find("stage-changes").closest("section")?.textContent).toContain("Per sample where a stage runs once per");
 });

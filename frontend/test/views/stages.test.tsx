@@ -68,11 +68,11 @@ it("shows markup in names as text", () => {
 it("drops the wait from a stage's path in the flat table", () => {
   stagesFlat.value = true;
   const stages = [
-    stage(["wait::DataLoader", "sample::D", "transform::A", "read::open"], {}),
+    stage(["wait::DataLoader", "sample::D", "user::io::outer", "read::open"], {}),
     stage(["wait::DataLoader", "collate::c"], {}),
   ];
   const root = open({ stages }, "stages");
-  expect([...root.querySelectorAll(".in-path")].map((path) => path.textContent)).toEqual(["in D › A"]);
+  expect([...root.querySelectorAll(".in-path")].map((path) => path.textContent)).toEqual(["in D › io::outer"]);
 });
 
 it("shows evidence of stages only where there is any", () => {

@@ -1,5 +1,6 @@
 import type { Comparison, Quantity } from "../../contract/report";
 import { chooseTimeUnit, type TimeUnit } from "../../model/format";
+import { partsOf } from "../../model/stage-tree";
 import { TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Swatch } from "../../ui/swatch";
@@ -65,14 +66,14 @@ export function StageChangeTable({ comparison: { stages } }: { comparison: Compa
 }
 
 function StageLine({ row, unit, reach }: { row: Quantity; unit: TimeUnit; reach: number }) {
-  const [kind = "", label = ""] = row.name.split("::");
+  const { kind, label } = partsOf(row.name);
   const adjusted = row.calls?.speed_adjusted === true;
   return (
     <tr data-testid="stage-change" data-stage={row.name} data-significant={isSignificant(row)}>
       <th scope="row">
         <Swatch token={kind} />
         <span class="mono stage-name">
-          <span class="stage-kind">{kind}::</span>
+          {kind !== row.name && <span class="stage-kind">{kind}::</span>}
           {label}
         </span>
       </th>

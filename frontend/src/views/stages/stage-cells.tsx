@@ -9,7 +9,7 @@ import {
   inByteUnit,
   type TimeUnit,
 } from "../../model/format";
-import type { StageRow } from "../../model/stage-tree";
+import { partsOf, type StageRow } from "../../model/stage-tree";
 import { TimeCell } from "../../ui/cells";
 import { Unknown } from "../../ui/numbers";
 import { fillClass, fillStyle } from "../../ui/swatch";
@@ -102,7 +102,7 @@ export function StageName({ row, flat, turn }: NameProps) {
   );
   // Every stage may lie in a wait, which says nothing of where in the pipeline it is.
   const parents = stage.path.slice(0, -1).filter((part) => !part.startsWith("wait::"));
-  const labels = parents.map((part) => part.split("::")[1] ?? part);
+  const labels = parents.map((part) => partsOf(part).label);
   return (
     <div class="stage-cell" style={{ "--depth": String(row.depth) }} title={row.key}>
       {row.childCount > 0 ? (
