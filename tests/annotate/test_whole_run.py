@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from annotate.launch import on_alarm
 from annotate.launch.watch import watch_by_environment
 from annotate.monitoring import next_calls
 from annotate.recording import recording_time, switch
-from annotate.whole_run import current, iterating, machine, recorder
+from annotate.whole_run import current, iterating, lying_ready, machine, recorder
 from annotate.whole_run.iterating import RunEpoch, RunIterator
 from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import values_of
@@ -917,6 +918,16 @@ def test_how_many_batches_lie_ready_is_counted_at_each_next_where_torch_knows_it
     assert numbers["asked"] == (10 if is_known else 1), "of few batches where only their own records tell"
     if is_known:
         assert 40 <= numbers["ready"] <= 60
+
+
+@pytest.mark.parametrize("pins", [False, True])
+def test_a_counter_adds_up_all_places_where_a_finished_batch_may_be(pins: bool) -> None:
+    """Three in the workers' queue, one received before its turn, and two that are pinned; one is not done yet."""
+    early_and_waiting = {5: (1, "data"), 6: (0,)}
+    iterator = SimpleNamespace(
+        _task_info=early_and_waiting, _tasks_outstanding=1, _data_queue=SimpleNamespace(queue=["a", "b"])
+    )
+    assert lying_ready._counter(10, lambda: 7, pins=pins)(iterator) == (6 if pins else 4)
 
 
 def test_a_counter_that_fails_costs_no_batch(monkeypatch: pytest.MonkeyPatch) -> None:
