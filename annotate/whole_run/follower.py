@@ -134,9 +134,10 @@ class RunFollower:
         series = self._series_of(loader)
         call = RunIterator(series, epoch, partial(measuring, loader.dataset), began)
         series.epochs += 1
+        series.latest = weakref.ref(call)
         with suppress(TypeError):  # of a class that cannot be watched
             next_calls.time_next(iterator, call)
-            call.iterator = weakref.ref(iterator)
+            call.watch(iterator)
 
     def stray(self, facts: Facts, payload: Payload) -> None:
         pass

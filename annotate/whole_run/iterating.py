@@ -12,6 +12,7 @@ from weakref import ref
 from annotate.monitoring.lines import one_at_a_time
 from annotate.recording import recording_time, sums, switch
 from annotate.saying import guard, report_error
+from annotate.whole_run.lying_ready import counter_of
 from annotate.whole_run.series import Series
 from annotate.workers import following, sums_content
 from annotate.workers.batches import Batch, Iteration
@@ -46,7 +47,9 @@ class RunEpoch:
         self.is_measured = False
         """Without workers: this moment."""
         self.asked: Final[deque[int]] = deque(maxlen=_ASKED)
-        """When the loop asked for its latest batches."""
+        """When the loop asked for its latest batches; unless `is_counted`."""
+        self.is_counted = False
+        """How many batches lie ready is counted whenever the loop asks."""
         self._size = 0
         """Of the batch that was handed out and that `consumed` was told of, in samples; 0: none was."""
         self._series: Final = series
@@ -57,6 +60,9 @@ class RunEpoch:
         would be of the gaps between epochs."""
         self._last: Final[set[int]] = set()
         """Those that only tell what their worker has noticed."""
+        self._over: Final = series.until
+        self._began: Final = clock()
+        """Between both no epoch of the loader went on."""
 
     def drawn(self, batch: Batch, indices: object) -> str | None:
         return self.drawn_asleep(batch.batch, indices)
@@ -93,7 +99,7 @@ class RunEpoch:
             if facts.batch in self._last:
                 series.last(measured.samples, measured.attempts, **where)
             else:
-                series.built(facts)
+                series.built(facts, self._over, self._began)
                 series.measured(measured.stages, measured.samples, measured.attempts, **where)
             series.noticed(measured.noticed, facts.iteration, epoch=self._number, worker=facts.worker)
         if facts.serialised != UNKNOWN and facts.serialise != UNKNOWN:
@@ -104,7 +110,7 @@ class RunEpoch:
     def consumed(self, batch: Batch) -> None:
         self._size = self._sizes.pop(batch.batch, self._series.batch_size)
         finished = batch.finished
-        if finished is not None and batch.batch in self._chosen:
+        if finished is not None and batch.batch in self._chosen and not self.is_counted:
             self._series.tally.asked += 1
             for asked in reversed(self.asked):
                 if asked < finished:
@@ -141,6 +147,7 @@ class RunIterator:
         self._is_over = False
         self._measure_at = began
         self.iterator: ref[Any] | None = None
+        self._lie_ready: Callable[[Any], int] | None = None
 
     @property
     def until(self) -> int:
@@ -157,11 +164,20 @@ class RunIterator:
         """Nobody will have another batch of it."""
         return self._is_over or (self.iterator is not None and self.iterator() is None)
 
+    def watch(self, iterator: Any) -> None:
+        """Raises: TypeError: it cannot be referred to weakly."""
+        self.iterator = ref(iterator)
+        if self.epoch is not None and self.epoch.iteration.has_workers:
+            self._lie_ready = counter_of(iterator, self.epoch.iteration)
+            self.epoch.is_counted = self._lie_ready is not None
+
     def next_of(self, iterator: Any, method: Callable[[Any], Any]) -> Any:
-        begin = clock()
-        epoch = self.epoch
+        begin, ready = clock(), 0
+        epoch, lie_ready = self.epoch, self._lie_ready
         has_workers = epoch is not None and epoch.iteration.has_workers
-        if epoch is not None and has_workers:
+        if lie_ready is not None:
+            ready = self._counted(lie_ready, iterator)
+        elif epoch is not None and has_workers:
             epoch.asked.append(begin)
         try:
             if epoch is not None and not has_workers and begin >= self._measure_at and not is_recorded():
@@ -173,10 +189,22 @@ class RunIterator:
                 self._came_none(begin, error)
             raise
         try:
+            if lie_ready is not None:
+                tally = self.series.tally
+                tally.ready += ready
+                tally.asked += 1
             self._came(begin, clock())
         except Exception as error:  # a fault of ours costs a record, never a batch
             report_error(_LOST, error)
         return data
+
+    def _counted(self, lie_ready: Callable[[Any], int], iterator: Any) -> int:
+        try:
+            return lie_ready(iterator)
+        except Exception as error:  # a fault of ours costs a record, never a batch
+            self._lie_ready = None
+            report_error(_LOST, error)
+        return 0
 
     def _came(self, begin: int, now: int) -> None:
         """A batch is handed out: mostly, a tuple is put down and that is all."""

@@ -77,7 +77,8 @@ def line_of(tally: Tally, seconds: float) -> str:
     if "ready_batches" in numbers:
         parts.append(f"{numbers['ready_batches']:.1f} batches ready")
     if "worker_busy_share" in numbers:
-        parts.append(f"DataLoader workers busy {numbers['worker_busy_share']:.0%}")
+        measured = "1 batch" if tally.built == 1 else f"{tally.built:,} batches"
+        parts.append(f"DataLoader workers busy about {numbers['worker_busy_share']:.0%} (measured on {measured})")
     stage = next((name for name in numbers if name.startswith("stage_ms/")), None)
     if stage is not None:
         parts.append(f"{stage.removeprefix('stage_ms/')} {numbers[stage]:.3g} ms per batch")

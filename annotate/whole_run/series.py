@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
+from weakref import ref
 
 from annotate.recording import sums
 from annotate.recording.between import Noticed
@@ -96,6 +97,8 @@ class Series:
         """Handed out so far."""
         self.drawn = 0
         self.epochs = 0
+        self.latest: ref[Iterated] | None = None
+        """Its own iterator that was made last; that of persistent workers is there until the next one is."""
         self.pids: set[int] = set()
         """Workers that sent a batch since they were last taken."""
         self._wait: Final = Usual(workers)
@@ -169,13 +172,24 @@ class Series:
             event = event._replace(mean=usual.slow.mean)
         self.owner.happened(event)
 
-    def built(self, facts: Facts) -> None:
-        """A worker's batch that is measured has come in; perhaps in torch's pinning thread."""
-        tally = self.tally
+    @property
+    def until(self) -> int:
+        """When its latest epoch was over, or gave a batch last; 0: it has given none, or is gone."""
+        latest = None if self.latest is None else self.latest()
+        return 0 if latest is None else latest.until
+
+    def built(self, facts: Facts, over: int, began: int) -> None:
+        """A worker's batch that is measured has come in; perhaps in torch's pinning thread.
+
+        Between two epochs nobody has anything to do for its worker: that is no time in which it is starved.
+
+        Args:
+            over: when the loader's epoch before was.
+            began: when the batch's own did.
+        """
         if facts.started and facts.before != UNKNOWN:
-            tally.built += 1
-            tally.build_ns += facts.finished - facts.started
-            tally.starved_ns += max(0, facts.started - facts.before)
+            between = max(0, began - max(over, facts.before))
+            self.tally.add_built(facts.finished - facts.started, max(0, facts.started - facts.before - between))
 
     def is_last(self, batch: int) -> bool:
         """Whether the worker that makes it makes no other in its life."""

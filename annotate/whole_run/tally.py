@@ -52,6 +52,8 @@ class Tally:
         lie ready as the loop asks."""
         self.asked = 0
         self.built = self.build_ns = self.starved_ns = 0
+        self.build_squares = self.starved_squares = self.build_starved = 0
+        """Sums of squares and of the products, from which follows how sure the share of both times is."""
         self.measured = self.deserialise_ns = self.serialised = self.serialise_ns = 0
         self.stage_ns: Final[defaultdict[str, int]] = defaultdict(int)
         self.step_times: Final[Counter[int]] = Counter()
@@ -93,6 +95,14 @@ class Tally:
         self.between_ns += time_ns
         self.longest_between_ns = max(self.longest_between_ns, time_ns)
 
+    def add_built(self, build_ns: int, starved_ns: int) -> None:
+        self.built += 1
+        self.build_ns += build_ns
+        self.starved_ns += starved_ns
+        self.build_squares += build_ns * build_ns
+        self.starved_squares += starved_ns * starved_ns
+        self.build_starved += build_ns * starved_ns
+
     def add_slow_samples(self, several: list[Facts]) -> None:
         self.slow_samples = slowest([*self.slow_samples, *several])
 
@@ -124,7 +134,9 @@ class Tally:
             "first_waits": self.first_waits,
             "longest_step_us": _us(self.longest_step_ns), "longest_wait_us": _us(self.longest_wait_ns),
             "ready": self.ready, "asked": self.asked, "built": self.built, "build_us": _us(self.build_ns),
-            "starved_us": _us(self.starved_ns), "measured": self.measured, "deserialise_us": _us(self.deserialise_ns),
+            "starved_us": _us(self.starved_ns), "build_us2": _us2(self.build_squares),
+            "starved_us2": _us2(self.starved_squares), "build_starved_us2": _us2(self.build_starved),
+            "measured": self.measured, "deserialise_us": _us(self.deserialise_ns),
             "serialised": self.serialised, "serialise_us": _us(self.serialise_ns), "stalls": self.stalls,
             "stage_us": {name: _us(time) for name, time in self.stage_ns.items()},
             "step_times": {str(bucket): count for bucket, count in sorted(self.step_times.items())},
@@ -138,6 +150,10 @@ class Tally:
 
 def _us(time_ns: int) -> float:
     return round(time_ns / 1000, 1)
+
+
+def _us2(squares: int) -> float:
+    return round(squares / 1e6, 1)
 
 
 def slowest(samples: list[Facts]) -> list[Facts]:

@@ -51,8 +51,8 @@ def _numbers(run: pb.WholeRun) -> Iterator[str]:
         known = f", those of {count(run.first_batch_epochs)} are known" if run.first_batch_epochs < run.epochs else ""
         yield f"first batches took {duration(run.first_batch_us)} on average (epochs begun: {run.epochs}{known})"
     if run.HasField("busy_share"):
-        ready = f", {significant(run.ready)} batches ready on average" if run.HasField("ready") else ""
-        yield f"DataLoader workers {percent(run.busy_share)} busy{ready}"
+        ready = f", {run.ready_text}" if run.ready_text else ""
+        yield f"DataLoader workers {run.busy_text} {run.busy_note}{ready}"
     if run.HasField("gil_share"):
         yield f"waiting for the GIL {percent(run.gil_share)} of the time"
     if run.HasField("gc_share"):

@@ -32,6 +32,7 @@ from tb_dataplugin.watchfile.sentences import (
 )
 from tb_dataplugin.watchfile.stepless import NO_STEP, why_no_step
 from tb_dataplugin.watchfile.summary import Happening, Summary, summary_of
+from tb_dataplugin.watchfile.workers import busy_note, busy_number, ready_text
 
 _LOADERS: Final = 4
 _STAGES: Final = 4
@@ -70,9 +71,9 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     yield from _outside(summary.outside)
     yield from _loaders(summary)
     yield _line("samples/s", significant(summary.rate.samples_per_s), summary.rate.of)
-    if summary.busy_share is not None:
-        ready = "" if summary.ready is None else f"{significant(summary.ready)} batches ready on average"
-        yield _line("DataLoader workers", percent(summary.busy_share), "busy", ready)
+    if summary.busy is not None:
+        ready = "" if summary.ready is None else ready_text(summary.ready)
+        yield _line("DataLoader workers", busy_number(summary.busy), busy_note(summary.busy), ready)
     if summary.stages:
         slowest = ", ".join(f"{shown(name)} {duration(time)}" for name, time in summary.stages[:_STAGES])
         yield f"  {'stages per batch':<22}{slowest}"

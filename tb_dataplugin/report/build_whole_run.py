@@ -30,6 +30,7 @@ from tb_dataplugin.watchfile.sentences import (
 from tb_dataplugin.watchfile.stepless import why_no_step
 from tb_dataplugin.watchfile.summary import Growth, Happening, Summary, summary_of
 from tb_dataplugin.watchfile.trouble import Slow, Trouble
+from tb_dataplugin.watchfile.workers import busy_note, busy_number, ready_text
 
 MOST_MARKS: Final = 500
 MOST_STAGES: Final = 20
@@ -70,6 +71,7 @@ def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
         sentence=encodable(run_sentence(summary)),
     )
     report.MergeFrom(_numbers(summary))
+    report.MergeFrom(_workers(summary))
     return report
 
 
@@ -90,8 +92,6 @@ def _numbers(summary: Summary) -> pb.WholeRun:
         epochs=summary.epochs,
         first_batch_us=summary.first_batch_us,
         first_batch_epochs=summary.first_waits,
-        ready=summary.ready,
-        busy_share=summary.busy_share,
         raised=summary.raised,
         measured_samples=summary.measured_samples,
         other_samples=summary.other_samples,
@@ -99,6 +99,19 @@ def _numbers(summary: Summary) -> pb.WholeRun:
         gc_share=summary.gc_share,
         bad_lines=summary.bad_lines,
     )
+
+
+def _workers(summary: Summary) -> pb.WholeRun:
+    """How busy DataLoader workers were, and what lay ready."""
+    busy, ready, found = summary.busy, summary.ready, pb.WholeRun()
+    if ready is not None:
+        found.ready, found.ready_batches, found.ready_text = ready.mean, ready.batches, ready_text(ready)
+    if busy is not None:
+        found.busy_share, found.busy_batches = busy.share, busy.batches
+        found.busy_text, found.busy_note = busy_number(busy), busy_note(busy)
+        if busy.low is not None and busy.high is not None:
+            found.busy_low, found.busy_high = busy.low, busy.high
+    return found
 
 
 def _point(point: Point) -> pb.RunPoint:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from tb_dataplugin.watchfile.lines import IntervalLine, LoaderNumbers
+from tb_dataplugin.watchfile.lines import IntervalLine
 from tb_dataplugin.watchfile.loaders import main_loader
 from tb_dataplugin.watchfile.rates import Recorded, rate, recorded_in, without_recorded
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.summary import Happening, percentile, total_times
+from tb_dataplugin.watchfile.workers import busy_of, ready_of
 
 MOST_POINTS: Final = 300
 """More than a screen has room for."""
@@ -66,7 +67,7 @@ def _groups(part: Part, together: int) -> Iterator[Sequence[IntervalLine]]:
 def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorded: Sequence[Recorded]) -> Point:
     numbers = [each for interval in intervals for each in interval.loaders if each.loader == loader]
     steps, time = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
-    asked, worked = sum(each.asked for each in numbers), sum(each.build_us + each.starved_us for each in numbers)
+    ready, busy = ready_of(numbers), busy_of(numbers)
     times = total_times(each.step_times for each in numbers)
     return Point(
         from_s=max(0.0, intervals[0].begin - begin),
@@ -77,14 +78,10 @@ def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorde
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time) if time else None,
         samples_per_s=rate(without_recorded(intervals, recorded)),
         epochs=sum(each.epochs for each in numbers),
-        ready=sum(each.ready for each in numbers) / asked if asked else None,
-        busy_share=_busy(numbers) / worked if worked and asked else None,
+        ready=ready.mean if ready else None,
+        busy_share=busy.share if busy else None,
         machine=_means(intervals),
     )
-
-
-def _busy(numbers: Iterable[LoaderNumbers]) -> float:
-    return sum(each.build_us for each in numbers)
 
 
 def _means(intervals: Iterable[IntervalLine]) -> dict[str, float]:

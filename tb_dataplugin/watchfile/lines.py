@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 
 Amount = Annotated[float, msgspec.Meta(ge=0, le=1e18)]
+Square = Annotated[float, msgspec.Meta(ge=0, le=1e36)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**15)]
 Moment = Annotated[float, msgspec.Meta(ge=0, le=2**36)]
 """Seconds since 1970."""
@@ -73,6 +74,10 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     built: Count = 0
     build_us: Amount = 0
     starved_us: Amount = 0
+    build_us2: Square = 0
+    starved_us2: Square = 0
+    build_starved_us2: Square = 0
+    """Sums of squares and products of both times of a batch. Runs of earlier versions lack them."""
     measured: Count = 0
     stage_us: dict[Name, Amount] = {}
     step_times: dict[Bucket, Count] = {}

@@ -20,6 +20,7 @@ from tb_dataplugin.watchfile.rates import Rate, rate_of, recorded_in
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.slow_times import SlowTime, Wait, slow_times, wait_meanwhile
 from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
+from tb_dataplugin.watchfile.workers import Busy, Ready, busy_of, ready_of
 
 _PER_OCTAVE: Final = 4
 """Buckets of a histogram while the time doubles, as in annotate's `tally`."""
@@ -125,8 +126,9 @@ class Summary:
     first_waits: int
     """Epochs whose first batch no window was recorded beside: those that `first_wait_us` is of."""
     first_wait_us: float
-    ready: float | None
-    busy_share: float | None
+    ready: Ready | None
+    busy: Busy | None
+    """Of the DataLoader workers."""
     stages: tuple[tuple[str, float], ...]
     """Stage and microseconds for each batch, the slowest first."""
     happenings: tuple[Happening, ...]
@@ -165,7 +167,6 @@ def summary_of(run: Run) -> Summary | None:
     steps, time = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
     if not steps or not time:
         return None
-    asked, built = sum(each.asked for each in numbers), sum(each.build_us + each.starved_us for each in numbers)
     begin = run.parts[0].head.t
     drifts = [(part, find_drift(part)) for part in run.parts]
     return Summary(
@@ -183,8 +184,8 @@ def summary_of(run: Run) -> Summary | None:
         epochs=sum(each.epochs for each in numbers),
         first_waits=sum(each.timed_firsts for each in numbers),
         first_wait_us=sum(each.first_wait_us for each in numbers),
-        ready=sum(each.ready for each in numbers) / asked if asked else None,
-        busy_share=sum(each.build_us for each in numbers) / built if built and asked else None,
+        ready=ready_of(numbers),
+        busy=busy_of(numbers),
         stages=_stages(numbers),
         happenings=tuple(happening for part, drift in drifts for happening in _happenings(part, begin, drift)),
         windows=tuple(window for part in run.parts for window in _windows(part, begin)),

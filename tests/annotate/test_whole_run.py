@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from time import sleep
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -31,7 +32,7 @@ from annotate.launch.watch import watch_by_environment
 from annotate.monitoring import next_calls
 from annotate.recording import recording_time, switch
 from annotate.trace_format import NO_WHOLE_STEP
-from annotate.whole_run import current, iterating, machine, recorder
+from annotate.whole_run import current, iterating, lying_ready, machine, recorder
 from annotate.whole_run.iterating import RunEpoch, RunIterator
 from annotate.whole_run.machine import Machine
 from annotate.whole_run.points import values_of
@@ -43,6 +44,7 @@ from annotate.whole_run.tally import Tally, bucket_of, merged, upper_edge_us
 from annotate.whole_run.usual import Usual
 from annotate.workers import following
 from annotate.workers.batches import Batch, Iteration
+from annotate.workers.transport import Facts
 
 MS = 1_000_000
 
@@ -888,10 +890,95 @@ def test_most_batches_of_workers_travel_as_without_us_and_all_are_counted(tmp_pa
     annotate.off()
     (numbers,) = lines_of(tmp_path)[2]["loaders"]
     assert (numbers["steps"], numbers["samples"], numbers["epochs"]) == (58, 236, 2)
-    assert numbers["measured"] == numbers["asked"] == 3, "one in twenty"
+    assert (numbers["measured"], numbers["asked"]) == (3, 60), "one in twenty has its stages measured"
     assert 1 <= numbers["built"] <= 3, "but for the first of each worker"
     assert numbers["build_us"] > 0
     assert numbers["other_samples"] + numbers["measured_samples"] > 100, "but for the last of each worker"
+
+
+@pytest.mark.parametrize(("over", "starved"), [(130, 30 + 50), (80, 50), (400, 350), (0, 50)])
+def test_between_two_epochs_no_worker_is_starved(over: int, starved: int) -> None:
+    """The batch before was finished at 100, the epoch began at 400, and the worker with its batch at 450."""
+    series = Series(0, Loaders(), 4, None)
+    facts = Facts(1, 0, 0, 0, 7, 5, started=450 * MS, finished=470 * MS, before=100 * MS)
+    series.built(facts, over * MS, 400 * MS)
+    found = series.take()
+    assert (found.built, found.build_ns, found.starved_ns) == (1, 20 * MS, starved * MS)
+    series.built(facts._replace(before=420 * MS), over * MS, 400 * MS)
+    assert series.take().starved_ns == 30 * MS, "within the epoch"
+
+
+class Pausing(Dataset[int]):
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, index: int) -> int:
+        sleep(0.02)
+        return index
+
+
+def test_a_pause_between_epochs_leaves_persistent_workers_as_busy_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(iterating, "_EVERY", 1)
+    loader = DataLoader(Pausing(), batch_size=1, num_workers=2, persistent_workers=True)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    for _ in range(3):
+        list(loader)
+        sleep(0.5)
+    annotate.off()
+    (numbers,) = lines_of(tmp_path)[2]["loaders"]
+    assert numbers["built"] == 22, "all but the first ones of the workers' lives"
+    assert numbers["starved_us"] < 1e6, "two workers were idle for a second in two pauses"
+    assert numbers["build_us2"] >= numbers["build_us"] ** 2 / 22
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_how_many_batches_lie_ready_is_counted_at_each_next_where_torch_knows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    if not is_known:
+        monkeypatch.setattr(iterating, "counter_of", lambda iterator, iteration: None)
+    loader = DataLoader(Counted(), batch_size=2, num_workers=2, prefetch_factor=3)
+    annotate.watch(loader, logdir=tmp_path, interval_s=3600)
+    batches = iter(loader)
+    for _ in range(10):
+        sleep(0.15)  # all six are done by then; but when the first is asked for, workers may still start
+        next(batches)
+    annotate.off()
+    (numbers,) = lines_of(tmp_path)[2]["loaders"]
+    assert numbers["asked"] == (10 if is_known else 1), "of few batches where only their own records tell"
+    if is_known:
+        assert 40 <= numbers["ready"] <= 60
+
+
+@pytest.mark.parametrize("pins", [False, True])
+def test_a_counter_adds_up_all_places_where_a_finished_batch_may_be(pins: bool) -> None:
+    """Three in the workers' queue, one received before its turn, and two that are pinned; one is not done yet."""
+    early_and_waiting = {5: (1, "data"), 6: (0,)}
+    iterator = SimpleNamespace(
+        _task_info=early_and_waiting, _tasks_outstanding=1, _data_queue=SimpleNamespace(queue=["a", "b"])
+    )
+    assert lying_ready._counter(10, lambda: 7, pins=pins)(iterator) == (6 if pins else 4)
+
+
+def test_a_counter_that_fails_costs_no_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(iterating, "report_error", lambda text, error: told.append(text))
+    iterator = RunIterator(Series(0, Loaders(), 4, None), None, nullcontext, 0)
+    iterator._lie_ready = lambda iterator: len(iterator.missing)
+    assert [iterator.next_of(object(), lambda _: 7) for _ in range(3)] == [7, 7, 7]
+    assert len(told) == 1
+
+
+@pytest.mark.parametrize("period", [2, 3, 4, 8, 16, 20, 60])
+def test_measured_batches_follow_no_period(period: int) -> None:
+    """Of workers that take turns, and of epochs."""
+    epoch = RunEpoch(Series(0, Loaders(), 4, None), Iteration(0, in_order=True, iterable=False, has_workers=True))
+    places = [number % period for number in range(40_000) if epoch.drawn_asleep(number, []) is not None]
+    assert len(places) == 2000
+    for place in range(period):
+        assert places.count(place) == pytest.approx(2000 / period, rel=0.1, abs=3)
 
 
 def test_batches_that_lie_ready_are_seen_by_how_often_the_loop_asked_since_they_were_finished() -> None:

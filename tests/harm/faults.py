@@ -318,6 +318,7 @@ WHERE: Final[dict[str, tuple[Cell, tuple[str, ...]]]] = {
             "whole_run.recorder:Recorder._away",
             "whole_run.recorder:wait_until_gone",
             "whole_run.iterating:RunEpoch.arrived",
+            "whole_run.lying_ready:counter_of",
             "recording.sums:attempts",
         ),
     ),

@@ -54,7 +54,8 @@ def test_the_numbers_of_a_run(tmp_path: Path) -> None:
     found = summary(write(tmp_path / "a.watch.jsonl", RUN, *map(interval, range(6)), {"kind": "end", "t": BEGIN + 60}))
     assert (found.seconds, found.steps, found.step_us, found.wait_share) == (60, 600, 1e5, 0.25)
     assert (found.rate.samples_per_s, found.epochs, found.first_wait_us) == (80, 6, 3e6)
-    assert (found.ready, found.busy_share) == (1.5, 0.75)
+    assert found.ready is not None and found.busy is not None
+    assert (found.ready.mean, found.busy.share) == (1.5, 0.75)
     assert found.stages == (("decode::b", 4e3), ("read::a", 1e3))
     assert found.p95_us == pytest.approx(2**18.25, rel=0.1)
 

@@ -2096,10 +2096,25 @@ export interface WholeRun {
   ready?:
     | number
     | undefined;
-  /** of the time of DataLoader workers */
+  /** by so many: those of all steps, or in runs of earlier versions one in twenty */
+  ready_batches: number;
+  /** "1.05 batches ready on average"; "" where that is unknown */
+  ready_text: string;
+  /** of the time of DataLoader workers while epochs go on; of earlier versions, with some of what lies between */
   busy_share?:
     | number
     | undefined;
+  /** its 95% interval; absent where that is not known */
+  busy_low?: number | undefined;
+  busy_high?:
+    | number
+    | undefined;
+  /** that were measured */
+  busy_batches: number;
+  /** "87%" or "about 87%", without digits that so few batches do not carry; "" where it is unknown */
+  busy_text: string;
+  /** "busy while epochs go on (95% interval 77 to 98%, measured on 9 batches)" */
+  busy_note: string;
   /** the slowest first, at most 20 */
   stages: StageTime[];
   /** by time, at most 300 */
@@ -5493,11 +5508,46 @@ export const WholeRun: MessageFns<WholeRun> = {
         ? globalThis.Number(object.first_batch_epochs)
         : 0,
       ready: isSet(object.ready) ? globalThis.Number(object.ready) : undefined,
+      ready_batches: isSet(object.readyBatches)
+        ? globalThis.Number(object.readyBatches)
+        : isSet(object.ready_batches)
+        ? globalThis.Number(object.ready_batches)
+        : 0,
+      ready_text: isSet(object.readyText)
+        ? globalThis.String(object.readyText)
+        : isSet(object.ready_text)
+        ? globalThis.String(object.ready_text)
+        : "",
       busy_share: isSet(object.busyShare)
         ? globalThis.Number(object.busyShare)
         : isSet(object.busy_share)
         ? globalThis.Number(object.busy_share)
         : undefined,
+      busy_low: isSet(object.busyLow)
+        ? globalThis.Number(object.busyLow)
+        : isSet(object.busy_low)
+        ? globalThis.Number(object.busy_low)
+        : undefined,
+      busy_high: isSet(object.busyHigh)
+        ? globalThis.Number(object.busyHigh)
+        : isSet(object.busy_high)
+        ? globalThis.Number(object.busy_high)
+        : undefined,
+      busy_batches: isSet(object.busyBatches)
+        ? globalThis.Number(object.busyBatches)
+        : isSet(object.busy_batches)
+        ? globalThis.Number(object.busy_batches)
+        : 0,
+      busy_text: isSet(object.busyText)
+        ? globalThis.String(object.busyText)
+        : isSet(object.busy_text)
+        ? globalThis.String(object.busy_text)
+        : "",
+      busy_note: isSet(object.busyNote)
+        ? globalThis.String(object.busyNote)
+        : isSet(object.busy_note)
+        ? globalThis.String(object.busy_note)
+        : "",
       stages: globalThis.Array.isArray(object?.stages)
         ? object.stages.map((e: any) => StageTime.fromJSON(e))
         : [],

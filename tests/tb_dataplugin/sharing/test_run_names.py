@@ -59,7 +59,7 @@ def test_the_numbers_of_the_run_are_the_same(tmp_path: Path) -> None:
     copy.write_bytes(b"".join(anonymous_run(read_lines(path)[1], Hasher())))
     before, after = (summary_of(runs_of([read_part(one)])[0]) for one in (path, copy))
     assert before is not None and after is not None
-    for name in ("seconds", "steps", "step_us", "wait_share", "p95_us", "epochs", "busy_share", "outside", "rate"):
+    for name in ("seconds", "steps", "step_us", "wait_share", "p95_us", "epochs", "busy", "ready", "outside", "rate"):
         assert getattr(before, name) == getattr(after, name)
 
 

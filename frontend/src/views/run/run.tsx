@@ -164,8 +164,8 @@ function Numbers({ run }: { run: WholeRun }) {
           label="DataLoader workers"
           testId="run-busy"
           value={run.busy_share}
-          text={formatPercent(run.busy_share)}
-          note="busy, on average"
+          text={run.busy_text}
+          note={run.ready_text ? `${run.busy_note}; ${run.ready_text}` : run.busy_note}
         />
       )}
       <BigNumber
