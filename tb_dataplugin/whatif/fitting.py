@@ -217,7 +217,14 @@ def _settings(loader: LoaderInfo) -> Settings:
 
 
 def _loop(
-    results: Results, build: Timed, way: Floats, receive: Timed, building: _Cpus, training: _Cpus, batches: float, counted: int
+    results: Results,
+    build: Timed,
+    way: Floats,
+    receive: Timed,
+    building: _Cpus,
+    training: _Cpus,
+    batches: float,
+    counted: int,
 ) -> Loop:
     """`batches`: per step; `counted`: see `_fit`."""
     assert results.steps is not None and results.settings is not None
