@@ -30,7 +30,7 @@ from tb_dataplugin.units import (
     unit_for,
 )
 from tb_dataplugin.whatif import Change, Prediction, Range
-from tb_dataplugin.whatif.change import TRANSFER
+from tb_dataplugin.whatif.change import TRANSFER, is_of
 from tb_dataplugin.whatif.limit import DEVICE, STEP
 from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.whatif.prediction import SETTINGS_ERROR, STAGE_ERROR, TRANSFER_ERROR
@@ -78,7 +78,7 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
         yield f"  {first:<{wide}}{cells(kept, numbers)}"
         yield from (f"    {part}" for part in further)
     yield ""
-    for limit in (*_limits(predictions, loop), *_slowed(predictions, loop)):
+    for limit in limit_texts(predictions, loop):
         yield from wrap(limit, "  ")
     if any(column.head == "ahead" for column in kept):
         yield from wrap("ahead: memory of the batches that are kept ready", "  ")
@@ -228,6 +228,11 @@ def _texts(prediction: Prediction, unit: TimeUnit) -> tuple[str, ...]:
     return value, f"  {between}", samples, wait, idle, memory
 
 
+def limit_texts(predictions: Sequence[Prediction], loop: Loop) -> list[str]:
+    """Below the table, a sentence each."""
+    return [*_limits(predictions, loop), *_callers(predictions, loop), *_slowed(predictions, loop)]
+
+
 def _limits(predictions: Sequence[Prediction], loop: Loop) -> Iterator[str]:
     """What limits the loop, or would still bring most, with the changes for which it does; nothing of a bound."""
     limits: dict[str, list[str]] = {}
@@ -250,11 +255,25 @@ def _limit(prediction: Prediction, loop: Loop) -> str:
     if limit == STEP:
         return f"the rest of the step limits{_device_wait(loop)}"
     if prediction.short_of_cpus:
-        return f"the CPUs limit: what helps is less work, most of all in {shown(limit)}"
+        return f"the CPUs limit: what helps is less work, most of all in {shown(limit)} (by self time)"
     still = "still " if limit in (name for name, _ in prediction.change.stages) else ""
     if limit == TRANSFER:
         return f"sending batches from DataLoader workers and receiving them ({TRANSFER}) {still}limits"
-    return f"{shown(limit)} would {still}be the next stage to make faster"
+    return f"{shown(limit)} would {still}be the next stage to make faster (by self time)"
+
+
+def _callers(predictions: Sequence[Prediction], loop: Loop) -> Iterator[str]:
+    """Stages that call one that limits: what a row of theirs saves has what that one would save, too."""
+    parts, texts = (*loop.build.parts, *loop.receive.parts), []
+    for limit in dict.fromkeys(prediction.limited_by for prediction in predictions if not prediction.crowded):
+        pairs = ((stage, part) for part in parts if part and part[-1].name == limit for stage in part[:-1])
+        names = dict.fromkeys(one.name for one, part in pairs if one.kind != "wait" and is_of(one.name, part))
+        callers = [shown(name) for name in names if name != limit]
+        if callers:
+            calls = "which it calls" if len(callers) == 1 else "which they call"
+            texts.append(f"predictions for {listed(callers)} also change {shown(limit)}, {calls}")
+    if texts:
+        yield f"Self time is without what a stage calls; {'; '.join(texts)}."
 
 
 def _slowed(predictions: Sequence[Prediction], loop: Loop) -> Iterator[str]:
@@ -287,7 +306,7 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
     unit = unit_for(prediction.step_us.value for prediction in predictions)
     words = {
         "sentence": _opening(loop, predictions, unit),
-        "limit_texts": [*_limits(predictions, loop), *_slowed(predictions, loop)],
+        "limit_texts": limit_texts(predictions, loop),
         "basis_text": _basis(loop),
     }
     head = {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline}

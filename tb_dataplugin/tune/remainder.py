@@ -46,7 +46,7 @@ class Remainder:
 
 
 def remainder_of(outcome: Outcome, model: WhatIf | None, capture: Capture | None) -> Remainder | None:
-    """By the model: the stage that brings most where it takes half as long, with the best settings.
+    """By the model: the stage that brings most where its self time is half as long, with the best settings.
 
     None where a search was broken off before settings had their chance.
     """

@@ -31,6 +31,8 @@ COLLECT_LESS: Final = (
 NO_EVENT: Final = "seen afterwards, in the recorded intervals"
 """Of a slow time that was no event as it went on."""
 
+WHILE_RECORDED: Final = "while a window was recorded, which slows the loop"
+
 
 def run_sentence(summary: Summary) -> str:
     """The run in a line."""
@@ -169,11 +171,13 @@ def _when(happening: Happening) -> str:
 
 
 def lasted_text(happening: Happening) -> str:
-    """How long a slow time went on; "" where its end is unknown."""
+    """How long a slow time went on; "" where its end is unknown. While a window is recorded the program works, too: how
+    long it stood still for that is another number (`recording_text`).
+    """
     if happening.lasted_s is None:
         return ""
-    recording = f", {duration(1e6 * happening.recorded_s)} of it to record a window" if happening.recorded_s else ""
-    return f"{duration(1e6 * happening.lasted_s)}{recording}"
+    lasted, recorded = (duration(1e6 * seconds) for seconds in (happening.lasted_s, happening.recorded_s))
+    return f"{lasted}, {recorded} of it {WHILE_RECORDED}" if happening.recorded_s else lasted
 
 
 def _troubles(summary: Summary) -> Iterator[str]:

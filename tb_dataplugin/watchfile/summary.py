@@ -58,7 +58,8 @@ class Happening:
 
     @property
     def recorded_s(self) -> float:
-        """Of a slow time, what recording a window took of it: the profiler's start stops the loop, too."""
+        """Of a slow time, how long a window was recorded in it: from the profiler's warm-up, which stops the loop,
+        until the file was written. Between both the loop goes on."""
         if self.capture is None or self.capture.begin is None or not self.capture.capture or self.until is None:
             return 0.0
         return max(0.0, min(self.until, self.capture.t) - max(self.time, self.capture.begin))

@@ -32,6 +32,7 @@ from tb_dataplugin.whatif.memory import find_batch_bytes, find_worker_bytes
 from tb_dataplugin.whatif.on_cpu import find_on_cpu, find_result_bytes
 from tb_dataplugin.whatif.own_share import find_own_share
 from tb_dataplugin.whatif.pauses import find_pauses
+from tb_dataplugin.whatif.per_step import pageable_ns, samples_per_step
 from tb_dataplugin.whatif.predictable import why_unpredictable
 from tb_dataplugin.whatif.received import find_received
 from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
@@ -80,22 +81,24 @@ def fit_loop(results: Results) -> Loop | Unavailable:
         results = only_steps(results, inner.steps)
         loop = _fit(results)
         return loop if isinstance(loop, Unavailable) else as_it_steps(loop, results, inner)
-    if lone := find_lone_step(results):
-        loop = _fit(only_steps(results, (lone.step,)))
+    if (lone := find_lone_step(results)) and results.steps:
+        loop = _fit(only_steps(results, (lone.step,)), counted=len(results.steps.rows))
         return loop if isinstance(loop, Unavailable) else without_lone_step(loop, lone)
     return _fit(results)
 
 
-def _fit(results: Results) -> Loop | Unavailable:
+def _fit(results: Results, counted: int = 0) -> Loop | Unavailable:
+    """`counted`: the steps that the window's batches and samples were counted over, if not those of `results`."""
     workers = results.workers if results.settings and results.settings.num_workers else None
-    return _without_workers(results) if workers is None else _with_workers(results, workers)
+    counted = counted or (len(results.steps.rows) if results.steps else 0)
+    return _without_workers(results, counted) if workers is None else _with_workers(results, workers, counted)
 
 
 def _cannot(why: str) -> Unavailable:
     return Unavailable("throughput", "no_prediction", f"Nothing can be predicted from this capture: {why}")
 
 
-def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
+def _with_workers(results: Results, workers: Workers, counted: int) -> Loop | Unavailable:
     table, settings = workers.batches.table, results.settings
     assert settings is not None
     loader = results.use.in_workers
@@ -125,7 +128,8 @@ def _with_workers(results: Results, workers: Workers) -> Loop | Unavailable:
         receive=Timed(receive.parts, receive.ns * (1 - receiving.delayed)),
         building=cpus,
         training=training,
-        batches=received,
+        batches=received / counted,
+        counted=counted,
     )
     parts = results.flow.workers.parts if results.flow.workers else None
     send_ns = float(built.total_ns.mean()) * (1 - cpus.delayed) * send
@@ -179,7 +183,7 @@ def _sending(results: Results) -> float:
     return min(0.9, max(0.0, min(costs.process_cpu - costs.cpu, costs.blocked)))
 
 
-def _without_workers(results: Results) -> Loop | Unavailable:
+def _without_workers(results: Results, counted: int) -> Loop | Unavailable:
     assert results.loader is not None and results.trace.training_track is not None
     waits = results.loop.waits
     build = parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
@@ -192,7 +196,8 @@ def _without_workers(results: Results) -> Loop | Unavailable:
         receive=Timed((NO_STAGE,), np.zeros((1, 1))),
         building=building,
         training=training,
-        batches=len(waits),
+        batches=len(waits) / counted,
+        counted=counted,
     )
 
 
@@ -212,8 +217,16 @@ def _settings(loader: LoaderInfo) -> Settings:
 
 
 def _loop(
-    results: Results, build: Timed, way: Floats, receive: Timed, building: _Cpus, training: _Cpus, batches: int
+    results: Results,
+    build: Timed,
+    way: Floats,
+    receive: Timed,
+    building: _Cpus,
+    training: _Cpus,
+    batches: float,
+    counted: int,
 ) -> Loop:
+    """`batches`: per step; `counted`: see `_fit`."""
     assert results.steps is not None and results.settings is not None
     rows, device = results.steps.rows, find_device_use(results)
     beside, paused, between, away = find_pauses(results)
@@ -237,8 +250,8 @@ def _loop(
         light_cpus=light,
         own_share=find_own_share(results),
         cpus_busy=_cpus_busy(results),
-        batches_per_step=(per_step := float(max(1, round(batches / len(rows))))),
-        samples_per_step=_samples_per_step(results, per_step),
+        batches_per_step=(per_step := float(max(1, round(batches)))),
+        samples_per_step=samples_per_step(results, per_step, counted),
         batch_bytes=find_batch_bytes(results),
         measured_step_ns=float(own.mean()) + wait,
         measured_wait_ns=wait,
@@ -262,7 +275,7 @@ def _loop(
         is_pinned=bool(results.settings.pin_memory),
         wait_ends_ns=find_wait_ends(results.steady),
         threads_compete=bool(results.loop.costs and results.loop.costs.threads_compete),
-        pageable_ns=_pageable_ns(results),
+        pageable_ns=pageable_ns(results, counted),
         worker_bytes=find_worker_bytes(results),
         lock=find_shared_lock(results),
         possible_lock=possible.place.short if (possible := find_possible_lock(results)) else "",
@@ -290,24 +303,9 @@ def _in_step(results: Results, own: Floats) -> StepParts:
     return StepParts(found.parts[:-1], found.ns[:, :-1] / whole[:, None])
 
 
-def _samples_per_step(results: Results, batches: float) -> float | None:
-    """As received: the last batch of an epoch has fewer samples than the others."""
-    assert results.steps is not None and results.settings is not None
-    if results.throughput is not None and results.throughput.item != "batch":
-        return results.throughput.samples / len(results.steps.rows)
-    return None if results.settings.batch_size is None else results.settings.batch_size * batches
-
-
 def _in_collectives(results: Results) -> float:
     several = (results.trace.info.world_size or 1) > 1
     return (share_in_collectives(results.trace, results.window) or 0.0) if several else 0.0
-
-
-def _pageable_ns(results: Results) -> float | None:
-    """Copies of which the trace does not say from what memory they come count for nothing."""
-    assert results.steps is not None
-    copies = [copies.host_ns * copies.pageable / copies.count for copies in results.copies if copies]
-    return sum(copies) / len(results.steps.rows) if any(copies) else None
 
 
 def _built(results: Results, workers: Workers, rows: Rows) -> tuple[Rows, Timed]:

@@ -1,4 +1,8 @@
-"""What limits a loop: the part of it that would bring most if it took half as long; or the CPUs."""
+"""What limits a loop: the part of it that would bring most if it took half as long; or the CPUs.
+
+Of a stage that is its self time: one that calls others has theirs in what a change of it brings (`change.is_of`), and
+would be named for what is to be done in them.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +87,7 @@ def without_waiting(loop: Loop) -> Loop:
 
 
 def _most_work(loop: Loop) -> str:
-    """The stage that needs a CPU for longest."""
+    """The stage whose self time needs a CPU for longest."""
     work: dict[str, float] = {}
     for part, ns in zip(loop.build.parts, loop.build.ns.mean(axis=0).tolist(), strict=True):
         if part:

@@ -54,8 +54,9 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """`limited_by`: what would bring most if it took half as long: a stage, ``transfer``, or ``step``, its own time;
-    where CPUs limit (`short_of_cpus`), the stage with most work for them; ``device`` where a step cannot be shorter
+    """`limited_by`: what would bring most if it took half as long: the self time of a stage, without what that calls,
+    ``transfer``, or ``step``, its own time; where CPUs limit (`short_of_cpus`), the stage whose self time has most work
+    for them; ``device`` where a step cannot be shorter
     than what the device computes for it. `at_least_us`: all that can be said of a step, where no CPU is free for
     more DataLoader workers: its work on all CPUs, did other programs give way. `device_idle`: share of the step;
     None without a device. `memory_bytes`: of the batches that are asked for ahead; `workers_bytes`: of all

@@ -272,8 +272,13 @@ def test_recording_is_no_part_of_a_slow_time(tmp_path: Path) -> None:
     """A stranger's 0.4 s were 5.9 s: the profiler's start had stopped the loop."""
     events = event(1, "slow", 4), event(1, "usual", 34)
     capture = {"kind": "capture", "t": BEGIN + 30, "event": 1, "capture": "x.pt.trace.json.gz", "from": BEGIN + 5}
-    (slow,) = summary(write(tmp_path / "a.watch.jsonl", RUN, interval(0), *events, capture)).happenings
+    path = write(tmp_path / "a.watch.jsonl", RUN, interval(0) | {"recording_us": 2e6}, *events, capture)
+    found, text = summary(path), " ".join(runs_text(runs_of([read_part(path)])).split())
+    (slow,) = found.happenings
     assert (slow.recorded_s, slow.lasted_s, slow.long_us) == (25, 30, 5e6)
+    assert ", 2.00 s of it to record windows: " in run_sentence(found)  # the program works in the other 23
+    assert "for 30.0 s, 25.0 s of it while a window was recorded, which slows the loop (" in run_sentence(found)
+    assert "slow for 30.0 s, 25.0 s of it while a window was recorded, which slows the loop: " in text
     missed = {**capture, "capture": "", "missed": "another window is being recorded"}
     (slow,) = summary(write(tmp_path / "b.watch.jsonl", RUN, interval(0), *events, missed)).happenings
     assert slow.lasted_s == 30

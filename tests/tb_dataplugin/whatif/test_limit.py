@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from annotate.trace_format import Stage
-from tb_dataplugin.export.whatif_text import _limits
+from tb_dataplugin.export.whatif_text import _limits, limit_texts
 from tb_dataplugin.pipeline import read_loop
 from tb_dataplugin.whatif import Change, Prediction, Range, fit_loop, predict
 from tb_dataplugin.whatif.change import TRANSFER
@@ -156,9 +156,9 @@ def test_what_limits_says_still_of_the_stage_that_was_changed_and_cpus_where_the
         prediction(Change(workers=1), BLUR.name),
     ]
     assert sorted(_limits(made, loop())) == [
-        "In each of the others, transform::Blur would be the next stage to make faster.",
-        "With transform::Blur=0.5x, transform::Blur would still be the next stage to make faster.",
-        "With workers=8, the CPUs limit: what helps is less work, most of all in transform::Blur.",
+        "In each of the others, transform::Blur would be the next stage to make faster (by self time).",
+        "With transform::Blur=0.5x, transform::Blur would still be the next stage to make faster (by self time).",
+        "With workers=8, the CPUs limit: what helps is less work, most of all in transform::Blur (by self time).",
     ]
 
 
@@ -179,3 +179,23 @@ def test_cpus_do_not_limit_where_a_batch_takes_longest_from_its_worker_to_the_lo
     assert {(one.limited_by, one.short_of_cpus) for one in made} == {(TRANSFER, False)}
     (text,) = _limits(made, cheap)
     assert text == "In each of them, sending batches from DataLoader workers and receiving them (transfer) limits."
+
+
+def test_what_limits_goes_by_self_time_and_a_row_of_its_caller_may_save_more() -> None:
+    """A stranger's read was named, and a row of the decoding that calls it had the shorter step."""
+    sample, load, read = Stage("sample", "Pets"), Stage("decode", "load"), Stage("read", "fromfile")
+    parts = ((Stage("wait", "DataLoader"), sample), (sample, load), (sample, load, read))
+    nested = replace(loop(), build=Timed(parts, np.tile([4 * MS, 16 * MS, 20 * MS], (12, 1))))
+    outer, inner = (predict(nested, Change(stages=((stage.name, 0.5),))) for stage in (load, read))
+    assert outer.step_us.value < inner.step_us.value
+    same = predict(nested, Change())
+    assert same.limited_by == read.name
+    assert limit_texts([same], nested) == [
+        "With unchanged, read::fromfile would be the next stage to make faster (by self time).",
+        "Self time is without what a stage calls; predictions for decode::load also change read::fromfile, which it "
+        "calls.",
+    ]
+    flat = predict(loop(), Change(workers=1))
+    assert limit_texts([flat], loop()) == [
+        "With workers=1, transform::Blur would be the next stage to make faster (by self time)."
+    ]
