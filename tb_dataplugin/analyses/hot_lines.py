@@ -160,10 +160,8 @@ def find_hot_lines(
     """
     pipeline = trace.info.pipeline
     samples = pipeline.lines if pipeline else None
-    if samples is None and trace.info.has_frames:
-        return Unavailable("lines", "frames_unused", _FRAMES_UNUSED)
     if samples is None:
-        return Unavailable("lines", "not_recorded", "The trace has no samples of stacks, so lines are unknown")
+        return _no_samples(trace)
     if samples.why_not:
         return Unavailable("lines", "lines_unknown", f"Lines of the code were not sampled: {samples.why_not}")
     idle = devices[0].gaps if devices else EMPTY
@@ -206,6 +204,12 @@ def find_hot_lines(
         feeder=finder.feeder(hits, trace, frozenset(thread.pid for thread in samples if thread.is_training)),
         lock_holders=find_lock_holders(samples, finder.frames, window),
     )
+
+
+def _no_samples(trace: Trace) -> Unavailable:
+    if trace.info.has_frames:
+        return Unavailable("lines", "frames_unused", _FRAMES_UNUSED)
+    return Unavailable("lines", "not_recorded", "The trace has no samples of stacks, so lines are unknown")
 
 
 def lines_at(

@@ -32,7 +32,7 @@ from tb_dataplugin.whatif.memory import find_batch_bytes, find_worker_bytes
 from tb_dataplugin.whatif.on_cpu import find_on_cpu, find_result_bytes
 from tb_dataplugin.whatif.own_share import find_own_share
 from tb_dataplugin.whatif.pauses import find_pauses
-from tb_dataplugin.whatif.per_step import pageable_ns, samples_per_step
+from tb_dataplugin.whatif.per_step import Counted, mean_wait_ns, outside_waits_ns, pageable_ns, samples_per_step
 from tb_dataplugin.whatif.predictable import why_unpredictable
 from tb_dataplugin.whatif.received import find_received
 from tb_dataplugin.whatif.stage_parts import NO_STAGE, parts_within
@@ -128,8 +128,7 @@ def _with_workers(results: Results, workers: Workers, counted: int) -> Loop | Un
         receive=Timed(receive.parts, receive.ns * (1 - receiving.delayed)),
         building=cpus,
         training=training,
-        batches=received / counted,
-        counted=counted,
+        counted=Counted(received, counted),
     )
     parts = results.flow.workers.parts if results.flow.workers else None
     send_ns = float(built.total_ns.mean()) * (1 - cpus.delayed) * send
@@ -196,8 +195,7 @@ def _without_workers(results: Results, counted: int) -> Loop | Unavailable:
         receive=Timed((NO_STAGE,), np.zeros((1, 1))),
         building=building,
         training=training,
-        batches=len(waits) / counted,
-        counted=counted,
+        counted=Counted(len(waits), counted),
     )
 
 
@@ -217,24 +215,14 @@ def _settings(loader: LoaderInfo) -> Settings:
 
 
 def _loop(
-    results: Results,
-    build: Timed,
-    way: Floats,
-    receive: Timed,
-    building: _Cpus,
-    training: _Cpus,
-    batches: float,
-    counted: int,
+    results: Results, build: Timed, way: Floats, receive: Timed, building: _Cpus, training: _Cpus, counted: Counted
 ) -> Loop:
-    """`batches`: per step; `counted`: see `_fit`."""
     assert results.steps is not None and results.settings is not None
-    rows, device = results.steps.rows, find_device_use(results)
+    device = find_device_use(results)
     beside, paused, between, away = find_pauses(results)
-    own = np.array([row.duration_ns - (row.data_wait_ns or 0) for row in rows], dtype=np.float64) + beside - between
-    steady = results.steady.wait if results.steady else None
+    own = outside_waits_ns(results.steps.rows) + beside - between
     busy, light = _other_cpus(results, building)
-    wait = steady.value if steady else float(np.mean([(row.data_wait_ns or 0) - row.apart_ns for row in rows]))
-    wait = max(0.0, wait - float(beside.mean()))
+    wait = max(0.0, mean_wait_ns(results, results.steps.rows) - float(beside.mean()))
     loop = Loop(
         settings=_settings(results.settings),
         build=build,
@@ -250,8 +238,8 @@ def _loop(
         light_cpus=light,
         own_share=find_own_share(results),
         cpus_busy=_cpus_busy(results),
-        batches_per_step=(per_step := float(max(1, round(batches)))),
-        samples_per_step=samples_per_step(results, per_step, counted),
+        batches_per_step=counted.batches_per_step,
+        samples_per_step=samples_per_step(results, counted),
         batch_bytes=find_batch_bytes(results),
         measured_step_ns=float(own.mean()) + wait,
         measured_wait_ns=wait,
@@ -275,7 +263,7 @@ def _loop(
         is_pinned=bool(results.settings.pin_memory),
         wait_ends_ns=find_wait_ends(results.steady),
         threads_compete=bool(results.loop.costs and results.loop.costs.threads_compete),
-        pageable_ns=pageable_ns(results, counted),
+        pageable_ns=pageable_ns(results, counted.steps),
         worker_bytes=find_worker_bytes(results),
         lock=find_shared_lock(results),
         possible_lock=possible.place.short if (possible := find_possible_lock(results)) else "",
