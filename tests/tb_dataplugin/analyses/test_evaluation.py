@@ -84,6 +84,15 @@ def test_a_trace_without_operators_shows_nothing_of_it() -> None:
     assert find_evaluation(builder.wait(0, 20).wait(50, 20).trace()) is None
 
 
+def test_steps_of_the_training_before_it_are_no_measure_of_an_evaluation() -> None:
+    def codes(evaluates: bool) -> list[str]:
+        capture = capture_of(window(evaluates=evaluates, before_us=[300.0 + step % 3 for step in range(30)]))
+        return [doubt.code for doubt in capture.doubts]
+
+    assert codes(evaluates=False) == ["calm_window"]
+    assert codes(evaluates=True) == ["evaluation"]
+
+
 def test_an_evaluation_is_not_compared_with_a_training() -> None:
     def run(capture: Capture) -> Run:
         return Run("run", (capture,))
