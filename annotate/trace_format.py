@@ -340,6 +340,7 @@ class StepRecords(TypedDict, total=False):  # of the window
     source: StepSource
     boundaries_us: list[float]  # one more than there are steps; omitted where the profiler makes spans of them
     before_us: list[float]  # duration of each step before it, without a profiler and without the first ones
+    evaluates: bool  # source "batch": all were taken without gradients, and others of the program before with them
     asked_s: float  # how long it was to last; left out where so many steps were asked for, or none
 
 

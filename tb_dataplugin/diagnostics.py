@@ -50,6 +50,7 @@ DoubtCode = Literal[
     "dropped_spans",
     "clock_violation",
     "no_whole_step",
+    "evaluation",
     "short_window",
     "profiler_weight",
     "busy_machine",

@@ -59,14 +59,15 @@ def shorter_window(window: Fewer) -> str:
 
 
 def few_left(steps: int, wanted: int, how: str) -> str:
-    """Why a window has fewer steps than it would have by their time: it was to end before its epoch.
+    """Why a window has fewer steps than it would have by their time: it was to end before its epoch, as far as the
+    fewest steps of a window allow. Whether it did is not said: where it did not, it has some of the next epoch.
 
     Args:
         how: to have `wanted` all the same.
     """
     return (
         f"The window has {steps} steps instead of {wanted}, since few batches of its epoch were left: with {how} "
-        "a window goes on into the next epoch."
+        f"a window has {wanted}, however few are left."
     )
 
 

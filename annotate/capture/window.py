@@ -175,6 +175,7 @@ class Window:
             loaders=list(map(describe, self._loaders)) or self._session.describe_loaders(),
             unread=self._session.unread(),
             boundaries=None if self._boundaries is None else self._boundaries.found(),
+            evaluates=self._boundaries is not None and self._boundaries.evaluates,
             callers=self._callers.found(),
             notes=[*self._notes, *self._session.patches.notes],
             no_native=self._watch.why_no_native,
@@ -206,6 +207,8 @@ class Recorded:
     notes: list[str]
     boundaries: tuple[StepSource, list[int]] | None
     """Of the steps (``perf_counter_ns``), where the profiler makes no spans of them."""
+    evaluates: bool = False
+    """All its batches are an evaluation's, of a program that trains."""
     callers: list[CallerMetadata] = field(default_factory=list)
     """Generators and iterators around the loaders."""
     further: Callable[[], PipelineMetadata] = PipelineMetadata
@@ -262,6 +265,8 @@ class Recorded:
         metadata["steps"] = self._steps()
         if self.before_us:
             metadata["steps"]["before_us"] = self.before_us
+        if metadata["steps"]["source"] == "batch":
+            metadata["steps"]["evaluates"] = self.evaluates
         if self.asked_s is not None:
             metadata["steps"]["asked_s"] = self.asked_s
         if self.callers:

@@ -207,15 +207,19 @@ class Recording:
         self._left -= 1
         if epoch is self._epoch:
             self._times.taken.append(perf_counter())
-        if self._left <= 0 and self._profiler is not None and not self._drains(epoch):
+        if self._left <= 0 and self._profiler is not None and not self._is_early(epoch):
             self._choose_length(epoch)
             self._profiler.start_trace()
             self._then = self._record
             self.notes.state = "recording"
             self.notes.write()
 
-    def _drains(self, epoch: Source) -> bool:
-        """Whether queues of the program's own, which filled as the profiler started, are still being emptied."""
+    def _is_early(self, epoch: Source) -> bool:
+        """Whether an evaluation goes on (not where `attach` asked for the seconds from now on); or queues of the
+        program's own, which filled as the profiler started, are still being emptied.
+        """
+        if self._asked_s is None and self._waiting.is_in_evaluation(self._taken(epoch).length):
+            return True
         before, since = self._times.taken[: self._prepared], self._times.taken[self._prepared :]
         is_planned = self._order.wait != "auto" or has_other_ranks() or epoch is not self._epoch
         return not is_planned and still_drains(before, since, self._current.prefetched)
@@ -285,9 +289,7 @@ class Recording:
     def _notes_of_window(self, times: list[int]) -> list[str]:
         steps = len(times) - 1
         asked = min(ACTIVE, self._active) if self._order.active == "auto" else self._active
-        if steps >= asked:
-            return []
-        return [f"the program ended after {max(steps, 0)} of {asked} steps of this window."]
+        return [] if steps >= asked else [f"the program ended after {max(steps, 0)} of {asked} steps of this window."]
 
     def _end(self, state: State, reason: str = "") -> None:
         """Record nothing any more, and leave nothing behind. Harmless when that is so already."""
@@ -394,6 +396,5 @@ def note_between_epochs(notes: Notes, workers: StandingWorkers) -> None:
 
 def settled(source: StepSource, times: list[int], active: int) -> tuple[StepSource, list[int]]:
     """The boundaries of `active` steps: the window opened in the middle of a step, which an optimizer has ended."""
-    if source == "optimizer" and len(times) > 2:
-        times = times[1:]
-    return source, times[: active + 1]
+    first = int(source == "optimizer" and len(times) > 2)
+    return source, times[first : first + active + 1]

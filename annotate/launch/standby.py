@@ -20,6 +20,7 @@ from annotate.launch.order import Order
 from annotate.launch.recording import THEIRS, Recording
 from annotate.launch.turns import Source
 from annotate.launch.waiting import longest_warm_up
+from annotate.recording import boundaries
 from annotate.trace_format import StepSource
 
 _LOOK_EACH_S: Final = 0.25
@@ -54,6 +55,7 @@ class Standby(Recording):
         return _MOST_STEPS
 
     def _idle(self, epoch: Source) -> None:
+        boundaries.took_batch()
         now = perf_counter()
         if now < self._look_at:
             return

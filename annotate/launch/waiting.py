@@ -13,6 +13,7 @@ import torch
 
 from annotate.capture.steadiness import FEWEST, Loop, WhenSteady
 from annotate.options import Wait
+from annotate.recording import boundaries
 
 LEAD: Final = 2
 """Batches recorded beside the steps: the window opens within the wait of one, and closes within that of another."""
@@ -45,7 +46,7 @@ class Waiting:
         """Once it is time to prepare: after how many further batches to record, so that what was prefetched is used
         up by then. None before.
         """
-        if torch.is_grad_enabled():
+        if boundaries.took_batch():
             self._without_gradients = 0
         elif self._without_gradients < _PATIENCE:
             self._without_gradients += 1
@@ -53,6 +54,19 @@ class Waiting:
         if taken.loader not in self._loaders:
             self._loaders[taken.loader] = self._of_loader(taken)
         return self._loaders[taken.loader](taken)
+
+    def is_in_evaluation(self, length: int | None) -> bool:
+        """Whether a window that opens now would begin with an evaluation of a program that trains: it waits for the end
+        of that, but not for longer than one pass over its loader takes. Told of each batch from which it might open.
+
+        Args:
+            length: batches of that pass.
+        """
+        if boundaries.took_batch() or not boundaries.trains():
+            self._without_gradients = 0
+            return False
+        self._without_gradients += 1
+        return self._without_gradients <= max(_PATIENCE, length or 0)
 
     def _of_loader(self, taken: Taken) -> Callable[[Taken], int | None]:
         warm_up = longest_warm_up(taken.prefetched)

@@ -1,4 +1,7 @@
-"""Where steps end in a loop whose profiler makes no ``ProfilerStep#`` spans: by the optimizer, else by the batches."""
+"""Where steps end in a loop whose profiler makes no ``ProfilerStep#`` spans: by the optimizer, else by the batches.
+
+Batches that a program which trains takes without gradients are an evaluation's, and no steps of the training.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,39 @@ from _thread import get_ident
 from time import perf_counter_ns
 from typing import Final
 
+import torch
+
 from annotate.recording import callers, optimizer_steps
 from annotate.saying import guard
 from annotate.trace_format import StepSource
 
 _LOST: Final = "annotate does not see the optimizer's steps"
 _MOST: Final = 100_000
+_LEAST_TRAINED: Final = 10
+"""Batches with gradients, from which a program trains: one that only predicts may look at some before it turns them
+off."""
+
+_with_gradients = 0
+"""Batches of this process that were taken so, up to those."""
+
+
+def took_batch() -> bool:
+    """The calling thread has got a batch, or with zero workers asks for it. Whether with gradients: one that is trained
+    on, or may be.
+    """
+    global _with_gradients
+    if not torch.is_grad_enabled():
+        return False
+    if _with_gradients < _LEAST_TRAINED:
+        _with_gradients += 1
+    return True
+
+
+def trains() -> bool:
+    """Whether the program has taken batches with gradients, so that those without are an evaluation's. Only known of
+    batches that somebody looked at.
+    """
+    return _with_gradients >= _LEAST_TRAINED
 
 
 class Boundaries:
@@ -23,11 +53,13 @@ class Boundaries:
         self._thread = 0
         self._is_batch_new = False
         self._batches: list[int] = []
+        self._trained: list[int] = []
+        """Those with gradients."""
         self._optimizer: list[int] = []
 
     def open(self) -> None:
         """The calling thread trains."""
-        self._batches, self._optimizer = [], []
+        self._batches, self._trained, self._optimizer = [], [], []
         self._is_batch_new = False
         self._began, self._thread, self._is_open = perf_counter_ns(), get_ident(), True
         with guard(_LOST):
@@ -42,6 +74,8 @@ class Boundaries:
         """The loop got a batch, or with zero workers asked for it."""
         if self._is_open and len(self._batches) < _MOST:
             self._batches.append(now)
+            if took_batch():
+                self._trained.append(now)
             self._is_batch_new = True
 
     def _stepped(self) -> None:
@@ -51,7 +85,14 @@ class Boundaries:
             callers.saw_step()
 
     def found(self) -> tuple[StepSource, list[int]]:
-        """Who ends the steps, and their boundaries (``perf_counter_ns``), one more than there are steps."""
+        """Who ends the steps, and their boundaries (``perf_counter_ns``), one more than there are steps. Batches of an
+        evaluation are part of the step that they come in; where there are no others, each is a step.
+        """
         if self._optimizer:
             return "optimizer", [self._began, *self._optimizer]
-        return "batch", self._batches
+        return "batch", self._trained if self._trained and trains() else self._batches
+
+    @property
+    def evaluates(self) -> bool:
+        """Whether all batches of the window are an evaluation's."""
+        return trains() and bool(self._batches) and not self._trained and not self._optimizer

@@ -10,7 +10,7 @@ from typing import Any, Final
 from weakref import ref
 
 from annotate.monitoring.lines import one_at_a_time
-from annotate.recording import recording_time, sums, switch
+from annotate.recording import boundaries, recording_time, sums, switch
 from annotate.saying import guard, report_error
 from annotate.whole_run.lying_ready import counter_of
 from annotate.whole_run.series import Series
@@ -208,6 +208,7 @@ class RunIterator:
 
     def _came(self, begin: int, now: int) -> None:
         """A batch is handed out: mostly, a tuple is put down and that is all."""
+        boundaries.took_batch()
         series, previous = self.series, self._previous
         owner, wait = series.owner, now - begin
         series.batches += 1

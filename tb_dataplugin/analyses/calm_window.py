@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.analyses.evaluation import find_evaluation
 from tb_dataplugin.analyses.more_steps import asked_for
 from tb_dataplugin.analyses.resampling import Floats, blocks, interval, thinned, with_resamples
 from tb_dataplugin.analyses.results import Results
@@ -38,9 +39,13 @@ class CalmWindow:
 
 
 def find_calm_window(results: Results) -> CalmWindow | None:
-    """Of the whole capture; None where the steps before it were not recorded, or took no longer for sure."""
+    """Of the whole capture; None where the steps before it were not recorded, or took no longer for sure. Batches of an
+    evaluation are no stretch of the loop that those are of.
+    """
     pipeline, steps = results.trace.info.pipeline, find_steps(results.trace)
     if pipeline is None or pipeline.mode != "train" or isinstance(steps, Unavailable):
+        return None
+    if find_evaluation(results.trace) is not None:
         return None
     before, inside = np.array(pipeline.steps_before_us) * 1e3, steps.duration_ns.astype(np.float64)
     later, lasting = before[len(before) // 3 :], inside + _hidden_ns(results)

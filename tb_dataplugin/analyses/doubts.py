@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tb_dataplugin.analyses.calm_window import calm_sentence, find_calm_window
+from tb_dataplugin.analyses.evaluation import find_evaluation
 from tb_dataplugin.analyses.more_steps import asked_for
 from tb_dataplugin.analyses.other_programs import crowd_sentence, find_other_programs
 from tb_dataplugin.analyses.profiler_weight import HEAVY, weight_sentence
@@ -20,6 +21,8 @@ NO_WHOLE_STEP: Final = (
     "program did after it, and nothing of the loop as it goes on. Record a window that opens earlier."
 )
 
+LATER: Final = "Record a window that opens later (annotate.profile(..., wait=...); under run: --wait)"
+
 FEW_STEPS: Final = 8
 """Steps in a window up to which one slow batch may decide what the window shows."""
 
@@ -30,7 +33,8 @@ _LATE_NOTE: Final = "no data from"
 
 def find_doubts(results: Results) -> tuple[Doubt, ...]:
     """From the diagnostics of `results` among others: these have to be there."""
-    parts = (_cut_off, _late_workers, _lost, _kernels, _dropped, _clocks, _short, _profiler, _crowd, _recorder, _calm)
+    first = (_cut_off, _late_workers, _lost, _kernels, _dropped, _clocks)
+    parts = (*first, _evaluation, _short, _profiler, _crowd, _recorder, _calm)
     return tuple(doubt for part in parts for doubt in part(results))
 
 
@@ -117,6 +121,32 @@ def _clocks(results: Results) -> Iterator[Doubt]:
             "The clocks of two processes disagree: batches arrived before they were finished. Transfer times cannot be "
             "relied on.",
         )
+
+
+def _evaluation(results: Results) -> Iterator[Doubt]:
+    found, settings = find_evaluation(results.trace), results.settings
+    of = f" of the DataLoader of {settings.dataset}" if settings is not None and settings.dataset else ""
+    if found is None:
+        return
+    if found.kind == "recorded":
+        sentence = (
+            f"This window lies in an evaluation: all its batches{of} were taken without gradients, and the program had "
+            "taken others with them before. Its verdict, rates and findings are of that evaluation, and nothing here "
+            f"is of the training. {LATER}."
+        )
+    elif found.kind == "mostly":
+        sentence = (
+            f"{count(found.untrained)} of {plural(found.steps, 'step')} run no backward pass and no optimizer, others "
+            "do, and the program iterates more than one DataLoader: most of this window seems to lie in an evaluation, "
+            "whose batches are counted as steps. Record again: batches that are taken without gradients no longer are."
+        )
+    else:
+        sentence = (
+            "No step of this window runs a backward pass or an optimizer, and the program iterates more than one "
+            "DataLoader: if it trains with another one, the window lies in an evaluation, and its verdict, rates and "
+            f"findings are of that. {LATER}."
+        )
+    yield Doubt("evaluation", sentence)
 
 
 def _short(results: Results) -> Iterator[Doubt]:

@@ -19,6 +19,7 @@ from tb_dataplugin.analyses.attribution import Attribution
 from tb_dataplugin.analyses.batch_samples import samples_of_batches
 from tb_dataplugin.analyses.collectives import share_in_collectives
 from tb_dataplugin.analyses.device_idle import DeviceIdle
+from tb_dataplugin.analyses.evaluation import find_evaluation
 from tb_dataplugin.analyses.items import Item, item_of
 from tb_dataplugin.analyses.loader_use import LoaderUse
 from tb_dataplugin.analyses.loader_wait import LoaderWait
@@ -173,6 +174,7 @@ def _find_rates(
     others = Intervals.union_of((loop.apart.ahead, loop.apart.recurring)).minus(use.beside).intersect(away).total_ns
     consumer = max(busy, window.duration_ns - away.total_ns + others)
     replaying = trace.info.mode == "replay"
+    trains = not replaying and find_evaluation(trace) is None
     built, around = _built_ns(attribution, loop.waits.total_ns), _around_ns(attribution)
     settings = main_loader(trace, use)
     return Throughput(
@@ -181,7 +183,7 @@ def _find_rates(
         read=alone.read,
         prepare=alone.prepare,
         load=alone.load,
-        device=None if replaying else _rate(samples, consumer),
+        device=_rate(samples, consumer) if trains else None,
         elsewhere_ns=loop.waits.total_ns - built,
         built_ns=built,
         consumer_ns=consumer,

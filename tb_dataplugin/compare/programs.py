@@ -43,6 +43,9 @@ CONTAINERS: Final = frozenset({"transform::Compose", "transform::Sequential"})
 ANY_SCRIPTS: Final = frozenset({"main", "<module>", "<lambda>"})
 """Functions that any script has, and stages that are called as these: they mark none."""
 
+EVALUATION: Final = "evaluation"
+"""Doubt of a capture whose window lies in an evaluation, or may."""
+
 Names = frozenset[str]
 
 
@@ -51,7 +54,17 @@ def why_not_comparable(before: Sequence[Run], after: Sequence[Run]) -> str:
     replays = [{run.mode == "replay" for run in side} for side in (before, after)]
     if replays[0] != replays[1]:
         return "one side is a replay, which has no training step"
+    evaluations = [_is_evaluation(side) for side in (before, after)]
+    if any(evaluations) and not all(evaluations):
+        when, other = ("before", "after") if evaluations[0] else ("after", "before")
+        return f"most windows {when} lie in an evaluation, or may, by their reports, and those {other} do not"
     return _why_different([_captures(side) for side in (before, after)])
+
+
+def _is_evaluation(side: Sequence[Run]) -> bool:
+    captures = _captures(side)
+    found = sum(any(doubt.code == EVALUATION for doubt in capture.doubts) for capture in captures)
+    return 2 * found > len(captures)
 
 
 def _why_different(sides: Sequence[Sequence[pb.Capture]]) -> str:

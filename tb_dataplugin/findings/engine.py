@@ -33,6 +33,7 @@ WHY: Final[dict[str, str]] = {
     "dropped_spans": "spans were dropped",
     "clock_violation": "clocks disagree",
     "no_whole_step": "it has no whole step",
+    "evaluation": "it lies in an evaluation, or may",
     "short_window": "it has few steps",
     "profiler_weight": "recording takes much of a step",
     "busy_machine": "other programs used the CPUs",

@@ -289,6 +289,8 @@ class PipelineInfo:
     """Durations of steps before the window, without a profiler and after those that full queues make short."""
     asked_s: float | None = None
     step_source: StepSource = "profiler"
+    evaluates: bool | None = None
+    """All its batches were taken without gradients by a program that had taken others with them. None: not recorded."""
     step_boundaries_ns: Int64Array | None = None
     """Where the profiler makes no spans of the steps: their ends in order, and before them the first one's start."""
 

@@ -113,6 +113,7 @@ class _Steps(msgspec.Struct):
     boundaries_us: list[Time] = []
     before_us: list[Annotated[float, msgspec.Meta(ge=0, le=MOST_US)]] = []
     asked_s: Annotated[float, msgspec.Meta(gt=0, le=MOST_US)] | None = None
+    evaluates: bool | None = None
 
 
 Elapsed = Annotated[float, msgspec.Meta(ge=0, le=MOST_US)] | None
@@ -233,6 +234,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         steps_before_us=tuple(steps.before_us[-MOST_STEPS:]) if steps else (),
         asked_s=steps.asked_s if steps else None,
         step_source=steps.source if steps else "profiler",
+        evaluates=steps.evaluates if steps else None,
         step_boundaries_ns=_boundaries(steps, origin_ns, diagnostics) if steps else None,
     )
 
@@ -315,14 +317,8 @@ def _check_settings(loaders: tuple[LoaderInfo, ...], host: HostInfo) -> None:
     for count in (*counts, host.cores, host.torch_threads):
         if count is not None and not 0 <= count < 2**31:
             raise msgspec.ValidationError(f"{count} is out of range")
-    times = (
-        time
-        for loader in loaders
-        for span in (*loader.passes_us, *loader.passes_ts_us)
-        for time in span
-        if time is not None
-    )
-    if not all(abs(time) <= MOST_US for time in times):
+    times = (time for loader in loaders for span in (*loader.passes_us, *loader.passes_ts_us) for time in span)
+    if not all(time is None or abs(time) <= MOST_US for time in times):
         raise msgspec.ValidationError("a time is out of range")
 
 

@@ -641,7 +641,7 @@ class Doubt(_message.Message):
     code: _builtins.str
     """cut_off | late_workers | data_loss | no_kernels | dropped_spans | clock_violation |"""
     sentence: _builtins.str
-    """no_whole_step | short_window | profiler_weight | busy_machine | recorder_load | calm_window
+    """no_whole_step | evaluation | short_window | profiler_weight | busy_machine | recorder_load | calm_window
     what is wrong, and what to do about it
     """
     def __init__(

@@ -20,6 +20,7 @@ DOUBTS: Final = {
     "dropped_spans": "spans dropped",
     "clock_violation": "clocks disagree",
     "no_whole_step": "no whole step",
+    "evaluation": "an evaluation?",
     "short_window": "few steps",
     "profiler_weight": "heavy profiler",
     "busy_machine": "busy machine",

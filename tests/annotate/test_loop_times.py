@@ -56,5 +56,5 @@ def test_a_window_that_its_epoch_makes_short_says_so() -> None:
     assert chosen_length(times, 12, None) == (
         12,
         "The window has 12 steps instead of 30, since few batches of its epoch were left: with "
-        "`tb-dataplugin run --active 30` a window goes on into the next epoch.",
+        "`tb-dataplugin run --active 30` a window has 30, however few are left.",
     )

@@ -258,5 +258,5 @@ def test_a_window_that_ends_before_its_epoch_says_how_long_it_would_be(
         assert (window.steps, window.wanted) == (steps, 30)
         assert shorter_window(window) == (
             f"The window has {steps} steps instead of 30, since few batches of its epoch were left: with active=30 "
-            "a window goes on into the next epoch."
+            "a window has 30, however few are left."
         )

@@ -253,7 +253,7 @@ export interface ThreadSamples_LockHoldersUsEntry {
 export interface Doubt {
   /** cut_off | late_workers | data_loss | no_kernels | dropped_spans | clock_violation | */
   code: string;
-  /** no_whole_step | short_window | profiler_weight | busy_machine | recorder_load | calm_window */
+  /** no_whole_step | evaluation | short_window | profiler_weight | busy_machine | recorder_load | calm_window */
   sentence: string;
 }
 
