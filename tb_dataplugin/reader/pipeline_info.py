@@ -187,8 +187,7 @@ def read_pipeline_info(value: object, origin_ns: int, diagnostics: DiagnosticsCo
         metadata = msgspec.convert(value, _Metadata)
         _check_settings(metadata.loaders, metadata.host)
     except msgspec.ValidationError as error:
-        message = f"`{METADATA_KEY}` is not valid ({error}); the trace is read without it"
-        diagnostics.add("bad_metadata", message)
+        diagnostics.add("bad_metadata", f"`{METADATA_KEY}` is not valid ({error}); the trace is read without it")
         return None
     if metadata.version > FORMAT_VERSION:
         message = f"The capture has format version {metadata.version}, this is {FORMAT_VERSION}: upgrade tb-dataplugin"
