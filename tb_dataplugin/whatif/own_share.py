@@ -40,16 +40,20 @@ def with_own_share(loop: Loop) -> Iterator[Loop]:
         yield replace(loop, cpus=cpus, other_cpus=0.0, light_cpus=0.0)
 
 
-def least_of_step(new: Loop, loop: Loop) -> float | None:
-    """Of the time that the rest of a step takes in `loop`, the least that it does in `new`; None without such a share,
-    or where workers have no less to do.
+def least_step_ns(new: Loop, loop: Loop, own_ns: float) -> float | None:
+    """The least that a step of `new` takes; None without such a share, or where workers have no less to do.
+
+    Args:
+        own_ns: what the rest of a step, outside its data wait, takes with as much waiting for a CPU as in `loop`.
     """
     left = part_left(new, loop)
     if loop.own_share is None or left >= 1:
         return None
     gone = (1 - left) * loop.own_share.at_most
     runs = 1 - loop.own_delayed
-    return float((runs / (runs + loop.own_delayed * gone)) ** max(1.0, loop.own_threads))
+    own_ns *= (runs / (runs + loop.own_delayed * gone)) ** max(1.0, loop.own_threads)
+    build_ns = float(new.build.total_ns.mean()) * new.batches_per_step
+    return max(own_ns, build_ns / new.settings.workers) if new.settings.workers else own_ns + build_ns
 
 
 def part_left(new: Loop, loop: Loop) -> float:

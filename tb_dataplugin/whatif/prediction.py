@@ -23,7 +23,7 @@ from tb_dataplugin.whatif.measured_wait import measured_ends
 from tb_dataplugin.whatif.more_workers import hindrances, may_lack_cpus, none_free, work_ns
 from tb_dataplugin.whatif.moved_work import longer_in_workers, notes_on_moved
 from tb_dataplugin.whatif.other_workers import sent_otherwise, with_other_workers
-from tb_dataplugin.whatif.own_share import least_of_step, notes_on_share
+from tb_dataplugin.whatif.own_share import least_step_ns, notes_on_share
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import assumptions, check_known, has_two_ends, with_cost
 
@@ -170,8 +170,8 @@ def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
     step_us = replace(step_us, low=low, high=step_us.high * more)
     if compete_otherwise(runs.new, loop):
         step_us = replace(step_us, low=min(step_us.low, own_us * (1 - error)))
-    if (least := least_of_step(runs.new, loop)) is not None:
-        step_us = replace(step_us, low=min(step_us.low, least * _measured_own_us(runs, loop) * (1 - error)))
+    if (least_ns := least_step_ns(runs.new, loop, 1e3 * _measured_own_us(runs, loop))) is not None:
+        step_us = replace(step_us, low=min(step_us.low, least_ns / 1e3 * (1 - error)))
     if has_two_ends(change):
         step_us = _between_costs(step_us, loop, change, runs.orders, scale)
     return step_us

@@ -34,6 +34,14 @@ def test_it_reaches_there_by_degrees() -> None:
     assert lows == sorted(lows) and lows[1] > 1.2 * lows[0] and lows[2] > 1.4 * lows[0]
 
 
+def test_without_workers_the_step_builds_its_batch_however_much_of_the_cpus_it_gets() -> None:
+    loop = loop_of(beside(14, threads=1.0))
+    none = predict(loop, Change(workers=0))
+    build_us = float(loop.build.total_ns.mean()) * loop.batches_per_step / 1e3
+    assert build_us > 1000
+    assert none.step_us.low == pytest.approx(0.65 * (0.5 * 9600 + build_us), rel=0.05)
+
+
 def test_more_workers_or_more_work_may_take_their_cpus_from_the_step_alone() -> None:
     loop = loop_of(beside(14, threads=1.0))
     more = predict(loop, Change(stages=(("transform::Blur", 3.0),)))
