@@ -23,11 +23,11 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """What of a process is counted. `without`: what is left out, in words; "" for nothing."""
+    """What of a process is counted. `without`: what is left out, in words."""
 
     samples: int
     seconds: float
-    without: str
+    without: tuple[str, ...]
 
 
 def rate_of(run: Run) -> Rate:
@@ -35,10 +35,10 @@ def rate_of(run: Run) -> Rate:
     rests = [_rest(part) for part in run.parts]
     samples, seconds = sum(one.samples for one in rests), sum(one.seconds for one in rests)
     together = _together(run.intervals)
-    if not samples or seconds <= 0:
-        of = f"of the whole run{together}, with the times in which a window was recorded"
-        return Rate(rate(run.intervals) or 0.0, of)
-    without = " and ".join(dict.fromkeys(one.without for one in rests if one.without))
+    without = " and ".join(dict.fromkeys(words for one in rests for words in one.without))
+    if samples <= 0 or seconds <= 0:
+        recorded = ", with the times in which a window was recorded" if without else ""
+        return Rate(rate(run.intervals) or 0.0, f"of the whole run{together}{recorded}")
     return Rate(samples / seconds, _of(run, seconds, together, without))
 
 
@@ -48,11 +48,11 @@ def _rest(part: Part) -> _Rest:
     if any(each.profiled_us for each in numbers):
         samples = sum(each.samples - each.profiled_samples for each in numbers)
         seconds = _seconds(part.intervals) - sum(each.profiled_us for each in numbers) / 1e6
-        return _Rest(samples, seconds, "the time to record windows and the steps that recording slowed")
+        return _Rest(samples, seconds, ("the time to record windows and the steps that recording slowed",))
     own = without_recorded(part.intervals, list(recorded_in(part)))
-    left_out = "the intervals in which a window was recorded" if len(own) < len(part.intervals) else ""
-    still = "the time to record windows" if any(one.recording_us for one in own) else ""
-    return _Rest(_samples(own), _seconds(own), left_out or still)
+    left_out = ("the intervals in which a window was recorded",) if len(own) < len(part.intervals) else ()
+    still = ("the time to record windows",) if any(one.recording_us for one in own) else ()
+    return _Rest(_samples(own), _seconds(own), (*left_out, *still))
 
 
 def _of(run: Run, seconds: float, together: str, without: str) -> str:
