@@ -247,7 +247,11 @@ class RunIterator:
         else:
             tally.unused_steps += 1
             since, known = (until, known) if batch else began
-            tally.other_ns += max(0, now - since - (recorded - known))
+            took = max(0, now - since - (recorded - known))
+            tally.other_ns += took
+            if not is_undisturbed:
+                tally.profiled_samples += size
+                tally.profiled_ns += took
 
     def _came_none(self, asked: int, error: Exception) -> None:
         """It is at its end, where its last step ends as well; or something is wrong."""
@@ -256,7 +260,9 @@ class RunIterator:
             tally.raised += 1
         elif self.series.owner.latest is self and not self._is_over:
             recorded = recording_time.done_ns
-            tally.other_ns += max(0, asked - self.until - (recorded - self.recorded_ns))
+            took = max(0, asked - self.until - (recorded - self.recorded_ns))
+            tally.other_ns += took
+            tally.profiled_ns += 0 if self._is_undisturbed else took
             self._previous, self.recorded_ns, self._is_over = asked, recorded, True
             self._hooks = nullcontext  # with them the dataset: the program may be about to make another
 

@@ -41,6 +41,8 @@ class Tally:
         """Handed out while a profiler recorded, or after another loader's batches: their time says nothing."""
         self.other_ns = 0
         """In those, and in the last step of each epoch, which no batch follows."""
+        self.profiled_samples = self.profiled_ns = 0
+        """In steps, and waits for a first batch, that a profiler or other work of ours made longer."""
         self.epochs = self.first_waits = self.first_wait_ns = 0
         """`first_waits`: epochs that began while no profiler recorded, and whose waits are known."""
         self.made = 0
@@ -128,7 +130,8 @@ class Tally:
         self.fold()
         numbers: Facts = {
             "steps": self.steps, "samples": self.samples, "unused_steps": self.unused_steps, "epochs": self.epochs,
-            "other_us": _us(self.other_ns), "made": self.made, "between": self.between,
+            "other_us": _us(self.other_ns), "profiled_samples": self.profiled_samples,
+            "profiled_us": _us(self.profiled_ns), "made": self.made, "between": self.between,
             "between_us": _us(self.between_ns), "longest_between_us": _us(self.longest_between_ns),
             "step_us": _us(self.step_ns), "wait_us": _us(self.wait_ns), "first_wait_us": _us(self.first_wait_ns),
             "first_waits": self.first_waits,

@@ -61,6 +61,10 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     """As in the file, which leaves out 0, and in that of an earlier version: see `timed_firsts`."""
     other_us: Amount = 0
     """In steps that are not timed; runs of earlier versions lack this and what follows."""
+    profiled_samples: Count = 0
+    profiled_us: Amount = 0
+    """In steps, and waits for a first batch, that recording made longer; without `recording_us`. Runs of earlier
+    versions lack both."""
     made: Count = 0
     """Loaders that were iterated for the first time."""
     between: Count = 0

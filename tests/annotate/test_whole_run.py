@@ -306,6 +306,7 @@ def test_what_recording_takes_is_in_no_step_and_not_between_epochs(monkeypatch: 
     taken_from(RunIterator(series, None, nullcontext, end + 960 * MS), end + 960 * MS)
     found = series.take()
     assert (found.unused_steps, found.other_ns) == (1, (10 + 10) * MS)
+    assert (found.profiled_samples, found.profiled_ns) == (4, found.other_ns), "all that is not timed lay in windows"
     assert (found.between, found.between_ns, found.longest_between_ns) == (1, 100 * MS, 100 * MS)
 
 
@@ -722,6 +723,8 @@ def test_only_the_steps_that_a_profiler_is_at_work_in_are_left_out(
     numbers = sums_of(tmp_path)
     assert (numbers["epochs"], numbers["first_waits"]) == (3, 3)
     assert (numbers["unused_steps"], numbers["steps"]) == (8, 25)
+    assert (numbers["profiled_samples"], numbers["samples"]) == (16, 72)
+    assert 0 < numbers["profiled_us"] <= numbers["other_us"], "which has the last step of each epoch as well"
 
 
 def test_the_step_in_which_a_capture_ends_is_left_out(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tb_dataplugin.export.run_markdown import run_section
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.report.build_whole_run import whole_runs_report
 from tb_dataplugin.watchfile.axis import phases_of, points_of
@@ -62,7 +63,35 @@ def test_what_was_recorded_is_a_phase_and_has_no_rate(tmp_path: Path) -> None:
     assert [point.samples_per_s for point in points_of(run)] == [80, None, 80]
     assert [point.samples_per_s for point in points_of(run, most=1)] == [80], "of all intervals together, too"
     assert [(phase.kind, phase.from_s, phase.to_s) for phase in phases_of(run, ())] == [("recorded", 12, 19)]
-    assert rate_of(run) == Rate(80, "of the whole run, without times in which a window was recorded")
+    assert rate_of(run) == Rate(80, "of 20.0 s of the 30.0 s: without the intervals in which a window was recorded")
+
+
+def test_the_rate_leaves_out_only_the_steps_of_a_window_where_the_file_has_them(tmp_path: Path) -> None:
+    """A stranger's run of 14 s: its rate was that of the first interval."""
+    recorded = {"kind": "capture", "t": BEGIN + 19, "event": 1, "capture": "c.pt.trace.json", "from": BEGIN + 16}
+    window = interval(1) | {"recording_us": 1e6}
+    window["loaders"][0] |= {"samples": 420, "unused_steps": 5, "profiled_samples": 20, "profiled_us": 1.5e6}
+    paths = [write(tmp_path / "a.watch.jsonl", RUN, interval(0), window, recorded)]
+    run = run_of(*paths)
+    without = "without the time to record windows and the steps that recording slowed"
+    assert rate_of(run) == Rate(1200 / 17.5, f"of 17.5 s of the 20.0 s: {without}")
+    assert [point.samples_per_s for point in points_of(run)] == [80, None], "a step may begin in another interval"
+    (report,) = whole_runs_report([(run, "exp1")]).runs
+    assert report.samples_per_s_of == rate_of(run).of
+    for text in (runs_text([run]), "\n".join(run_section(report))):
+        assert f"of 17.5 s of the 20.0 s: {without}" in " ".join(text.split())
+    later = BEGIN + 100
+    paths.append(write(tmp_path / "b.watch.jsonl", {**RUN, "t": later, "pid": 8}, interval(0, begin=later)))
+    of = f"of 27.5 s of the 30.0 s of its processes: {without}"
+    assert rate_of(run_of(*paths)) == Rate(2000 / 27.5, of)
+
+
+def test_a_window_that_is_next_to_nothing_of_a_run_leaves_it_whole(tmp_path: Path) -> None:
+    window = interval(1)
+    window["loaders"][0] |= {"profiled_samples": 8, "profiled_us": 1e3}
+    run = run_of(write(tmp_path / "a.watch.jsonl", RUN, interval(0), window))
+    of = "of the whole run, without the time to record windows and the steps that recording slowed"
+    assert rate_of(run) == Rate(1592 / 19.999, of)
 
 
 def test_a_pause_is_part_of_the_rate_of_the_whole_run(tmp_path: Path) -> None:

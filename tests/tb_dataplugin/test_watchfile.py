@@ -187,7 +187,7 @@ def test_what_recording_took_of_a_run_is_beside_what_the_program_did(tmp_path: P
     found = summary(path)
     outside = found.outside
     assert outside is not None and (outside.recording_us, outside.us) == pytest.approx((2e6, 3.4e6))
-    assert found.rate == Rate(800 / 8, "of the whole run, without the time to record windows")
+    assert found.rate == Rate(800 / 8, "of 8.00 s of the 10.0 s: without the time to record windows")
     assert "100 steps in 10.0 s, 2.00 s of it to record windows: " in run_sentence(found)
     text = " ".join(runs_text(runs_of([read_part(path)])).split())
     assert "run 10.0 s 100 steps, 2.00 s of it to record windows" in text

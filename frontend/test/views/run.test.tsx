@@ -361,7 +361,9 @@ it("frames what the run recorded, and says what the rate is of", () => {
   wholeRuns.value = WholeRuns.fromJSON({ runs: [recordedRun] });
   open({}, "run");
   expect(find("run-phase-recorded").textContent).toBe("recorded: c");
-  expect(plain(find("run-chart").closest("figure")?.textContent)).toContain("a window was recorded");
+  expect(plain(find("run-chart").closest("figure")?.textContent)).toContain(
+    "a window was recorded; its steps are not timed, and samples/s are without the intervals that it lies in",
+  );
   expect(find("run-rate").parentElement?.textContent).toContain("of the whole run, without");
   expect(plain(find("run-steps").parentElement?.textContent)).toContain(`in 40.0 s, ${text}`);
 });

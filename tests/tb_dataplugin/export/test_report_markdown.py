@@ -40,8 +40,8 @@ def test_a_whole_run_has_the_numbers_of_the_terminal_and_its_longest_events_firs
     lines = (*map(interval, range(5)), interval(5) | slow, *stalls, goes_on, recorded)
     assert main(["report", str(write_run(tmp_path / "a.watch.jsonl", RUN, *lines)), "--format", "markdown"]) == 0
     text = capsys.readouterr().out
-    assert "step 100 ms \\(p95 about 286 ms, longest 300 ms\\); 80.0 samples/s of the whole run, " in text
-    assert "without times in which a window was recorded; first batches took 500 ms" in text
+    assert "step 100 ms \\(p95 about 286 ms, longest 300 ms\\); 80.0 samples/s of 20.0 s of the 60.0 s: " in text
+    assert "without the intervals in which a window was recorded; first batches took 500 ms" in text
     batches = [line.partition(", batch ")[2].partition(":")[0] for line in text.splitlines() if ", batch " in line]
     assert batches[:5] == ["90", "7", "6", "5", "4"], "what goes on for 20 s, then stalls of 7 s and less"
     assert "to the end" in text and "Recorded in seven." in text and "- and 3 shorter events" in text
