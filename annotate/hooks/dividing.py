@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dis
 import inspect
-import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,7 +17,7 @@ from itertools import islice, pairwise
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, NoneType
 from typing import Any, Final, cast
 
-from annotate.hooks.same_code import is_installed
+from annotate.hooks.same_code import is_installed, is_users
 
 _ASKING: Final = frozenset(("get_worker_info", "_worker_info", "split_by_worker"))
 """Names in code that asks which worker it runs in."""
@@ -190,13 +189,13 @@ def _within(one: object) -> Iterator[object]:
         yield one.fget
     elif issubclass(type(one), type) and isinstance(one, type):
         for cls in one.__mro__:
-            if _is_users(cls.__module__) or _is_dataset(cls):
+            if is_users(cls.__module__) or _is_dataset(cls):
                 yield from vars(cls).values()
     elif type(one) in (list, tuple):
         yield from islice(cast("list[object]", one), _MOST_HELD)
     elif type(one) is dict:
         yield from islice(one.values(), _MOST_HELD)
-    elif any(_is_users(cls.__module__) or _is_dataset(cls) for cls in type(one).__mro__):
+    elif any(is_users(cls.__module__) or _is_dataset(cls) for cls in type(one).__mro__):
         yield type(one)
         yield from list(object.__getattribute__(one, "__dict__").values())
 
@@ -209,20 +208,14 @@ def _used_by(function: FunctionType) -> Iterator[object]:
             yield cell.cell_contents
     names = {name for code in _nested(function.__code__) for name in code.co_names}
     used = [function.__globals__[name] for name in names if name in function.__globals__]
-    modules = [one for one in used if isinstance(one, ModuleType) and _is_users(one.__name__)]
+    modules = [one for one in used if isinstance(one, ModuleType) and is_users(one.__name__)]
     used += [vars(module)[name] for module in modules for name in names if name in vars(module)]
-    yield from (one for one in used if isinstance(one, (FunctionType, type)) and _is_users(one.__module__))
+    yield from (one for one in used if isinstance(one, (FunctionType, type)) and is_users(one.__module__))
 
 
 def _is_dataset(cls: type) -> bool:
     """One of torch's iterable datasets, or of a library's."""
     return any(base.__module__.startswith("torch.utils.data.") for base in cls.__mro__)
-
-
-def _is_users(module: str | None) -> bool:
-    """Neither of the standard library, nor installed, nor ours."""
-    root = (module or "").partition(".")[0]
-    return root not in sys.stdlib_module_names and root not in ("annotate", "torch") and not is_installed(root)
 
 
 def _is_installed(cls: type) -> bool:
