@@ -5,11 +5,10 @@ Batches that a program which trains takes without gradients are an evaluation's,
 
 from __future__ import annotations
 
+import sys
 from _thread import get_ident
 from time import perf_counter_ns
 from typing import Final
-
-import torch
 
 from annotate.recording import callers, optimizer_steps
 from annotate.saying import guard
@@ -30,7 +29,8 @@ def took_batch() -> bool:
     on, or may be.
     """
     global _with_gradients
-    if not torch.is_grad_enabled():
+    torch = sys.modules.get("torch")  # not imported for this: `annotate.stage` goes without
+    if torch is not None and not torch.is_grad_enabled():
         return False
     if _with_gradients < _LEAST_TRAINED:
         _with_gradients += 1
