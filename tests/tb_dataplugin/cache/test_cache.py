@@ -168,6 +168,7 @@ def test_what_is_no_regular_file_has_no_fingerprint_and_is_not_opened(tmp_path: 
     assert fingerprint(tmp_path / "none") is None
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("damage", ["empty", "half", "one bit", "noise", "longer"])
 @pytest.mark.parametrize("place", [0.0, 0.2, 0.5, 0.99])
 def test_a_damaged_entry_is_ignored_and_replaced(

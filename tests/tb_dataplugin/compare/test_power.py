@@ -33,6 +33,7 @@ def named(comparison: Comparison) -> set[str]:
     return {stage.name for stage in comparison.stages if stage.outcome in SIGNIFICANT}
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("count", [1, 3, 5])
 def test_equal_runs_raise_at_most_one_false_alarm_in_twenty(count: int, thorough: bool) -> None:
     sides = short_sides(count, 120 if thorough else 60)
