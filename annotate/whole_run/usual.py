@@ -224,10 +224,13 @@ class Usual:
         self._look(scale)
 
     def _look(self, scale: float) -> None:
-        """Two medians take some 20 us: after 50 steps, after 100 once the range is made of all that is kept."""
+        """Two medians take some 20 us: after 50 steps, as soon as a stall can be told, and after each 50 more, or 100
+        once the range is made of all that is kept.
+        """
         count, fewest = len(self._values), self._in_turns(_FEWEST, _FEWEST_TURNS)
         is_full = count == self._values.maxlen
-        if self._since_look >= (2 * fewest if is_full else fewest) and count >= fewest:
+        is_due = self._since_look >= (2 * fewest if is_full else fewest) and count >= fewest
+        if is_due or (self.range is not None and self.range.stall == inf and self._rounds.usual_longest() < inf):
             self._since_look = 0
             found = range_of(list(self._values), self._rounds.usual_longest(), scale)
             self.range = found._replace(steps=count * self._turns.steps)

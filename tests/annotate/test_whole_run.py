@@ -110,6 +110,18 @@ def test_one_very_long_step_is_a_stall_and_changes_nothing_else() -> None:
     assert set(steady(usual, 200)) == {None}
 
 
+@pytest.mark.parametrize("together", [False, True])
+def test_a_stall_is_seen_from_the_third_round_on(together: bool) -> None:
+    for before, change in ((58, None), (60, "stall"), (62, "stall"), (90, "stall")):
+        usual = Usual()
+        steady(usual, 50)
+        if together:
+            usual.add_calm([20 * MS] * (before - 50))
+        else:
+            steady(usual, before - 50)
+        assert usual.add(1200 * MS) == change, before
+
+
 @pytest.mark.parametrize("workers", [8, 64])
 def test_the_rhythm_of_workers_is_no_stall_and_a_real_one_is_seen_in_it(workers: int) -> None:
     """Batches of all workers come together: one step in so many waits for them."""
@@ -204,7 +216,7 @@ def test_an_odd_start_is_usual_for_no_longer_than_twice_its_steps() -> None:
     changes = steady(usual, 130)
     assert changes.index("slow") < 20 and changes.index("usual") == changes.index("slow") + 100
     steady(usual, 50)
-    assert usual.range is not None and usual.range.usual >= 20 * MS and usual.range.steps == 50
+    assert usual.range is not None and usual.range.usual >= 20 * MS and usual.range.steps == 60
 
 
 def test_calm_steps_told_together_leave_the_range_as_each_by_itself() -> None:
