@@ -145,7 +145,9 @@ function legendOf({ points, marks, phases }: WholeRun): readonly string[] {
     ...(epochs > 0 ? ["ticks below: points in which epochs begin"] : []),
     ...(phases.some(({ kind }) => kind === "slow") ? ["bands: times in which it was slow"] : []),
     ...(phases.some(({ kind }) => kind === "recorded")
-      ? ["dotted frames: a window was recorded; its steps are not timed, and samples/s are without the intervals that it lies in"]
+      ? [
+          "dotted frames: a window was recorded; its steps are not timed, and samples/s are without the intervals that it lies in",
+        ]
       : []),
     ...(phases.some(({ kind }) => kind === "process") ? ["frames: processes"] : []),
     ...(marks.length > 0 ? ["triangles: stalls and slow times, filled where a capture opens"] : []),
