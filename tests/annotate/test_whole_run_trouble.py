@@ -102,11 +102,16 @@ def test_a_stage_that_fails_and_is_called_again_is_counted(tmp_path: Path, worke
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_an_exception_that_comes_to_the_loop_is_the_datasets_own_and_counted(tmp_path: Path, workers: int) -> None:
+def test_an_exception_that_comes_to_the_loop_is_the_datasets_own_and_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
+    # Whoever collects a failed iterator waits so long for each of its workers: here the test, not the run's own thread.
+    monkeypatch.setattr("torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL", 0.1)
     loader = DataLoader(Flaky(gives_up=9), batch_size=4, num_workers=workers)
     annotate.watch(loader, logdir=tmp_path, interval_s=3600)
     with pytest.raises(ConnectionError, match="item 9"):
         list(loader)
+    gc.collect()
     annotate.off()
     assert interval_of(tmp_path)["raised"] == 1
 
