@@ -169,6 +169,8 @@ class Profiler(torch.profiler.profile):
             with recording_time.taken():
                 self.end_step()
                 running.__exit__(None, None, None)
+        elif not was_recording and running is not None:
+            running.entered = False  # prepared, never begun: until it is collected it would look open to others
         self._is_recording = self.is_trying = False
         self.is_given_up = True
 

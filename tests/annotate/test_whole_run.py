@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from time import sleep
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -22,6 +22,7 @@ from torch.utils.data import DataLoader, Dataset
 
 import annotate
 from annotate.capture import session, verdict
+from annotate.capture.own_profiler import Profiler
 from annotate.capture.standing import Standing
 from annotate.capture.torch_profiler import another_is_open
 from annotate.launch import on_alarm
@@ -630,6 +631,14 @@ def test_a_window_that_waits_gives_way_to_the_programs_profiler(tmp_path: Path) 
     annotate.off()
     (said,) = (line for line in lines_of(tmp_path) if line["kind"] == "capture")
     assert said["missed"] == "the program's own profiler was at work"
+
+
+def test_a_window_that_was_given_up_as_it_warmed_up_is_no_open_profiler() -> None:
+    kept = Profiler(cast("Any", None), activities=[torch.profiler.ProfilerActivity.CPU])
+    kept.prepare_trace()
+    assert another_is_open()
+    kept.abandon()
+    assert not another_is_open()
 
 
 def test_a_slow_beginning_is_recorded_with_the_next_epochs(tmp_path: Path) -> None:

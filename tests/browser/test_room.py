@@ -28,7 +28,7 @@ VIEWS = {
 """And what each has in the end, one of them: before that there may be nothing to be too wide."""
 
 WIDTHS: Final = (390, 600, 768, 1440, 2560)
-FEWER: Final = (390, 1440, 2560)
+FEWER: Final = (390, 1440)
 APPEND: Final = "(part, html) => part.insertAdjacentHTML('beforeend', html)"
 LAYOUT: Final = Path(__file__).with_name("layout.js").read_text(encoding="utf-8")
 NOT_AT_ALL_WIDTHS: Final = {"captures-toggle", "capture-option", "perfetto-frame"}
