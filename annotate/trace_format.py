@@ -9,14 +9,12 @@ from __future__ import annotations
 from typing import Final, Literal, NamedTuple, TypedDict, get_args
 
 FORMAT_VERSION: Final = 2
-
 METADATA_KEY: Final = "dataPipeline"  # top-level key of the trace file that holds a `PipelineMetadata`
 TRACE_SUFFIX: Final = ".pt.trace.json.gz"  # behind ``<host>_<pid>.<unix ns>``; torch_tb_profiler finds files by it
 EPOCHS_SUFFIX: Final = ".epochs.json"  # in its place: `launch.notes.BetweenEpochs`, known when the program is over
 MARKER_CATEGORY: Final = "user_annotation"
 OWN_THREAD: Final = "annotate: "  # begins the names of threads that record, in the training process
 SEPARATOR: Final = "::"
-
 StageKind = Literal[
     "wait", "sampler", "wrapper", "sample", "read", "decode", "transform", "collate", "transfer", "h2d", "user"
 ]

@@ -277,8 +277,7 @@ class PipelineInfo:
     lines: LineSamples | None = None
     callers: tuple[Caller, ...] = ()
     replayed: tuple[Replayed, ...] = ()
-    replayed_usual: tuple[int, ...] = ()
-    """Dataset indices of usual samples that were loaded again beside these."""
+    replayed_usual: tuple[int, ...] = ()  # dataset indices of usual samples that were loaded again beside these
     headspace: HeadspaceSteps | None = None
     handed_over: HandedOver | None = None
     stages_at: tuple[tuple[str, str], ...] = ()
@@ -289,8 +288,7 @@ class PipelineInfo:
     """Durations of steps before the window, without a profiler and after those that full queues make short."""
     asked_s: float | None = None
     step_source: StepSource = "profiler"
-    evaluates: bool | None = None
-    """All its batches were taken without gradients by a program that had taken others with them. None: not recorded."""
+    evaluates: bool | None = None  # all batches without gradients, others before with them; None: not recorded
     step_boundaries_ns: Int64Array | None = None
     """Where the profiler makes no spans of the steps: their ends in order, and before them the first one's start."""
 
