@@ -17,7 +17,7 @@ from annotate.hooks.held import time_functions
 from annotate.hooks.patching import Patches, Timing
 from annotate.hooks.stand_ins import Followed, Method, original_of, timed_iterator
 from annotate.hooks.transforms import attribute, time_held
-from annotate.recording import switch
+from annotate.recording import between, switch
 
 _INNER: Final = ("dataset", "datasets", "_dataset", "source_dataset")
 """Attributes under which a dataset keeps the datasets that it draws from."""
@@ -144,6 +144,7 @@ def _timed_getitems(method: Method, followed: Followed) -> Method:
         thread = switch.thread.open
         if not switch.RECORDING and (switch.poll is None or not switch.poll()):
             if switch.unrecorded is None or one_by_one is not False:  # each item of it is noticed by itself
+                between.fetch_begins()
                 return method(self, indices)
             return switch.unrecorded(followed.get(id(self)), None, method, self, indices)
         batch_name = followed.get(id(self))

@@ -1,4 +1,5 @@
-"""What a DataLoader worker notices of batches that are not measured: exceptions that leave a stage, and slow samples.
+"""What a DataLoader worker notices of batches that are not measured: exceptions that leave a stage, slow samples, and
+how long it built and was starved.
 
 A failure costs something only when there is one, a sample two readings of the clock. Told of by `switch.unrecorded` and
 `switch.failed`, which are set where somebody wants to know.
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from time import perf_counter_ns as clock
 from typing import Any, Final, NamedTuple, TypeVar
 
-from annotate.recording import switch
+from annotate.recording import sums, switch
 from annotate.recording.file_names import names
 from annotate.recording.span_recorder import as_number
 
@@ -41,6 +42,11 @@ class Noticed(NamedTuple):
     failures: dict[str, int]
     """Exceptions that left a stage, by stage."""
     slowest: tuple[SlowSample, ...]
+    batches: int = 0
+    """Finished, measured ones among them; none that a window saw."""
+    build: int = 0
+    starved: int = 0
+    """Nanoseconds of building those, and of the waits before them, but for the first of each epoch."""
 
 
 _failures: Final[Counter[str]] = Counter()
@@ -48,6 +54,9 @@ _slowest: list[SlowSample] = []
 _least = 0
 """Nanoseconds; samples that took no longer are none of the slowest."""
 _number = 0
+_batches = _build = _starved = 0
+_began = 0
+"""When the first sample of the batch in work did; 0: none has."""
 _thread = 0
 _place: Callable[[], tuple[int, int]] = lambda: (-1, -1)  # noqa: E731
 
@@ -58,22 +67,48 @@ def begin(place: Callable[[], tuple[int, int]]) -> None:
     Args:
         place: iteration and number of the batch in work.
     """
-    global _thread, _place
+    global _began, _thread, _place
     _thread, _place = get_ident(), place
     take()
+    _began = 0
     switch.unrecorded, switch.failed = sample, _note_failure
 
 
 def take() -> Noticed:
     """What has come together."""
-    global _least, _number, _slowest
+    global _batches, _build, _least, _number, _slowest, _starved
     failures: dict[str, int] = {}
     if _failures:
         failures = {switch.HANDED_OUT.get(name, name): count for name, count in _failures.most_common(_MOST_STAGES)}
         _failures.clear()
-    found = Noticed(_number, failures, tuple(_slowest))
+    found = Noticed(_number, failures, tuple(_slowest), _batches, _build, _starved)
     _slowest, _least, _number = [], 0, 0
+    _batches = _build = _starved = 0
     return found
+
+
+def fetch_begins() -> None:
+    """A batch's samples are about to be asked for together."""
+    global _began
+    if not _began and get_ident() == _thread:
+        _began = clock()
+
+
+def built(started: int, finished: int, before: int) -> None:
+    """A batch is finished; all in ``perf_counter_ns``.
+
+    Args:
+        started: its indices came in; 0: not known, as of most batches. Then it began with its first sample.
+        before: the batch before was finished; less than 0: what lies between is no wait of this epoch.
+    """
+    global _batches, _began, _build, _starved
+    began, _began = _began or started, 0
+    if not began or (switch.RECORDING and switch.recorder is not sums.RECORDER):  # a window makes a batch longer
+        return
+    _batches += 1
+    _build += finished - began
+    if before >= 0:
+        _starved += max(0, began - before)
 
 
 def sample(name: str | None, index: object, function: Callable[..., R], /, *args: Any) -> R:
@@ -81,12 +116,13 @@ def sample(name: str | None, index: object, function: Callable[..., R], /, *args
 
     A dataset inside of another makes none of its own.
     """
-    global _number
+    global _began, _number
     if name is None or get_ident() != _thread or (here := switch.thread.open).noticed:
         return function(*args)
     here.noticed = True
     here.files.clear()
     start = clock()
+    _began = _began or start
     try:
         value = function(*args)
     except Exception as error:

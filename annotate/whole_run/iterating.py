@@ -60,6 +60,8 @@ class RunEpoch:
         would be of the gaps between epochs."""
         self._last: Final[set[int]] = set()
         """Those that only tell what their worker has noticed."""
+        self._heard: Final[set[int]] = set()
+        """Pids of the workers that have sent a batch."""
         self._over: Final = series.until
         self._began: Final = clock()
         """Between both no epoch of the loader went on."""
@@ -92,6 +94,9 @@ class RunEpoch:
     def arrived(self, batch: Batch, facts: Facts, payload: Payload) -> None:
         series = self._series
         series.pids.add(facts.pid)
+        if facts.pid not in self._heard:
+            self._heard.add(facts.pid)
+            series.first_of(facts, self._over, self._began)
         sent = payload.get(sums_content.NAME)
         if sent is not None:
             measured = BatchSums.received(sent)
@@ -101,7 +106,8 @@ class RunEpoch:
             else:
                 series.built(facts, self._over, self._began)
                 series.measured(measured.stages, measured.samples, measured.attempts, **where)
-            series.noticed(measured.noticed, facts.iteration, epoch=self._number, worker=facts.worker)
+            where = {"epoch": self._number, "worker": facts.worker, "pid": facts.pid}
+            series.noticed(measured.noticed, facts.iteration, **where)
         if facts.serialised != UNKNOWN and facts.serialise != UNKNOWN:
             series.tally.serialised += 1
             series.tally.serialise_ns += facts.serialised - facts.serialise

@@ -41,9 +41,10 @@ def numbers_of(tally: Tally, seconds: float) -> dict[str, float]:
         found["first_wait_s"] = tally.first_wait_ns / tally.epochs / 1e9
     if tally.asked:
         found["ready_batches"] = tally.ready / tally.asked
-    if tally.build_ns + tally.starved_ns:
-        found["build_time_ms"] = tally.build_ns / tally.built / 1e6
-        found["worker_busy_share"] = tally.build_ns / (tally.build_ns + tally.starved_ns)
+    built, build, starved = _work(tally)
+    if build + starved:
+        found["build_time_ms"] = build / built / 1e6
+        found["worker_busy_share"] = build / (build + starved)
     if tally.serialised:
         found["serialise_ms"] = tally.serialise_ns / tally.serialised / 1e6
     if tally.raised:
@@ -62,6 +63,13 @@ def numbers_of(tally: Tally, seconds: float) -> dict[str, float]:
     return found
 
 
+def _work(tally: Tally) -> tuple[int, int, int]:
+    """Batches, nanoseconds of building them and of the waits before them: of all that are known, else of the measured."""
+    if tally.all_built:
+        return tally.all_built, tally.all_build_ns, tally.all_starved_ns
+    return tally.built, tally.build_ns, tally.starved_ns
+
+
 def line_of(tally: Tally, seconds: float) -> str:
     """The same for the terminal; "" for an interval without a whole step."""
     numbers = numbers_of(tally, seconds)
@@ -77,7 +85,8 @@ def line_of(tally: Tally, seconds: float) -> str:
     if "ready_batches" in numbers:
         parts.append(f"{numbers['ready_batches']:.1f} batches ready")
     if "worker_busy_share" in numbers:
-        measured = "1 batch" if tally.built == 1 else f"{tally.built:,} batches"
+        built, _, _ = _work(tally)
+        measured = "1 batch" if built == 1 else f"{built:,} batches"
         parts.append(f"DataLoader workers busy about {numbers['worker_busy_share']:.0%} (measured on {measured})")
     stage = next((name for name in numbers if name.startswith("stage_ms/")), None)
     if stage is not None:

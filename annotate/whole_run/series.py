@@ -101,6 +101,8 @@ class Series:
         """Its own iterator that was made last; that of persistent workers is there until the next one is."""
         self.pids: set[int] = set()
         """Workers that sent a batch since they were last taken."""
+        self._first_starved: Final[dict[int, int]] = {}
+        """Pid -> nanoseconds before its first batch of an epoch, until it tells of that."""
         self._wait: Final = Usual(workers)
         self._step: Final = Usual(workers)
         self._step_is_slow = False
@@ -188,8 +190,13 @@ class Series:
             began: when the batch's own did.
         """
         if facts.started and facts.before != UNKNOWN:
-            between = max(0, began - max(over, facts.before))
-            self.tally.add_built(facts.finished - facts.started, max(0, facts.started - facts.before - between))
+            self.tally.add_built(facts.finished - facts.started, _starved(facts, over, began))
+
+    def first_of(self, facts: Facts, over: int, began: int) -> None:
+        """A worker's first batch of an epoch, whose wait the worker does not know; otherwise as `built`."""
+        if facts.started and facts.before != UNKNOWN:
+            known = self._first_starved.get(facts.pid, 0)
+            self._first_starved[facts.pid] = known + _starved(facts, over, began)
 
     def is_last(self, batch: int) -> bool:
         """Whether the worker that makes it makes no other in its life."""
@@ -220,9 +227,12 @@ class Series:
         tally.retries.update(attempts.retries)
         tally.add_slow_samples(_slow_samples(samples, **where))
 
-    def noticed(self, noticed: Noticed, iteration: int, epoch: int, worker: int) -> None:
+    def noticed(self, noticed: Noticed, iteration: int, epoch: int, worker: int, pid: int) -> None:
         """What a worker saw of batches that were not measured, of this epoch and perhaps the one before."""
         tally = self.tally
+        if noticed.batches:
+            starved = noticed.starved + self._first_starved.pop(pid, 0)
+            tally.add_all(noticed.batches, noticed.build, starved)
         tally.other_samples += noticed.number
         tally.other_failures.update(noticed.failures)
         tally.add_slow_samples(
@@ -239,6 +249,12 @@ class Series:
                 if slow.batch >= 0 and epoch >= (slow.iteration != iteration)
             ]
         )
+
+
+def _starved(facts: Facts, over: int, began: int) -> int:
+    """Nanoseconds that a batch's worker waited for it while an epoch went on, see `Series.built`."""
+    between = max(0, began - max(over, facts.before))
+    return max(0, facts.started - facts.before - between)
 
 
 def _slow_samples(samples: sums.Samples, **where: int) -> list[dict[str, Any]]:

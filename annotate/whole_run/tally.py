@@ -56,6 +56,8 @@ class Tally:
         self.built = self.build_ns = self.starved_ns = 0
         self.build_squares = self.starved_squares = self.build_starved = 0
         """Sums of squares and of the products, from which follows how sure the share of both times is."""
+        self.all_built = self.all_build_ns = self.all_starved_ns = 0
+        """The same of every batch that its worker has told of, whether it was measured or not."""
         self.measured = self.deserialise_ns = self.serialised = self.serialise_ns = 0
         self.stage_ns: Final[defaultdict[str, int]] = defaultdict(int)
         self.step_times: Final[Counter[int]] = Counter()
@@ -105,6 +107,11 @@ class Tally:
         self.starved_squares += starved_ns * starved_ns
         self.build_starved += build_ns * starved_ns
 
+    def add_all(self, batches: int, build_ns: int, starved_ns: int) -> None:
+        self.all_built += batches
+        self.all_build_ns += build_ns
+        self.all_starved_ns += starved_ns
+
     def add_slow_samples(self, several: list[Facts]) -> None:
         self.slow_samples = slowest([*self.slow_samples, *several])
 
@@ -139,6 +146,8 @@ class Tally:
             "ready": self.ready, "asked": self.asked, "built": self.built, "build_us": _us(self.build_ns),
             "starved_us": _us(self.starved_ns), "build_us2": _us2(self.build_squares),
             "starved_us2": _us2(self.starved_squares), "build_starved_us2": _us2(self.build_starved),
+            "all_built": self.all_built, "all_build_us": _us(self.all_build_ns),
+            "all_starved_us": _us(self.all_starved_ns),
             "measured": self.measured, "deserialise_us": _us(self.deserialise_ns),
             "serialised": self.serialised, "serialise_us": _us(self.serialise_ns), "stalls": self.stalls,
             "stage_us": {name: _us(time) for name, time in self.stage_ns.items()},

@@ -27,21 +27,21 @@ class BatchSums(NamedTuple):
 
     def sent(self) -> tuple[object, ...]:
         """As it travels: a class of ours would be looked up by its name on both sides."""
-        (number, slowest), (others, failures, slow) = self.samples, self.noticed
+        (number, slowest), (others, failures, slow, *work) = self.samples, self.noticed
         samples = number, [tuple(each) for each in slowest]
         return (
             self.kinds,
             self.stages,
             samples,
             tuple(self.attempts),
-            (others, failures, [tuple(each) for each in slow]),
+            (others, failures, [tuple(each) for each in slow], *work),
         )
 
     @classmethod
     def received(cls, sent: Any) -> BatchSums:
-        kinds, stages, (number, slowest), attempts, (others, failures, slow) = sent
+        kinds, stages, (number, slowest), attempts, (others, failures, slow, *work) = sent
         samples = sums.Samples(number, tuple(sums.Sample(*each) for each in slowest))
-        noticed = between.Noticed(others, failures, tuple(between.SlowSample(*each) for each in slow))
+        noticed = between.Noticed(others, failures, tuple(between.SlowSample(*each) for each in slow), *work)
         return cls(kinds, stages, samples, sums.Attempts(*attempts), noticed)
 
 

@@ -128,6 +128,8 @@ class Worker:
         """Those that are told of the batch in work."""
         self._tag: Tag | None = None
         self._started = 0
+        self._iteration = UNKNOWN
+        """Of the latest batch that came with its tag, as the first ones of an epoch do."""
         self._latest = UNKNOWN
         """When a batch was finished last."""
 
@@ -155,6 +157,7 @@ class Worker:
         """`data` in a parcel; as it is while there is nobody to tell."""
         tag, started, finished = self._tag, self._started, perf_counter_ns()
         before, self._latest = self._latest, finished
+        self._note_built(tag, started, finished, before)
         if tag is None and self._naps is not None:
             if self._naps.passes(finished):
                 return data
@@ -179,6 +182,13 @@ class Worker:
         if self._naps is not None and (following := self._naps.next_one()) is not None:
             self._begin(following)
         return Parcel(data, facts, payload) if payload or switch.RECORDING else LeanParcel(data, facts)
+
+    def _note_built(self, tag: Tag | None, started: int, finished: int, before: int) -> None:
+        """Of every batch: a stall that is rare lies in none of few measured ones."""
+        if tag is not None and tag.iteration != self._iteration:  # the training process knows what was no wait
+            self._iteration, before = tag.iteration, UNKNOWN
+        is_guess = self._naps is not None and self._naps.is_guess
+        between.built(0 if is_guess else started, finished, before)
 
     def batch_in_work(self) -> tuple[int, int]:
         """Its iteration and number."""

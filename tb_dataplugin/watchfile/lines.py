@@ -82,6 +82,11 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     starved_us2: Square = 0
     build_starved_us2: Square = 0
     """Sums of squares and products of both times of a batch. Runs of earlier versions lack them."""
+    all_built: Count = 0
+    all_build_us: Amount = 0
+    all_starved_us: Amount = 0
+    """Of every batch that its worker has told of, measured or not. Runs of earlier versions lack them, and datasets whose
+    samples are not followed."""
     measured: Count = 0
     stage_us: dict[Name, Amount] = {}
     step_times: dict[Bucket, Count] = {}
