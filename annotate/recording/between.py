@@ -98,12 +98,15 @@ def built(started: int, finished: int, before: int) -> None:
     """A batch is finished; all in ``perf_counter_ns``.
 
     Args:
-        started: its indices came in; 0: not known, as of most batches. Then it began with its first sample.
+        started: its indices came in; 0: not known, as of most batches, which begin with their first sample. Without a
+            sample that is seen a batch says nothing, for its neighbours say nothing either.
         before: the batch before was finished; less than 0: what lies between is no wait of this epoch.
     """
     global _batches, _began, _build, _starved
-    began, _began = _began or started, 0
-    if not began or (switch.RECORDING and switch.recorder is not sums.RECORDER):  # a window makes a batch longer
+    began, _began = _began, 0
+    if switch.RECORDING:  # measured, or in a window, which makes it longer
+        began = started if switch.recorder is sums.RECORDER and sums.has_samples() else 0
+    if not began:
         return
     _batches += 1
     _build += finished - began

@@ -211,6 +211,11 @@ def together(several: Sequence[Attempts]) -> Attempts:
     return Attempts(dict(failures.most_common(_MOST_STAGES)), dict(retries.most_common(_MOST_STAGES)))
 
 
+def has_samples() -> bool:
+    """Whether the batch that is being measured has had any."""
+    return bool(_samples)
+
+
 def samples() -> Samples:
     """Of the batch that `stop` ended; asked for once, since indices and paths may be objects of the user's."""
     count, slowest = len(_samples), sorted(_samples, key=itemgetter(0), reverse=True)[:_MOST_SLOW]

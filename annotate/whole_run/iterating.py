@@ -11,6 +11,7 @@ from weakref import ref
 
 from annotate.monitoring.lines import one_at_a_time
 from annotate.recording import boundaries, recording_time, sums, switch
+from annotate.recording.between import Noticed
 from annotate.saying import guard, report_error
 from annotate.whole_run.lying_ready import counter_of
 from annotate.whole_run.series import Series
@@ -76,6 +77,8 @@ class RunEpoch:
         if place != int((period + 2) * _GOLDEN % 1 * _EVERY):
             if not self._series.is_last(number):
                 return None
+            if not self._series.workers_end:
+                return sums_content.NOTICED
             self._last.add(number)
             return sums_content.NAME
         self._chosen.add(number)
@@ -106,12 +109,17 @@ class RunEpoch:
             else:
                 series.built(facts, self._over, self._began)
                 series.measured(measured.stages, measured.samples, measured.attempts, **where)
-            where = {"epoch": self._number, "worker": facts.worker, "pid": facts.pid}
-            series.noticed(measured.noticed, facts.iteration, **where)
+            self._noticed(measured.noticed, facts)
+        elif (noticed := payload.get(sums_content.NOTICED)) is not None:
+            self._noticed(sums_content.noticed_of(noticed), facts)
         if facts.serialised != UNKNOWN and facts.serialise != UNKNOWN:
             series.tally.serialised += 1
             series.tally.serialise_ns += facts.serialised - facts.serialise
             series.tally.deserialise_ns += max(0, (batch.arrived or 0) - facts.deserialise)
+
+    def _noticed(self, noticed: Noticed, facts: Facts) -> None:
+        where = {"epoch": self._number, "worker": facts.worker, "pid": facts.pid}
+        self._series.noticed(noticed, facts.iteration, **where)
 
     def consumed(self, batch: Batch) -> None:
         self._size = self._sizes.pop(batch.batch, self._series.batch_size)

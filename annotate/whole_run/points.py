@@ -64,7 +64,7 @@ def numbers_of(tally: Tally, seconds: float) -> dict[str, float]:
 
 
 def _work(tally: Tally) -> tuple[int, int, int]:
-    """Batches, nanoseconds of building them and of the waits before them: of all that are known, else of the measured."""
+    """Batches, nanoseconds of building and of the waits before: of all that are known, else of the measured."""
     if tally.all_built:
         return tally.all_built, tally.all_build_ns, tally.all_starved_ns
     return tally.built, tally.build_ns, tally.starved_ns

@@ -90,8 +90,9 @@ class Series:
         self.owner: Final = owner
         self.batch_size: Final = batch_size
         self.length: Final = length
-        self._tells: Final = length - workers if workers_end and workers and length is not None else None
-        """Number of the first of an epoch's last batches, one of each worker; None: none of them has to tell."""
+        self.workers_end: Final = workers_end
+        self._tells: Final = length - workers if workers and length is not None else None
+        """Number of the first of an epoch's last batches, one of each worker; None: not known."""
         self.tally = Tally()
         self.batches = 0
         """Handed out so far."""
@@ -199,7 +200,7 @@ class Series:
             self._first_starved[facts.pid] = known + _starved(facts, over, began)
 
     def is_last(self, batch: int) -> bool:
-        """Whether the worker that makes it makes no other in its life."""
+        """Whether the worker that makes it makes no other in the epoch."""
         return self._tells is not None and batch >= self._tells
 
     def last(self, samples: sums.Samples, attempts: sums.Attempts, **where: int) -> None:

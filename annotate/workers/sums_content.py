@@ -12,6 +12,8 @@ from annotate.saying import guard
 from annotate.workers.transport import Tag
 
 NAME: Final = "sums"
+NOTICED: Final = "noticed"
+"""Of batches that take along what their worker has noticed, and are not measured."""
 
 
 class BatchSums(NamedTuple):
@@ -27,22 +29,44 @@ class BatchSums(NamedTuple):
 
     def sent(self) -> tuple[object, ...]:
         """As it travels: a class of ours would be looked up by its name on both sides."""
-        (number, slowest), (others, failures, slow, *work) = self.samples, self.noticed
+        number, slowest = self.samples
         samples = number, [tuple(each) for each in slowest]
-        return (
-            self.kinds,
-            self.stages,
-            samples,
-            tuple(self.attempts),
-            (others, failures, [tuple(each) for each in slow], *work),
-        )
+        return (self.kinds, self.stages, samples, tuple(self.attempts), _sent(self.noticed))
 
     @classmethod
     def received(cls, sent: Any) -> BatchSums:
-        kinds, stages, (number, slowest), attempts, (others, failures, slow, *work) = sent
+        kinds, stages, (number, slowest), attempts, noticed = sent
         samples = sums.Samples(number, tuple(sums.Sample(*each) for each in slowest))
-        noticed = between.Noticed(others, failures, tuple(between.SlowSample(*each) for each in slow), *work)
-        return cls(kinds, stages, samples, sums.Attempts(*attempts), noticed)
+        return cls(kinds, stages, samples, sums.Attempts(*attempts), noticed_of(noticed))
+
+
+def _sent(noticed: between.Noticed) -> tuple[object, ...]:
+    others, failures, slow, *work = noticed
+    return (others, failures, [tuple(each) for each in slow], *work)
+
+
+def noticed_of(sent: Any) -> between.Noticed:
+    """As it was before it travelled."""
+    others, failures, slow, *work = sent
+    return between.Noticed(others, failures, tuple(between.SlowSample(*each) for each in slow), *work)
+
+
+class NoticedContent:
+    """Takes along what the worker has noticed, with its last batch of an epoch: that may be the last of a run."""
+
+    name = NOTICED
+
+    def begin(self, tag: Tag) -> None:
+        pass
+
+    def started(self, now: int) -> None:
+        pass
+
+    def finish(self, started: int, finished: int) -> tuple[object, ...]:
+        return _sent(between.take())
+
+    def fail(self) -> None:
+        pass
 
 
 class SumsContent:

@@ -25,7 +25,7 @@ from annotate.saying import guard, report_error, send_faults_by
 from annotate.workers import naps, spool, transport
 from annotate.workers.content import Content, Place
 from annotate.workers.spans_content import SpansContent
-from annotate.workers.sums_content import SumsContent
+from annotate.workers.sums_content import NoticedContent, SumsContent
 from annotate.workers.transport import UNKNOWN, LeanParcel, Parcel, Payload, Tag
 
 CollateFunction = Callable[[Any], Any]
@@ -187,8 +187,7 @@ class Worker:
         """Of every batch: a stall that is rare lies in none of few measured ones."""
         if tag is not None and tag.iteration != self._iteration:  # the training process knows what was no wait
             self._iteration, before = tag.iteration, UNKNOWN
-        is_guess = self._naps is not None and self._naps.is_guess
-        between.built(0 if is_guess else started, finished, before)
+        between.built(started, finished, before)
 
     def batch_in_work(self) -> tuple[int, int]:
         """Its iteration and number."""
@@ -237,7 +236,7 @@ def begin(place: Place, worker: int, began: int, called: tuple[int, int] | None 
         time_dataset(patches, info.dataset)
     marked.listener = lambda role, obj: time_marked(patches, role, obj)
     ready = perf_counter_ns()  # putting the hooks in is part of its start-up
-    current = Worker(place, worker, ready, contents, wanted=[sums], patches=patches, sleep=sleep)
+    current = Worker(place, worker, ready, contents, wanted=[sums, NoticedContent()], patches=patches, sleep=sleep)
     if place.notices:
         between.begin(current.batch_in_work)
     transport.begun = current.begin

@@ -106,6 +106,8 @@ def _stages(run: pb.WholeRun) -> Iterator[str]:
         yield f"| {literal(stage.name)} | {duration(stage.self_us)} |"
     yield from more(len(run.stages) - MOST_STAGES, "more stage")
     yield ""
+    yield f"Stages: {run.stages_note}."
+    yield ""
 
 
 def more(left: int, noun: str) -> Iterator[str]:

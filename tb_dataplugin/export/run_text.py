@@ -76,7 +76,7 @@ def _run(run: Run, style: Style) -> Iterator[str]:
         yield _line("DataLoader workers", busy_number(summary.busy), busy_note(summary.busy), ready)
     if summary.stages:
         slowest = ", ".join(f"{shown(name)} {duration(time)}" for name, time in summary.stages[:_STAGES])
-        yield f"  {'stages per batch':<22}{slowest}"
+        yield f"  {'stages per batch':<22}{slowest} ({summary.stages_note})"
     yield from _troubles(summary)
     for drift in summary.drifts:
         name, text = shown(drift_text(drift)).split(" from ", 1)

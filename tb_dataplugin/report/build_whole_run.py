@@ -66,6 +66,7 @@ def whole_run_report(run: Run, name: str) -> pb.WholeRun | None:
         outside=_outside(summary.outside) if summary.outside else None,
         loaders=[_loader(one, summary) for one in summary.loaders[:MOST_LOADERS]],
         stages=[pb.StageTime(name=encodable(stage), self_us=us) for stage, us in summary.stages[:MOST_STAGES]],
+        stages_note=summary.stages_note,
         troubles=[_trouble(one, summary) for one in summary.troubles[:MOST_STAGES]],
         slow_samples=map(_slow, summary.slow_samples),
         sentence=encodable(run_sentence(summary)),

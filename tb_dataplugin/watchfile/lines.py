@@ -85,8 +85,8 @@ class LoaderNumbers(msgspec.Struct, frozen=True):
     all_built: Count = 0
     all_build_us: Amount = 0
     all_starved_us: Amount = 0
-    """Of every batch that its worker has told of, measured or not. Runs of earlier versions lack them, and datasets whose
-    samples are not followed."""
+    """Of every batch that its worker has told of, measured or not. Runs of earlier versions lack them, and so do
+    datasets whose samples are not followed."""
     measured: Count = 0
     stage_us: dict[Name, Amount] = {}
     step_times: dict[Bucket, Count] = {}

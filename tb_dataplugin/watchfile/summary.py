@@ -20,7 +20,7 @@ from tb_dataplugin.watchfile.rates import Rate, rate_of, recorded_in
 from tb_dataplugin.watchfile.reading import Part, Run
 from tb_dataplugin.watchfile.slow_times import SlowTime, Wait, slow_times, wait_meanwhile
 from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
-from tb_dataplugin.watchfile.workers import Busy, Ready, busy_of, ready_of
+from tb_dataplugin.watchfile.workers import Busy, Ready, busy_of, ready_of, stages_note
 
 _PER_OCTAVE: Final = 4
 """Buckets of a histogram while the time doubles, as in annotate's `tally`."""
@@ -132,6 +132,8 @@ class Summary:
     """Of the DataLoader workers."""
     stages: tuple[tuple[str, float], ...]
     """Stage and microseconds for each batch, the slowest first."""
+    stages_note: str
+    """Which batches those are of."""
     happenings: tuple[Happening, ...]
     windows: tuple[Window, ...]
     """That no event began, in the order of time."""
@@ -188,6 +190,7 @@ def summary_of(run: Run) -> Summary | None:
         ready=ready_of(numbers),
         busy=busy_of(numbers),
         stages=_stages(numbers),
+        stages_note=stages_note(numbers),
         happenings=tuple(happening for part, drift in drifts for happening in _happenings(part, begin, drift)),
         windows=tuple(window for part in run.parts for window in _windows(part, begin)),
         growth=tuple(growth for part in run.parts for growth in growing(part)),

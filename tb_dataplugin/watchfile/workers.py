@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tb_dataplugin.units import percent, plural, significant
+from tb_dataplugin.units import count, duration, percent, plural, significant
 from tb_dataplugin.watchfile.lines import LoaderNumbers
 
 _FEWEST: Final = 5
 """Batches that an interval can be said from."""
 _NORMAL: Final = 1.959964
+_EVERY: Final = 20
+"""Of so many batches, one is measured."""
+_NEARLY_ALL: Final = 0.9
+_MISSED: Final = 3
+"""Of so many times as many steps as there are to a measured batch, one is measured with a probability of 95%."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +29,11 @@ class Busy:
     low: float | None
     high: float | None
     batches: int
-    """Whose build and the wait before it were measured."""
+    """Whose build and the wait before it are known."""
     is_of_epochs: bool
     """False, in runs of earlier versions: what lies between epochs may count as a wait of persistent workers."""
+    of: int | None = None
+    """Batches that the loop had, where `batches` are all that the workers told of; None: they are a sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,22 @@ class Ready:
 
 def busy_of(numbers: Iterable[LoaderNumbers]) -> Busy | None:
     """None: not known."""
+    known = list(numbers)
+    return _of_all(known) or _of_sample(known)
+
+
+def _of_all(numbers: list[LoaderNumbers]) -> Busy | None:
+    """Without an interval, for it is no sample. None: most were not told of, as by earlier versions."""
+    known = [each for each in numbers if each.all_built]
+    build, starved = sum(each.all_build_us for each in known), sum(each.all_starved_us for each in known)
+    batches, others = sum(each.all_built for each in known), sum(each.built for each in numbers if not each.all_built)
+    if not build + starved or batches <= _EVERY * others:
+        return None
+    handed_out = sum(each.steps + each.unused_steps + each.timed_firsts for each in numbers)
+    return Busy(build / (build + starved), None, None, batches, is_of_epochs=True, of=handed_out)
+
+
+def _of_sample(numbers: list[LoaderNumbers]) -> Busy | None:
     known = [each for each in numbers if each.built]
     build, starved = sum(each.build_us for each in known), sum(each.starved_us for each in known)
     if not build + starved:
@@ -51,7 +75,42 @@ def busy_of(numbers: Iterable[LoaderNumbers]) -> Busy | None:
     within = _t(batches - 1) * _error(known, share) / (build + starved)
     if not within:  # each has waited as much as any other: that says nothing of those that were not measured
         return Busy(share, None, None, batches, is_of_epochs)
-    return Busy(share, max(0.0, share - within), min(1.0, share + within), batches, is_of_epochs)
+    part = _long_steps(numbers, batches)
+    low, high = max(0.0, share - within) * (1 - part), min(1.0, share + within) * (1 - part) + part
+    return Busy(share, low, high, batches, is_of_epochs)
+
+
+def _long_steps(numbers: list[LoaderNumbers], measured: int) -> float:
+    """What those steps took longer than usual that may all lie beside the measured batches, as a share of the time of
+    all: for so long DataLoader workers may have built, or been starved, unseen. Steps are known of every batch.
+    """
+    times: Counter[int] = Counter()
+    for each in numbers:
+        times.update({int(bucket): steps for bucket, steps in each.step_times.items()})
+    steps, total = times.total(), sum(each.step_us for each in numbers)
+    if not steps or not total:
+        return 0.0
+    left = math.ceil(_MISSED * steps / measured)
+    usual, longer = _upper_us(_middle(times)), 0.0
+    for bucket in sorted(times, reverse=True):
+        longest = min(left, times[bucket])
+        longer += longest * max(0.0, _upper_us(bucket) - usual)
+        left -= longest
+    return min(1.0, longer / total)
+
+
+def _middle(times: Counter[int]) -> int:
+    """The bucket of the median."""
+    left = times.total() / 2
+    for bucket in sorted(times):
+        left -= times[bucket]
+        if left <= 0:
+            return bucket
+    return 0
+
+
+def _upper_us(bucket: int) -> float:
+    return float(2 ** (bucket / 4))
 
 
 def _error(known: list[LoaderNumbers], share: float) -> float:
@@ -82,8 +141,21 @@ def ready_of(numbers: Iterable[LoaderNumbers]) -> Ready | None:
     return Ready(sum(each.ready for each in known) / asked, asked, sum(each.steps for each in known))
 
 
+def stages_note(numbers: Iterable[LoaderNumbers]) -> str:
+    """Of which batches the times by stage are, and how long building one took in all that are known."""
+    known = list(numbers)
+    measured, batches = sum(each.measured for each in known), sum(each.all_built for each in known)
+    note = f"measured on {plural(measured, 'batch')}"
+    if not batches:
+        return note
+    build = duration(sum(each.all_build_us for each in known) / batches)
+    return f"{note}; building a batch took {build} on average over {count(batches)}"
+
+
 def busy_number(busy: Busy) -> str:
     """``89%``, or ``about 89%`` where no interval is known: without digits that the batches do not carry."""
+    if busy.of is not None and busy.batches >= _NEARLY_ALL * busy.of:
+        return percent(busy.share)
     if busy.low is None or busy.high is None:
         return f"about {_whole(busy.share)}"
     return _whole(busy.share) if busy.high - busy.low >= 0.01 else percent(busy.share)
@@ -92,6 +164,8 @@ def busy_number(busy: Busy) -> str:
 def busy_note(busy: Busy) -> str:
     """What the number is of, and how sure: beside `busy_number`."""
     measured = f"measured on {plural(busy.batches, 'batch')}"
+    if busy.of is not None and busy.batches < busy.of:
+        measured = f"measured on {count(busy.batches)} of {plural(busy.of, 'batch')}"
     if not busy.is_of_epochs:
         return f"busy, {measured}; time between epochs may count as idle"
     if busy.low is None or busy.high is None:

@@ -242,7 +242,7 @@ function Stages({ run }: { run: WholeRun }) {
   return (
     <section>
       <h2>Stages</h2>
-      <p class="muted">On average over the batches whose stages were measured.</p>
+      <p class="muted">On average, {run.stages_note}.</p>
       <DataTable name="Stages of the run" testId="run-stages">
         <thead>
           <tr>
