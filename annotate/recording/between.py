@@ -21,6 +21,8 @@ R = TypeVar("R")
 
 _MOST_STAGES: Final = 32
 _MOST_SLOW: Final = 3
+_TELLS_NS: Final = 1_000_000_000
+"""What is lost of a worker that ends at most; and a batch that took longer tells of itself."""
 
 
 class SlowSample(NamedTuple):
@@ -57,6 +59,8 @@ _number = 0
 _batches = _build = _starved = 0
 _began = 0
 """When the first sample of the batch in work did; 0: none has."""
+_told = 0
+"""When the worker told of what it had noticed; 0: nobody wants to know."""
 _thread = 0
 _place: Callable[[], tuple[int, int]] = lambda: (-1, -1)  # noqa: E731
 
@@ -67,16 +71,16 @@ def begin(place: Callable[[], tuple[int, int]]) -> None:
     Args:
         place: iteration and number of the batch in work.
     """
-    global _began, _thread, _place
+    global _began, _thread, _place, _told
     _thread, _place = get_ident(), place
     take()
-    _began = 0
+    _began, _told = 0, clock()
     switch.unrecorded, switch.failed = sample, _note_failure
 
 
 def take() -> Noticed:
     """What has come together."""
-    global _batches, _build, _least, _number, _slowest, _starved
+    global _batches, _build, _least, _number, _slowest, _starved, _told
     failures: dict[str, int] = {}
     if _failures:
         failures = {switch.HANDED_OUT.get(name, name): count for name, count in _failures.most_common(_MOST_STAGES)}
@@ -84,7 +88,13 @@ def take() -> Noticed:
     found = Noticed(_number, failures, tuple(_slowest), _batches, _build, _starved)
     _slowest, _least, _number = [], 0, 0
     _batches = _build = _starved = 0
+    _told = _told and clock()
     return found
+
+
+def is_due(now: int) -> bool:
+    """Whether to tell with a batch that nobody asked about."""
+    return bool(_told) and now - _told > _TELLS_NS and bool(_number or _batches or _failures)
 
 
 def fetch_begins() -> None:

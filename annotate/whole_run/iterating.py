@@ -110,12 +110,16 @@ class RunEpoch:
                 series.built(facts, self._over, self._began)
                 series.measured(measured.stages, measured.samples, measured.attempts, **where)
             self._noticed(measured.noticed, facts)
-        elif (noticed := payload.get(sums_content.NOTICED)) is not None:
-            self._noticed(sums_content.noticed_of(noticed), facts)
+        self.told(facts, payload)
         if facts.serialised != UNKNOWN and facts.serialise != UNKNOWN:
             series.tally.serialised += 1
             series.tally.serialise_ns += facts.serialised - facts.serialise
             series.tally.deserialise_ns += max(0, (batch.arrived or 0) - facts.deserialise)
+
+    def told(self, facts: Facts, payload: Payload) -> None:
+        noticed = payload.get(sums_content.NOTICED)
+        if noticed is not None:
+            self._noticed(sums_content.noticed_of(noticed), facts)
 
     def _noticed(self, noticed: Noticed, facts: Facts) -> None:
         where = {"epoch": self._number, "worker": facts.worker, "pid": facts.pid}

@@ -84,6 +84,9 @@ class Sampling(Listener, Protocol):
     def drawn_asleep(self, number: int, indices: object) -> str | None:
         """As `drawn`, of an iteration that is asleep. None: nothing is to be known of this batch."""
 
+    def told(self, facts: Facts, payload: Payload) -> None:
+        """A worker took an opportunity: its batch has no number. May be called in torch's pinning thread."""
+
 
 class Iteration:
     """One ``iter(loader)``: an epoch of a loader, and who listens to it."""
@@ -159,6 +162,9 @@ class Iteration:
 
     def arrive(self, now: int, facts: Facts, payload: Payload) -> None:
         batch = self.outstanding.get(facts.batch)
+        if facts.batch < 0:
+            for each in self.sampling:
+                each.told(facts, payload)
         if batch is not None:
             batch.arrive(now, facts)
             self._arrived[batch.batch] = batch

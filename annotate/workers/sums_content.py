@@ -45,6 +45,11 @@ def _sent(noticed: between.Noticed) -> tuple[object, ...]:
     return (others, failures, [tuple(each) for each in slow], *work)
 
 
+def due(finished: int) -> dict[str, object] | None:
+    """What is to travel with a batch that nobody asked about, if anything is."""
+    return {NOTICED: _sent(between.take())} if between.is_due(finished) else None
+
+
 def noticed_of(sent: Any) -> between.Noticed:
     """As it was before it travelled."""
     others, failures, slow, *work = sent

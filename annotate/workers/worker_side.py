@@ -22,7 +22,7 @@ from annotate.host.watcher_process import let_look
 from annotate.passing import pass_over
 from annotate.recording import between, span_recorder, switch
 from annotate.saying import guard, report_error, send_faults_by
-from annotate.workers import naps, spool, transport
+from annotate.workers import naps, spool, sums_content, transport
 from annotate.workers.content import Content, Place
 from annotate.workers.spans_content import SpansContent
 from annotate.workers.sums_content import NoticedContent, SumsContent
@@ -160,7 +160,7 @@ class Worker:
         self._note_built(tag, started, finished, before)
         if tag is None and self._naps is not None:
             if self._naps.passes(finished):
-                return data
+                return self._told(data, finished)
             if (found := self._naps.awake()) is not None:
                 tag, started = found
         payload: Payload = {}
@@ -170,11 +170,13 @@ class Worker:
             said = content.finish(started, finished)
             if said is not None:
                 payload[content.name] = said
+        if not payload and tag is not None and (due := sums_content.due(finished)) is not None:
+            payload = due
         if tag is not None and self._naps is not None and (passed := self._naps.take()):
             payload[naps.NAME] = passed
         if tag is None:
             if not payload:
-                return data
+                return self._told(data, finished)
             iteration = batch = UNKNOWN
         else:
             iteration, batch, _ = tag
@@ -182,6 +184,13 @@ class Worker:
         if self._naps is not None and (following := self._naps.next_one()) is not None:
             self._begin(following)
         return Parcel(data, facts, payload) if payload or switch.RECORDING else LeanParcel(data, facts)
+
+    def _told(self, data: Any, finished: int) -> Any:
+        """A batch that nothing is to be known of: takes along what has come together, once in a while."""
+        if self._iteration == UNKNOWN or (payload := sums_content.due(finished)) is None:
+            return data
+        where = self._iteration, UNKNOWN, self._loader, self._worker, self._pid
+        return Parcel(data, (*where, self._began, 0, finished, UNKNOWN), payload)
 
     def _note_built(self, tag: Tag | None, started: int, finished: int, before: int) -> None:
         """Of every batch: a stall that is rare lies in none of few measured ones."""
