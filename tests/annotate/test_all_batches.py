@@ -84,7 +84,8 @@ def test_a_stall_that_no_measured_batch_has_is_in_the_times_of_all(tmp_path: Pat
 
 
 def test_a_dataset_whose_samples_are_not_seen_says_nothing_of_all_batches(tmp_path: Path) -> None:
-    loader = DataLoader(list(range(80)), batch_size=2, num_workers=2)  # type: ignore[arg-type]
+    numbers: Any = list(range(80))
+    loader: DataLoader[int] = DataLoader(numbers, batch_size=2, num_workers=2)
     annotate.watch(loader, logdir=tmp_path, interval_s=3600, captures=0)
     assert len(list(loader)) == 40
     annotate.off()

@@ -97,6 +97,9 @@ class Samples(Hears):
     def drawn_asleep(self, number: int, indices: object) -> str | None:
         return None if number % 3 else "sums"
 
+    def told(self, facts: Facts, payload: Payload) -> None:
+        self.said.append(("told", facts.batch))
+
 
 def test_a_batch_that_somebody_wants_to_know_travels_with_its_tag_and_is_known_after_waking() -> None:
     loop, samples = Loop(), Samples()
@@ -108,6 +111,8 @@ def test_a_batch_that_somebody_wants_to_know_travels_with_its_tag_and_is_known_a
     assert [isinstance(indices, Tagged) for indices in drawn] == [number % 3 == 0 for number in range(4, 13)]
     assert loop.handed_out == 4, "of nine: five are known by number"
     assert [number for said, number in loop.hears.said if said == "consumed"] == [0, 1, 2, 3, 6]
+    loop.iteration.arrive(5, Facts(0, -1, 0, 0, 7, 5, 0, 4), {})
+    assert loop.hears.said[-1][0] == "consumed" and samples.said[-1] == ("told", -1), "by a worker, of no batch"
     assert [batch.batch for batch in loop.iteration.wake()] == [9, 10, 11, 12]
 
 

@@ -177,4 +177,4 @@ def test_terminal_page_and_markdown_say_the_same(tmp_path: Path) -> None:
     said = runs_text([run])
     assert report.stages_note and f"({report.stages_note})" in " ".join(said.split())
     assert f"Stages: {report.stages_note}." in "\n".join(run_section(report))
-    assert report.busy_low == pytest.approx(0.73, abs=0.01) and report.ready_batches == 100
+    assert report.busy_low == pytest.approx(0.68, abs=0.01) and report.ready_batches == 100
