@@ -116,10 +116,11 @@ CONTAINERS: Final = {
 """By the first word of a stage's label."""
 
 _CODE: Final = {
+    "numpy.fromfile": "array = np.memmap(path, dtype=dtype, mode='r')  # {once}; slices read only what is used",
     "numpy": "array = np.load(path, mmap_mode='r')  # {once}; slices read only what is used",
     "file": _kept_open("file", 'open(self.path, "rb")', "self.file.seek(offset)", "data = self.file.read(size)"),
 }
-"""Where samples share a file: by the first word of a stage's label."""
+"""Where samples share a file: by a stage's label, or its first word."""
 
 
 def are_packed(signals: Signals, stage: Stage) -> bool:
@@ -147,7 +148,8 @@ def read_code(signals: Signals, stage: Stage) -> str:
     if container is not None:
         is_wanted = _openings(signals, container) >= REOPENED or (container.keep and stage.label not in STREAMED)
         return container.code if is_wanted else ""
-    return _CODE.get(_library(stage), "").format(once=once(signals)) if _shares_files(signals) else ""
+    code = _CODE.get(stage.label) or _CODE.get(_library(stage), "")
+    return code.format(once=once(signals)) if _shares_files(signals) else ""
 
 
 def _keep_open(signals: Signals, container: Container) -> str:
