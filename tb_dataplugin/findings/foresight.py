@@ -151,7 +151,9 @@ class Foresight:
         if expected is None:
             return promise
         is_far = expected.saved_us <= FAR_LESS * most_us
-        if change.workers is not None and not none_free(change.workers, expected.loop):
+        if change.workers is not None and none_free(change.workers, expected.loop):
+            return promise  # the command has no number then, but how short a step would get at least
+        if change.workers is not None:
             both = expected.evidence("about", change, within=self._range_us(change, expected.loop))
         elif is_far:
             both = expected.evidence("about", change, next((fact.value for fact in promise.why), None))
