@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -126,16 +127,18 @@ def what_if(
             takes is not in the capture: the interval has both ends, `notes` what it rests on.
 
     Returns:
-        Step time in microseconds, samples per second, share of data wait: each with a 90% interval.
+        Step time in microseconds, samples per second, share of data wait: each with a 90% interval. `notes` has first
+        what makes the capture doubtful.
 
     Raises:
         BadRequest: the capture has no such stage, or no DataLoader takes such a setting.
         NothingToReport: a folder has no traces, or nothing can be predicted from this capture; the message says why.
         UnreadableTrace: the file cannot be analysed.
     """
-    loop, _ = loop_of(_newest(_place(path)))
+    loop, doubts = loop_of(_newest(_place(path)))
     factors = tuple((stages or {}).items())
-    return predict(loop, Change(workers, prefetch, in_order, factors, batch, pin or None, tuple(moved)))
+    made = predict(loop, Change(workers, prefetch, in_order, factors, batch, pin or None, tuple(moved)))
+    return replace(made, notes=(*doubts, *made.notes))
 
 
 def _place(path: str | Path) -> Place:

@@ -188,7 +188,8 @@ def read_loop(path: Path, name: str | None = None, roots: Roots = ()) -> tuple[L
     loop = fit_loop(results)
     if isinstance(loop, Unavailable):
         raise NothingToReport(f"{path}: {loop.message}")
-    loop = replace(loop, advised=advised_settings(judge(results).findings, loop.settings))
+    advised = advised_settings(judge(results).findings, loop.settings)
+    loop = replace(loop, advised=advised, doubts=results.doubts)
     return loop, tuple(doubt.sentence for doubt in results.doubts)
 
 

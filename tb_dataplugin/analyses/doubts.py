@@ -21,7 +21,11 @@ NO_WHOLE_STEP: Final = (
     "program did after it, and nothing of the loop as it goes on. Record a window that opens earlier."
 )
 
-LATER: Final = "Record a window that opens later (annotate.profile(..., wait=...); under run: --wait)"
+OTHER: Final = (
+    "If the program trains after it, record a window that opens later; if it ends with it, one that opens earlier "
+    "(annotate.profile(..., wait=...); under run: --wait)"
+)
+"""When a window would show the training. What comes after an evaluation, a capture of it does not show."""
 
 FEW_STEPS: Final = 8
 """Steps in a window up to which one slow batch may decide what the window shows."""
@@ -132,7 +136,7 @@ def _evaluation(results: Results) -> Iterator[Doubt]:
         sentence = (
             f"This window lies in an evaluation: all its batches{of} were taken without gradients, and the program had "
             "taken others with them before. Its verdict, rates and findings are of that evaluation, and nothing here "
-            f"is of the training. {LATER}."
+            f"is of the training. {OTHER}."
         )
     elif found.kind == "mostly":
         sentence = (
@@ -144,7 +148,7 @@ def _evaluation(results: Results) -> Iterator[Doubt]:
         sentence = (
             "No step of this window runs a backward pass or an optimizer, and the program iterates more than one "
             "DataLoader: if it trains with another one, the window lies in an evaluation, and its verdict, rates and "
-            f"findings are of that. {LATER}."
+            f"findings are of that. {OTHER}."
         )
     yield Doubt("evaluation", sentence)
 

@@ -54,8 +54,9 @@ class WhatIfCommand:
         check_output(arguments.output, [trace.path])
         changes = _changes(arguments)
         loop, doubts = loop_of(trace)
-        for doubt in doubts:
-            complain(doubt)
+        if arguments.format == "json" or arguments.output is not None:
+            for doubt in doubts:  # what is printed here as text has them
+                complain(doubt)
         predictions = predict_all(loop, changes or usual_changes(loop))
         style = style_for(sys.stdout) if arguments.output is None else PLAIN
         name = with_folder(trace.id, str(trace.path))

@@ -67,6 +67,8 @@ def _lines(loop: Loop, predictions: Sequence[Prediction], name: str, style: Styl
     unit = unit_for(prediction.step_us.value for prediction in predictions)
     yield from title(f"what if   {shown(name)}", style)
     yield from wrap(_opening(loop, predictions, unit), "")
+    for doubt in loop.doubts:
+        yield from wrap(f"Doubtful: {doubt.sentence}", "", "  ")
     yield ""
     kept = _columns(loop, predictions, unit)
     longest = max((len(_name(prediction)) for prediction in predictions), default=0)
@@ -309,7 +311,8 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
         "limit_texts": limit_texts(predictions, loop),
         "basis_text": _basis(loop),
     }
-    head = {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline}
+    doubts = {"doubts": [asdict(doubt) for doubt in loop.doubts]} if loop.doubts else {}
+    head = {"schema_version": SCHEMA_VERSION, "settings": settings, "baseline": baseline, **doubts}
     return json.dumps({**head, **words, "predictions": rows}, indent=2)
 
 

@@ -20,7 +20,7 @@ _RECORD: Final = (
 )
 _ARRAY: Final = (
     "Read each sample in one piece: a .npy file or a chunk of its own, without compression or with a lighter one. Open "
-    "an archive of many samples once per DataLoader worker, not once per sample. Memory-mapped files "
+    "an archive of many samples {once}, not once per sample. Memory-mapped files "
     "(np.load(path, mmap_mode='r')) read only what is used."
 )
 _ARCHIVE: Final = (
@@ -68,9 +68,9 @@ _SHORTENS: Final = re.compile(r"max_?size|trim|truncat|excerpt|subsampl", re.IGN
 _CALLS_SCALING: Final = re.compile(r"\b(?:resize|rescale|thumbnail|zoom|interpolate)\b", re.IGNORECASE)
 
 
-def decoder_advice(label: str) -> str:
-    """For a decode stage; "" for a library that nothing is known of."""
-    return _most_specific(_ADVICE, label)
+def decoder_advice(label: str, once: str = "once") -> str:
+    """For a decode stage; "" for a library that nothing is known of. `once`: how often each process opens a file."""
+    return _most_specific(_ADVICE, label).format(once=once)
 
 
 def decodes_pictures(label: str) -> bool:

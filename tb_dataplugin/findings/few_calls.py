@@ -13,10 +13,10 @@ from tb_dataplugin.findings.thresholds import HOT_LINE
 from tb_dataplugin.units import duration
 
 OF_FIRST: Final = (
-    "The first call of a stage in a process often pays for imports, compilation or a cold cache. Where DataLoader "
-    "workers start anew in each epoch, keep them (persistent_workers=True), or make that call once before the loop; "
-    "{more} to see what remains."
+    "The first call of a stage in a process often pays for imports, compilation or a cold cache. {keep}ake "
+    "that call once before the loop; {more} to see what remains."
 )
+KEEP: Final = "Where DataLoader workers start anew in each epoch, keep them (persistent_workers=True), or m"
 OF_SOME: Final = "Half of all calls take {median} or less: see for which {what} {these} longer{line}."
 
 OF_BATCHES: Final = ("sampler", "collate", "wrapper")
@@ -25,7 +25,9 @@ OF_BATCHES: Final = ("sampler", "collate", "wrapper")
 
 def few_calls_advice(signals: Signals, stage: Stage, calls: AllCalls) -> str:
     if calls.may_be_first:
-        return OF_FIRST.format(more="choose later steps" if signals.has_later_steps else "capture more steps")
+        keep = KEEP if signals.num_workers else "M"
+        more = "choose later steps" if signals.has_later_steps else "capture more steps"
+        return OF_FIRST.format(keep=keep, more=more)
     these = "one takes so much" if calls.is_one else "a few take so much"
     what = "samples" if stage.kind not in OF_BATCHES else "batches"
     return OF_SOME.format(median=duration(calls.median_us), what=what, these=these, line=_line(signals, stage))

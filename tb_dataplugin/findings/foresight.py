@@ -16,15 +16,17 @@ from tb_dataplugin.whatif import (
     Change,
     Range,
     Unrecorded,
+    best_workers,
     fit_loop,
-    least_us,
     longer_in_workers_us,
     soonest_us,
+    step_range,
     step_slowed,
     threads_wait,
     without_profiler,
 )
 from tb_dataplugin.whatif.loop import Loop
+from tb_dataplugin.whatif.more_workers import none_free
 from tb_dataplugin.words import GAIN_BOUND
 
 WORTH_SAYING: Final = 0.01
@@ -82,15 +84,18 @@ class _Step:
     def saved_us(self) -> float:
         return self.now_us - self.us
 
-    def text(self, how: str, change: Change, least_us: float | None = None) -> str:
-        """`least_us`: no step gets shorter than that."""
+    def text(self, how: str, change: Change, least_us: float | None = None, within: Range | None = None) -> str:
+        """`least_us`: no step gets shorter than that. `within`: the 90% interval."""
         steps = f"{self._who(change)} predicts {how} {duration(self.us)} per step {_words(change, self.loop)}"
         steps = steps if least_us is None else f"{steps}, no less than {duration(least_us)}"
+        ends = "" if within is None else f" (90% interval {duration(within.low)} to {duration(within.high)})"
         both = f", both without {self.left_out}" if self.left_out else ""
-        return f"{steps}, and it takes {duration(self.now_us)} now{both}"
+        return f"{steps}{ends}, and it takes {duration(self.now_us)} now{both}"
 
-    def evidence(self, how: str, change: Change, least_us: float | None = None) -> Evidence:
-        return time(GAIN_BOUND, self.us, self.text(how, change, least_us))
+    def evidence(
+        self, how: str, change: Change, least_us: float | None = None, within: Range | None = None
+    ) -> Evidence:
+        return time(GAIN_BOUND, self.us, self.text(how, change, least_us, within))
 
     def _who(self, change: Change) -> str:
         """The command is named where it prints that number: it knows all steps of a capture, and no chosen ones."""
@@ -106,7 +111,7 @@ class Foresight:
         """`left_out`: names what epochs after the first have in the window beside the loop; "" without any."""
         self._results, self._left_out = results, left_out
         self._soonest: dict[Change, Range] = {}
-        self._shortest: dict[Change, float] = {}
+        self._ranges: dict[Change, Range] = {}
         """Of changes that were asked for: several findings ask of one, and each answer is some simulated runs."""
 
     @cached_property
@@ -122,6 +127,10 @@ class Foresight:
         """`longer`: how many times as long that makes a step's own work. None where nothing can be predicted."""
         return None if self._loop is None else without_profiler(self._loop, longer)
 
+    def best_workers(self, wanted: int, most: int) -> int:
+        """How many DataLoader workers are enough, up to `most`; `wanted` where nothing can be predicted."""
+        return wanted if self._loop is None else best_workers(self._loop, wanted, most)
+
     def promise(self, change: Change, most_us: float | None, wait_us: float) -> Promise:
         """Of a setting, per step. `most_us`: what the capture by itself would allow. It stands where it lies between
         what the model expects, of all data wait (`wait_us`), and the end of its interval.
@@ -135,13 +144,22 @@ class Foresight:
         return self._with_longer(promise if likely is not None else self._with_expected(promise, change), change)
 
     def _with_expected(self, promise: Promise, change: Change) -> Promise:
-        """Where the bound is far from what the model expects."""
+        """What the model expects: of other DataLoader workers always, with its interval, as the command has both; of
+        other settings where the bound is far from it.
+        """
         expected, most_us = self._expected(change), promise.us_per_step or 0.0
-        if expected is None or expected.saved_us > FAR_LESS * most_us:
+        if expected is None:
             return promise
-        least_us = next((fact.value for fact in promise.why), None)
-        both = expected.evidence("about", change, least_us)
-        return replace(promise, why=(both,), likely_us=max(0.0, expected.saved_us))
+        is_far = expected.saved_us <= FAR_LESS * most_us
+        if change.workers is not None and none_free(change.workers, expected.loop):
+            return promise  # the command has no number then, but how short a step would get at least
+        if change.workers is not None:
+            both = expected.evidence("about", change, within=self._range_us(change, expected.loop))
+        elif is_far:
+            both = expected.evidence("about", change, next((fact.value for fact in promise.why), None))
+        else:
+            return promise
+        return replace(promise, why=(both,), likely_us=max(0.0, expected.saved_us) if is_far else promise.likely_us)
 
     def _with_longer(self, promise: Promise, change: Change) -> Promise:
         """Where workers take over code that may take longer there."""
@@ -219,10 +237,10 @@ class Foresight:
             self._soonest[change] = soonest_us(loop, change)
         return self._soonest[change]
 
-    def _least_us(self, change: Change, loop: Loop) -> float:
-        if change not in self._shortest:
-            self._shortest[change] = least_us(loop, change)
-        return self._shortest[change]
+    def _range_us(self, change: Change, loop: Loop) -> Range:
+        if change not in self._ranges:
+            self._ranges[change] = step_range(loop, change)
+        return self._ranges[change]
 
     def _least(self, change: Change, allowed_us: float) -> _Step | None:
         """The shortest that a step gets; None where that allows as much, or nothing is known of it: of the loop, or of
@@ -233,7 +251,7 @@ class Foresight:
         with suppress(BadRequest):
             if self._step(self._soonest_us(change, self._loop).low, self._loop).saved_us >= allowed_us:
                 return None  # the interval reaches further still
-            least = self._step(self._least_us(change, self._loop), self._loop)
+            least = self._step(self._range_us(change, self._loop).low, self._loop)
             return None if least.saved_us >= allowed_us else least
         return None
 

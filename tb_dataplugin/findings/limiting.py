@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tb_dataplugin.findings.foresight import WORTH_SAYING
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.worker_signals import PaceSignals
 from tb_dataplugin.whatif import Change
+
+FEWEST: Final = "the fewest with which `tb-dataplugin whatif` predicts about the shortest steps"
 
 
 def limiting_pace(signals: Signals) -> PaceSignals | None:
@@ -30,6 +34,14 @@ def limiting_worker(signals: Signals) -> int | None:
 def expects_gain(signals: Signals, change: Change, least: float = WORTH_SAYING) -> bool | None:
     """Whether `whatif` expects shorter steps of that change; None where it cannot say."""
     return None if signals.foresight is None else signals.foresight.expects_gain(change, least)
+
+
+def best_workers(signals: Signals, wanted: int, most: int) -> tuple[int, str]:
+    """How many DataLoader workers to advise, up to `most`; and why, where it is not `wanted`, which is by the mean time
+    of a batch: `whatif` knows which of them each worker gets.
+    """
+    best = wanted if signals.foresight is None else signals.foresight.best_workers(wanted, most)
+    return best, "" if best == wanted else FEWEST
 
 
 def more_workers_in_vain(signals: Signals) -> bool:

@@ -11,6 +11,7 @@ from annotate.trace_format import Stage
 from tb_dataplugin.findings.evidence import Evidence
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import ALL_CACHED
+from tb_dataplugin.findings.who_builds import once
 from tb_dataplugin.units import count, significant
 
 FEW_SAMPLES: Final = 3
@@ -29,7 +30,7 @@ CACHED: Final = (
     "(memory-mapped files, smaller records), or keep what a sample needs."
 )
 ONE_FILE: Final = (
-    "The slow samples read the same file: open it once per DataLoader worker, not once per sample, keep it open, and "
+    "The slow samples read the same file: open it {once}, not once per sample, keep it open, and "
     "read only what a sample needs."
 )
 
@@ -49,7 +50,7 @@ class Container(NamedTuple):
     opener: label of the stage that opens one
     again: what that costs each time
     keep: what to keep beside the open file
-    kept: what to do where it is kept open
+    kept: what to do where it is kept open; {each} is for each DataLoader worker
     code: how to
     """
 
@@ -108,17 +109,18 @@ CONTAINERS: Final = {
         "lmdb.open",
         "each new environment maps the file again",
         "",
-        "Keep one read transaction per DataLoader worker (env.begin(buffers=True)), and read a sample in one piece.",
+        "Keep one read transaction{each} (env.begin(buffers=True)), and read a sample in one piece.",
         _kept_open("env", "lmdb.open(self.path, readonly=True, lock=False)"),
     ),
 }
 """By the first word of a stage's label."""
 
 _CODE: Final = {
-    "numpy": "array = np.load(path, mmap_mode='r')  # once per DataLoader worker; slices read only what is used",
+    "numpy.fromfile": "array = np.memmap(path, dtype=dtype, mode='r')  # {once}; slices read only what is used",
+    "numpy": "array = np.load(path, mmap_mode='r')  # {once}; slices read only what is used",
     "file": _kept_open("file", 'open(self.path, "rb")', "self.file.seek(offset)", "data = self.file.read(size)"),
 }
-"""Where samples share a file: by the first word of a stage's label."""
+"""Where samples share a file: by a stage's label, or its first word."""
 
 
 def are_packed(signals: Signals, stage: Stage) -> bool:
@@ -132,9 +134,9 @@ def read_advice(signals: Signals, stage: Stage) -> str:
         if _openings(signals, container) >= REOPENED:
             return _keep_open(signals, container)
         if stage.label not in STREAMED:
-            return container.kept
+            return container.kept.format(each=" per DataLoader worker" if signals.num_workers else "")
     elif _shares_files(signals):
-        return ONE_FILE
+        return ONE_FILE.format(once=once(signals))
     cached = signals.costs.cached if signals.costs else None
     if cached is not None and cached >= ALL_CACHED:
         return CACHED
@@ -146,17 +148,15 @@ def read_code(signals: Signals, stage: Stage) -> str:
     if container is not None:
         is_wanted = _openings(signals, container) >= REOPENED or (container.keep and stage.label not in STREAMED)
         return container.code if is_wanted else ""
-    return _CODE.get(_library(stage), "") if _shares_files(signals) else ""
+    code = _CODE.get(stage.label) or _CODE.get(_library(stage), "")
+    return code.format(once=once(signals)) if _shares_files(signals) else ""
 
 
 def _keep_open(signals: Signals, container: Container) -> str:
-    often, once = (
-        significant(_openings(signals, container)),
-        "once per DataLoader worker" if signals.num_workers else "once",
-    )
+    often = significant(_openings(signals, container))
     return (
-        f"{container.opener} is called {often} times per sample, and {container.again}: open a file {once}, when it is "
-        f"first used, and keep it open{container.keep}."
+        f"{container.opener} is called {often} times per sample, and {container.again}: open a file "
+        f"{once(signals)}, when it is first used, and keep it open{container.keep}."
     )
 
 

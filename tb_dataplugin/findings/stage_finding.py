@@ -46,6 +46,7 @@ from tb_dataplugin.findings.thresholds import (
     NO_CPU,
     ONE_LINE,
 )
+from tb_dataplugin.findings.who_builds import AROUND, DRAWN, around_advice, once, sampler_advice
 from tb_dataplugin.findings.whose_code import mark, method_of
 from tb_dataplugin.findings.worker_cpus import has_hidden_threads
 from tb_dataplugin.units import duration, percent, plural, significant
@@ -56,10 +57,8 @@ ADVICE: Final[dict[StageKind, str]] = {
     "decode": "Decode less of it, with a faster decoder, or store the data decoded.",
     "transform": "Replace it with array operations, or apply it once per batch, after collate or on the device.",
     "sample": "This is time in the dataset's own {method}, outside all marked stages",
-    "sampler": "Indices are drawn in the training thread, so more DataLoader workers do not help. Draw the order of an "
-    "epoch at once with numpy or torch, and only step through it.",
-    "wrapper": "This code around the DataLoader runs in the training thread, so more DataLoader workers do not help. "
-    "Let the workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread.",
+    "sampler": DRAWN,
+    "wrapper": AROUND,
     "user": "This is time inside a marker of your own",
 }
 
@@ -261,10 +260,13 @@ def _advice(signals: Signals, stage: Stage, later: Step | None) -> str:
     advice, line = ADVICE[stage.kind], signals.stage_lines.get(stage.name)
     if line is not None and collecting.is_collecting(line):
         return f"{line.share_of('it')} is {line.text}. {collecting.ADVICE}"
-    if stage.kind == "wrapper" and line is not None and line.share >= HOT_LINE:
-        return waits_for_another(line.calls) or advice
+    if stage.kind == "wrapper":
+        is_known = line is not None and line.share >= HOT_LINE
+        return (waits_for_another(line.calls) if line is not None and is_known else "") or around_advice(signals)
+    if stage.kind == "sampler":
+        return sampler_advice(signals)
     if stage.kind == "decode":
-        return decoder_advice(stage.label) or advice
+        return decoder_advice(stage.label, once(signals)) or advice
     if stage.kind == "sample" and is_advised(signals):
         return advice_for(signals)
     if stage.kind == "read":

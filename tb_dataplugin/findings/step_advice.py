@@ -14,16 +14,16 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.units import duration
 
 _BY_WORK: Final[dict[Work, str]] = {
-    "iterators": "An iterator of a DataLoader is made or dropped there, and its DataLoader workers with it. Make it "
-    "once and call next() on it; where it is iterated to its end, persistent_workers=True keeps the workers.",
+    "iterators": "An iterator of a DataLoader is made or dropped there, with the DataLoader workers that it has. Make "
+    "it once and call next() on it; where it has workers and is iterated to its end, persistent_workers=True keeps "
+    "them.",
     "readback": "Read values back less often, and all at once: .item(), and a loop over a tensor, convert one number "
     "at a time.",
     "saving": "Save less often, or hand a copy to a thread that saves it.",
     "output": "Write less often, or less at a time.",
     "copying": "Copy less often, or only what changes: deepcopy walks through every object in Python. Into "
     "a state that exists already, tensors are copied with copy_().",
-    "freeing": "With the next batch Python frees the one before: many small objects take long, and "
-    "so does much memory that a DataLoader worker shared.",
+    "freeing": "With the next batch Python frees the one before: many small objects take long{shared}.",
     "collecting": collecting.ADVICE,
     "sleep": "The step sleeps there: remove that, or sleep less.",
     "waiting": "The step waits there for another thread or process: check what that one does.",
@@ -33,6 +33,7 @@ _BY_WORK: Final[dict[Work, str]] = {
 _PINNED_ELSEWHERE: Final = " With pin_memory=True the thread that pins frees them, beside the step."
 PINNING: Final = "pinning_thread"
 """Evidence: microseconds per step that the thread that pins needs."""
+_SHARED: Final = ", and so does much memory that a DataLoader worker shared"
 _FEWER: Final = " Send fewer, larger tensors."
 _OF_OWN_MAKING: Final = (
     "The next batch is taken there, of no DataLoader. Python then frees the one before, and where another thread of "
@@ -47,6 +48,7 @@ def advice_on(signals: Signals, line: StepLineSignal) -> str:
         return _OF_OWN_MAKING
     if line.work != "freeing":
         return advice
+    advice = advice.format(shared=_SHARED if signals.num_workers else "")
     return advice + (_PINNED_ELSEWHERE if _can_pin(signals) else _FEWER)
 
 

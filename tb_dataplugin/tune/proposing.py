@@ -30,14 +30,12 @@ from tb_dataplugin.tune.setting import (
     number_of,
     with_change,
 )
+from tb_dataplugin.whatif.best_workers import ALIKE
 
 NUMBERS: Final = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Of DataLoader workers; more than twice the CPUs, or 16, are not tried."""
 
 MOST_PREFETCH: Final = 8
-
-ALIKE: Final = 0.05
-"""Predictions within this are alike; fewer DataLoader workers come first."""
 
 
 @dataclass(frozen=True, slots=True)

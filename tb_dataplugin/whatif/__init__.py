@@ -1,5 +1,6 @@
 """What another setting, or a faster stage, would bring: a loop is simulated from what one capture says of it."""
 
+from tb_dataplugin.whatif.best_workers import best_workers
 from tb_dataplugin.whatif.change import Change, parse_changes, parse_workers
 from tb_dataplugin.whatif.ends import threads_wait
 from tb_dataplugin.whatif.fitting import fit_loop
@@ -7,10 +8,10 @@ from tb_dataplugin.whatif.longer import Longer, longer_in_workers_us
 from tb_dataplugin.whatif.prediction import (
     Prediction,
     Range,
-    least_us,
     predict,
     predict_all,
     soonest_us,
+    step_range,
     step_slowed,
 )
 from tb_dataplugin.whatif.unrecorded import Unrecorded, without_profiler
@@ -22,14 +23,15 @@ __all__ = [
     "Prediction",
     "Range",
     "Unrecorded",
+    "best_workers",
     "fit_loop",
-    "least_us",
     "longer_in_workers_us",
     "parse_changes",
     "parse_workers",
     "predict",
     "predict_all",
     "soonest_us",
+    "step_range",
     "step_slowed",
     "telling_changes",
     "threads_wait",

@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.analyses.undivided import Undivided
+from tb_dataplugin.diagnostics import Doubt
 from tb_dataplugin.model.trace import HandedOver, LoaderInfo
 
 Floats = npt.NDArray[np.float64]
@@ -233,6 +234,8 @@ class Loop:
     """Its dataset, where each of several DataLoader workers may read all of it."""
     advised: tuple[Settings, ...] = ()
     """That findings about the capture advise."""
+    doubts: tuple[Doubt, ...] = ()
+    """What makes the capture doubtful, and with it all that is predicted from it."""
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 

@@ -102,9 +102,17 @@ def soonest_us(loop: Loop, change: Change) -> Range:
     return _soonest(loop, change, resamples=0)
 
 
-def least_us(loop: Loop, change: Change) -> float:
-    """`predict(loop, change).least_us`, without the rest of a prediction. Raises BadRequest as that does."""
-    return _soonest(loop, change, resamples=RESAMPLES).low
+def step_range(loop: Loop, change: Change) -> Range:
+    """`predict(loop, change).step_us`, with its `least_us` as the low end. Raises BadRequest as that does."""
+    return _soonest(loop, change, resamples=RESAMPLES)
+
+
+def likely_us(loop: Loop, change: Change) -> float:
+    """`predict(loop, change).step_us.value`, by two simulated runs. Raises BadRequest as that does."""
+    runs = _Runs.of(loop, change, resamples=0, ends=False)
+    device_us = _device_us(loop, runs.new, change)
+    us = max(float(_modelled_us(runs, loop)[0]), _own_us(runs, loop))
+    return max(us, 1e-3 if device_us is None else device_us.value)
 
 
 def step_slowed(loop: Loop, change: Change) -> float:
@@ -137,14 +145,14 @@ class _Runs:
     longer: tuple[Simulated, ...]
 
     @classmethod
-    def of(cls, loop: Loop, change: Change, resamples: int) -> _Runs:
+    def of(cls, loop: Loop, change: Change, resamples: int, *, ends: bool = True) -> _Runs:
         check(change, loop)
         check_known(change, loop)
         new, notes = with_other_workers(with_cost(loop, change, None), loop)
         random = np.random.default_rng(0)
         orders = [_orders(loop, new, random, resampled=number > 0) for number in range(1 + resamples)]
         after = [simulate(new, order) for order in orders]
-        others = (*longer_in_workers(new, loop), *sent_otherwise(new, loop))
+        others = (*longer_in_workers(new, loop), *sent_otherwise(new, loop)) if ends else ()
         longer = tuple(simulate(other, orders[0]) for other in others)
         return cls(new, tuple(notes), orders, after, simulate(loop, orders[0]), longer)
 
@@ -156,7 +164,7 @@ class _Runs:
 
 def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
     scale, error = _scale(loop, runs.unchanged), _model_error(change, loop)
-    step_us = _range(np.array([float(run.step_ns.mean()) for run in runs.after]) * scale / 1e3, error)
+    step_us = _range(_modelled_us(runs, loop), error)
     own_us = _own_us(runs, loop)
     step_us = replace(step_us, value=max(step_us.value, own_us), high=max(step_us.high, own_us))
     if error:
@@ -175,6 +183,11 @@ def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
     if has_two_ends(change):
         step_us = _between_costs(step_us, loop, change, runs.orders, scale)
     return step_us
+
+
+def _modelled_us(runs: _Runs, loop: Loop) -> Floats:
+    """Of each run with the change, a step."""
+    return np.array([float(run.step_ns.mean()) for run in runs.after]) * _scale(loop, runs.unchanged) / 1e3
 
 
 def _own_us(runs: _Runs, loop: Loop) -> float:

@@ -20,8 +20,7 @@ def usual_changes(loop: Loop) -> list[Change]:
     """Other numbers of DataLoader workers, what findings advise, and the stages that take most of the time, each in
     half of it.
     """
-    cpus = 2 if loop.cpus == float("inf") else max(1, round(loop.cpus))
-    numbers = _other_workers(loop, {0, 1, cpus, 2 * cpus, loop.settings.workers + 1})
+    numbers = _other_workers(loop, _usual_numbers(loop))
     spent: dict[str, float] = {}
     for timed in (loop.build, loop.receive):
         for part, mean in zip(timed.parts, timed.ns.mean(axis=0).tolist(), strict=True):
@@ -36,9 +35,7 @@ def telling_changes(loop: Loop) -> list[Change]:
     """For where nobody can ask: up to eight DataLoader workers, or of more the quarters up to twice as many; other
     queues; and the longest stages in half of their time and in none."""
     now = loop.settings
-    few = set(range(TOLD_WORKERS + 1))
-    many = {now.workers - 1, now.workers + 1, *(now.workers * quarter // 4 for quarter in range(TOLD_WORKERS + 1))}
-    numbers = _other_workers(loop, many if now.workers > TOLD_WORKERS else few)
+    numbers = _other_workers(loop, _telling_numbers(loop))
     queues = [queue for queue in (1, 2, 4, 8) if now.workers and queue != now.prefetch]
     settings = [*(Change(workers=number) for number in numbers), *(Change(prefetch=queue) for queue in queues)]
     stages = [change.stages[0][0] for change in usual_changes(loop) if change.stages]
@@ -47,6 +44,26 @@ def telling_changes(loop: Loop) -> list[Change]:
         *_with_advised(loop, settings),
         *(Change(stages=((name, factor),)) for name in stages for factor in factors),
     ]
+
+
+def more_workers(loop: Loop) -> list[int]:
+    """More DataLoader workers than now, of which either of these has a prediction, in ascending order; where no CPU is
+    free for them, none.
+    """
+    numbers = _other_workers(loop, _usual_numbers(loop) | _telling_numbers(loop))
+    return [number for number in numbers if number > loop.settings.workers and not none_free(number, loop)]
+
+
+def _usual_numbers(loop: Loop) -> set[int]:
+    cpus = 2 if loop.cpus == inf else max(1, round(loop.cpus))
+    return {0, 1, cpus, 2 * cpus, loop.settings.workers + 1}
+
+
+def _telling_numbers(loop: Loop) -> set[int]:
+    now = loop.settings.workers
+    if now <= TOLD_WORKERS:
+        return set(range(TOLD_WORKERS + 1))
+    return {now - 1, now + 1, *(now * quarter // 4 for quarter in range(TOLD_WORKERS + 1))}
 
 
 def _with_advised(loop: Loop, changes: list[Change]) -> list[Change]:

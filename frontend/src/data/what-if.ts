@@ -28,6 +28,8 @@ export type AtLeast = { readonly atLeastUs: number };
 /** Sentences are printed as they are. */
 export type WhatIf = {
   readonly sentence: string;
+  /** What makes the capture doubtful, and with it what is predicted. */
+  readonly doubts: readonly string[];
   readonly limitTexts: readonly string[];
   readonly basisText: string;
   readonly predictions: readonly Prediction[];
@@ -70,6 +72,7 @@ function prediction(value: unknown): Prediction {
 export function decodeWhatIf(value: unknown): WhatIf {
   return {
     sentence: textIn(value, "sentence"),
+    doubts: listIn(value, "doubts").map((doubt) => textIn(doubt, "sentence")),
     limitTexts: listIn(value, "limit_texts").map(String),
     basisText: textIn(value, "basis_text"),
     predictions: listIn(value, "predictions").map(prediction),

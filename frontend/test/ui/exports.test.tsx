@@ -85,7 +85,7 @@ it("does not pass the least that a step takes off as a prediction", async () => 
     notes: [],
   };
   open({ loader: { wait_us: 1 }, stages: [stage(["read::a"], {})] }, "overview");
-  const answer = { sentence: "s", limitTexts: [], basisText: "", predictions: [made] };
+  const answer = { sentence: "s", doubts: [], limitTexts: [], basisText: "", predictions: [made] };
   act(() => {
     whatIfChanges.value = ["workers=4"];
     whatIfs.value = new Map([["exp1/c 10:1\nworkers=4", { kind: "ready", value: answer }]]);

@@ -78,7 +78,13 @@ it("waits for the timeline of a view that was not on screen", () => {
 });
 
 it("has the predictions of a page that carries them, whatever view is on screen", async () => {
-  const predicted = { sentence: "As captured: 8.00 ms per step.", limitTexts: [], basisText: "", predictions: [] };
+  const predicted = {
+    sentence: "As captured: 8.00 ms per step.",
+    doubts: [],
+    limitTexts: [],
+    basisText: "",
+    predictions: [],
+  };
   useSource({ ...httpSource, live: false, whatIf: () => Promise.resolve({ kind: "ready", value: predicted }) });
   const stopAhead = predictAhead();
   open({ loader: { wait_us: 1 } }, "gaps");

@@ -116,6 +116,15 @@ it("shows the predictions that a link names", async () => {
   expect(notes).toEqual([...answer.limit_texts, answer.basis_text, "*: no CPU was free."]);
 });
 
+it("says what makes the capture doubtful, where there is something", async () => {
+  const doubts = [{ code: "evaluation", sentence: "This window lies in an evaluation." }];
+  whatIfChanges.value = ["workers=4"];
+  served(200, { ...answer, doubts });
+  open({ mode: "train", loader: { wait_us: 1 } }, "overview");
+  await settle();
+  expect(find("what-if-doubt").textContent).toBe("Doubtful: This window lies in an evaluation.");
+});
+
 it("gives a bound, and no prediction, where no CPU is free", async () => {
   const crowded = { name: "workers=4 *", at_least_us: 4000, memory_bytes: 4e6, notes: ["*: no CPU was free."] };
   served(200, { ...answer, predictions: [crowded] });

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.callee_advice import waits_for_another
@@ -16,17 +15,13 @@ from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.step_work import around_loader
 from tb_dataplugin.findings.thresholds import HOT_LINE
+from tb_dataplugin.findings.who_builds import around_advice
 from tb_dataplugin.units import percent, plural
 
 CODE = """def collate(samples):
     return augment(default_collate(samples))  # instead of in the loop: DataLoader workers do it
 
 loader = DataLoader(dataset, collate_fn=collate, num_workers=...)"""
-
-ADVICE: Final = (
-    "This code around the DataLoader runs in the training thread, so more DataLoader workers do not help. Let the "
-    "workers do it, in the dataset or in collate_fn, or run it ahead in a separate thread."
-)
 
 
 @rule(title="Code around the DataLoader", about="delivery")
@@ -42,7 +37,7 @@ def check(signals: Signals) -> Finding | None:
     return Finding(
         severity=severity(signals, gain, otherwise_us=saving.us),
         title=f"{around.name} {takes} {percent(around.part.share)} of the window",
-        advice=collecting.ADVICE if collects else waits or ADVICE,
+        advice=collecting.ADVICE if collects else waits or around_advice(signals),
         evidence=(*_evidence(around), *saving.why),
         gain_us_per_step=gain,
         code=collecting.FREEZE if collects else "" if waits else CODE,

@@ -15,7 +15,7 @@ from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import COPIES, GROWS, HEAVY_PART, INPUT_BOUND
 from tb_dataplugin.units import duration, ratio
 
-CODE = """# the DataLoader worker hands over uint8
+CODE = """# the DataLoader hands over uint8
 x = x.to(device, non_blocking=True).float().div_(255)"""
 
 THEN = "\nx = {}(x)  # on the device, for the batch"

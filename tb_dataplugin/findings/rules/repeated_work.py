@@ -23,7 +23,7 @@ ADVICE: Final[dict[Pattern, str]] = {
     "regex": "Compile it once, at the top of the file, and use the compiled pattern: re.sub(pattern, ...) looks up its "
     "cache each time, and compiles again once that is full.",
     "kernel": "Build it once, in __init__, or keep it by its size (functools.cache).",
-    "load": "Load it once, in __init__ or in the worker's first sample, and keep it.",
+    "load": "Load it once, in __init__ or in {first} sample, and keep it.",
 }
 
 
@@ -32,7 +32,12 @@ def check(signals: Signals) -> Finding | None:
     found = costly(signals, *WHAT)
     if found is None:
         return None
-    return finding_about(signals, found, what=WHAT[found.pattern], advice=ADVICE[found.pattern], code=_code(found))
+    advice = _advice(signals, found.pattern)
+    return finding_about(signals, found, what=WHAT[found.pattern], advice=advice, code=_code(found))
+
+
+def _advice(signals: Signals, pattern: Pattern) -> str:
+    return ADVICE[pattern].format(first="the worker's first" if signals.num_workers else "the first")
 
 
 def _code(found: PatternSignal) -> str:

@@ -19,6 +19,7 @@ from tb_dataplugin.findings.dividing import COPIES, divide_first
 from tb_dataplugin.findings.evidence import Evidence, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.in_memory import is_in_memory
+from tb_dataplugin.findings.limiting import best_workers
 from tb_dataplugin.findings.made_again import REASON, made_again, rare_calls
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
@@ -130,6 +131,9 @@ def _start_some(signals: Signals, cost_us: float, facts: tuple[Evidence, ...]) -
     busy = judge_cpus(signals)
     full = _full(signals) if busy.saturated and not _blocked(signals) else _Full()
     workers, why = _workers(signals, cost_us)
+    if signals.cpus and not full:
+        workers, fewest = best_workers(signals, workers, _most_workers(signals))
+        why = fewest or why
     most = _most(signals, cost_us, workers if signals.cpus else None)
     change = Change(workers=workers)
     promise = signals.promise(change, most)

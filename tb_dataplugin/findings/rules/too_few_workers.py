@@ -19,7 +19,7 @@ from tb_dataplugin.findings.dividing import divide_first
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.foresight import SHORT_OF_CPUS, Promise
-from tb_dataplugin.findings.limiting import expects_gain
+from tb_dataplugin.findings.limiting import best_workers, expects_gain
 from tb_dataplugin.findings.made_again import REASON, made_again, rare_calls
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
@@ -52,9 +52,9 @@ def check(signals: Signals) -> Finding | Abstention | None:
     from_storage = reads_from_storage(signals)
     if capacity.saturated or (from_storage and judge_storage(signals).saturated):
         return None
-    wanted = _wanted(signals, num_workers)
+    wanted, why = best_workers(signals, *_wanted(signals, num_workers))
     faster = _faster(signals, wanted, num_workers)
-    if faster < WORTH_WORKERS or (workers.busy < WORKERS_BUSY and not _hides_late_ones(signals, wanted)):
+    if (faster < WORTH_WORKERS or workers.busy < WORKERS_BUSY) and not _hides_late_ones(signals, wanted):
         return None
     busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
     facts = (
@@ -72,8 +72,9 @@ def check(signals: Signals) -> Finding | Abstention | None:
     return Finding(
         severity=severity(signals, promise.us_per_step, otherwise_us=signals.wait_cost_us),
         title=f"{plural(num_workers, 'DataLoader worker')} {_late(workers.busy)}, and {_room(signals, promise)}",
-        advice=f"{divide.advice}Use num_workers={wanted} and measure again. That builds batches at most "
-        f"{ratio(times)} as fast, as long as CPUs, storage and memory bandwidth keep up.{_though_full(signals)}",
+        advice=f"{divide.advice}Use num_workers={wanted}{f', {why},' if why else ''} and measure again. That builds "
+        f"batches at most {ratio(times)} as fast, as long as CPUs, storage and memory bandwidth keep up."
+        f"{_though_full(signals)}",
         evidence=(*facts, *promise.why),
         gain_us_per_step=promise.us_per_step,
         code=f"{divide.code}DataLoader(..., num_workers={wanted})",
@@ -133,14 +134,15 @@ def _though_full(signals: Signals) -> str:
     return "" if full is None else FULL.format(busy=full.text, blocked=percent(_blocked(signals)))
 
 
-def _wanted(signals: Signals, workers: int) -> int:
-    """As many as would keep up with the device, within the CPUs."""
+def _wanted(signals: Signals, workers: int) -> tuple[int, int]:
+    """As many as would keep up with the device by their mean times, and how many the CPUs carry at most."""
     rates = signals.throughput
     wanted = 2 * workers
     if rates is not None and rates.load and rates.device:
         wanted = math.ceil(workers * rates.device / rates.load)
     limit = int(signals.cpus / (1 - min(MOST_BLOCKED, _blocked(signals)))) if signals.cpus else wanted
-    return max(workers + 1, min(wanted, max(limit, workers + 1)))
+    most = max(limit, workers + 1)
+    return max(workers + 1, min(wanted, most)), most
 
 
 def _faster(signals: Signals, wanted: int, workers: int) -> float:

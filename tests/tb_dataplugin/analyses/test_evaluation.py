@@ -45,6 +45,7 @@ def test_a_recorded_evaluation_is_said_first_and_has_no_rate_of_a_training_step(
     capture = capture_of(window(evaluates=True))
     assert "all its batches of the DataLoader of Shards were taken without gradients" in evaluation(capture)
     assert "--wait" in evaluation(capture)
+    assert "If the program trains after it, record a window that opens later; if it ends with it" in evaluation(capture)
     assert capture.verdict.sentence.startswith("This window lies in an evaluation, and shows nothing of the training.")
     assert capture.throughput.samples_per_s and not capture.throughput.HasField("device_per_s")
 

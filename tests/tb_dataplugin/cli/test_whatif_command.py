@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tb_dataplugin
 from tb_dataplugin.cli import main
 from tb_dataplugin.export.whatif_text import _fit_inside, _in_lines
 from tb_dataplugin.export.width import WIDEST
@@ -32,6 +33,29 @@ def test_every_number_of_workers_has_a_prediction(capture: Path, capsys: pytest.
         saved, step = made["saved_share"], made["step_us"]
         for share, us in (("value", "value"), ("low", "high"), ("high", "low")):
             assert saved[share] == pytest.approx(1 - step[us] / answer["baseline"]["step_us"])
+
+
+def test_what_makes_the_capture_doubtful_stands_with_its_predictions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was on standard error alone, which a file has not."""
+    record = {"source": "batch", "boundaries_us": [100.0 * step for step in range(11)], "evaluates": True}
+    settings = {"name": "DataLoader", "num_workers": 0, "batch_size": 4}
+    builder = TraceBuilder().annotated(loaders=[settings], steps=record)
+    for step in range(10):
+        builder.wait(100 * step, 60, "wait::DataLoader").stage("sample::Shards", 100 * step + 1, 50)
+    trace, file = str(builder.write(tmp_path / "run.pt.trace.json")), tmp_path / "answer.txt"
+    words = "This window lies in an evaluation"
+    assert main(["whatif", trace, "--format", "json"]) == 0
+    said = capsys.readouterr()
+    (doubt,) = (doubt for doubt in json.loads(said.out)["doubts"] if doubt["code"] == "evaluation")
+    assert doubt["sentence"].startswith(words) and words in said.err
+    assert main(["whatif", trace]) == 0
+    said = capsys.readouterr()
+    assert f"Doubtful: {words}" in said.out and words not in said.err
+    assert main(["whatif", trace, "--output", str(file)]) == 0
+    assert words in file.read_text() and words in capsys.readouterr().err
+    assert tb_dataplugin.what_if(trace, workers=1).notes[0].startswith(words)
 
 
 def test_json_has_the_words_of_the_text(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,6 +21,7 @@ from tb_dataplugin.model.intervals import Window
 from tb_dataplugin.model.trace import Trace
 from tb_dataplugin.options import DEFAULT_OPTIONS
 from tb_dataplugin.reader import read_trace
+from tb_dataplugin.units import duration
 from tb_dataplugin.whatif import Change, fit_loop, predict
 from tb_dataplugin.words import GAIN_BOUND
 from tests.simulated_run import Simulation
@@ -208,3 +209,16 @@ def test_the_workers_sentence_agrees_with_the_verdict(judged: tuple[Results, Sig
     for sentence in judgement.sentences.workers:
         if "mostly while finished batches are in the queue" in sentence and signals.is_input_bound(INPUT_BOUND):
             assert judgement.verdict.bound == "transfer", sentence
+
+
+def test_workers_that_are_advised_have_the_numbers_of_what_if(judged: tuple[Results, Signals, Judgement]) -> None:
+    results, _, judgement = judged
+    loop = fit_loop(results)
+    for finding in (named.finding for named in judgement.findings):
+        facts = [fact for fact in finding.evidence if fact.kind == GAIN_BOUND and "90% interval" in fact.text]
+        if not facts or finding.change is None or finding.change.workers is None or isinstance(loop, Unavailable):
+            continue
+        step, now = predict(loop, finding.change).step_us, loop.measured_step_ns / 1e3
+        assert facts[0].value == pytest.approx(step.value)
+        assert f"(90% interval {duration(step.low)} to {duration(step.high)})" in facts[0].text
+        assert (finding.gain_us_per_step or 0.0) <= 1.02 * (now - step.low)

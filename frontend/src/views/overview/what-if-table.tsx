@@ -47,6 +47,11 @@ export function Predictions({ answers }: { answers: readonly Answer[] }) {
       <p data-testid="what-if-now">
         <Prose text={sentence} />
       </p>
+      {first.doubts.map((doubt) => (
+        <p class="muted" key={doubt} data-testid="what-if-doubt">
+          <Prose text={`Doubtful: ${doubt}`} />
+        </p>
+      ))}
       <Scroll label="What if">
         <DataTable name="What if" testId="what-if-table">
           <thead>

@@ -197,3 +197,18 @@ def test_the_cpu_of_a_thread_that_builds_is_not_that_of_libraries() -> None:
         said = finding_in(prefetched(busy=99.0, cores=2, process_us=process_us), "single_process_loading")
         assert ("threads of libraries" in said.advice) is is_of_libraries
         assert ("OMP_NUM_THREADS" in said.code) is is_of_libraries
+
+
+@pytest.mark.parametrize(("period", "workers"), [(1, 4), (4, 3)])
+def test_workers_are_as_many_as_whatif_predicts_the_shortest_steps_with(period: int, workers: int) -> None:
+    """Of four workers that take turns, one would build all of the slow batches."""
+    builder, start = TraceBuilder().annotated(loaders=[{"num_workers": 0, "batch_size": 1}], host={"cores": 4}), 0.0
+    for number in range(48):
+        took = 4000.0 if number % period else 32_000.0
+        builder.step(start, took + 3300).add("user_annotation", "wait::DataLoader", start, took, cpu_us=took - 10)
+        builder.add("user_annotation", "sample::Pets", start + 1, took - 2, index=number, cpu_us=took - 12)
+        start += took + 3300
+    said = finding_in(builder, "single_process_loading")
+    assert f"num_workers={workers}," in said.code
+    assert ("the fewest with which `tb-dataplugin whatif` predicts" in said.advice) is (workers == 3)
+    assert any("per step with num_workers=3 (90% interval" in fact.text for fact in said.evidence) is (workers == 3)

@@ -92,7 +92,10 @@ def test_the_code_is_of_the_library_that_reads(opened: str, found: str, code: st
     assert said.stage == found and code in said.code and "np.load" not in said.advice + said.code
 
 
-@pytest.mark.parametrize(("label", "code"), [("numpy.fromfile", "mmap_mode='r'"), ("file", "self.file.seek(offset)")])
+@pytest.mark.parametrize(
+    ("label", "code"),
+    [("numpy.load", "mmap_mode='r'"), ("numpy.fromfile", "np.memmap("), ("file", "self.file.seek(offset)")],
+)
 def test_samples_that_share_a_file_are_packed_already(label: str, code: str) -> None:
     def seen(*files: str) -> tuple[SlowSampleSignal, ...]:
         return tuple(SlowSampleSignal(number, 1.0, "read::file", 1.0, (file,)) for number, file in enumerate(files))

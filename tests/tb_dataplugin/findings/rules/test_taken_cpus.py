@@ -192,7 +192,7 @@ def test_what_threads_of_a_step_get_back_is_not_cut_to_what_the_model_knows_of_o
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tb_dataplugin.findings.foresight.soonest_us", lambda *_: Range(9000.0, 8000.0, 9900.0))
-    monkeypatch.setattr("tb_dataplugin.findings.foresight.least_us", lambda *_: 8000.0)
+    monkeypatch.setattr("tb_dataplugin.findings.foresight.step_range", lambda *_: Range(9000.0, 8000.0, 9900.0))
     for threads, is_cut in ((1.0, True), (2.0, False)):
         builder = crowded(wait=4000, threads=threads)
         allowed = by_itself(builder)[1].us / STEPS

@@ -8,8 +8,19 @@ from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.foresight import Foresight, Promise
 from tb_dataplugin.findings.read_signals import read_signals
 from tb_dataplugin.findings.rules.too_few_workers import check
-from tb_dataplugin.whatif import Change
-from tests.tb_dataplugin.findings.cases import abstentions, capture_of, finding_in, finding_of, input_bound, results_of
+from tb_dataplugin.units import duration
+from tb_dataplugin.whatif import Change, fit_loop, predict, usual_changes
+from tb_dataplugin.whatif.loop import Loop
+from tests.tb_dataplugin.findings.cases import (
+    abstentions,
+    capture_of,
+    evidence_of,
+    finding_in,
+    finding_of,
+    input_bound,
+    results_of,
+)
+from tests.trace_builder import TraceBuilder
 
 
 def test_busy_workers_and_free_cores_are_too_few_workers() -> None:
@@ -72,3 +83,51 @@ def test_an_iterable_dataset_is_divided_before_it_gets_more_workers() -> None:
     assert "every item 8 times. Use num_workers=8" in said.advice and "get_worker_info()" in said.code
     divided = finding_in(input_bound(loader={"iterable": True, "divided": True}), "too_few_workers")
     assert divided.advice.startswith("Use num_workers=8") and "get_worker_info" not in divided.code
+
+
+def one_in(period: int, quick: float = 4000.0, slow: float = 32_000.0, train: float = 3000.0) -> TraceBuilder:
+    """Two workers on four CPUs, and a slow batch in every so many: the other worker builds none of them where that is
+    even.
+    """
+    loader = {"num_workers": 2, "batch_size": 4, "prefetch_factor": 2}
+    builder = TraceBuilder().annotated(loaders=[loader], host={"cores": 4}).worker(0).worker(1)
+    free, taken, now, count = [0.0, 0.0], [0.0] * 64, 0.0, 64
+    for number in range(count):
+        drawn = taken[number - 4] if number >= 4 else 0.0
+        begin, took = max(free[number % 2], drawn), quick if number % period else slow
+        free[number % 2] = end = begin + took
+        taken[number] = consumed = max(now, end) + 20
+        spans = {"sample::Pets": (begin, took, took)}
+        builder.batch(number, number % 2, drawn, begin, end, consumed - 5, spans, process_cpu_us=took, run_delay_us=0)
+        builder.step(now, consumed + train - now).wait(now, consumed - now, "wait::DataLoader")
+        now = consumed + train
+    return builder
+
+
+def loop_of(builder: TraceBuilder) -> Loop:
+    loop = fit_loop(results_of(builder))
+    assert isinstance(loop, Loop)
+    return loop
+
+
+def test_workers_are_as_many_as_whatif_predicts_the_shortest_steps_with() -> None:
+    """Every fourth batch was slow: of four workers, as of two, one builds all of these. The mean says four."""
+    builder = one_in(4)
+    said, loop = finding_in(builder, "too_few_workers"), loop_of(builder)
+    three, four = (predict(loop, Change(workers=number)).step_us for number in (3, 4))
+    assert three.value < 0.9 * four.value
+    assert (
+        "num_workers=3" in said.code
+        and "Use num_workers=3, the fewest with which `tb-dataplugin whatif`" in said.advice
+    )
+    within = f"(90% interval {duration(three.low)} to {duration(three.high)})"
+    expected = f"{duration(three.value)} per step with num_workers=3 {within}"
+    assert any(expected in text for text in evidence_of(said))
+    now = loop.measured_step_ns / 1e3
+    assert now - three.value <= said.gain_us_per_step * 1.001 and said.gain_us_per_step <= (now - three.low) * 1.001
+    assert Change(workers=3) in usual_changes(loop)
+
+
+def test_workers_are_as_many_as_keep_up_where_all_batches_are_alike() -> None:
+    said = finding_in(one_in(1), "too_few_workers")
+    assert said.advice.startswith("Use num_workers=4 and measure again.") and "num_workers=4" in said.code
