@@ -82,11 +82,16 @@ def _notes(run: pb.WholeRun) -> Iterator[str]:
 def _marks(run: pb.WholeRun) -> Iterator[str]:
     longest = sorted(run.marks, key=lambda mark: (-mark.long_us, mark.at_s))[:MOST_FINDINGS]
     for mark in longest:
-        recorded = f" Recorded in {mark.capture}." if mark.capture else ""
-        yield f"- {literal(f'{mark.sentence}{recorded}')}"
+        yield f"- {literal(f'{mark.sentence}{_capture(mark)}')}"
     left = run.mark_count - len(longest)
     if left > 0:
         yield f"- and {plural(left, 'shorter event' if run.mark_count == len(run.marks) else 'more event')}"
+
+
+def _capture(mark: pb.RunMark) -> str:
+    if not mark.capture:
+        return ""
+    return f" {'The steps after it are' if mark.captured_after else 'Recorded'} in {mark.capture}."
 
 
 def _slow_samples(run: pb.WholeRun) -> Iterator[str]:

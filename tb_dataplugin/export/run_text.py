@@ -176,5 +176,6 @@ def _capture(happening: Happening) -> str:
     if capture is None:
         return ""
     if capture.capture:
-        return f"; recorded in {shown(capture.capture)}"
+        way = "the steps after it are" if happening.is_captured_after else "recorded"
+        return f"; {way} in {shown(capture.capture)}"
     return f"; not recorded: {shown(capture.missed)}"

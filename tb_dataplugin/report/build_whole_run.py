@@ -148,6 +148,7 @@ def _mark(happening: Happening) -> pb.RunMark:
         note=encodable(event_note(happening)),
         missed=encodable(capture.missed) if capture else "",
         long_us=happening.long_us,
+        captured_after=happening.is_captured_after,
     )
 
 

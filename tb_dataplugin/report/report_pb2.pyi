@@ -6049,6 +6049,7 @@ class RunMark(_message.Message):
     NOTE_FIELD_NUMBER: _builtins.int
     MISSED_FIELD_NUMBER: _builtins.int
     LONG_US_FIELD_NUMBER: _builtins.int
+    CAPTURED_AFTER_FIELD_NUMBER: _builtins.int
     at_s: _builtins.float
     change: _builtins.str
     """stall | slow"""
@@ -6072,6 +6073,8 @@ class RunMark(_message.Message):
     """why there is no capture of it; "" where nothing says so"""
     long_us: _builtins.float
     """`took_us` of a stall; of a slow time how long it went on, without what was recorded of it"""
+    captured_after: _builtins.bool
+    """the window of `capture` began when it was over: it has the steps after it"""
     def __init__(
         self,
         *,
@@ -6088,10 +6091,11 @@ class RunMark(_message.Message):
         note: _builtins.str = ...,
         missed: _builtins.str = ...,
         long_us: _builtins.float = ...,
+        captured_after: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_s", b"at_s", "batch", b"batch", "by_intervals", b"by_intervals", "capture", b"capture", "change", b"change", "epoch", b"epoch", "long_us", b"long_us", "missed", b"missed", "note", b"note", "sentence", b"sentence", "took_us", b"took_us", "usual_us", b"usual_us", "what", b"what"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["at_s", b"at_s", "batch", b"batch", "by_intervals", b"by_intervals", "capture", b"capture", "captured_after", b"captured_after", "change", b"change", "epoch", b"epoch", "long_us", b"long_us", "missed", b"missed", "note", b"note", "sentence", b"sentence", "took_us", b"took_us", "usual_us", b"usual_us", "what", b"what"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

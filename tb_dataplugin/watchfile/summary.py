@@ -65,6 +65,14 @@ class Happening:
         return max(0.0, min(self.until, self.capture.t) - max(self.time, self.capture.begin))
 
     @property
+    def is_captured_after(self) -> bool:
+        """Its window began when it was over: that has the steps after it. A single stall's always does."""
+        if self.capture is None or not self.capture.capture:
+            return False
+        begin, over = self.capture.begin, self.until
+        return self.event.change == "stall" or (begin is not None and over is not None and begin >= over)
+
+    @property
     def lasted_s(self) -> float | None:
         """With `recorded_s`."""
         return None if self.until is None else self.until - self.time

@@ -299,6 +299,31 @@ def test_events_know_how_long_they_lasted_and_what_was_recorded(tmp_path: Path) 
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_a_stalls_window_has_the_steps_after_it(tmp_path: Path) -> None:
+    """A stranger looked for 1.7 s of data wait in it. Of a slow time it may be a part, or what comes after it."""
+    events = (
+        event(1, "stall", 4),
+        event(2, "slow", 10),
+        event(2, "usual", 20),
+        event(3, "slow", 30),
+        event(3, "usual", 40),
+    )
+    captures = [
+        {
+            "kind": "capture",
+            "t": BEGIN + till,
+            "event": number,
+            "capture": f"{number}.pt.trace.json",
+            "from": BEGIN + begin,
+        }
+        for number, begin, till in ((1, 5, 6), (2, 12, 14), (3, 40, 42))
+    ]
+    path = write(tmp_path / "a.watch.jsonl", RUN, *map(interval, range(5)), *events, *captures)
+    assert [one.is_captured_after for one in summary(path).happenings] == [True, False, True]
+    text = " ".join(runs_text(runs_of([read_part(path)])).split())
+    assert text.count("; the steps after it are in ") == 2 and text.count("; recorded in 2.pt") == 1
+
+
 def test_step_time_and_data_wait_that_are_slow_at_once_are_one_event(tmp_path: Path) -> None:
     waits, steps = event(1, "slow", 4), event(2, "slow", 5, "step time")
     ends = event(1, "usual", 30), event(2, "usual", 34, "step time")

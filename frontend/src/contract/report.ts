@@ -2343,6 +2343,8 @@ export interface RunMark {
   missed: string;
   /** `took_us` of a stall; of a slow time how long it went on, without what was recorded of it */
   long_us: number;
+  /** the window of `capture` began when it was over: it has the steps after it */
+  captured_after: boolean;
 }
 
 export interface RunPhase {
@@ -5898,6 +5900,11 @@ export const RunMark: MessageFns<RunMark> = {
         : isSet(object.long_us)
         ? globalThis.Number(object.long_us)
         : 0,
+      captured_after: isSet(object.capturedAfter)
+        ? globalThis.Boolean(object.capturedAfter)
+        : isSet(object.captured_after)
+        ? globalThis.Boolean(object.captured_after)
+        : false,
     };
   },
 };

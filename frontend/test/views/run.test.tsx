@@ -38,6 +38,7 @@ const recorded = WholeRuns.fromJSON({
           took_us: 25e6,
           usual_us: 2e4,
           capture: "c",
+          captured_after: true,
           note: "The data wait is as usual.",
         },
         {
@@ -138,6 +139,7 @@ it("opens the capture of a stall, by the table and by its mark", () => {
   expect(all("run-mark")).toHaveLength(2);
   expect(all("open-mark")).toHaveLength(1);
   expect(find("whole-run").textContent).toContain("gone (not here)");
+  expect(find("open-mark").textContent).toBe("open the steps after it");
   click(find("open-mark"));
   expect([captureId.value, view.value]).toEqual(["exp1/c", "overview"]);
   open({}, "run");

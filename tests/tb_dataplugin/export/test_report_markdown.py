@@ -44,7 +44,7 @@ def test_a_whole_run_has_the_numbers_of_the_terminal_and_its_longest_events_firs
     assert "without the intervals in which a window was recorded; first batches took 500 ms" in text
     batches = [line.partition(", batch ")[2].partition(":")[0] for line in text.splitlines() if ", batch " in line]
     assert batches[:5] == ["90", "7", "6", "5", "4"], "what goes on for 20 s, then stalls of 7 s and less"
-    assert "to the end" in text and "Recorded in seven." in text and "- and 3 shorter events" in text
+    assert "to the end" in text and "The steps after it are in seven." in text and "- and 3 shorter events" in text
     assert "that were looked at: index 7, 900 ms" in text and "| decode::b | 4.00 ms |" in text
 
 

@@ -117,7 +117,10 @@ function Change({ of }: { of: string }) {
 }
 
 /** The name of a capture would take the room of the note. */
-function Recorded({ run, mark: { capture, missed } }: { run: string; mark: RunMark }) {
+function Recorded({ run, mark }: { run: string; mark: RunMark }) {
+  const { capture, missed, captured_after: isAfter } = mark;
   if (capture === "") return <Unknown reason={missed === "" ? "Nothing was recorded." : `Not recorded: ${missed}.`} />;
-  return <CaptureWay run={run} capture={capture} label="open" testId="open-mark" />;
+  return (
+    <CaptureWay run={run} capture={capture} label={isAfter ? "open the steps after it" : "open"} testId="open-mark" />
+  );
 }
