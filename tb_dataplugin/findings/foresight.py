@@ -104,6 +104,14 @@ class _Step:
         return f"{'the model of ' if change.single or change.even else ''}`tb-dataplugin whatif`"
 
 
+@dataclass(frozen=True, slots=True)
+class LoopStep:
+    """The loop's mean step as the model has it now, `without` a step that is far longer, and what else is left out."""
+
+    us: float
+    without: str
+
+
 class Foresight:
     """The model is fitted when it is first asked: many captures have no finding that it knows of."""
 
@@ -118,6 +126,16 @@ class Foresight:
     def _loop(self) -> Loop | None:
         loop = fit_loop(self._results)
         return None if isinstance(loop, Unavailable) else loop
+
+    @property
+    def loop_step(self) -> LoopStep | None:
+        """What settings make shorter; None where that is the mean step."""
+        if self._loop is None or not self._loop.lone_step:
+            return None
+        return LoopStep(self._loop.measured_step_ns / 1e3, self._without(self._loop))
+
+    def _without(self, loop: Loop) -> str:
+        return loop.left_out if loop.lone_step else self._left_out
 
     @property
     def predicts(self) -> bool:
@@ -257,7 +275,9 @@ class Foresight:
 
     def _step(self, us: float, loop: Loop) -> _Step:
         chosen = self._results.selection
-        return _Step(us, loop, self._left_out, of_chosen=chosen is not None and chosen.whole != self._results.window)
+        return _Step(
+            us, loop, self._without(loop), of_chosen=chosen is not None and chosen.whole != self._results.window
+        )
 
     def _known(self, change: Change) -> Change:
         """Without stages that no batch of the loop spent time in, and batches that are not among them."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from tb_dataplugin.findings.apart_signals import left_out
 from tb_dataplugin.findings.epoch_length import recurring_starts, start_us_per_step
+from tb_dataplugin.findings.foresight import LoopStep
 from tb_dataplugin.findings.saving import most_saved_us
 from tb_dataplugin.findings.signals import SAME_STEP, Signals
 from tb_dataplugin.findings.thresholds import NO_CPU
@@ -63,12 +64,14 @@ def gain_of(
     of_others: bool = False,
     at_starts_us: float = 0.0,
     others_too: bool = False,
+    loop_step: LoopStep | None = None,
 ) -> Gain:
     """`of_wait`: what is saved is data wait, so that the bound is as uncertain as the window's mean data wait, but for
     the part of it, per step, `at_starts_us` of epochs.
     `of_epochs`: it is a bound of epochs' starts alone: what workers that live on keep in memory may save any time
     besides. `of_others`: of what other DataLoaders do, as the window's mean step has it. `others_too`: these get
-    faster by the same change, which is not in the bound.
+    faster by the same change, which is not in the bound. `loop_step`: of a setting, which step the bound is of, where
+    that is not the mean one.
     """
     if us_per_step is None:
         return Gain(None, None, None, None, None, None, UNKNOWN_IN_REPLAY if signals.mode == "replay" else UNKNOWN)
@@ -86,6 +89,8 @@ def gain_of(
     has_start = not of_others and (of_epochs or recurring_starts(signals) is not None)
     start_us = start_us_per_step(signals) if has_start else 0.0
     long_us, name = _long_step(signals, step_us + start_us, us_per_step, start_us, of_others=of_others)
+    if loop_step is not None:
+        long_us, name = loop_step.us, f"a step of {duration(loop_step.us)}, without {loop_step.without}"
     step_share = us_per_step / long_us
     others_us = 0.0 if of_others or not signals.apart else signals.apart.recurring_us / signals.step_count
     all_of_it = us_per_step / (long_us + others_us)

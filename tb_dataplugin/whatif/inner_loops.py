@@ -36,7 +36,7 @@ def find_lone_step(results: Results) -> LoneWork | None:
 def without_lone_step(loop: Loop, found: LoneWork) -> Loop:
     """`loop`: of the other steps. It says so."""
     name = f"step {found.step}, which takes {duration(found.more_ns / 1e3)} longer than another"
-    return replace(loop, left_out=listed([*filter(None, (loop.left_out,)), name]))
+    return replace(loop, left_out=listed([*filter(None, (loop.left_out,)), name]), lone_step=name)
 
 
 def as_it_steps(loop: Loop, results: Results, found: InnerLoops) -> Loop:

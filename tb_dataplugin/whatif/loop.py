@@ -169,6 +169,8 @@ class Loop:
     in_step: StepParts = field(default_factory=StepParts)
     left_out: str = ""
     """Names what the capture has besides, as an epoch's start, which is not in here; "" where that is nothing."""
+    lone_step: str = ""
+    """Names of that the one step whose own work is most of all steps'; "" without one."""
     loader: LoaderInfo = field(default_factory=LoaderInfo)
     """Whose settings are changed."""
     other_loaders: tuple[LoaderInfo, ...] = ()
