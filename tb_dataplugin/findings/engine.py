@@ -73,7 +73,7 @@ def run_rules(signals: Signals) -> tuple[tuple[NamedFinding, ...], tuple[NamedAb
                     of_others=rule.about == "others",
                     at_starts_us=at_starts,
                     others_too=bool(too),
-                    loop_step=signals.foresight.loop_step if known.change and known.gain_us_per_step else None,
+                    loop_step=signals.foresight.loop_step if known.change and signals.foresight else None,
                 )
                 if known.saves
                 else NO_GAIN
