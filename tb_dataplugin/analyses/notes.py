@@ -236,7 +236,9 @@ def _from_before(workers: Workers, *, are_chosen: bool) -> str:
     more = "Choose" if are_chosen else "Record"
     steps = f"{more} more steps than num_workers x prefetch_factor, and not the last of an epoch"
     how = f", or record more: {LONGER}" if are_chosen else f": {LONGER}"
-    return f"The window does not show {got} had been finished by a DataLoader worker before it began{others}. {steps}{how}"
+    return (
+        f"The window does not show {got} had been finished by a DataLoader worker before it began{others}. {steps}{how}"
+    )
 
 
 def _not_steady(steady: SteadyState) -> Diagnostic:

@@ -162,7 +162,10 @@ def test_a_chosen_step_whose_batch_was_finished_before_it_names_the_others_that_
         return next((one["message"] for one in found if one["code"] == "batches_from_before"), "")
 
     chosen = note("2..2")
-    assert "how its batch was built: the one that the loop got in it had been finished by a DataLoader worker before" in chosen
+    assert (
+        "how its batch was built: the one that the loop got in it had been finished by a DataLoader worker before"
+        in chosen
+    )
     assert "stages and build times are of others. Choose more steps" in chosen
     assert "or record more: annotate.profile(" in chosen
     assert note("1..2") == note(None) == ""  # the later step's batch is built in them
