@@ -51,7 +51,7 @@ def collect_notes(results: Results, missing: Mapping[str, Unavailable]) -> Itera
     yield from trace.diagnostics
     yield from (missing[name].as_diagnostic() for name in ALWAYS if name in missing)
     if results.workers is not None:
-        yield from _worker_notes(results.workers)
+        yield from _worker_notes(results.workers, are_chosen=results.selection is not None)
     elif missing["workers"].code == "no_worker_records" and not ended:  # a loader without workers has none to miss
         yield missing["workers"].as_diagnostic()
     if attribution.why_not is not None and results.stages and results.loader is not None and not ended:
@@ -214,7 +214,8 @@ def _trace_notes(trace: Trace, tree: StageTree, left_out: str | None) -> Iterato
         )
 
 
-def _worker_notes(workers: Workers) -> Iterator[Diagnostic]:
+def _worker_notes(workers: Workers, *, are_chosen: bool) -> Iterator[Diagnostic]:
+    """are_chosen: the window is of some of the recorded steps, so that more of them may do."""
     dropped = sum(times.process.dropped_spans for times in workers.times)
     if dropped:
         message = "Spans of DataLoader workers were dropped at their limit; stage times are too low by that much"
@@ -223,12 +224,21 @@ def _worker_notes(workers: Workers) -> Iterator[Diagnostic]:
         message = "Batches arrived before they were finished: the clocks disagree, and times are off by as much"
         yield Diagnostic("workers", "clock_violation", workers.clock_violations, message)
     if workers.from_before:
-        message = (
-            f"The window does not show how its batches were built: all {workers.from_before} had been finished before "
-            "it began. Record more steps than num_workers x prefetch_factor, and not the last of an epoch: "
-            f"{LONGER}"
-        )
-        yield Diagnostic("workers", "batches_from_before", 1, message)
+        yield Diagnostic("workers", "batches_from_before", 1, _from_before(workers, are_chosen=are_chosen))
+
+
+def _from_before(workers: Workers, *, are_chosen: bool) -> str:
+    if workers.from_before == 1:
+        got = "how its batch was built: the one that the loop got in it"
+    else:
+        got = f"how its batches were built: all {workers.from_before} that the loop got in it"
+    others = "; stages and build times are of others" if any(times.busy.total_ns for times in workers.times) else ""
+    more = "Choose" if are_chosen else "Record"
+    steps = f"{more} more steps than num_workers x prefetch_factor, and not the last of an epoch"
+    how = f", or record more: {LONGER}" if are_chosen else f": {LONGER}"
+    return (
+        f"The window does not show {got} had been finished by a DataLoader worker before it began{others}. {steps}{how}"
+    )
 
 
 def _not_steady(steady: SteadyState) -> Diagnostic:

@@ -16,6 +16,7 @@ import numpy as np
 from tb_dataplugin.analyses.code_places import home_of
 from tb_dataplugin.analyses.line_hits import Floats, Hits
 from tb_dataplugin.analyses.line_rows import Estimate, LineRow, Mask, estimate, line_rows
+from tb_dataplugin.model.intervals import int64
 from tb_dataplugin.model.line_samples import Frame, LineSamples, SampledStacks, Stacks
 
 LOADER: Final = "/torch/utils/data/dataloader.py"
@@ -39,9 +40,13 @@ class SeenPart:
 
 @dataclass(frozen=True, slots=True)
 class SeenWorkers:
-    """DataLoader workers of one training process: those that build batches, wait for indices, or send batches."""
+    """DataLoader workers of one training process: those that build batches, wait for indices, or send batches.
 
-    count: int
+    `processes`: all that were seen, of every epoch; `at_once`: how many of them there were for most of the time.
+    """
+
+    processes: int
+    at_once: int
     building: SeenPart
     without_index: Estimate
 
@@ -120,10 +125,29 @@ def _workers(threads: Sequence[SampledStacks], reader: _Reader) -> SeenWorkers:
     hits = hits.where(reader.mask(hits, reader.is_worker))
     idle = reader.mask(hits, reader.is_without_index)
     return SeenWorkers(
-        count=len({thread.pid for thread in threads}),
+        processes=len({thread.pid for thread in threads}),
+        at_once=_at_once(threads),
         building=reader.part(hits, reader.mask(hits, reader.is_building), reader.inside_fetch),
         without_index=estimate(hits.weight_ns, np.where(idle, hits.weight_ns, 0.0)),
     )
+
+
+def _at_once(threads: Sequence[SampledStacks]) -> int:
+    """How many processes there were at the same time, for most of the time in which there was any.
+
+    Each lasts from its first stack to its last: workers that start anew in each epoch are other processes, and an
+    iterator that is still held has its own beside the next one's for a moment.
+    """
+    lives: dict[int, tuple[int, int]] = {}
+    for thread in threads:
+        times = thread.time_ns[thread.stack >= 0]
+        first, last = lives.get(thread.pid, (int(times.min()), int(times.max())))
+        lives[thread.pid] = min(first, int(times.min())), max(last, int(times.max()))
+    begins, ends = (np.sort(int64(column)) for column in zip(*lives.values(), strict=True))
+    moments = np.unique(np.concatenate((begins, ends)))
+    alive = np.searchsorted(begins, moments[:-1], side="right") - np.searchsorted(ends, moments[:-1], side="right")
+    lasted = np.bincount(alive, weights=np.diff(moments), minlength=2)[1:]
+    return int(lasted.argmax()) + 1 if lasted.any() else len(lives)
 
 
 def _hits(threads: Iterable[SampledStacks]) -> Hits:

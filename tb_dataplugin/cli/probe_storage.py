@@ -10,18 +10,19 @@ from typing import ClassVar, Final
 
 from tb_dataplugin.cli.formats import add_format_argument
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
+from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.cli.tune import INTERRUPTED, in_place, progress
 from tb_dataplugin.errors import BadRequest, NothingToReport
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.pipeline import open_found
-from tb_dataplugin.reader.discovery import TRACE_SUFFIXES
+from tb_dataplugin.reader.discovery import TRACE_SUFFIXES, find_traces
 from tb_dataplugin.remote import place
 from tb_dataplugin.report.items import knows_samples
 from tb_dataplugin.storage.as_json import as_json
 from tb_dataplugin.storage.as_text import as_text
 from tb_dataplugin.storage.judging import judge, need_sentences
 from tb_dataplugin.storage.probing import probe
-from tb_dataplugin.storage.samples import choose
+from tb_dataplugin.storage.samples import choose, has_a_file
 from tb_dataplugin.tune.guarding import free_now
 
 MOST_MB: Final = 4096
@@ -31,9 +32,10 @@ class ProbeStorageCommand:
     """Measure what reading sample files costs here: whether packing, larger shards, more readers or a cache would help.
 
     PATH is a folder with samples (and all below it), a file, a pattern in quotes such as "data/*.jpg", or a capture
-    whose slow samples name their files. Some of the files are drawn, and read at random and in order, cold (after they
-    were dropped from the page cache) and warm, by 1 to 32 readers at the same time: as they are, and packed into
-    one archive, one memory-mapped array, and one database. Bytes are read, and nothing is decoded.
+    whose slow samples name their files (of a folder with captures its newest). Some of the files are drawn, and read at
+    random and in order, cold (after they were dropped from the page cache) and warm, by 1 to 32 readers at the same
+    time: as they are, and packed into one archive, one memory-mapped array, and one database. Bytes are read, and
+    nothing is decoded.
 
     Packed forms are written into a new folder beside the samples (--scratch: elsewhere), at most three times the bytes
     of --mb. It is removed at the end, and after Ctrl-C. Other programs on the same storage affect the results.
@@ -90,7 +92,8 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _files_of(paths: Sequence[str], follow_links: bool) -> tuple[list[str], float | None]:
-    """Captures replaced by the files that their slow samples were read from; and what the last of them needs.
+    """Captures, and folders with some, replaced by the files that their slow samples were read from; and what the last
+    of them needs.
 
     Raises NothingToReport for a capture that names no file which is still there.
     """
@@ -98,8 +101,13 @@ def _files_of(paths: Sequence[str], follow_links: bool) -> tuple[list[str], floa
     need = None
     for path in paths:
         if not path.endswith(TRACE_SUFFIXES):
-            found.append(path)
-            continue
+            if not _has_captures(Path(path), follow_links):
+                found.append(path)
+                continue
+            complain(
+                f"{path} has captures: the sample files that the newest one names are probed; to probe others, name "
+                "them or a folder without captures"
+            )
         capture = open_found(newest_trace(place(path), follow_links)).capture
         named = [file for sample in capture.slow_samples for file in sample.files if Path(file).is_file()]
         if not named:
@@ -108,3 +116,10 @@ def _files_of(paths: Sequence[str], follow_links: bool) -> tuple[list[str], floa
         if capture.throughput.HasField("device_per_s") and knows_samples(capture):
             need = capture.throughput.device_per_s
     return found, need
+
+
+def _has_captures(path: Path, follow_links: bool) -> bool:
+    """A glance at names first: a data set may have millions of files."""
+    if not has_a_file(path, TRACE_SUFFIXES):
+        return False
+    return next(find_traces(path, complain, () if follow_links else None), None) is not None

@@ -78,6 +78,8 @@ class ReportCommand:
     def run(arguments: argparse.Namespace) -> int:
         if arguments.on is not None and arguments.format == "html":
             raise BadRequest("--on gives no html: its timelines are as large as traces; use json, markdown or text")
+        if arguments.summary and arguments.format != "text":
+            raise BadRequest(f"--summary is text only; leave out --summary, or --format {arguments.format}")
         runs, status = _runs(arguments)
         opened = _captures(arguments, [run.folder for run, _ in runs])
         if opened.captures or runs:

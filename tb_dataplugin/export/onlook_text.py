@@ -59,7 +59,11 @@ def _whose(process: SeenProcess) -> str:
 
 def _workers_title(workers: SeenWorkers) -> str:
     idle = f", wait for an index for {_share(workers.without_index)}"
-    return f"{plural(workers.count, 'DataLoader worker')}: build batches for {_share(workers.building.share)}{idle}"
+    if workers.processes == workers.at_once:
+        whose = plural(workers.at_once, "DataLoader worker")
+    else:  # they start anew in each epoch: a number of processes would read as num_workers
+        whose = f"DataLoader workers, mostly {workers.at_once} at a time ({workers.processes} processes)"
+    return f"{whose}: build batches for {_share(workers.building.share)}{idle}"
 
 
 def _share(share: Estimate) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tb_dataplugin.sharing.reader_labels import READER_LABELS
+
 PUBLIC_NAMES: Final = tuple(
     re.compile(pattern, re.DOTALL)
     for pattern in (
@@ -45,17 +47,20 @@ PUBLIC_NAMES: Final = tuple(
 COPY_WORDS: Final = re.compile(r"HtoD|HostToDevice|M2D|DtoH|DeviceToHost|D2M")
 """Of the name of a copy that begins otherwise only these words are kept."""
 
-PUBLIC_LABELS: Final = frozenset(
+PUBLIC_LABELS: Final = READER_LABELS | frozenset(
     (
-        "DataLoader", "file", "PIL.Image.open", "open", "read", "serialise", "queue", "deserialise", "pin", "index",
-        "PIL.Image", "cv2", "numpy", "h5py", "zarr", "lmdb", "pyarrow", "soundfile", "librosa", "torchaudio",
+        "DataLoader", "read", "serialise", "queue", "deserialise", "pin", "index",
+        "cv2", "numpy", "h5py", "zarr", "lmdb", "pyarrow", "soundfile", "librosa", "torchaudio",
         "torchvision.io", "decord", "av", "tifffile", "nibabel", "pydicom", "rasterio", "safetensors", "json",
-        "pickle", "torch.load", "tarfile", "zipfile", "default_collate", "Compose",
+        "pickle", "tarfile", "zipfile", "default_collate", "Compose", "DALI.Pipeline",
         "BatchSampler", "DistributedSampler", "RandomSampler", "SequentialSampler", "SubsetRandomSampler",
         "WeightedRandomSampler", "TensorDataset", "ConcatDataset", "ChainDataset", "StackDataset", "Subset",
     )
 )  # fmt: skip
-"""Labels of stages, and classes of samplers and datasets, that are names of libraries."""
+"""Labels of stages, and classes of samplers and datasets, that are names of libraries.
+
+The bare names of libraries are labels of earlier versions, or ones that our documents advise.
+"""
 
 PUBLIC_PACKAGES: Final = frozenset(
     (

@@ -8,6 +8,7 @@ import random
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -70,6 +71,12 @@ def every(paths: Iterable[str]) -> list[Path]:
     if not found:
         raise NothingToReport("none of the paths has a regular file with anything in it")
     return found
+
+
+def has_a_file(folder: Path, endings: tuple[str, ...]) -> bool:
+    """Whether one below it has such a name, among the first `MOST_LISTED`."""
+    names = (name for _, _, names in os.walk(folder) for name in names)
+    return any(name.endswith(endings) for name in islice(names, MOST_LISTED))
 
 
 def _within(most: int, samples: Iterator[Sample]) -> Iterator[Sample]:

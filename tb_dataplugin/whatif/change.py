@@ -14,6 +14,7 @@ from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.analyses.shared_lock import SharedLock
 from tb_dataplugin.analyses.stages import Path
 from tb_dataplugin.errors import BadRequest
+from tb_dataplugin.units import listed
 from tb_dataplugin.whatif.dealing import dealt
 from tb_dataplugin.whatif.loop import Floats, Loop, Settings, StepParts, Timed
 
@@ -93,9 +94,11 @@ def parse_workers(text: str) -> list[int]:
     numbers = [first, last] if dots else text.split(",")
     if not all(number.isascii() and number.isdigit() and len(number) < 6 for number in numbers):
         raise BadRequest(f"{text!r} is not a number of DataLoader workers; write 4, 0..8 or 2,4,8")
+    if dots and int(first) > int(last):
+        raise BadRequest(f"{text!r} ends before it begins; write {last}..{first}")
     found = list(range(int(first), int(last) + 1)) if dots else [int(number) for number in numbers]
-    if not 1 <= len(found) <= MOST_NUMBERS:
-        raise BadRequest(f"{text!r} are {len(found)} numbers of DataLoader workers; write 1 to {MOST_NUMBERS}")
+    if len(found) > MOST_NUMBERS:
+        raise BadRequest(f"{text!r} are {len(found)} numbers of DataLoader workers; write {MOST_NUMBERS} at most")
     return found
 
 
@@ -121,9 +124,7 @@ def check(change: Change, loop: Loop) -> None:
         raise BadRequest("the transfer cannot be moved to the device; name a stage")
     for name in (*(name for name, _ in change.stages), *change.moved):
         if name not in names and name not in kinds:
-            meant = [known for known in names if known.partition("::")[2].casefold() == name.casefold()]
-            hint = f"did you mean {' or '.join(meant)}?" if meant else f"they have {', '.join(names) or 'none'}"
-            raise BadRequest(f"the loop's batches have no stage {name}; {hint}")
+            raise BadRequest(_no_stage(name, names, kinds))
     if any(path not in (*loop.build.parts, *loop.receive.parts) for path, _ in change.own):
         raise BadRequest(f"cannot predict {change.text}: the batches of the window spent no time there")
     if any(batch not in loop.built for batch, _ in change.single):
@@ -132,6 +133,17 @@ def check(change: Change, loop: Loop) -> None:
         raise BadRequest(f"cannot predict workers={change.workers}; choose 0 to {MOST_WORKERS}")
     if change.prefetch is not None and not 1 <= change.prefetch <= MOST_PREFETCH:
         raise BadRequest(f"cannot predict prefetch_factor={change.prefetch}; choose 1 to {MOST_PREFETCH}")
+
+
+def _no_stage(name: str, names: list[str], kinds: set[str]) -> str:
+    """A word alone may have been meant as a kind, which names all stages of it."""
+    meant = [known for known in names if known.partition("::")[2].casefold() == name.casefold()]
+    if meant:
+        return f"the loop's batches have no stage {name}; did you mean {' or '.join(meant)}?"
+    if "::" in name or not kinds:
+        return f"the loop's batches have no stage {name}; they have {', '.join(names) or 'none'}"
+    stages = f"kinds are {listed(sorted(kinds))}, stages {', '.join(names)}"
+    return f"the loop's batches have no stage, and no kind of stages, {name}; {stages}"
 
 
 def changed(loop: Loop, change: Change) -> Loop:

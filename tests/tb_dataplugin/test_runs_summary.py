@@ -50,12 +50,17 @@ def test_what_stands_out_is_in_few_words(tmp_path: Path, capsys: pytest.CaptureF
         assert words in text
 
 
-def test_the_run_stays_in_other_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_summary_is_text_and_other_formats_have_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "a.watch.jsonl", RUN, interval(0))
     capture(tmp_path / "d.pt.trace.json")
-    assert main(["report", str(tmp_path), "--summary", "--format", "json"]) == 0
+    for other in ("json", "markdown", "html"):
+        assert main(["report", str(tmp_path), "--summary", "--format", other]) == 2
+        answer = capsys.readouterr()
+        assert answer.out == ""
+        assert f"--summary is text only; leave out --summary, or --format {other}" in answer.err
+    assert main(["report", str(tmp_path), "--format", "json"]) == 0
     assert '"whole_runs": [\n    {' in capsys.readouterr().out
-    assert "### Whole run" in said(capsys, tmp_path, "--summary", "--format", "markdown")
+    assert "### Whole run" in said(capsys, tmp_path, "--format", "markdown")
 
 
 def test_a_file_of_a_run_may_be_named_also_beside_its_folder(

@@ -34,6 +34,8 @@ STEPS = (STEP,)
 LOADS = (MAIN, NEXT, FETCH, DECODE)
 BUILDS = (LOOP, FETCH, DECODE)
 STARVED = (LOOP, GET)
+NOT_YET: tuple[Frame, ...] = ()
+"""No stack was read."""
 
 
 def seen(
@@ -66,7 +68,7 @@ def test_waiting_for_workers_that_have_no_time_left() -> None:
     (process,) = seen({(10, 10): [WAITS] * 600 + [STEPS] * 400, (20, 20): [BUILDS] * 970 + [STARVED] * 30})
     assert process.waiting.share.share == pytest.approx(0.6, abs=1e-3)
     assert process.workers is not None
-    assert process.workers.count == 1
+    assert process.workers.at_once == process.workers.processes == 1
     assert process.workers.without_index.samples == 30
     assert process.workers.building.rows[0].place.line == 12
     said = text(process)
@@ -104,6 +106,18 @@ def test_a_thread_that_fetches_beside_the_main_thread() -> None:
     assert "The main thread: 100% `batch = queue.get()`" in said
 
 
+def test_workers_of_each_epoch_anew_are_as_many_as_there_are_at_a_time() -> None:
+    """Three epochs of 0.5 s, each with two processes that start 5 ms apart and end at once."""
+    epochs = {
+        (pid, pid): [NOT_YET] * (100 * epoch + late) + [BUILDS] * (100 - late)
+        for pid, (epoch, late) in enumerate(((epoch, late) for epoch in range(3) for late in range(2)), start=20)
+    }
+    (process,) = seen({(10, 10): [WAITS] * 300, **epochs}, dict.fromkeys(range(20, 26), 10))
+    assert process.workers is not None
+    assert (process.workers.at_once, process.workers.processes) == (2, 6)
+    assert "DataLoader workers, mostly 2 at a time (6 processes): build batches for 100%" in text(process)
+
+
 def test_each_rank_has_its_own_workers() -> None:
     threads: dict[tuple[int, int], list[tuple[Frame, ...]]] = {
         (10, 10): [WAITS] * 100,
@@ -115,8 +129,8 @@ def test_each_rank_has_its_own_workers() -> None:
     first, second = seen(threads, {10: 1, 11: 1, 20: 10, 21: 30, 22: 11, 30: 11})
     assert first.workers is not None
     assert second.workers is not None
-    assert (first.pid, first.workers.count) == (10, 1)
-    assert (second.pid, second.workers.count) == (11, 2)
+    assert (first.pid, first.workers.at_once) == (10, 1)
+    assert (second.pid, second.workers.at_once) == (11, 2)
 
 
 def test_a_program_without_a_dataloader() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tb_dataplugin.analyses.samples import SlowSample, listed_samples
 from tb_dataplugin.export.as_json import as_dict
+from tb_dataplugin.options import AnalysisOptions, StepRange
 from tb_dataplugin.pipeline import analyse
 from tests.trace_builder import TraceBuilder
 
@@ -145,6 +146,29 @@ def test_a_window_of_nothing_but_prefetched_batches_is_said_to_be_too_short() ->
 
     assert "batches_from_before" in codes(60)
     assert "batches_from_before" not in codes(140)
+
+
+def test_a_chosen_step_whose_batch_was_finished_before_it_names_the_others_that_it_shows() -> None:
+    """Its batch is finished when the step begins, and still on its way; the worker builds the next one meanwhile."""
+
+    def note(steps: str | None) -> str:
+        builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).worker(0)
+        for number in range(3):
+            at = 100 * number
+            builder.step(at, 100).wait(at, 80, "wait::DataLoader")
+            builder.batch(number, 0, at - 99, at - 98, at - 10, at + 75)
+        options = AnalysisOptions(steps=None if steps is None else StepRange.parse(steps))
+        found = as_dict(analyse(builder.trace(), options).capture)["diagnostics"]
+        return next((one["message"] for one in found if one["code"] == "batches_from_before"), "")
+
+    chosen = note("2..2")
+    assert (
+        "how its batch was built: the one that the loop got in it had been finished by a DataLoader worker before"
+        in chosen
+    )
+    assert "stages and build times are of others. Choose more steps" in chosen
+    assert "or record more: annotate.profile(" in chosen
+    assert note("1..2") == note(None) == ""  # the later step's batch is built in them
 
 
 def test_uneven_workers_show_their_skew() -> None:

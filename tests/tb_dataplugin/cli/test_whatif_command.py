@@ -105,6 +105,20 @@ def test_a_stage_without_its_kind_is_guessed(capture: Path, capsys: pytest.Captu
     assert "the loop's batches have no stage blur; did you mean transform::Blur?" in capsys.readouterr().err
 
 
+def test_what_is_no_kind_is_answered_with_the_kinds(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", str(capture), "--cache", "foo"]) == 2
+    kinds = "no stage, and no kind of stages, foo; kinds are decode, sample and transform, stages decode::"
+    assert kinds in capsys.readouterr().err
+    assert main(["whatif", str(capture), "--stage", "decode::Foo=0x"]) == 2
+    assert "have no stage decode::Foo; they have decode::PIL.Image" in capsys.readouterr().err
+
+
+def test_workers_that_end_before_they_begin_are_turned_round(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["whatif", str(capture), "--workers", "4..1"])
+    assert "'4..1' ends before it begins; write 1..4" in capsys.readouterr().err
+
+
 def test_cached_kinds_and_stages_are_one_change(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--cache", "decode", "--stage", "transform::Blur=0.1x", "--in-order", "off", "--prefetch", "4"]
     assert main(["whatif", str(capture), *arguments, "--format", "json"]) == 0

@@ -66,10 +66,22 @@ def test_without_a_cold_read_nothing_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("need", "words"), [(90, "with 1 reader. Reading (F) need not"), (150, "2 readers"), (900, "(F) is the limit")]
+    ("need", "words"),
+    [
+        (90, "with 1 reader in every round (at least 100 samples/s). Reading (F) need not"),
+        (
+            103,
+            "105 samples/s with 1 reader, but 100 in the slowest round; 2 readers give enough in every round",
+        ),
+        (150, "2 readers"),
+        (203, "205 samples/s with 2 readers, but 200 in the slowest round; no number of readers gives it in every"),
+        (900, "(F) is the limit until"),
+    ],
 )
 def test_a_need_is_held_against_cold_files(need: float, words: str) -> None:
     made = probed(series(FILES, 100, 110, 105), series(FILES, 210, 200, 205, readers=2))
     (sentence,) = need_sentences(made, need)
     assert words in sentence
     assert list(need_sentences(made, None)) == []
+    made.cold = "no"
+    assert "unknown" in next(need_sentences(made, need))

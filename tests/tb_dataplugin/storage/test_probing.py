@@ -17,6 +17,7 @@ from tb_dataplugin.storage.page_cache import can_be_emptied
 from tb_dataplugin.storage.probing import probe
 from tb_dataplugin.storage.reading import Reads, timed, timed_apart
 from tb_dataplugin.storage.samples import choose
+from tests.trace_builder import TraceBuilder
 
 
 @pytest.fixture
@@ -79,6 +80,24 @@ def test_time_between_reads_does_not_count() -> None:
     assert reads.wall_s == sum(reads.latencies_s)
 
 
+def test_a_folder_with_captures_is_its_newest_capture(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Traces are no samples; and packed forms are written beside these, not into the log directory."""
+    runs = data.parent / "runs"
+    builder = TraceBuilder().annotated(loaders=[{"num_workers": 1}]).step(0, 100).wait(10, 50, "wait::DataLoader")
+    builder.worker(0).batch(0, 0, 0, 0, 55, 59, {"sample::Pets": (5, 45)})
+    builder.events[-1]["args"]["files"] = [str(data / "4.bin")]
+    (runs / "one").mkdir(parents=True)
+    trace = builder.write(runs / "one" / "a.1795881791628777713.pt.trace.json")
+    before = sorted(os.walk(runs))
+    assert main(["probe-storage", str(runs), "--seconds", "0.2", "--format", "json"]) == 0
+    answer = capsys.readouterr()
+    assert json.loads(answer.out)["samples"]["count"] == 1
+    assert f"{runs} has captures: the sample files that the newest one names are probed" in answer.err
+    assert sorted(os.walk(runs)) == before
+    assert main(["probe-storage", str(trace), "--seconds", "0.2", "--format", "json"]) == 0
+    assert "has captures" not in capsys.readouterr().err  # it was named
+
+
 def test_the_whole_probe_leaves_nothing_behind(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = sorted(os.walk(data))
     assert main(["probe-storage", str(data), "--seconds", "0.2", "--need", "1", "--format", "json"]) == 0
@@ -91,7 +110,7 @@ def test_the_whole_probe_leaves_nothing_behind(data: Path, capsys: pytest.Captur
     }  # fmt: skip
     assert {one["readers"] for one in answer["measurements"]} == {1, 2, 4, 8, 16, 32}
     assert len(answer["judgements"]) == 4
-    assert "need not be the limit" in answer["needs"][0]
+    assert ("unknown" if answer["cold"] == "no" else "need not be the limit") in answer["needs"][0]
 
 
 def test_an_interrupt_leaves_what_was_measured_and_no_file(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,75 @@
+"""Labels of stages that the recorder's reader hooks write: names of libraries and of their functions.
+
+They stand here because this package imports nothing of `annotate` but its trace format. A test compares them with
+all that `annotate/hooks/readers/` can write. A tokenizer's span has the name of its class, which may be the user's.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+READER_LABELS: Final = frozenset(
+    (
+        "PIL.Image", "PIL.Image.open",
+        "av.AudioFrame.to_ndarray", "av.InputContainer.decode", "av.InputContainer.demux", "av.Packet.decode",
+        "av.VideoFrame.reformat", "av.VideoFrame.to_image", "av.VideoFrame.to_ndarray", "av.open",
+        "boto3.read", "boto3.request",
+        "cv2.VideoCapture", "cv2.VideoCapture.grab", "cv2.VideoCapture.read", "cv2.VideoCapture.retrieve",
+        "cv2.imdecode", "cv2.imread", "cv2.imreadmulti",
+        "decord.AudioReader", "decord.AudioReader.get_batch", "decord.NDArray.asnumpy", "decord.VideoReader",
+        "decord.VideoReader.close", "decord.VideoReader.get_batch", "decord.VideoReader.next",
+        "file",
+        "fsspec.cat", "fsspec.cat_file", "fsspec.cat_ranges", "fsspec.close", "fsspec.open", "fsspec.read",
+        "fsspec.read_bytes", "fsspec.remote",
+        "h5py.Dataset", "h5py.Dataset.read_direct", "h5py.File", "h5py.File.close", "h5py.Group",
+        "json.load", "json.loads",
+        "librosa.load",
+        "lmdb.cursor", "lmdb.get", "lmdb.open",
+        "nibabel.ArrayProxy", "nibabel.get_fdata", "nibabel.load",
+        "numcodecs.BZ2", "numcodecs.Blosc", "numcodecs.GZip", "numcodecs.LZ4", "numcodecs.LZMA", "numcodecs.Zlib",
+        "numcodecs.Zstd",
+        "numpy.NpzFile", "numpy.fromfile", "numpy.genfromtxt", "numpy.load", "numpy.loadtxt", "numpy.memmap",
+        "numpy.memmap.astype", "numpy.memmap.copy", "numpy.memmap.tobytes", "numpy.memmap.tolist",
+        "numpy.memmap[...]",
+        "open",
+        "orjson.loads",
+        "pandas.read_csv", "pandas.read_excel", "pandas.read_feather", "pandas.read_fwf", "pandas.read_hdf",
+        "pandas.read_html", "pandas.read_json", "pandas.read_orc", "pandas.read_parquet", "pandas.read_pickle",
+        "pandas.read_sas", "pandas.read_spss", "pandas.read_sql", "pandas.read_sql_query", "pandas.read_sql_table",
+        "pandas.read_stata", "pandas.read_table", "pandas.read_xml",
+        "pathlib.read_bytes", "pathlib.read_text",
+        "pickle.load", "pickle.loads",
+        "pyarrow.Table.to_pandas", "pyarrow.csv.read_csv", "pyarrow.feather.read_feather",
+        "pyarrow.feather.read_table", "pyarrow.ipc.get_batch", "pyarrow.ipc.open_file", "pyarrow.ipc.open_stream",
+        "pyarrow.ipc.read_all", "pyarrow.ipc.read_next_batch", "pyarrow.json.read_json",
+        "pyarrow.parquet.ParquetDataset.read", "pyarrow.parquet.ParquetFile",
+        "pyarrow.parquet.ParquetFile.iter_batches", "pyarrow.parquet.ParquetFile.read",
+        "pyarrow.parquet.ParquetFile.read_row_group", "pyarrow.parquet.ParquetFile.read_row_groups",
+        "pyarrow.parquet.read_pandas", "pyarrow.parquet.read_table",
+        "pydicom.dcmread", "pydicom.pixel_array", "pydicom.pixels.pixel_array",
+        "rasterio.open", "rasterio.read", "rasterio.sample",
+        "safetensors.get_tensor", "safetensors.get_tensors", "safetensors.numpy.load", "safetensors.numpy.load_file",
+        "safetensors.torch.load", "safetensors.torch.load_file",
+        "soundfile.SoundFile", "soundfile.SoundFile.read", "soundfile.info", "soundfile.read",
+        "sqlite3.connect", "sqlite3.execute", "sqlite3.executemany", "sqlite3.fetchall", "sqlite3.fetchmany",
+        "sqlite3.fetchone",
+        "tarfile.extractfile", "tarfile.next", "tarfile.open", "tarfile.read",
+        "tifffile.TiffFile", "tifffile.TiffFile.asarray", "tifffile.TiffFrame.asarray", "tifffile.TiffPage.asarray",
+        "tifffile.TiffPageSeries.asarray", "tifffile.imread",
+        "tokenizers.encode", "tokenizers.encode_batch", "tokenizers.encode_batch_fast",
+        "torch.load",
+        "torchcodec.AudioDecoder", "torchcodec.AudioDecoder.get_all_samples",
+        "torchcodec.AudioDecoder.get_samples_played_in_range", "torchcodec.VideoDecoder",
+        "torchcodec.VideoDecoder.get_all_frames", "torchcodec.VideoDecoder.get_frame_at",
+        "torchcodec.VideoDecoder.get_frame_played_at", "torchcodec.VideoDecoder.get_frames_at",
+        "torchcodec.VideoDecoder.get_frames_in_range", "torchcodec.VideoDecoder.get_frames_played_at",
+        "torchcodec.VideoDecoder.get_frames_played_in_range",
+        "torchvision.io.decode_avif", "torchvision.io.decode_gif", "torchvision.io.decode_heic",
+        "torchvision.io.decode_image", "torchvision.io.decode_jpeg", "torchvision.io.decode_png",
+        "torchvision.io.decode_webp", "torchvision.io.read_file", "torchvision.io.read_image",
+        "torchvision.io.read_video",
+        "zarr.Array", "zarr.Array.get_basic_selection", "zarr.Array.get_coordinate_selection",
+        "zarr.Array.get_orthogonal_selection", "zarr.Group", "zarr.open", "zarr.open_array", "zarr.open_group",
+        "zipfile.ZipFile", "zipfile.open", "zipfile.read",
+    )
+)  # fmt: skip
