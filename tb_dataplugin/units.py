@@ -78,6 +78,11 @@ def duration(value_us: float | None) -> str:
     return f"{in_unit(value_us, unit)} {unit.name}"
 
 
+def more_or_less(value_us: float) -> str:
+    """A difference of durations without a sign to read twice: ``"4.56 ms more"``, ``"21.7 ms less"``."""
+    return f"{duration(abs(value_us))} {'less' if value_us < 0 else 'more'}"
+
+
 def data_size(size: float) -> str:
     """Bytes in decimal units: ``25_276_502_016 -> "25.3 GB"``."""
     units = ("B", "kB", "MB", "GB", "TB")

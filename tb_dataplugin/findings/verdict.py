@@ -164,6 +164,8 @@ def _judge_device_run(signals: Signals) -> Verdict:
         return Verdict("balanced", sentence, evidence)
     if cost < INPUT_BOUND:
         waits = f"it waits for data for only {percent(cost)} of {_rest(signals)}"
+        if not cost:  # a batch may be late all the same, while the device has work or idles for another reason
+            waits = f"data wait causes no idle time in {_rest(signals)}"
         sentence = f"{opening}{why}; {waits}: {_acquitted(signals)}."
     else:
         sentence = f"{opening}{why}; for {percent(cost)} of {_rest(signals)} it waits for data{_mostly(signals)}."

@@ -69,7 +69,7 @@ def _row(row: Row) -> dict[str, Any]:
     found = {
         "change": row.changes.as_dict(),
         "beside": row.beside.as_dict(),
-        "predicted": None if row.forecast is None else _ends(row.forecast),
+        "predicted": None if row.forecast is None or row.is_crowded else _ends(row.forecast),
         "measured": None if row.ratio is None else ratio_dict(row.ratio),
         "step_us": None if row.step_s is None else row.step_s * 1e6,
         "beside_step_us": None if row.beside_step_s is None else row.beside_step_s * 1e6,

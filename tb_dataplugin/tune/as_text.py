@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from tb_dataplugin.export.paragraphs import fit, page, title, wrap
 from tb_dataplugin.export.tables import Column, cells, heads, with_room
@@ -12,7 +13,7 @@ from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.remainder import undecided
 from tb_dataplugin.tune.script import Script
-from tb_dataplugin.tune.search import NOTHING_LEFT, Outcome, Row, step_of
+from tb_dataplugin.tune.search import MEASURE_AGAIN, NOTHING_LEFT, Outcome, Row, step_of
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import IN_ORDER, PIN, THREADS, Changes
 from tb_dataplugin.tune.tuning import Tuned
@@ -20,6 +21,8 @@ from tb_dataplugin.units import UNKNOWN, TimeUnit, change, duration, in_unit, in
 
 CHANGES, SHORTEST_CHANGES = 40, 20
 """Columns."""
+
+NONE_FREE: Final = "No CPU was free for more DataLoader workers"
 
 
 def as_text(tuned: Tuned, style: Style) -> str:
@@ -91,7 +94,7 @@ def _ledger(outcome: Outcome) -> Iterator[str]:
 def _texts(row: Row, unit: TimeUnit) -> tuple[str, ...]:
     """By column."""
     step = UNKNOWN if row.step_s is None else in_unit(row.step_s * 1e6, unit)
-    predicted = UNKNOWN if row.forecast is None else change(row.forecast.value - 1)
+    predicted = UNKNOWN if row.forecast is None or row.is_crowded else change(row.forecast.value - 1)
     measured, ends = _measured(row.ratio)
     return step, predicted, measured, f"  {ends}", "  yes" if row.kept else "  no" if row.ratio else ""
 
@@ -119,24 +122,23 @@ def _after(outcome: Outcome) -> str:
                 f"No setting was faster beyond the noise, which was large: {shown(open_still)} may still be "
                 "faster. Measure again when the machine is quieter, or with longer windows (--seconds)."
             )
+        if outcome.leaves_crowded:
+            return f"No setting was faster beyond the noise. {NONE_FREE}: {MEASURE_AGAIN}."
         return "No setting was faster beyond the noise. Leave the loader as it is."
     step = step_of(outcome.windows)
     text = (
         f"Best: {shown(outcome.best.text)}: {duration(step * 1e6)} per step, data wait {percent(outcome.wait_share)}."
     )
-    total = outcome.total
+    total, theirs = outcome.total, any(row.is_crowded and row.kept for row in outcome.rows)
+    others = f" {NONE_FREE}, so programs beside it may lose what it gains." if theirs else ""
     if total is None:
-        return f"{text} There was no time to measure it beside the unchanged loop."
+        return f"{text}{others} There was no time to measure it beside the unchanged loop."
     ends = interval(total.low - 1, total.high - 1)
     sure = "" if total.is_faster else " Side by side, the difference is within the noise: do not count on it."
-    return f"{text} Step time beside the unchanged loop: {change(total.value - 1)} (95% interval {ends}).{sure}"
+    return f"{text} Step time beside the unchanged loop: {change(total.value - 1)} (95% interval {ends}).{sure}{others}"
 
 
 def _untried(outcome: Outcome) -> str:
-    crowded = outcome.crowded_out
-    if crowded:
-        why = f"other programs used the CPUs that {shown(crowded.text)} would need"
-        return f"Nothing is known of other settings: {why}."
     if outcome.rows or outcome.stopped != NOTHING_LEFT:
         return "Nothing is known of other settings."
     if outcome.facts.undivided:

@@ -13,7 +13,7 @@ from tb_dataplugin.export.width import columns
 from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.differential import Differential, Range, mean_of
 from tb_dataplugin.tune.server import Program
-from tb_dataplugin.units import duration, in_unit, plural, significant, unit_for
+from tb_dataplugin.units import duration, in_unit, more_or_less, plural, significant, unit_for
 
 SCHEMA_VERSION: Final = 1
 NAMES: Final = 27
@@ -59,14 +59,11 @@ def _rows(made: Differential) -> Iterator[tuple[str, Sequence[float]]]:
 
 
 def _adds(what: str, more: Range, to: str) -> str:
-    ends = f"95% interval {_signed(more.low)} to {_signed(more.high)}"
     if not more.is_more:
-        return f"{what}: no significant difference to {to} ({ends})."
-    return f"{what} adds {duration(1e6 * more.value)} per step to {to} ({ends})."
-
-
-def _signed(seconds: float) -> str:
-    return f"{'−' if seconds < 0 else ''}{duration(1e6 * abs(seconds))}"
+        ends = f"{more_or_less(1e6 * more.low)} to {more_or_less(1e6 * more.high)}"
+        return f"{what}: no significant difference to {to} (95% interval {ends})."
+    ends = f"{duration(1e6 * more.low)} to {duration(1e6 * more.high)}"
+    return f"{what} adds {duration(1e6 * more.value)} per step to {to} (95% interval {ends})."
 
 
 def as_json(made: Differential, program: Program, size: int | None, notes: Sequence[str]) -> str:

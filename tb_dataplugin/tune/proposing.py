@@ -1,4 +1,5 @@
-"""Which setting to try next: those that are more likely than not to be kept, then a few that the model does not know.
+"""Which setting to try next: those that are more likely than not to be kept, then those of which nothing is predicted:
+DataLoader workers for which no CPU was free, and settings that the model does not know.
 
 A change is kept where the whole interval of its windows is faster. A prediction is as likely too high as too low, so
 what it promises has to be more than half of that interval (`pairs.reach_of`) for the change to be worth a try.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -76,19 +77,46 @@ def next_proposal(
         return proposals[0] if proposals else None
     worth_it = [one for one in proposals if one.forecast is not None and _is_likely(one, facts, best, earlier, pairs)]
     if worth_it:
-        return min(worth_it, key=lambda one: _rank(one, facts))
+        return _fewest_of_alike(worth_it, facts, lambda forecast: forecast.value)
+    most = _most_crowded(facts)
+    crowded = [
+        one
+        for one in _crowded(proposals, facts, best)
+        if number_of(in_effect(one.changes, facts.made), WORKERS) <= most
+    ]
+    if crowded:
+        return _fewest_of_alike(crowded, facts, lambda forecast: forecast.low)
     return next((one for one in proposals if one.forecast is None), None)
 
 
-def crowded_out(
+def leaves_crowded(
     facts: Facts, best: Changes, tried: Iterable[Tried], model: Model | None, epochs_end: bool, names: Iterable[str]
-) -> Changes | None:
-    """Of the changes that would gain only what other programs lose, the one that would gain most; None for none."""
-    left = _left(facts, best, tuple(tried), model, epochs_end, frozenset(names))
-    known = [(one.forecast.low, one.changes) for one in left if one.forecast is not None and one.forecast.crowded]
-    faster = [(round(low, 1), changes) for low, changes in known if low < 1 - SAME]
-    most = min(faster, key=lambda one: (one[0], number_of(in_effect(one[1], facts.made), WORKERS)), default=None)
-    return None if most is None else most[1]
+) -> bool:
+    """Whether more DataLoader workers that may be faster, but for which no CPU was free, are left. Arguments as of
+    `next_proposal`.
+    """
+    return bool(_crowded(_left(facts, best, tuple(tried), model, epochs_end, frozenset(names)), facts, best))
+
+
+def _crowded(proposals: Iterable[Proposal], facts: Facts, best: Changes) -> list[Proposal]:
+    """More DataLoader workers than the best has, which may be faster although no CPU was free for them."""
+    now = number_of(in_effect(best, facts.made), WORKERS)
+    return [
+        one
+        for one in proposals
+        if one.forecast is not None
+        and one.forecast.crowded
+        and one.forecast.low < 1 - SAME
+        and number_of(in_effect(one.changes, facts.made), WORKERS) > now
+    ]
+
+
+def _most_crowded(facts: Facts) -> int:
+    """DataLoader workers to measure at most where no CPU was free for more: what they gain only a measurement shows,
+    and more than the machine has CPUs would be tried for the load of the moment; but one number more than now always.
+    """
+    more = (number for number in NUMBERS if number > number_of(facts.made, WORKERS))
+    return max(facts.cpus, next(more, 0))
 
 
 def _left(
@@ -115,10 +143,16 @@ def _is_likely(proposal: Proposal, facts: Facts, best: Changes, tried: tuple[Tri
     return math.log(max(proposal.forecast.value, 1e-6)) < -reach
 
 
-def _rank(proposal: Proposal, facts: Facts) -> tuple[int, int, int]:
-    value = 1.0 if proposal.forecast is None else max(proposal.forecast.value, 1e-3)
-    settings = in_effect(proposal.changes, facts.made)
-    return round(math.log(value) / ALIKE), number_of(settings, WORKERS), number_of(settings, PREFETCH)
+def _fewest_of_alike(proposals: list[Proposal], facts: Facts, of: Callable[[Forecast], float]) -> Proposal:
+    """Of those within `ALIKE` of the fastest by their forecast: the fewest DataLoader workers, the shortest queue."""
+    values = [math.inf if one.forecast is None else of(one.forecast) for one in proposals]
+    alike = [one for one, value in zip(proposals, values, strict=True) if value <= (1 + ALIKE) * min(values)]
+
+    def size(proposal: Proposal) -> tuple[int, int]:
+        settings = in_effect(proposal.changes, facts.made)
+        return number_of(settings, WORKERS), number_of(settings, PREFETCH)
+
+    return min(alike, key=size)
 
 
 def _neighbours(facts: Facts, best: Changes, epochs_end: bool) -> Iterator[tuple[str, Changes]]:

@@ -14,12 +14,14 @@ from tb_dataplugin.whatif.change import TRANSFER
 MUCH: Final = 0.8
 """Step time over that of the best; a setting whose interval reaches below was left open. Without noise none does."""
 
+ONCE_FREE: Final = "More DataLoader workers, once CPUs are free,"
+
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
     """`wait_s`: data wait per step with the best settings. stage, where: "" where that is not known.
 
-    undecided: settings that may be much faster still, for all that is known; "" for none.
+    undecided: what may be much faster still, for all that is known; "" for nothing.
     """
 
     wait_s: float
@@ -55,22 +57,19 @@ def remainder_of(outcome: Outcome, model: WhatIf | None, capture: Capture | None
     share, step = outcome.wait_share, step_of(outcome.windows)
     stage = "" if model is None else model.prediction(outcome.best).limited_by
     stage = "" if stage == "step" else stage
-    return Remainder(share * step, share, stage, "" if capture is None else _where(capture, stage), undecided(outcome))
+    left_open = undecided(outcome) or (ONCE_FREE if outcome.leaves_crowded else "")
+    return Remainder(share * step, share, stage, "" if capture is None else _where(capture, stage), left_open)
 
 
 def undecided(outcome: Outcome) -> str:
-    """The setting that may be fastest of those beside the best that the noise, or other programs, left open; "" for
-    none.
-    """
+    """The setting that may be fastest of those beside the best that the noise left open; "" for none."""
     open_rows = [
         row
         for row in outcome.rows
         if row.ratio is not None and not row.kept and row.beside == outcome.best and row.ratio.low < MUCH
     ]
     best = min(open_rows, key=lambda row: row.ratio.low if row.ratio is not None else 1.0, default=None)
-    if best is None:
-        return outcome.crowded_out.text if outcome.crowded_out else ""
-    return best.changes.text
+    return "" if best is None else best.changes.text
 
 
 def _where(capture: Capture, stage: str) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from tb_dataplugin.tune.alternating import Beside, measure_beside
 from tb_dataplugin.tune.guarding import Free, free_now, refusal
 from tb_dataplugin.tune.pairs import Ratio
-from tb_dataplugin.tune.proposing import Proposal, Tried, crowded_out, next_proposal
+from tb_dataplugin.tune.proposing import Proposal, Tried, leaves_crowded, next_proposal
 from tb_dataplugin.tune.repeating import seen_to_repeat
 from tb_dataplugin.tune.running import CannotRun, Facts, Forecast, Limits, Loop, Model, Runner, Window
 from tb_dataplugin.tune.setting import WORKERS, Changes, in_effect, number_of
@@ -20,7 +20,8 @@ FREE_OF_WAIT: Final = 0.02
 """Share of data wait below which no loader can bring more."""
 
 NOTHING_LEFT: Final = "no further setting is promising"
-CROWDED: Final = f"{NOTHING_LEFT} while other programs use the CPUs; measure again when the machine is quieter"
+MEASURE_AGAIN: Final = "if other programs use the CPUs, measure again when they are done"
+CROWDED: Final = f"{NOTHING_LEFT} while no CPU is free; {MEASURE_AGAIN}"
 
 IN_VAIN: Final = 3
 """Changes in a row that brought nothing, after which the search ends."""
@@ -41,6 +42,11 @@ class Row:
     why: str
     beside_step_s: float | None = None
 
+    @property
+    def is_crowded(self) -> bool:
+        """Nothing was predicted: no CPU was free for its DataLoader workers."""
+        return self.forecast is not None and self.forecast.crowded
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -57,8 +63,6 @@ class Outcome:
     windows: list[Window] = field(default_factory=list)
     """Of the best."""
     total: Ratio | None = None
-    crowded_out: Changes | None = None
-    """Was not tried, as it would have gained only what other programs lose."""
     stopped: str = ""
     interrupted: bool = False
 
@@ -66,6 +70,14 @@ class Outcome:
     def wait_share(self) -> float:
         """Of the best loop's time."""
         return sum(one.wait for one in self.windows) / sum(one.total for one in self.windows)
+
+    @property
+    def leaves_crowded(self) -> bool:
+        """No CPU was free for more DataLoader workers, which were not tried or not seen to help; on a quieter machine
+        they may.
+        """
+        lost = any(row.is_crowded and row.ratio is not None and not row.kept for row in self.rows)
+        return lost or self.stopped == CROWDED
 
 
 def step_of(windows: Sequence[Window]) -> float:
@@ -123,8 +135,7 @@ class Search:
             asked = (facts, outcome.best, tried, self._model, self._epochs_end, limits.tried)
             proposal = next_proposal(*asked, limits.pairs)
             if proposal is None:
-                outcome.crowded_out = crowded_out(*asked)
-                return CROWDED if outcome.crowded_out else NOTHING_LEFT
+                return CROWDED if leaves_crowded(*asked) else NOTHING_LEFT
             row = self._try(proposal)
             outcome.rows.append(row)
             tried.append(Tried(row.changes, row.beside, row.ratio, row.kept))

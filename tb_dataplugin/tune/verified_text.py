@@ -12,7 +12,7 @@ from tb_dataplugin.shown import shown
 from tb_dataplugin.tune.as_json import ratio_dict
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.verifying import Verified
-from tb_dataplugin.units import change, duration, interval
+from tb_dataplugin.units import change, duration, interval, more_or_less
 
 SCHEMA_VERSION: Final = 1
 
@@ -23,16 +23,25 @@ def as_text(verified: Verified, program: Program, style: Style) -> str:
 
 def _lines(verified: Verified, program: Program, style: Style) -> Iterator[str]:
     finding, ratio = verified.finding, verified.beside.ratio
-    saved, least, most = verified.saved_us
-    ends = f"95% interval {duration(least)} to {duration(most)}, {ratio.pairs} pairs of windows"
     bound = finding.gain_text or "gain unknown"
     relative = f"{change(ratio.value - 1)} (95% interval {interval(ratio.low - 1, ratio.high - 1)})"
     yield from title(f"verify   {finding.rule}: {shown(finding.title)}", style)
     yield from wrap(f"Advice:    {verified.changed.text}   beside   {verified.base.text}", "", "           ")
     yield from wrap(f"Bound:     {bound}", "", "           ")
-    yield from wrap(f"Measured:  saves {duration(saved)} per batch ({ends}); step {relative}", "", "           ")
+    yield from wrap(f"Measured:  {_measured(verified)}; step {relative}", "", "           ")
     yield ""
     yield from wrap(f"{verified.verdict} {program.step_text}", "")
+
+
+def _measured(verified: Verified) -> str:
+    """Of a batch. Ends are without "more" or "less" only where both are savings."""
+    saved, least, most = verified.saved_us
+    takes = f"saves {duration(saved)}" if saved >= 0 else f"takes {more_or_less(-saved)}"
+    if least >= 0:
+        ends = f"{duration(least)} to {duration(most)}"
+    else:
+        ends = f"{more_or_less(-most)} to {more_or_less(-least)}"
+    return f"{takes} per batch (95% interval {ends}, {verified.beside.ratio.pairs} pairs of windows)"
 
 
 def as_json(verified: Verified, program: Program) -> str:

@@ -47,3 +47,16 @@ def test_a_line_that_few_samples_name_is_said_with_their_number() -> None:
     few, many = (judge_run(signals_of(paused(80, every_ms=every))).sentence for every in (8, 2))
     assert "of the idle time, by 50 stack samples, goes to" in few
     assert "stack samples" not in many and "of the idle time goes to" in many
+
+
+@pytest.mark.parametrize(
+    ("cost_us", "words"),
+    [
+        (0.0, "; data wait causes no idle time in the window: the DataLoader is not"),
+        (5.0, "; it waits for data for only 0.50% of the window: the DataLoader is not"),
+    ],
+)
+def test_where_no_idle_time_is_data_wait_no_share_of_it_is_said(cost_us: float, words: str) -> None:
+    """A batch may be late all the same, while the device has work."""
+    signals = replace(signals_of(launching(20).annotated()), wait_cost_us=cost_us)
+    assert words in judge_run(signals).sentence

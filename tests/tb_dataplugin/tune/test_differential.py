@@ -109,7 +109,9 @@ def test_without_files_nothing_is_said_of_reading() -> None:
 def test_differences_within_the_scatter_are_not_significant() -> None:
     made = Differential((0.004, 0.0041, 0.0042), (0.0042, 0.004, 0.0041), (0.008, 0.0081, 0.0083))
     text = as_text(made, PROGRAM, 8, [], PLAIN)
-    assert "no significant difference to the step alone" in text
+    assert "no significant difference to the step alone (95% interval 430 µs less to 430 µs more)" in " ".join(
+        text.split()
+    )
     assert "Reading from storage adds 4.03 ms per step" in text
     assert max(map(len, text.splitlines())) <= WIDEST
 

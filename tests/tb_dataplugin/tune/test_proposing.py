@@ -103,6 +103,40 @@ def test_of_alike_predictions_the_fewest_workers_are_tried_first() -> None:
     assert found.changes.as_dict() == {"num_workers": 0}
 
 
+class NoFreeCpu(Flat):
+    """No CPU was free for more DataLoader workers: what they take at least is alike for all, up to `scatter`."""
+
+    def __init__(self, scatter: float) -> None:
+        self.scatter = scatter
+
+    def forecast(self, changes: Changes, beside: Changes) -> Forecast | None:
+        number = changes.get("num_workers")
+        if not isinstance(number, int) or number <= 2:
+            return Forecast(1.0, 0.9, 1.1)
+        return Forecast(1.0, 0.4 - self.scatter * number, 1.1, crowded=True)
+
+
+@pytest.mark.parametrize("scatter", [0.001, -0.001])
+@pytest.mark.parametrize(("cpus", "number"), [(2, 3), (4, 3), (1, 3)])
+def test_where_no_cpu_is_free_few_more_workers_are_measured(cpus: int, number: int, scatter: float) -> None:
+    """Which number is the lowest by a hair is chance, and more than there are CPUs are no advice."""
+    found = next_proposal(replace(TWO, cpus=cpus), Changes(), (), NoFreeCpu(scatter), False, ("num_workers",))
+    assert found is not None
+    assert found.changes.as_dict() == {"num_workers": number}
+
+
+def test_predictions_are_alike_beside_the_fastest_not_by_a_grid() -> None:
+    class Close(Flat):
+        def forecast(self, changes: Changes, beside: Changes) -> Forecast | None:
+            number = changes.get("num_workers")
+            value = {3: 0.5373, 4: 0.5293}.get(number, 1.0) if isinstance(number, int) else 1.0
+            return Forecast(value, 0.5 * value, 1.5 * value)
+
+    found = next_proposal(TWO, Changes(), (), Close(1.0), False, ("num_workers",))
+    assert found is not None
+    assert found.changes.as_dict() == {"num_workers": 3}
+
+
 def test_a_value_as_the_user_has_it_is_no_change() -> None:
     changes = with_change(Changes.of({"num_workers": 4, "prefetch_factor": 4}), "num_workers", 0, TWO.made)
     assert changes.as_dict() == {"num_workers": 0}

@@ -6,9 +6,9 @@ import pytest
 
 from tb_dataplugin.tune.guarding import Free
 from tb_dataplugin.tune.running import CannotRun, Facts, Forecast, Limits
-from tb_dataplugin.tune.search import Outcome, Search
+from tb_dataplugin.tune.search import CROWDED, NOTHING_LEFT, Outcome, Search
 from tb_dataplugin.tune.setting import Changes
-from tests.tb_dataplugin.tune.made_up_loops import FACTS, MADE, PLENTY, MadeUpRunner, by_workers
+from tests.tb_dataplugin.tune.made_up_loops import FACTS, MADE, PLENTY, Cost, MadeUpRunner, by_workers
 
 
 def test_what_beats_the_best_is_kept_and_measured_once_more() -> None:
@@ -92,32 +92,44 @@ def test_only_the_settings_asked_for_are_tried() -> None:
     assert {name for row in outcome.rows for name, _ in row.changes} == {"prefetch_factor"}
 
 
-class FlatModel:
-    """Predicts half the step time for more DataLoader workers, and nothing for all else."""
+class NoFreeCpu:
+    """Knows of DataLoader workers alone, that no CPU was free for more; a step would take `least` of now at least."""
 
-    def __init__(self, crowded: bool, low: float = 0.5) -> None:
-        self.crowded, self.low = crowded, low
+    def __init__(self, crowded: bool = True, least: float = 0.2) -> None:
+        self.crowded, self.least = crowded, least
 
     def forecast(self, changes: Changes, beside: Changes) -> Forecast:
-        is_more = int(changes.get("num_workers") or 0) > 0
-        return Forecast(1.0, self.low if is_more else 1.0, 1.5, self.crowded and is_more)
+        new, old = (int(side.get("num_workers") or 0) for side in (changes, beside))
+        least = max(self.least, 0.9 / new) if new > old else 1.0
+        return Forecast(1.0, least, 1.5, self.crowded and new > old)
 
 
-def searched(model: FlatModel) -> Outcome:
-    runner = MadeUpRunner(by_workers)
+def searched(model: NoFreeCpu, cost: Cost = by_workers) -> Outcome:
+    runner = MadeUpRunner(cost)
     return Search(
         runner, FACTS, model, Limits(), lambda line: None, clock=lambda: runner.now, free=lambda: PLENTY
     ).run()
 
 
-def test_what_only_other_programs_would_pay_for_is_not_tried_and_said() -> None:
-    outcome = searched(FlatModel(crowded=True))
-    assert not outcome.rows
-    assert outcome.crowded_out is not None and outcome.crowded_out.as_dict() == {"num_workers": 1}
-    assert outcome.stopped.endswith("while other programs use the CPUs; measure again when the machine is quieter")
-    for model in (FlatModel(crowded=False), FlatModel(crowded=True, low=0.99)):
-        quiet = searched(model)
-        assert quiet.crowded_out is None and quiet.stopped == "no further setting is promising"
+def test_where_no_cpu_is_free_as_many_workers_as_cpus_are_measured() -> None:
+    outcome = searched(NoFreeCpu())
+    assert [row.changes.as_dict() for row in outcome.rows] == [{"num_workers": FACTS.cpus}]
+    assert outcome.best.as_dict() == {"num_workers": FACTS.cpus}
+    assert outcome.stopped == CROWDED and outcome.leaves_crowded
+
+
+def test_where_no_cpu_is_free_and_more_workers_do_not_help_it_ends() -> None:
+    outcome = searched(NoFreeCpu(), lambda settings: 0.010)
+    assert [row.changes.get("num_workers") for row in outcome.rows] == [4, 3, 2]
+    assert "brought nothing beyond the noise" in outcome.stopped
+    assert not outcome.best and outcome.leaves_crowded
+
+
+def test_workers_that_are_predicted_not_to_help_are_not_tried() -> None:
+    for model in (NoFreeCpu(crowded=False), NoFreeCpu(least=0.99)):
+        outcome = searched(model)
+        assert not outcome.rows
+        assert outcome.stopped == NOTHING_LEFT and not outcome.leaves_crowded
 
 
 class OracleModel:

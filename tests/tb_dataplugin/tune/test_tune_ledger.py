@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,8 +11,9 @@ from tb_dataplugin.export.terminal import PLAIN, Style
 from tb_dataplugin.report.report_pb2 import Capture, HotPlace, Lines, PartLines, Stage
 from tb_dataplugin.tune.as_json import as_json
 from tb_dataplugin.tune.as_text import as_text
+from tb_dataplugin.tune.pairs import Ratio
 from tb_dataplugin.tune.remainder import Remainder, remainder_of
-from tb_dataplugin.tune.running import Limits
+from tb_dataplugin.tune.running import Forecast, Limits
 from tb_dataplugin.tune.search import CROWDED, NOTHING_LEFT
 from tb_dataplugin.tune.server import Program
 from tb_dataplugin.tune.setting import Changes
@@ -108,18 +110,39 @@ def test_a_search_that_was_broken_off_at_once_claims_nothing() -> None:
     assert "code" not in text
 
 
-def untried(stopped: str, crowded_out: Changes | None = None) -> str:
+def untried(stopped: str) -> str:
     outcome = MadeUpRunner(by_workers).search(Limits(minutes=0.0))
-    outcome.rows, outcome.best, outcome.stopped, outcome.crowded_out = [], Changes(), stopped, crowded_out
+    outcome.rows, outcome.best, outcome.stopped = [], Changes(), stopped
     tuned = Tuned(Program("a:b"), outcome, "", remainder_of(outcome, OneStage(), None), ())  # type: ignore[arg-type]
     return " ".join(as_text(tuned, PLAIN).split())
 
 
 def test_settings_that_a_busy_machine_kept_from_being_tried_may_still_help() -> None:
-    text = untried(CROWDED, Changes.of({"num_workers": 2}))
-    assert "Nothing is known of other settings: other programs used the CPUs that num_workers=2 would need." in text
-    assert "measure again when the machine is quieter" in text
-    assert "num_workers=2 may still reduce it; in code, transform::Blur would bring most" in text
+    text = untried(CROWDED)
+    assert "Nothing is known of other settings." in text
+    assert "if other programs use the CPUs, measure again when they are done" in text
+    assert "once CPUs are free, may still reduce it; in code, transform::Blur would bring most" in text
+    assert "num_workers=" not in text
+
+
+def crowded(value: float, kept: bool) -> str:
+    """The text of a search whose one try had no free CPU, and took `value` of the step."""
+    outcome = MadeUpRunner(by_workers).search(Limits(runs=2))
+    ratio = Ratio(value, value - 0.05, value + 0.05, 5)
+    none_free = Forecast(1.0, 0.4, 1.5, crowded=True)
+    outcome.rows = [replace(outcome.rows[0], forecast=none_free, ratio=ratio, kept=kept)]
+    outcome.best = outcome.rows[0].changes if kept else Changes()
+    outcome.total, outcome.stopped = ratio if kept else None, NOTHING_LEFT
+    tuned = Tuned(Program("a:b"), outcome, "", None, ())
+    assert "predicted" not in json.loads(as_json(tuned))["runs"][0]
+    return " ".join(as_text(tuned, PLAIN).split())
+
+
+def test_what_was_measured_where_no_cpu_was_free_says_so() -> None:
+    gained, lost = crowded(0.5, kept=True), crowded(1.0, kept=False)
+    assert "No CPU was free for more DataLoader workers, so programs beside it may lose what it gains." in gained
+    assert "No CPU was free for more DataLoader workers: if other programs use the CPUs, measure again" in lost
+    assert "Leave the loader as it is" not in lost
 
 
 def test_where_nothing_is_promising_that_is_what_is_known() -> None:

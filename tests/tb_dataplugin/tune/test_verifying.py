@@ -48,6 +48,28 @@ def test_both_sides_begin_with_the_settings_of_the_capture() -> None:
         both_sides(MADE, {"num_workers": 2}, Changes.of({"num_workers": 2}))
 
 
+def verified(ratio: Ratio, bound: float | None = None) -> str:
+    """The text of a finding whose advice changed steps of 10 ms so, on one line."""
+    windows = (Window(100, 1.0, 0.9),)
+    finding = Finding(rule="too_few_workers", title="Too few", gain_text="saves up to 10 ms per step")
+    found = Verified(finding, Changes(), Changes.of({"num_workers": 4}), Beside(windows, windows, ratio), bound)
+    program = Program("train:make_loader", step_ms=5.0, step_cpu=0.5, step_without=WITHOUT)
+    return " ".join(as_text(found, program, PLAIN).split())
+
+
+@pytest.mark.parametrize(
+    ("ratio", "words"),
+    [
+        (Ratio(0.5, 0.4, 0.6, 3), "saves 5.00 ms per batch (95% interval 4.00 ms to 6.00 ms, 3 pairs"),
+        (Ratio(0.9, 0.7, 1.2, 3), "saves 1.00 ms per batch (95% interval 3.00 ms less to 2.00 ms more, 3 pairs"),
+        (Ratio(1.1, 0.8, 1.5, 3), "takes 1.00 ms more per batch (95% interval 2.00 ms less to 5.00 ms more, 3 pairs"),
+        (Ratio(1.5, 1.4, 1.6, 3), "takes 5.00 ms more per batch (95% interval 4.00 ms more to 6.00 ms more, 3 pairs"),
+    ],
+)
+def test_no_saving_is_negative(ratio: Ratio, words: str) -> None:
+    assert f"Measured: {words}" in verified(ratio)
+
+
 @pytest.mark.parametrize(
     ("ratio", "bound", "words"),
     [
@@ -59,13 +81,8 @@ def test_both_sides_begin_with_the_settings_of_the_capture() -> None:
     ],
 )
 def test_the_measured_gain_stands_beside_the_bound(ratio: Ratio, bound: float | None, words: str) -> None:
-    windows = (Window(100, 1.0, 0.9),)
-    finding = Finding(rule="too_few_workers", title="Too few", gain_text="saves up to 10 ms per step")
-    verified = Verified(finding, Changes(), Changes.of({"num_workers": 4}), Beside(windows, windows, ratio), bound)
-    text = as_text(verified, Program("train:make_loader", step_ms=5.0, step_cpu=0.5, step_without=WITHOUT), PLAIN)
+    text = verified(ratio, bound)
     assert words in text
-    assert "it takes 5.00 ms (that of the capture without its data wait and its waits for a CPU)" in " ".join(
-        text.split()
-    )
+    assert "it takes 5.00 ms (that of the capture without its data wait and its waits for a CPU)" in text
     assert "was simulated: it takes nothing, and" in Program("train:make_loader", step_cpu=0.5).step_text
     assert "saves up to 10 ms per step" in text

@@ -191,8 +191,11 @@ function absenceText(): string {
   return absences.value.map(({ label, reason }) => `${label}: ${reason ?? "not found yet"}.`).join(" ");
 }
 
-const NONE_ALIKE =
-  "No other capture of training here is known to be of the same program (the same operators, stages or dataset); replays are not suggested.";
+const SAME_PROGRAM =
+  "of training here is known to be of the same program (the same operators, stages or dataset); replays are not suggested.";
+const NONE_ALIKE = `No other capture ${SAME_PROGRAM}`;
+/** Where other ranks of its run are here. */
+const NO_RUN_ALIKE = `No other run ${SAME_PROGRAM}`;
 const ELSEWHERE = "In the terminal `tb-dataplugin compare BEFORE AFTER` compares any two.";
 
 /** One of the sides is not chosen, and none suggests itself. */
@@ -203,12 +206,14 @@ function Unchosen() {
   const own = entry.value;
   const rank = own?.rank ?? null;
   const isBeside = (item: CaptureEntry): boolean => own !== null && runOfRanks(item) === runOfRanks(own);
-  const hasOthers = runs.value?.captures.some((item) => isBeside(item) && (item.rank ?? rank) !== rank) ?? false;
+  const hasOthers =
+    rank !== null && (runs.value?.captures.some((item) => isBeside(item) && (item.rank ?? rank) !== rank) ?? false);
+  const noneAlike = hasOthers ? NO_RUN_ALIKE : NONE_ALIKE;
   return (
     <UnavailableState
       title={isFile ? "This file has no comparison of this capture." : "Choose what to compare with."}
-      reason={isFile ? `${NONE_ALIKE} ${ELSEWHERE}` : NONE_ALIKE}>
-      {rank !== null && hasOthers && <p class="muted">The ranks of one run stand side by side in Ranks.</p>}
+      reason={isFile ? `${noneAlike} ${ELSEWHERE}` : noneAlike}>
+      {hasOthers && <p class="muted">The ranks of one run stand side by side in Ranks.</p>}
     </UnavailableState>
   );
 }
