@@ -38,7 +38,7 @@ class StageTree:
     Per piece of time: `piece_span`, the deepest span that thread was in. Pieces stand by thread, then by time; those
     of one thread are disjoint. In a wait inside a stage the training thread is in no stage. `merged` counts spans
     whose own stage is one too many: `FURTHER` stands for it. `reading_ns`: of the span, in readings of CPU time that
-    waited for a CPU; `own_reading_ns`: of its self time (`cpu_readings`).
+    waited for a CPU, 0 of a wait; `own_reading_ns`: of its self time (`cpu_readings`).
     """
 
     paths: tuple[Path, ...]
@@ -87,6 +87,8 @@ def build_stage_tree(trace: Trace) -> StageTree:
     nesting = without_inner_waits(nest_by_track(start, end, track), trace, start, end)
     paths, node, merged = _number_paths(trace, nesting)
     readings, own_readings = reading_ns(trace, nesting, start, end)
+    is_wait = np.array([path[-1].kind == "wait" for path in paths], dtype=bool)[node]
+    readings[is_wait] = own_readings[is_wait] = 0  # it waits meanwhile, for a CPU or for data
     return StageTree(
         paths=paths,
         start_ns=start,

@@ -57,3 +57,20 @@ def test_readings_that_took_long_stand_in_the_trace_by_process(
         assert length_us >= WAIT_S * 1e6
         if workers:  # of the training thread it is the row inside torch's marker that it ends
             assert start_us + length_us == pytest.approx(end, abs=0.01)
+
+
+def test_a_stage_of_the_training_thread_does_not_begin_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work before it has used up the time slice. A stranger's sampler took 5 ms of data wait each step."""
+    monkeypatch.setattr(span_recorder, "cpu_clock", cpu_clock)
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2))
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=4) as prof:
+        for _ in prof.steps(loader):
+            with annotate.stage("user", "augment"):
+                time.sleep(0.0005)
+    trace = load(prof.trace_files[-1])
+    readings = trace["dataPipeline"]["cpu_readings"]["start_us"]
+    spans = [event for event in trace["traceEvents"] if event.get("cat") == MARKER_CATEGORY]
+    stages = [event for event in spans if event["name"].startswith(("sample::", "user::"))]
+    assert len({event["name"] for event in stages}) == 2
+    for event in stages:
+        assert not any(0 <= start - event["ts"] < 200 for start in readings), event["name"]

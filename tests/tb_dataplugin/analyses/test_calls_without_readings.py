@@ -68,6 +68,12 @@ def test_percentiles_and_the_histogram_are_without_it_and_totals_with_it(trainin
     assert detail.slowest[0].duration_us == pytest.approx(BODY)
 
 
+def test_a_wait_goes_on_meanwhile() -> None:
+    """Stages had a p50 of 5.81 ms for the waits that Overview had 26.2 ms for."""
+    wait = row(capture_of(loop(said=True, training=True)), "wait::DataLoader")
+    assert wait.p50_us == wait.max_us == pytest.approx(EACH * BODY + WAIT + 500)
+
+
 def test_a_sample_that_only_lost_its_cpu_there_is_not_the_slowest() -> None:
     capture = capture_of(loop(said=True, long_at=6))
     slowest = capture.slow_samples[0]
