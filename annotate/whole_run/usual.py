@@ -30,6 +30,11 @@ _ROUND: Final = 20
 """Steps of a round, or as many as there are DataLoader workers: the longest of a turn is as usual as the others."""
 _ROUNDS, _FEWEST_ROUNDS = 15, 3
 _STALL_TIMES, _STALL_NS = 3, 250_000_000
+_TOGETHER: Final = 3
+"""Stalls of about the same length, at most, with less than a round from each to the next: more of them are a loop that
+is like that for a while, and would fill the run's file."""
+_LONGER: Final = 1.5
+"""Times the longest of those, from which a step is another one: no longer step goes untold."""
 
 Change = Literal["stall", "slow", "usual"]
 """One step took very long; most of the latest turns are above the range; they no longer are."""
@@ -74,6 +79,46 @@ class Rounds:
     def clear(self) -> None:
         self._longest.clear()
         self._latest = self._count = 0
+
+
+class Burst:
+    """Steps as long as a stall, with less than a round from each to the next: which of them are stalls of their own."""
+
+    def __init__(self, turn: int, round_steps: int) -> None:
+        self._turn: Final = turn
+        self._round: Final = round_steps
+        self._since = self._time = 0
+        """Steps after the latest that was so long, and what they took."""
+        self._told = self._longest = 0
+        """Stalls, and the longest of them."""
+
+    def pass_by(self, steps: int, time: int) -> None:
+        """Steps that are not so long."""
+        self._since += steps
+        self._time += time
+
+    def is_stall(self, value: int, known: Range, least: float) -> bool:
+        """Of a step: the first long one is, one after a turn of usual steps, and one that is much longer than those.
+
+        What follows at once is the same stall: DataLoader workers whose storage hangs all come late, and a slow time
+        begins with many long steps.
+
+        Args:
+            least: nanoseconds that it has to exceed as well.
+        """
+        if value <= known.stall:
+            self.pass_by(1, value)
+            return False
+        since, time, self._since, self._time = self._since, self._time, 0, 0
+        if since >= self._round:
+            self._told = self._longest = 0
+        was_usual = since >= self._turn and time <= since * known.slow
+        is_own = value > _LONGER * self._longest or (was_usual and self._told < _TOGETHER)
+        if not is_own or value <= least:
+            return False
+        self._told += 1
+        self._longest = max(self._longest, value)
+        return True
 
 
 class Turns:
@@ -135,8 +180,7 @@ class Usual:
         """Of the latest turns: those above the range; 0 for any other."""
         self._since_look = 0
         self._rounds: Final = Rounds(max(_ROUND, workers))
-        self._quiet = self._rounds.steps
-        """Steps since one was as long as a stall: one event for a round of them."""
+        self._burst: Final = Burst(self._turns.steps, self._rounds.steps)
 
     def add(self, value: int, scale: float = 0.0) -> Change | None:
         """A step has ended.
@@ -157,8 +201,9 @@ class Usual:
             self._note(turn, known, scale)
             change = self._change(turn)
         self._look_for_calm()
-        is_stall = self._is_stall(value, known) and (not self.is_slow or value > _STALL_TIMES * self.slow.mean)
-        return "stall" if is_stall and change is None else change
+        least = _STALL_TIMES * self.slow.mean if self.is_slow else 0.0
+        is_stall = self._burst.is_stall(value, known, least if change is None else inf)
+        return "stall" if is_stall else change
 
     def _note(self, turn: float, known: Range, scale: float) -> None:
         """A turn has ended."""
@@ -180,18 +225,10 @@ class Usual:
             return "slow"
         return None
 
-    def _is_stall(self, value: int, known: Range) -> bool:
-        """Whether a stall begins here: a whole round must have passed since the last that was as long."""
-        quiet, self._quiet = self._quiet, self._quiet + 1
-        if value <= known.stall:
-            return False
-        self._quiet = 0
-        return quiet >= self._rounds.steps
-
     def add_calm(self, values: Sequence[int], scale: float = 0.0) -> None:
         """As `add` for each of some values, none of which is above `calm_until`."""
         self._rounds.add(values)
-        self._quiet += len(values)
+        self._burst.pass_by(len(values), sum(values))
         for value in values:
             turn = self._turns.add(value)
             if turn is not None and self.range is not None:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from tb_dataplugin.watchfile.histogram import percentile, total_times
 from tb_dataplugin.watchfile.lines import IntervalLine
 from tb_dataplugin.watchfile.loaders import main_loader
 from tb_dataplugin.watchfile.rates import Recorded, rate, recorded_in, without_recorded
 from tb_dataplugin.watchfile.reading import Part, Run
-from tb_dataplugin.watchfile.summary import Happening, percentile, total_times
+from tb_dataplugin.watchfile.summary import Happening
 from tb_dataplugin.watchfile.workers import busy_of, ready_of
 
 MOST_POINTS: Final = 300

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from tb_dataplugin.watchfile.lines import IntervalLine, LoaderNumbers
+from tb_dataplugin.watchfile.lines import EventLine, IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.reading import Part
 
 
@@ -26,12 +26,6 @@ class Interval:
     def wait_us(self) -> float:
         return self.numbers.wait_us / self.numbers.steps
 
-    @property
-    def calm_us(self) -> float:
-        """The mean step without the longest, so that one stall makes no slow interval."""
-        left = self.numbers.step_us - self.numbers.longest_step_us
-        return max(0.0, left) / (self.numbers.steps - 1) if self.numbers.steps > 1 else self.step_us
-
     def stage_us(self, name: str) -> float | None:
         """Per batch; None where none was measured."""
         return self.numbers.stage_us.get(name, 0.0) / self.numbers.measured if self.numbers.measured else None
@@ -49,6 +43,13 @@ def main_loader(part: Part) -> int:
 def main_numbers(part: Part) -> list[LoaderNumbers]:
     main = main_loader(part)
     return [each for interval in part.intervals for each in _of(interval, main)]
+
+
+def main_stalls(part: Part) -> list[EventLine]:
+    """Single steps and data waits of the main loader; no first batches, which are in no step."""
+    main = main_loader(part)
+    stalls = (event for event in part.events if event.change == "stall" and event.loader == main)
+    return [event for event in stalls if event.what != "first batch"]
 
 
 def main_intervals(part: Part) -> list[Interval]:

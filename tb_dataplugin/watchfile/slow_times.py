@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from math import isclose
 from statistics import median
 from typing import Final
 
-from tb_dataplugin.watchfile.loaders import Interval, main_intervals
+from tb_dataplugin.watchfile.lines import EventLine
+from tb_dataplugin.watchfile.loaders import Interval, main_intervals, main_stalls
 from tb_dataplugin.watchfile.reading import Part
 
 _FEWEST: Final = 6
@@ -59,17 +61,54 @@ def _share_within(interval: Interval, begin: float, until: float | None) -> floa
 
 
 def slow_times(part: Part) -> list[SlowTime]:
-    """Neighbouring intervals that took longer than others of this process."""
-    intervals = main_intervals(part)
+    """Neighbouring intervals that took longer than others of this process, whose stalls left out."""
+    intervals, stalls = main_intervals(part), main_stalls(part)
     if len(intervals) < _FEWEST:
         return []
-    times = [interval.calm_us for interval in intervals]
+    times = [_calm([interval], stalls).mean_us or interval.step_us for interval in intervals]
     usual = median(times)
     sigma = _SIGMA * median(abs(time - usual) for time in times)
     most = usual + max(_SIGMAS * sigma, _SHARE * usual, _US)
     usual_wait = median(interval.wait_us for interval in intervals)
-    groups = ((slow, list(several)) for slow, several in groupby(intervals, key=lambda each: each.calm_us > most))
-    return [_together(several, usual, usual_wait) for slow, several in groups if slow]
+    groups = groupby(zip(intervals, times, strict=True), key=lambda each: each[1] > most)
+    found = [[interval for interval, _ in several] for is_slow, several in groups if is_slow]
+    return [_together(several, usual, usual_wait) for several in found if _is_slow(several, stalls, most)]
+
+
+def _is_slow(intervals: Sequence[Interval], stalls: Sequence[EventLine], most: float) -> bool:
+    """Steps other than stalls are, and have most of that time: of an interval with one step, which stalled and was
+    recorded from then on, nothing else is known.
+    """
+    calm = _calm(intervals, stalls)
+    whole_us = sum(each.numbers.step_us + each.numbers.other_us for each in intervals)
+    return calm.mean_us > most and calm.us >= _MOSTLY * whole_us
+
+
+@dataclass(frozen=True, slots=True)
+class _Calm:
+    """Steps without those that stalled; microseconds."""
+
+    steps: int
+    us: float
+
+    @property
+    def mean_us(self) -> float:
+        """0: there are none."""
+        return self.us / self.steps if self.steps else 0.0
+
+
+def _calm(intervals: Sequence[Interval], stalls: Sequence[EventLine]) -> _Calm:
+    """Those of neighbouring intervals without the longest, and without others that were an event."""
+    numbers = [each.numbers for each in intervals]
+    steps, step_us = sum(each.steps for each in numbers), sum(each.step_us for each in numbers)
+    rest_us = (step_us - sum(each.wait_us for each in numbers)) / steps
+    longest = max(numbers, key=lambda each: each.longest_step_us)
+    of_longest = (longest.longest_step_us, longest.longest_wait_us)
+    told = [event for event in stalls if intervals[0].begin < event.t <= intervals[-1].end]
+    others = [event for event in told if not any(isclose(event.took_us, us, abs_tol=1.0) for us in of_longest)]
+    others_us = sum(event.took_us + (rest_us if event.what == "data wait" else 0.0) for event in others)
+    left = max(0, steps - 1 - len(others))
+    return _Calm(left, max(0.0, step_us - longest.longest_step_us - others_us) if left else 0.0)
 
 
 def _together(intervals: Sequence[Interval], usual: float, usual_wait: float) -> SlowTime:

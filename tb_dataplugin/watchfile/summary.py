@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import median
@@ -13,6 +12,8 @@ from msgspec import structs
 
 from tb_dataplugin.watchfile.by_loader import LoaderTotal, by_loader
 from tb_dataplugin.watchfile.drift import QUARTERS, Drift, find_drift, split
+from tb_dataplugin.watchfile.early import EarlyStall, early_stalls, event_of
+from tb_dataplugin.watchfile.histogram import percentile, total_times
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
 from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
 from tb_dataplugin.watchfile.outside import Outside, find_outside, recording_us
@@ -22,8 +23,6 @@ from tb_dataplugin.watchfile.slow_times import SlowTime, Wait, slow_times, wait_
 from tb_dataplugin.watchfile.trouble import Slow, Trouble, slow_samples, troubles
 from tb_dataplugin.watchfile.workers import Busy, Ready, busy_of, ready_of, stages_note
 
-_PER_OCTAVE: Final = 4
-"""Buckets of a histogram while the time doubles, as in annotate's `tally`."""
 _FEWEST_INTERVALS: Final = 12
 _GROWTH_BYTES, _GROWTH_SHARE = 64e6, 0.1
 """Memory that grew by less, from the first quarter of a process to its last, is not named."""
@@ -45,7 +44,9 @@ class Happening:
     """Since the run began."""
     event: EventLine
     until: float | None
-    """When a slow time was over; None: it was not, or the event is a single step."""
+    """When a slow time was over; None: it was not, or the event is a single step. Of a stall by intervals, the end of
+    the one that it is in.
+    """
     capture: CaptureLine | None
     also: tuple[EventLine, ...] = ()
     """Other numbers of the same loader that left their usual range while this one was out of it."""
@@ -75,7 +76,7 @@ class Happening:
     @property
     def lasted_s(self) -> float | None:
         """With `recorded_s`."""
-        return None if self.until is None else self.until - self.time
+        return None if self.until is None or self.event.change != "slow" else self.until - self.time
 
     @property
     def long_us(self) -> float:
@@ -143,6 +144,8 @@ class Summary:
     stages_note: str
     """Which batches those are of."""
     happenings: tuple[Happening, ...]
+    early_step: EarlyStall | None
+    """The longest of a process's first steps, which is none of these as it may be the very first."""
     windows: tuple[Window, ...]
     """That no event began, in the order of time."""
     growth: tuple[Growth, ...]
@@ -180,6 +183,7 @@ def summary_of(run: Run) -> Summary | None:
         return None
     begin = run.parts[0].head.t
     drifts = [(part, find_drift(part)) for part in run.parts]
+    early = [stall for part in run.parts for stall in _early(part) if stall.may_be_first]
     return Summary(
         seconds=max((interval.end for interval in run.intervals), default=begin) - begin,
         processes=len(run.parts),
@@ -200,6 +204,7 @@ def summary_of(run: Run) -> Summary | None:
         stages=_stages(numbers),
         stages_note=stages_note(numbers),
         happenings=tuple(happening for part, drift in drifts for happening in _happenings(part, begin, drift)),
+        early_step=max(early, key=lambda stall: stall.took_us, default=None),
         windows=tuple(window for part in run.parts for window in _windows(part, begin)),
         growth=tuple(growth for part in run.parts for growth in growing(part)),
         outside=find_outside(run),
@@ -242,34 +247,22 @@ def _stages(numbers: list[LoaderNumbers]) -> tuple[tuple[str, float], ...]:
     return tuple((name, time / measured) for name, time in ordered) if measured else ()
 
 
-def total_times(histograms: Iterable[dict[str, int]]) -> dict[int, int]:
-    total: Counter[int] = Counter()
-    for histogram in histograms:
-        for bucket, count in histogram.items():
-            total[int(bucket)] += count
-    return total
-
-
-def percentile(histogram: dict[int, int], share: float) -> float:
-    """Microseconds, within 9%: the middle of the bucket that it falls into. 0 for none."""
-    left = share * sum(histogram.values())
-    for bucket, count in sorted(histogram.items()):
-        left -= count
-        if left <= 0:
-            return float(2 ** ((bucket - 0.5) / _PER_OCTAVE))
-    return 0.0
-
-
 def _happenings(part: Part, begin: float, drift: Drift | None) -> list[Happening]:
-    """Events, and slow times that were none; where the step time drifts, intervals differ for that."""
+    """Events, and stalls and slow times that were none; where the step time drifts, intervals differ for that."""
     events = [_with_wait(one, part) for one in happenings(part, begin)]
-    if drift is not None:
-        return events
     slow = [one for one in events if one.event.change == "slow"]
-    others = (
-        _unnoticed(found, part, begin) for found in slow_times(part) if not any(_meet(found, one) for one in slow)
+    found = [each for each in slow_times(part) if drift is None and not any(_meet(each, one) for one in slow)]
+    early = (each for each in _early(part) if not each.may_be_first)
+    stalls = (
+        Happening(each.begin, max(0.0, each.begin - begin), event_of(each, part), each.end, None, by_intervals=True)
+        for each in early
     )
-    return sorted((*events, *others), key=lambda one: one.time)
+    return sorted((*events, *stalls, *(_unnoticed(each, part, begin) for each in found)), key=lambda one: one.time)
+
+
+def _early(part: Part) -> list[EarlyStall]:
+    events = (one for one in happenings(part, part.head.t) if one.event.change == "slow")
+    return early_stalls(part, [(one.time, one.until) for one in events])
 
 
 def _with_wait(one: Happening, part: Part) -> Happening:

@@ -141,6 +141,36 @@ def test_long_steps_of_one_round_are_one_stall_and_those_of_a_later_round_anothe
     assert usual.add(25_000 * MS) == "stall"
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("distance", [1, 3, 8, 20, 60])
+@pytest.mark.parametrize("second", [300, 1000, 5000])
+def test_a_second_stall_is_told_where_the_loop_was_usual_again_or_it_is_much_longer(
+    workers: int, distance: int, second: int
+) -> None:
+    usual = Usual(workers)
+    steady(usual, 150)
+    assert usual.add(1000 * MS) == "stall"
+    assert set(steady(usual, distance - 1)) <= {None}
+    assert usual.add(second * MS) == (None if distance == 1 and second < 1500 else "stall")
+
+
+@pytest.mark.parametrize("apart", [5, 8, 15])
+def test_a_loop_that_is_full_of_stalls_for_a_while_has_few_events(apart: int) -> None:
+    usual = Usual()
+    steady(usual, 400)
+    changes = [usual.add((600 if step % apart == 0 else 20) * MS) for step in range(1000)]
+    assert changes.count("stall") == 3
+    assert {usual.add(20 * MS) for _ in range(1000)} == {None}
+
+
+def test_calm_steps_that_are_told_together_lie_between_two_stalls_as_well() -> None:
+    usual = Usual()
+    steady(usual, 100)
+    assert usual.add(1000 * MS) == "stall"
+    usual.add_calm([20 * MS] * 4)
+    assert usual.add(1000 * MS) == "stall"
+
+
 def test_slow_begins_when_most_steps_are_and_ends_when_few_are() -> None:
     usual = Usual()
     steady(usual, 100)
@@ -380,6 +410,18 @@ def test_slow_data_is_one_event_of_the_data_wait_whatever_was_before() -> None:
     _, slow, usual = loaders.events
     assert 600 < slow.batch < 620 and slow.took == pytest.approx(40.5 * MS) and slow.usual == pytest.approx(MS)
     assert usual.mean == pytest.approx(39 * MS, rel=0.1)
+
+
+def test_two_stalls_of_the_data_wait_are_two_events_of_it() -> None:
+    loaders = Loaders()
+    series = Series(0, loaders, 8, None)
+    for batch in range(300):
+        wait = {120: 600, 128: 3000}.get(batch, 8)
+        series.stepped(0, batch, (12 + wait) * MS, wait * MS)
+    assert [(event.what, event.batch, event.took) for event in loaders.events] == [
+        ("data wait", 120, 600 * MS),
+        ("data wait", 128, 3000 * MS),
+    ]
 
 
 def test_a_slow_step_that_was_said_ends_also_while_the_data_wait_is_slow() -> None:

@@ -115,3 +115,49 @@ def test_one_that_was_an_event_is_said_once(tmp_path: Path) -> None:
 
 def test_a_single_stall_is_no_slow_interval(tmp_path: Path) -> None:
     assert not report_of(run_of(tmp_path, noisy([16] * 20), stall_ms=3000)).marks
+
+
+def changed(run: Run, number: int, *events: dict[str, Any], **numbers: float) -> Run:
+    """With other numbers in one interval, and with events."""
+    path = run.parts[0].path
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    [interval for interval in lines if interval["kind"] == "interval"][number]["loaders"][0].update(numbers)
+    path.write_text("".join(json.dumps(line) + "\n" for line in (*lines, *events)))
+    (found,) = runs_of([read_part(path)])
+    return found
+
+
+def stall(after: float, took_us: float, what: str = "data wait") -> dict[str, Any]:
+    return {**event(1, "stall", after, what), "took_us": took_us}
+
+
+def test_an_interval_of_one_step_that_stalled_is_a_stall_and_nothing_else(tmp_path: Path) -> None:
+    """Its other steps are in the stall's window."""
+    run = changed(
+        run_of(tmp_path, noisy([80] * 20)), 5, stall(54, 2.53e6),
+        steps=1, unused_steps=6, step_us=2.6e6, longest_step_us=2.6e6, wait_us=2.53e6, longest_wait_us=2.53e6,
+        other_us=1.3e6,
+    )  # fmt: skip
+    report = report_of(run)
+    assert [(mark.change, mark.by_intervals) for mark in report.marks] == [("stall", False)]
+    assert "slow" not in report.sentence
+    after = changed(run, 6, steps=1, step_us=2e5, longest_step_us=2e5, wait_us=1e3, other_us=1.5e6)
+    assert len(report_of(after).marks) == 1, "and one step beside another window makes no slow time of 20 s"
+
+
+@pytest.mark.parametrize("what", ["data wait", "step time"])
+def test_stalls_of_one_interval_are_no_slow_time(tmp_path: Path, what: str) -> None:
+    waits = 7e6 if what == "data wait" else 0
+    run = changed(
+        run_of(tmp_path, noisy([16] * 20)), 5, stall(53, 3e6, what), stall(54, 4e6, what),
+        step_us=98 * 16e3 + 7.002e6, wait_us=98 * 15e3 + waits, longest_step_us=4.001e6, longest_wait_us=4e6,
+    )  # fmt: skip
+    assert [mark.change for mark in report_of(run).marks] == ["stall", "stall"]
+
+
+def test_neighbouring_intervals_of_one_long_step_each_are_a_slow_time(tmp_path: Path) -> None:
+    run = run_of(tmp_path, noisy([16] * 20))
+    for number in (5, 6, 7):
+        run = changed(run, number, steps=1, step_us=8e6, longest_step_us=8e6, wait_us=8e6, longest_wait_us=8e6)
+    marks = report_of(changed(run, 8, stall(59, 8e6))).marks
+    assert [(mark.change, mark.by_intervals, mark.at_s) for mark in marks] == [("slow", True, 50), ("stall", False, 59)]

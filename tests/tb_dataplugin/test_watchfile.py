@@ -13,10 +13,11 @@ from tb_dataplugin.errors import UnreadableTrace
 from tb_dataplugin.export.run_markdown import run_section
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.report.build_whole_run import whole_run_report, whole_runs_report
+from tb_dataplugin.watchfile.histogram import percentile
 from tb_dataplugin.watchfile.rates import Rate
 from tb_dataplugin.watchfile.reading import read_part, runs_of
 from tb_dataplugin.watchfile.sentences import event_note, event_sentence, run_sentence, times_text
-from tb_dataplugin.watchfile.summary import Summary, percentile, summary_of
+from tb_dataplugin.watchfile.summary import Summary, summary_of
 from tests.trace_builder import TraceBuilder
 
 BEGIN = 1_700_000_000.0
