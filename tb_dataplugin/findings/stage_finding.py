@@ -18,7 +18,7 @@ from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.capacity import share_what_is_full
 from tb_dataplugin.findings.decoder_advice import decode_less, decoder_advice, decoder_code, decodes_pictures, is_crop
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
-from tb_dataplugin.findings.few_calls import few_calls_advice
+from tb_dataplugin.findings.few_calls import few_calls_advice, few_calls_line
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import for_loader, stage_line
 from tb_dataplugin.findings.in_memory import advice_for, code_for, is_advised, saved_at_once, takes_batches
@@ -145,7 +145,7 @@ def stage_finding(signals: Signals, place: StageWait, later: Step | None = None,
             _waited(signals, place),
             *_calls_evidence(signals, rows, calls, place),
             *begun_before_evidence(rows),
-            *stage_line(signals, place.name),
+            *(few_calls_line(signals, stage, few) if few else stage_line(signals, place.name)),
             *_parents(stage, rows),
             *same_file(signals, stage),
             *(_use_of_time(most) if most is not None else ()),
