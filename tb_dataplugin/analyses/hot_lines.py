@@ -230,6 +230,14 @@ def lines_at(
     return lambda times: finder.part(hits().where(times.contains(hits().time_ns)), whole_stack=True)
 
 
+def lines_of(trace: Trace, lines: HotLines) -> Callable[[Mask], PartLines]:
+    """What finds the lines of stages in some of their samples (`hits`)."""
+    pipeline = trace.info.pipeline
+    assert pipeline is not None and pipeline.lines is not None
+    finder = _Finder(trace, pipeline.lines.stacks, has_device=False)
+    return lambda rows: finder.part(lines.hits.where(rows), whole_stack=False)
+
+
 class _Finder:
     def __init__(self, trace: Trace, stacks: Stacks, has_device: bool, whole_stacks: bool = False) -> None:
         self._threads = [_thread_name(trace, number) for number in range(len(trace.tracks))]

@@ -28,6 +28,7 @@ from tb_dataplugin.watchfile.sentences import (
     outside_text,
     recording_text,
     slow_text,
+    stalls_text,
     times_text,
     trouble_text,
     untimed_text,
@@ -71,7 +72,7 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     yield _line("step time", duration(summary.step_us), f"p95 about {duration(summary.p95_us)}, {longest}")
     if early := early_text(summary):
         yield f"  {'first steps':<22}{early}"
-    yield _line("data wait", percent(summary.wait_share), f"of the step time{_epochs(summary)}")
+    yield _line("data wait", percent(summary.wait_share), f"of the step time{stalls_text(summary)}{_epochs(summary)}")
     yield from _outside(summary.outside)
     yield from _loaders(summary)
     yield _line("samples/s", significant(summary.rate.samples_per_s), summary.rate.of)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tb_dataplugin.analyses.call_kinds import SLOW
+from tb_dataplugin.findings.line_signals import HotLine
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.stage_signals import StageCalls
 from tb_dataplugin.findings.thresholds import ONE_CALL
@@ -22,6 +23,7 @@ class AllCalls:
     long_wait: float | None  # share of the data wait that those like the longest caused; None where that is not known
 
     may_be_first: bool = True  # most of those like the longest, in their process (`first_calls`)
+    long_line: HotLine | None = None  # of those like the longest; None where their stacks do not show one
 
     @staticmethod
     def of(rows: Iterable[StageCalls]) -> AllCalls | None:
@@ -45,6 +47,7 @@ class AllCalls:
             median_us=max(known, key=lambda calls: calls.count).p50_us,
             longest_us=longest_us,
             long_wait=long_wait_us / waited_us if is_known else None,
+            long_line=max(long, key=_longest_us).long_line if long else None,
             may_be_first=2 * sum(us * first for us, first in times) >= sum(us for us, _ in times),
         )
 

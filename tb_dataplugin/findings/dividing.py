@@ -7,6 +7,7 @@ from typing import Final
 
 from tb_dataplugin.analyses.undivided import Undivided, find_undivided
 from tb_dataplugin.findings.signals import Signals
+from tb_dataplugin.model.trace import LoaderInfo
 
 CODE: Final = """info = torch.utils.data.get_worker_info()
 part = slice(None) if info is None else slice(info.id, None, info.num_workers)
@@ -23,6 +24,11 @@ COPIES: Final = (
 STATE: Final = (
     "If the dataset keeps a generator of random numbers, that draws the same in each worker: make one in __iter__, "
     "from get_worker_info().seed. "
+)
+
+
+ONE: Final = (
+    " Have one of them: {why} (by get_worker_info() in __iter__), {so}each of several {goes} through all of it{but}."
 )
 
 
@@ -60,6 +66,22 @@ def divide_first(signals: Signals, workers: int) -> First:
     if undivided.may_draw:
         return First(_either(undivided, place, each), IF_FIXED)
     return First(_divide(undivided, place, each, workers), DIVIDE)
+
+
+def first_workers(loader: LoaderInfo) -> tuple[int, str]:
+    """How many DataLoader workers to begin with, where a few are enough, and why, as a sentence; "" where the dataset
+    has no say in it.
+    """
+    if not loader.iterable or loader.divided:
+        return 2, ""
+    undivided = find_undivided(loader)
+    if undivided is None:
+        return 1, ""
+    dataset, but = undivided.dataset, ", unless it draws at random" if undivided.may_draw else ""
+    if undivided.is_certain:
+        why = f"nothing in the code of {dataset} divides it among DataLoader workers"
+        return 1, ONE.format(why=why, so="so ", goes="would go", but=but)
+    return 1, ONE.format(why=f"if {dataset} does not divide itself", so="", goes="goes", but=but)
 
 
 def _divide(undivided: Undivided, place: str, each: str, workers: int) -> str:

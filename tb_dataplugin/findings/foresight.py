@@ -17,6 +17,7 @@ from tb_dataplugin.whatif import (
     Range,
     Unrecorded,
     best_workers,
+    faster_workers,
     fit_loop,
     longer_in_workers_us,
     soonest_us,
@@ -148,6 +149,11 @@ class Foresight:
     def best_workers(self, wanted: int, most: int) -> int:
         """How many DataLoader workers are enough, up to `most`; `wanted` where nothing can be predicted."""
         return wanted if self._loop is None else best_workers(self._loop, wanted, most)
+
+    @cached_property
+    def faster_workers(self) -> int | None:
+        """More DataLoader workers than now, by which a step is expected to get clearly shorter; None where by none."""
+        return None if self._loop is None else faster_workers(self._loop)
 
     def promise(self, change: Change, most_us: float | None, wait_us: float) -> Promise:
         """Of a setting, per step. `most_us`: what the capture by itself would allow. It stands where it lies between

@@ -17,7 +17,7 @@ def stage_line(signals: Signals, stage: str) -> tuple[Evidence, ...]:
     """Where no line of the stage has much of its time, or too few samples were taken: that, and where it is defined."""
     line = signals.stage_lines.get(stage)
     whole = f"{_label(stage)}{for_loader(signals, stage)}"
-    return _evidence(line, whole, stage) or (*definition(signals, stage), *_no_line(signals, line, stage, whole))
+    return line_evidence(line, whole, stage) or (*definition(signals, stage), *_no_line(signals, line, stage, whole))
 
 
 def for_loader(signals: Signals, stage: str) -> str:
@@ -56,8 +56,8 @@ def training_line(signals: Signals, cause: str) -> tuple[Evidence, ...]:
     """Of the training thread's code, in a part of the idle time."""
     line = signals.training_lines.get(cause)
     if not signals.has_device:
-        return _evidence(line, "the time outside the data wait")
-    return _evidence(line, f"idle: {cause_label(cause)}", more=_of_idle(signals, cause, line))
+        return line_evidence(line, "the time outside the data wait")
+    return line_evidence(line, f"idle: {cause_label(cause)}", more=_of_idle(signals, cause, line))
 
 
 def _of_idle(signals: Signals, cause: str, line: HotLine | None) -> str:
@@ -71,7 +71,7 @@ def _of_idle(signals: Signals, cause: str, line: HotLine | None) -> str:
 
 def lock_line(signals: Signals) -> tuple[Evidence, ...]:
     """Where the training thread waits for Python's lock, which is not where it is held."""
-    return _evidence(signals.training_lines.get("gil"), "the waiting for the lock, which is held elsewhere")
+    return line_evidence(signals.training_lines.get("gil"), "the waiting for the lock, which is held elsewhere")
 
 
 def feeder_line(signals: Signals) -> tuple[Evidence, ...]:
@@ -87,10 +87,10 @@ def beside_line(signals: Signals) -> tuple[Evidence, ...]:
 def _of_feeder(signals: Signals, whole: str, unknown: str) -> tuple[Evidence, ...]:
     why = signals.stages_without_lines.get(FEEDER, "")
     no_line = (Evidence("no_line", f"of {unknown}: {why}"),) if why else ()
-    return _evidence(signals.training_lines.get(FEEDER), whole) or no_line
+    return line_evidence(signals.training_lines.get(FEEDER), whole) or no_line
 
 
-def _evidence(line: HotLine | None, whole: str, stage: str = "", more: str = "") -> tuple[Evidence, ...]:
+def line_evidence(line: HotLine | None, whole: str, stage: str = "", more: str = "") -> tuple[Evidence, ...]:
     if line is None or line.share < HOT_LINE:
         return ()
     few = "; these steps alone have too few stack samples" if line.in_whole_capture else ""

@@ -10,6 +10,7 @@ from tb_dataplugin.analyses.collector import collected_by_stage
 from tb_dataplugin.analyses.exceptional_calls import ExceptionalCalls, exceptional_decodes
 from tb_dataplugin.analyses.first_calls import first_of_long
 from tb_dataplugin.analyses.inputs import Inputs, find_inputs
+from tb_dataplugin.analyses.long_call_lines import lines_of_long_calls
 from tb_dataplugin.analyses.making import by_path, self_ns_in
 from tb_dataplugin.analyses.occupancy import Occupancy
 from tb_dataplugin.analyses.results import Results
@@ -18,6 +19,7 @@ from tb_dataplugin.analyses.stage_weight import WORTH_A_WORD
 from tb_dataplugin.analyses.stages import Path, StageRow
 from tb_dataplugin.analyses.step_calls import in_step
 from tb_dataplugin.analyses.worker_collections import collected_by_span, collecting_by_stage, without_collections
+from tb_dataplugin.findings.line_signals import HotLine, hottest
 from tb_dataplugin.findings.sequence import find_beside
 from tb_dataplugin.findings.stage_signals import CpuUse, Exceptions, StageCalls
 
@@ -43,6 +45,7 @@ def _for_loader(results: Results) -> Iterator[StageCalls]:
     waited = results.loop.attribution.wait_by_span_ns
     in_workers, collecting = _collected_in_workers(results), collecting_by_stage(results.trace, results.tree, counted)
     exceptions = exceptional_decodes(results.tree, results.trace.span_facts, counted, waited)
+    long_lines = _long_lines(results)
     for row in results.loop.stages:
         taken, longest_ns = in_workers.get(row.path, (0, None))
         calls = _calls(row, results.loop.occupancy.get(row.path), collected.get(row.path, 0) + taken)
@@ -52,6 +55,7 @@ def _for_loader(results: Results) -> Iterator[StageCalls]:
             longest_us=None if longest_ns is None else _us(longest_ns),
             collecting=of_stage.share if of_stage else 0.0,
             long_first=first.get(row.path, 1.0),
+            long_line=long_lines.get(row.path),
             in_slowest_us=_us(slowest.get(row.path, 0)),
             in_thread_us=_us(in_thread.get(row.path, 0)),
             thread_wait_us=_us(thread_wait.get(row.path, 0)),
@@ -64,6 +68,16 @@ def _for_loader(results: Results) -> Iterator[StageCalls]:
             unprobed = weight.operators is None
             calls = replace(calls, profiler_share=weight.share, operators=operators, spans=spans, is_unprobed=unprobed)
         yield calls
+
+
+def _long_lines(results: Results) -> Mapping[Path, HotLine]:
+    """Also of calls that began before the window, as far as they lie in it."""
+    if results.lines is None:
+        return {}
+    tree, window = results.tree, results.window
+    overlap = (tree.start_ns < window.end_ns) & (tree.end_ns > window.start_ns)
+    lines = lines_of_long_calls(results.trace, tree, results.lines, results.loop.apart.left(overlap))
+    return {path: line for path, part in lines for _, line in hottest(((path[-1].name, part),))}
 
 
 def _collected_in_workers(results: Results) -> Mapping[Path, tuple[int, int]]:

@@ -9,6 +9,7 @@ from annotate.trace_format import Stage, StageKind
 from tb_dataplugin.analyses.line_waits import WaitedFor
 from tb_dataplugin.analyses.occupancy import TOO_SHORT_NS, StageLimit
 from tb_dataplugin.analyses.shared_lock import SharedLock
+from tb_dataplugin.analyses.undivided import find_undivided
 from tb_dataplugin.findings import collecting
 from tb_dataplugin.findings.begun_texts import begun_before_evidence
 from tb_dataplugin.findings.by_size import by_size
@@ -17,7 +18,7 @@ from tb_dataplugin.findings.calls import AllCalls
 from tb_dataplugin.findings.capacity import share_what_is_full
 from tb_dataplugin.findings.decoder_advice import decode_less, decoder_advice, decoder_code, decodes_pictures, is_crop
 from tb_dataplugin.findings.evidence import Evidence, number, share, time
-from tb_dataplugin.findings.few_calls import few_calls_advice
+from tb_dataplugin.findings.few_calls import few_calls_advice, few_calls_line
 from tb_dataplugin.findings.finding import Finding, Severity
 from tb_dataplugin.findings.hot import for_loader, stage_line
 from tb_dataplugin.findings.in_memory import advice_for, code_for, is_advised, saved_at_once, takes_batches
@@ -81,8 +82,9 @@ LIMIT_ADVICE: Final[dict[StageLimit, str]] = {
     "blocked": " For {part} of its time it is blocked{by}.{more}",
 }
 MORE_CAN_WAIT: Final = (
-    " DataLoader workers, or more of them, can wait at the same time, but not for a lock that they share."
+    " DataLoader workers, or more of them, can wait at the same time, but not for a lock that they share{unless}."
 )
+UNDIVIDED: Final = ", and only where each goes through its own part of the dataset"
 
 THREADS_FIRST: Final = ": first limit the hidden threads of libraries (see that finding), and measure again"
 
@@ -143,7 +145,7 @@ def stage_finding(signals: Signals, place: StageWait, later: Step | None = None,
             _waited(signals, place),
             *_calls_evidence(signals, rows, calls, place),
             *begun_before_evidence(rows),
-            *stage_line(signals, place.name),
+            *(few_calls_line(signals, stage, few) if few else stage_line(signals, place.name)),
             *_parents(stage, rows),
             *same_file(signals, stage),
             *(_use_of_time(most) if most is not None else ()),
@@ -189,7 +191,7 @@ def _hint(signals: Signals, row: StageCalls) -> str:
     lock = signals.shared_lock
     if lock is not None and lock.stage == row.stage:
         return (DATABASE_ADVICE if lock.is_of_database else LOCK_ADVICE).format(line=_name_of(signals, lock))
-    parts = _parts_of_time(row)
+    parts, unless = _parts_of_time(row), "" if find_undivided(signals.loader) is None else UNDIVIDED
     limit = next((limit for limit, part in parts.items() if limit != "cpu" and part >= NO_CPU), None)
     return (
         ""
@@ -198,7 +200,7 @@ def _hint(signals: Signals, row: StageCalls) -> str:
             part=percent(parts[limit]),
             threads=THREADS_FIRST if has_hidden_threads(signals) else "",
             by=_blocked_by(signals, row),
-            more="" if signals.num_workers and share_what_is_full(signals) else MORE_CAN_WAIT,
+            more="" if signals.num_workers and share_what_is_full(signals) else MORE_CAN_WAIT.format(unless=unless),
         )
     )
 

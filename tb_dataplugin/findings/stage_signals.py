@@ -10,6 +10,7 @@ from tb_dataplugin.analyses.begun_before import BegunBefore
 from tb_dataplugin.analyses.inputs import Inputs
 from tb_dataplugin.analyses.occupancy import StageLimit
 from tb_dataplugin.analyses.stages import Path
+from tb_dataplugin.findings.line_signals import HotLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,9 @@ class StageCalls:
     """What was recorded then, where that has a considerable part of it."""
     is_unprobed: bool = False
     """Torch's profiler recorded operators in them, and what one costs was not measured."""
+    long_line: HotLine | None = None
+    """Of the calls at least half as long as the longest; None where too few stacks were sampled in them, or where all
+    calls are about as long."""
     before: BegunBefore | None = None
     """Calls that began before the window: of the other numbers only `data_wait_us` has them. None where that is little.
     """

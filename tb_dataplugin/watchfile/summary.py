@@ -129,6 +129,8 @@ class Summary:
     p95_us: float
     longest_us: float
     wait_share: float
+    main: int | None
+    """Number of that loader; None where processes have different ones."""
     rate: Rate
     recording_us: float
     """Of `seconds`: for which the program stood still so that windows could be recorded; 0: none, or not known."""
@@ -194,6 +196,7 @@ def summary_of(run: Run) -> Summary | None:
         p95_us=min(percentile(total_times(each.step_times for each in numbers), 0.95), _longest(numbers)),
         longest_us=_longest(numbers),
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time),
+        main=main_loader(run.parts[0]) if len(set(map(main_loader, run.parts))) == 1 else None,
         rate=rate_of(run),
         recording_us=recording_us(run),
         epochs=sum(each.epochs for each in numbers),

@@ -1,6 +1,6 @@
 """What another setting, or a faster stage, would bring: a loop is simulated from what one capture says of it."""
 
-from tb_dataplugin.whatif.best_workers import best_workers
+from tb_dataplugin.whatif.best_workers import best_workers, faster_workers
 from tb_dataplugin.whatif.change import Change, parse_changes, parse_workers
 from tb_dataplugin.whatif.ends import threads_wait
 from tb_dataplugin.whatif.fitting import fit_loop
@@ -24,6 +24,7 @@ __all__ = [
     "Range",
     "Unrecorded",
     "best_workers",
+    "faster_workers",
     "fit_loop",
     "longer_in_workers_us",
     "parse_changes",

@@ -300,6 +300,27 @@ def test_events_know_how_long_they_lasted_and_what_was_recorded(tmp_path: Path) 
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_how_much_of_the_data_wait_the_stalls_are(tmp_path: Path) -> None:
+    """A stranger read 63.1% of data wait and a list of 8 stalls, and had to add these up himself."""
+
+    def said(*events: dict[str, Any]) -> list[str]:
+        path = write(tmp_path / "a.watch.jsonl", RUN, interval(0), interval(1), *events)
+        (run,) = runs_of([read_part(path)])
+        found, report = summary_of(run), whole_run_report(run, "a")
+        assert found is not None and report is not None
+        return [run_sentence(found), " ".join(runs_text([run]).split()), "\n".join(run_section(report))]
+
+    stalls = [event(number, "stall", 4.0 + number) | {"took_us": 1.02e6} for number in (1, 2, 3)]
+    others = [event(4, "stall", 8, "step time"), event(5, "stall", 9, "first batch"), event(6, "stall", 10)]
+    others[2] |= {"loader": 1}
+    assert all("3.00 s of 5.00 s added by 3 stalls" in text for text in said(*stalls))
+    assert all("3.00 s of 5.00 s added by 3 stalls" in text for text in said(*stalls, *others))
+    assert all("1.00 s of 5.00 s added by 1 stall" in text for text in said(stalls[0], event(7, "slow", 12)))
+    assert not any("added by" in text for text in said(*others))
+    unwritten = event(8, "stall", 25) | {"took_us": 1.02e6}
+    assert all("1.00 s of 5.00 s added by 1 stall" in text for text in said(stalls[0], unwritten))
+
+
 def test_a_stalls_window_has_the_steps_after_it(tmp_path: Path) -> None:
     """A stranger looked for 1.7 s of data wait in it. Of a slow time it may be a part, or what comes after it."""
     events = (

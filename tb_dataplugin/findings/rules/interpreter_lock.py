@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tb_dataplugin.analyses.undivided import find_undivided
 from tb_dataplugin.findings.evidence import Evidence, share, time
 from tb_dataplugin.findings.finding import Finding
 from tb_dataplugin.findings.hot import beside_line, feeder_line, lock_line, stage_line
@@ -46,8 +47,9 @@ IN_FEEDER: Final = (
 
 IN_WORKERS: Final = (
     "Something runs Python beside the dataset in each DataLoader worker: a thread pool, a logger, a prefetching "
-    "thread. Have the workers do its work in turn, or use more workers and no threads in them."
+    "thread. Have the workers do its work in turn{more}."
 )
+MORE_WORKERS: Final = ", or use more workers and no threads in them"
 
 
 LITTLE: Final = 0.1
@@ -87,7 +89,7 @@ def _beside(signals: Signals, lock: LockSignals) -> Iterator[tuple[float, str]]:
 
 def _advice(signals: Signals, lock: LockSignals) -> str:
     if lock.is_of_workers:
-        return IN_WORKERS
+        return IN_WORKERS.format(more=MORE_WORKERS if find_undivided(signals.loader) is None else "")
     holder, line = holder_words(lock) or "the thread that holds it", feeding_line(signals)
     if line is not None and is_known_to_feed(lock, line):
         return OF_CALL.format(call=line.call or line.text, place=line.place, holder=holder)

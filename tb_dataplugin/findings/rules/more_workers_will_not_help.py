@@ -5,16 +5,21 @@ Where other programs have the CPUs, it would have a share of its own, which thes
 
 from __future__ import annotations
 
+from typing import Final
+
 from tb_dataplugin.analyses.other_programs import OtherPrograms, counted_as_others
 from tb_dataplugin.findings.capacity import held_by_others, judge_cpus
 from tb_dataplugin.findings.dividing import First, divide_first
 from tb_dataplugin.findings.evidence import Evidence, share
 from tb_dataplugin.findings.finding import Finding
+from tb_dataplugin.findings.more_workers import faster_with, most_with
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.signals import Signals
 from tb_dataplugin.findings.thresholds import WORKERS_BUSY
 from tb_dataplugin.units import percent, plural, significant
 from tb_dataplugin.whatif import Change
+
+LESS: Final = "Do less work per sample, or move work elsewhere: to the device, into the data on disk, or to more CPUs."
 
 
 @rule(title="No CPU free for more DataLoader workers", about="workers", input_bound=True, workers=True)
@@ -29,7 +34,8 @@ def check(signals: Signals) -> Finding | None:
     facts = (share("workers_busy", busy.busy, busy.whole, text), *capacity.evidence)
     others = held_by_others(signals)
     if others is None:
-        return _in_vain(signals.cpus, workers, facts)
+        more = signals.foresight.faster_workers if signals.foresight else None
+        return _in_vain(signals.cpus, workers, facts) if more is None else _yet(signals, more, workers, facts)
     return _unknown(others, workers, facts, divide_first(signals, workers + 1))
 
 
@@ -49,6 +55,30 @@ def _unknown(others: OtherPrograms, workers: int, facts: tuple[Evidence, ...], d
     )
 
 
+def _yet(signals: Signals, more: int, workers: int, facts: tuple[Evidence, ...]) -> Finding:
+    """`more`: DataLoader workers with which `whatif` expects clearly shorter steps: CPUs that are full while batches
+    are built may be free at other times.
+    """
+    change, divide = Change(workers=more), divide_first(signals, more)
+    promise = signals.promise(change, most_with(signals, faster_with(signals, more, workers)))
+    return Finding(
+        severity="low",
+        title=f"More DataLoader workers may help, though {_none_free(signals.cpus)}",
+        advice=f"{divide.advice}Try num_workers={more} and measure again: more DataLoader workers share the CPUs with "
+        f"those that there are, and with the training step. {LESS}",
+        evidence=(*facts, *promise.why),
+        gain_us_per_step=promise.us_per_step,
+        code=f"{divide.code}DataLoader(..., num_workers={more})",
+        change=change,
+        confidence="possible",
+        confidence_reason="What they would take from the processes that have the CPUs now is estimated.",
+    )
+
+
+def _none_free(cpus: float | None) -> str:
+    return f"none of the {f'{cpus:g} ' if cpus else ''}CPUs is free"
+
+
 def _in_vain(cpus: float | None, workers: int, facts: tuple[Evidence, ...]) -> Finding:
     fewer = cpus is not None and workers > cpus
     less = (
@@ -59,9 +89,8 @@ def _in_vain(cpus: float | None, workers: int, facts: tuple[Evidence, ...]) -> F
     return Finding(
         severity="low",
         saves=False,
-        title=f"More DataLoader workers will not help: none of the {f'{cpus:g} ' if cpus else ''}CPUs is free",
-        advice="Do less work per sample, or move work elsewhere: to the device, into the data on disk, or to "
-        f"more CPUs.{less}",
+        title=f"More DataLoader workers will not help: {_none_free(cpus)}",
+        advice=f"{LESS}{less}",
         evidence=facts,
         code=f"DataLoader(..., num_workers={int(cpus)})" if cpus and fewer and cpus >= 1 else "",
         change=Change(workers=int(cpus)) if cpus and fewer and cpus >= 1 else None,

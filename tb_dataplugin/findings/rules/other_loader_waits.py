@@ -11,6 +11,7 @@ from tb_dataplugin.analyses.line_trees import FOR_ANOTHER_LOADER
 from tb_dataplugin.analyses.remade import settings_of
 from tb_dataplugin.findings.apart_sentence import TO_START, iterated_in, mostly_starting
 from tb_dataplugin.findings.apart_signals import OtherLoaderSignals
+from tb_dataplugin.findings.dividing import first_workers
 from tb_dataplugin.findings.elsewhere import saved_elsewhere
 from tb_dataplugin.findings.evidence import share, time
 from tb_dataplugin.findings.finding import Finding
@@ -48,7 +49,7 @@ CROWDED: Final = (
     "less work in a stage of either makes these waits shorter, too. No finding's gain counts that. "
 )
 KEEP: Final = "DataLoader(..., num_workers={}, persistent_workers=True)  # the other DataLoader, once, before the loop"
-CODE: Final = "DataLoader(..., num_workers=2, persistent_workers=True)  # the other DataLoader"
+CODE: Final = "DataLoader(..., num_workers={}, persistent_workers=True)  # the other DataLoader"
 
 
 @rule(title="Waiting for another DataLoader", about="others")
@@ -89,9 +90,11 @@ def _finding(signals: Signals, others: list[OtherLoaderSignals]) -> Finding | No
 
 def _less(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> tuple[str, str]:
     """Advice and code."""
-    is_alone = loader.num_workers == 0
-    advice = f"{f'{NO_WORKERS}{NEW} ' if is_alone else ''}{_crowded(signals)}{LESS}{_made_of(signals, others)}"
-    return advice, CODE if is_alone else ""
+    rest = f"{_crowded(signals)}{LESS}{_made_of(signals, others)}"
+    if loader.num_workers != 0:
+        return rest, ""
+    workers, why = first_workers(loader)
+    return f"{NO_WORKERS}{why}{NEW} {rest}", CODE.format(workers)
 
 
 def _keep(signals: Signals, loader: LoaderInfo, others: list[OtherLoaderSignals]) -> tuple[str, str]:

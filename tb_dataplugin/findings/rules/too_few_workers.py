@@ -6,7 +6,6 @@ import math
 from typing import Final
 
 from tb_dataplugin.analyses.kept_loads import KeptLoads
-from tb_dataplugin.findings.apart_signals import built_ahead_us
 from tb_dataplugin.findings.capacity import (
     MOST_BLOCKED,
     by_blocking,
@@ -21,6 +20,7 @@ from tb_dataplugin.findings.finding import Abstention, Finding
 from tb_dataplugin.findings.foresight import SHORT_OF_CPUS, Promise
 from tb_dataplugin.findings.limiting import best_workers, expects_gain
 from tb_dataplugin.findings.made_again import REASON, made_again, rare_calls
+from tb_dataplugin.findings.more_workers import faster_with, most_with
 from tb_dataplugin.findings.registry import rule
 from tb_dataplugin.findings.severity import severity
 from tb_dataplugin.findings.signals import Signals
@@ -53,7 +53,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if capacity.saturated or (from_storage and judge_storage(signals).saturated):
         return None
     wanted, why = best_workers(signals, *_wanted(signals, num_workers))
-    faster = _faster(signals, wanted, num_workers)
+    faster = faster_with(signals, wanted, num_workers)
     if (faster < WORTH_WORKERS or workers.busy < WORKERS_BUSY) and not _hides_late_ones(signals, wanted):
         return None
     busy = f"the DataLoader workers are busy for {percent(workers.busy)} {workers.of_whole}"
@@ -65,7 +65,7 @@ def check(signals: Signals) -> Finding | Abstention | None:
     if signals.kept_loads is not None:
         return _without_promise(signals.kept_loads, num_workers, facts)
     change = Change(workers=wanted)
-    promise = signals.promise(change, _most_with(signals, faster))
+    promise = signals.promise(change, most_with(signals, faster))
     if promise.without_gain:
         return None
     divide, times = divide_first(signals, wanted), max(faster, _times(signals, promise))
@@ -143,23 +143,6 @@ def _wanted(signals: Signals, workers: int) -> tuple[int, int]:
     limit = int(signals.cpus / (1 - min(MOST_BLOCKED, _blocked(signals)))) if signals.cpus else wanted
     most = max(limit, workers + 1)
     return max(workers + 1, min(wanted, most)), most
-
-
-def _faster(signals: Signals, wanted: int, workers: int) -> float:
-    """How many times as many batches they build, were nothing shared but a lock."""
-    return wanted / workers if signals.shared_lock is None else signals.shared_lock.faster_with(wanted)
-
-
-def _most_with(signals: Signals, faster: float) -> float | None:
-    """Per step, at most: what data wait costs, and steps come no faster than batches that are built so many times as
-    fast. Time in which workers build nothing now (one is late, and the others wait for it; an epoch is over) is no
-    reserve: more of them have it as well.
-    """
-    if signals.wait_cost_us is None or signals.data_wait_us is None:
-        return None
-    ahead = built_ahead_us(signals.apart)
-    fastest = max(0.0, (signals.loop_us + ahead) / faster - ahead)
-    return signals.per_step(min(signals.wait_cost_us, signals.loop_us - fastest))
 
 
 def _times(signals: Signals, promise: Promise) -> float:

@@ -14,8 +14,20 @@ QUICK, SLOW = 5.0, 800.0
 ROUND = 1000.0
 
 
-def loop(slow: dict[int, int], *, first: int = 0, rounds: int = 6) -> TraceBuilder:
-    """Two DataLoader workers build two batches of four samples a round. `slow`: by batch, its sample that is."""
+Frame = tuple[str, str, int]
+INSIDE: tuple[Frame, ...] = (
+    ("fetch", "/lib/site-packages/torch/utils/data/fetch.py", 54),
+    ("timed.<locals>.timed", "/annotate/hooks/stand_ins.py", 106),
+)
+USUAL, WAITS, REST = (("Blur.__call__", "/home/me/train.py", line) for line in (16, 17, 18))
+EVERY = 5
+"""Between two samples of stacks."""
+
+
+def loop(
+    slow: dict[int, int], *, first: int = 0, rounds: int = 6, quick: float = QUICK, long: float = SLOW
+) -> TraceBuilder:
+    """Two DataLoader workers build two batches of four samples a round. `slow`: by batch, its sample that is `long`."""
     builder = TraceBuilder().annotated(loaders=[{"num_workers": 2, "batch_size": 4}]).worker(0).worker(1)
     for number in range(2 * rounds):
         worker, at = number % 2, ROUND * (number // 2)
@@ -25,7 +37,7 @@ def loop(slow: dict[int, int], *, first: int = 0, rounds: int = 6) -> TraceBuild
         builder.wait(began, waited, "wait::DataLoader")
         begin = at
         for sample in range(4):
-            took = SLOW if slow.get(number) == sample else QUICK
+            took = long if slow.get(number) == sample else quick
             builder.stage(BLUR, begin + 1, took, tid=100 + worker)
             builder.events[-1] |= {"pid": 100 + worker}
             builder.events[-1]["args"] = {"batch": first + number, "index": 4 * number + sample, "epoch": 0}
@@ -64,3 +76,45 @@ def test_calls_after_others_of_their_process_are_no_first_calls(steps: StepRange
 def test_workers_that_built_batches_before_the_capture_make_no_first_call_in_it() -> None:
     assert "first call" in said_of(loop({0: 0, 1: 0}, first=0)).advice
     assert "first call" not in said_of(loop({0: 0, 1: 0}, first=2)).advice
+
+
+def sampled(builder: TraceBuilder, rounds: int = 6) -> TraceBuilder:
+    """Stacks of both DataLoader workers: long calls are in two lines, 55 and 45% of each; the others in a third."""
+    for pid in (100, 101):
+        calls = [(one["ts"], one["dur"]) for one in builder.events if one["name"] == BLUR and one["pid"] == pid]
+        times = [EVERY * number + 0.0 for number in range(int(rounds * ROUND / EVERY))]
+        builder.stacks(times, [_stack(calls, time) for time in times], pid=pid, sources=SOURCES)
+    return builder
+
+
+SOURCES = {USUAL[1:]: "blur(image)", WAITS[1:]: "if again: time.sleep(0.4)", REST[1:]: "save(image)"}
+
+
+def _stack(calls: list[tuple[float, float]], time: float) -> tuple[Frame, ...]:
+    for begin, took in calls:
+        if begin <= time < begin + took:
+            line = USUAL if took < 100 else WAITS if time < begin + 0.55 * took else REST
+            return (*INSIDE, line)
+    return INSIDE[:1]
+
+
+def test_the_line_is_that_of_the_few_calls_where_others_have_more_of_the_stage() -> None:
+    """A stranger's usual calls slept in one line, and one in 300 for 0.8 s in the next: the first one was quoted."""
+    said = said_of(sampled(loop({4: 0, 5: 0}, quick=25.0, long=700.0)))
+    assert said.title.startswith("A few calls of transform::Blur")
+    line = "`if again: time.sleep(0.4)` in Blur.__call__ at train.py:17"
+    assert f"% of the self time of these calls is {line}, which sleeps" in said.advice
+    (hot,) = (fact.text for fact in said.evidence if fact.kind == "hot_line")
+    assert hot.startswith(line) and hot.endswith("% of the self time of these calls")
+    assert "train.py:16" not in said.advice
+
+
+def test_few_calls_in_which_too_few_stacks_were_sampled_have_no_line() -> None:
+    builder = sampled(loop({4: 0, 5: 0}, quick=25.0, long=700.0))
+    for thread in builder.top_level["dataPipeline"]["lines"]["threads"]:
+        unread = slice(int(2 * ROUND / EVERY), int(3 * ROUND / EVERY))
+        thread["stack"][unread] = [-1] * len(thread["stack"][unread])
+    said = said_of(builder)
+    assert said.title.startswith("A few calls of transform::Blur")
+    assert said.advice.endswith("see for which samples a few take so much longer.")
+    assert "hot_line" not in {fact.kind for fact in said.evidence}

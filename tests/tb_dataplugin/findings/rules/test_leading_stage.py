@@ -34,6 +34,14 @@ from tests.tb_dataplugin.findings.step_cases import staged
 from tests.trace_builder import TraceBuilder, training_run
 
 
+@pytest.mark.parametrize("divided", [False, True])
+def test_more_workers_that_would_each_read_all_wait_for_the_same(*, divided: bool) -> None:
+    facts = {"iterable": True, "divided": divided, "drawn": False}
+    said = finding_in(input_bound(loader=facts, stages={"sample::Remote": (0.0, 1.0, 0.35)}), "leading_stage")
+    assert "or more of them, can wait at the same time" in said.advice
+    assert ("only where each goes through its own part of the dataset" in said.advice) is not divided
+
+
 def test_a_leading_stage_tells_whether_it_computes_or_waits() -> None:
     builder = reading(10**7)
     builder.costs = {"run_delay_us": [0.0]}

@@ -43,6 +43,31 @@ def test_of_one_with_workers_these_are_not_advised() -> None:
     assert found.advice.startswith("Iterate it less often")
 
 
+def other_of(**settings: Any) -> Signals:
+    """The evaluation's DataLoader with these settings."""
+    signals = signals_of(with_evaluation())
+    assert signals.apart is not None
+    (other,) = signals.apart.others
+    assert other.loader is not None
+    mine = replace(other, loader=replace(other.loader, dataset="Val", **settings))
+    return replace(signals, apart=replace(signals.apart, others=(mine,)))
+
+
+def test_of_a_dataset_that_each_worker_would_read_all_of_one_is_advised() -> None:
+    """A stranger took two: 48 batches of his evaluations became 96, and the wait hardly shorter."""
+    (certain,) = found_by(other_of(iterable=True, divided=False, drawn=False))
+    assert "num_workers=1, " in certain.code
+    assert "nothing in the code of Val divides it among DataLoader workers (by get_worker_info()" in certain.advice
+    (unknown,) = found_by(other_of(iterable=True))
+    assert "num_workers=1, " in unknown.code
+    assert "if Val does not divide itself (by get_worker_info() in __iter__), each of several goes" in unknown.advice
+    (drawn,) = found_by(other_of(iterable=True, divided=False, drawn=True))
+    assert "num_workers=1, " in drawn.code and "get_worker_info" not in drawn.advice
+    for settings in ({}, {"iterable": False}, {"iterable": True, "divided": True}):
+        (any_number,) = found_by(other_of(**settings))
+        assert "num_workers=2, " in any_number.code and "get_worker_info" not in any_number.advice
+
+
 def test_where_its_stages_stand_is_said_where_stacks_were_sampled() -> None:
     """Stages adds up both loaders where they are of one dataset; the flame graph has the other one apart."""
     assert "Flame graph" not in finding_in(with_evaluation(), RULE).advice
