@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from types import MemberDescriptorType
 from typing import Any, Final
 
@@ -59,7 +60,9 @@ def put(patches: Patches, holder: object, name: str, value: object) -> bool:
         patches.set_value(own, name, value)  # past a __setattr__ of the user's
         return True
     owner = next((cls for cls in type(holder).__mro__ if name in vars(cls)), None)
-    if owner is None or _has(vars(owner)[name], "__set__"):  # a slot or a property
+    if owner is not None and type(slot := vars(owner)[name]) is MemberDescriptorType:
+        return _put_into_slot(patches, holder, slot, value)
+    if owner is None or _has(vars(owner)[name], "__set__"):  # a property
         return patches.set_attribute(holder, name, value)
     return patches.set_on_class(owner, name, value)
 
@@ -151,6 +154,23 @@ def _slot(holder: object, name: str, slot: MemberDescriptorType) -> dict[str, An
         return {name: slot.__get__(holder, type(holder))}
     except AttributeError:  # empty
         return {}
+
+
+def _put_into_slot(patches: Patches, holder: object, slot: MemberDescriptorType, value: object) -> bool:
+    """The same of a slot, past a __setattr__ of the user's: that of a frozen dataclass raises."""
+    before = slot.__get__(holder, type(holder))
+    try:
+        slot.__set__(holder, value)
+    except (AttributeError, TypeError):  # of a class that is written in C
+        return False
+
+    def back() -> None:
+        with suppress(AttributeError):  # emptied meanwhile
+            if slot.__get__(holder, type(holder)) is value:
+                slot.__set__(holder, before)
+
+    patches.on_undo(back)
+    return True
 
 
 def _is_plumbing(cls: type) -> bool:
