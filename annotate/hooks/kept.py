@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from types import MemberDescriptorType
 from typing import Any, Final
@@ -100,7 +100,7 @@ def put_into(patches: Patches, value: Any, stand_in: Callable[[Any], object]) ->
     Returns:
         `value`; of a tuple that has a stand-in, another one.
     """
-    if _length(value) > MOST_IN_A_LIST and not any(map(callable, _items(value)[:1])):
+    if _length(value) > MOST_IN_A_LIST and not callable(next(_iterator(value))):
         return value
     return _Putting(patches, stand_in).into(value, 0)
 
@@ -200,7 +200,11 @@ def _length(value: Any) -> int:
 
 
 def _items(value: Any) -> list[Any]:
+    return list(_iterator(value))
+
+
+def _iterator(value: Any) -> Iterator[Any]:
     """Of a container, not what a subclass would load for it."""
     if issubclass(type(value), dict):
-        return list(dict.values(value))
-    return list((list if issubclass(type(value), list) else tuple).__iter__(value))
+        return iter(dict.values(value))
+    return list.__iter__(value) if issubclass(type(value), list) else tuple.__iter__(value)

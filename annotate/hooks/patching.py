@@ -28,7 +28,7 @@ _MISSING = object()
 _NO_HOMES: Final = frozenset({"annotate", "torch", "builtins", "abc", "typing", "collections"})
 """Packages whose modules are not searched for copies of functions."""
 _MOST_INSIDE: Final = 32
-"""Of a list in a watched list: a longer one holds samples."""
+"""Of a watched list, and of one in it: a longer one holds samples, unless it begins with what can be called."""
 _HEAP_TYPE: Final = 1 << 9
 """Of ``type.__flags__``: made by a class statement, so that its attributes may be set."""
 
@@ -72,7 +72,7 @@ class Watched(NamedTuple):
 
 def _parts(held: object) -> tuple[int, ...]:
     """The identity of an object, and of a list's items, also of those of short lists in it."""
-    if type(held) is not list:
+    if type(held) is not list or (len(held) > _MOST_INSIDE and not callable(held[0])):
         return (id(held),)
     inner = (id(step) for item in held if type(item) is list and len(item) <= _MOST_INSIDE for step in item)
     return (id(held), *map(id, held), *inner)

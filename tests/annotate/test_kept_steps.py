@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -155,12 +156,27 @@ class OwnT(Horses):
     """Has put another one into the instance, before that of the class."""
 
     def __init__(self) -> None:
-        self.t = flip
-        self.last = ()
+        vars(self).update(t=flip, last=())
 
 
 def test_an_attribute_of_the_object_stands_before_that_of_its_class(tmp_path: Path) -> None:
     assert tree_of_one(tmp_path, OwnT()) == ("sample::OwnT", ["transform::flip", "transform::Brighten"])
+
+
+class Functions(Items):
+    transforms = (flip, partial(add, n=1))
+    fn = partial(add, n=2)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.fn(through(self.start(index), self.transforms))
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="a partial of a class is a method, or about to be one")
+def test_functions_that_a_class_keeps_are_stages_and_its_own_afterwards(tmp_path: Path) -> None:
+    before, ds = dict(vars(Functions)), Functions()
+    stages = [f"transform::{name}" for name in ("flip", "add", "add")]
+    assert tree_of_one(tmp_path, ds) == ("sample::Functions", stages)
+    assert vars(ds) == {} and all(vars(Functions)[name] is value for name, value in before.items())
 
 
 @pytest.mark.parametrize("context", ["fork", "spawn"])
@@ -307,7 +323,7 @@ def test_looking_runs_nothing_of_the_users() -> None:
             raise RuntimeError(name)
 
     obj = Slots()
-    obj.full = 1
+    vars(Slots)["full"].__set__(obj, 1)
     assert kept_by(obj) == {"full": 1}
     found = kept_by(Horses())
     assert {"t", "light", "last"} <= set(found) and not {"loaded", "start", "__getitem__"} & set(found)
