@@ -17,10 +17,10 @@ from annotate.hooks.patching import Patches, Timing, own_method
 from annotate.hooks.same_code import are_of_one_body
 from annotate.hooks.stand_ins import Followed, Method, TimedCallable, callable_label
 from annotate.hooks.transforms import (
-    FUNCTIONS,
     holds_transforms,
     holds_users_own,
     home_of,
+    is_function,
     is_proxy,
     is_transform,
     is_users_own,
@@ -37,6 +37,9 @@ from annotate.trace_format import StageKind
 
 _MOST_IN_A_SAMPLE: Final = 64
 """Spans of one function: a key for sorting is called for each element."""
+
+_OF_DATA: Final = ("__getitem__", "__iter__", "__next__")
+"""Methods of a dataset, a sampler, a loader."""
 
 _KINDS: Final[dict[str, StageKind]] = {
     "decode": "decode",
@@ -82,7 +85,7 @@ def _left(name: str | None, error: BaseException) -> None:
 def time_functions(patches: Patches, ds: object) -> None:
     """Time what a dataset keeps under other names than those of transforms, and what its own methods look up."""
     for name, value in kept_by(ds).items():
-        if isinstance(value, FUNCTIONS) or is_transform(value) or is_users_own(value, ds):
+        if is_function(value) or is_transform(value) or is_users_own(value, ds):
             _time_one(patches, ds, name)
         elif is_container(value):
             _time_list(patches, ds, name, value)
@@ -99,7 +102,7 @@ def _time_one(patches: Patches, ds: object, name: str) -> None:
         return
     if times_itself(patches, value):
         pass
-    elif isinstance(value, FUNCTIONS):
+    elif is_function(value):
         patches.add_home(home_of(value))
         stand_in = patches.stand_in_of(value) or _stand_in(value, _kind_of(name, value))
         put(patches, ds, name, stand_in)
@@ -121,9 +124,9 @@ def _time_list(patches: Patches, holder: object, name: str, value: object) -> No
     times_functions = holds_users_own(steps, holder)
 
     def stand_in(step: Any) -> object:
-        if is_proxy(step) or times_itself(patches, step):
+        if callable(step) and (is_proxy(step) or times_itself(patches, step)):
             return step
-        if times_functions and isinstance(step, FUNCTIONS):
+        if times_functions and is_function(step):
             patches.add_home(home_of(step))
             return patches.stand_in_of(step) or _stand_in(step, _kind_of(name, step))
         _time_object(patches, holder, step)
@@ -140,7 +143,7 @@ def _time_users_own(patches: Patches, value: object) -> None:
     for name, held in kept_by(value).items():
         if is_container(held):
             _time_list(patches, value, name, held)
-        elif not times_itself(patches, held):
+        elif not (callable(held) and times_itself(patches, held)):
             _time_object(patches, value, held)
 
 
@@ -157,7 +160,7 @@ def _has_users_steps(value: object, holder: object) -> bool:
     cls = type(value)
     if callable(value) or not are_of_one_body(cls.__module__, type(holder).__module__):
         return False
-    if any(hasattr(cls, name) for name in ("__getitem__", "__iter__", "__next__")):  # a dataset, a loader
+    if any(name in vars(base) for base in cls.__mro__ for name in _OF_DATA):
         return False
     lists = map(steps_in, filter(is_container, kept_by(value).values()))
     return any(holds_transforms(steps) or holds_users_own(steps, value) for steps in lists)

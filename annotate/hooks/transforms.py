@@ -18,9 +18,9 @@ from annotate.recording.definitions import define
 
 Transform = Callable[..., Any]
 
-FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
+_FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
 
-_PLAIN: Final = (*FUNCTIONS, type)
+_PLAIN: Final = (*_FUNCTIONS, type)
 """Callables that keep their class: timed by a proxy in the place that holds them."""
 
 _HELD: Final = ("transforms", "transform", "target_transform")
@@ -107,6 +107,11 @@ def time_transform(patches: Patches, transform: object) -> bool:
     return is_followed or not timings or _is_torch_nn(type(transform))
 
 
+def is_function(held: object) -> bool:
+    """Not asked for its `__class__`, which may be code of the user's."""
+    return issubclass(type(held), _FUNCTIONS)
+
+
 def is_proxy(held: object) -> bool:
     return issubclass(type(held), TimedCallable)
 
@@ -167,7 +172,7 @@ def _time_users_steps(patches: Patches, transform: object, name: str) -> None:
         return
 
     def stand_in(step: object) -> object:
-        is_timed = isinstance(step, FUNCTIONS) or is_users_own(step, transform)
+        is_timed = is_function(step) or is_users_own(step, transform)
         return _standing_for(patches, step) if is_timed else step
 
     time_steps(patches, transform, name, stand_in)

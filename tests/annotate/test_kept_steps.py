@@ -315,6 +315,37 @@ def test_data_in_lists_is_not_looked_through() -> None:
     assert steps_in([flip, [[0] * 33]]) == [flip, [0] * 33]
 
 
+class Loud:
+    """Tells whoever asks it for anything."""
+
+    asked: ClassVar[list[str]] = []
+
+    @property
+    def __class__(self) -> Any:
+        Loud.asked.append("__class__")
+        return int
+
+    @__class__.setter
+    def __class__(self, value: Any) -> None:
+        raise RuntimeError
+
+    def __getattr__(self, name: str) -> Any:
+        Loud.asked.append(name)
+        raise RuntimeError(name)
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_what_stands_beside_steps_is_asked_for_nothing(tmp_path: Path) -> None:
+    ds = Nested("any_name", {"steps": [Brighten()]})
+    vars(ds).update(loud=Loud(), among=[Loud(), [Brighten(), Loud(), (Loud(),)]], mixed=[Loud(), Group([Loud()])])
+    assert tree_of_one(tmp_path, ds) == ("sample::Nested", ["transform::Brighten"])
+    assert Loud.asked == []
+
+
 def test_looking_runs_nothing_of_the_users() -> None:
     class Slots:
         __slots__ = ("empty", "full")
