@@ -7,22 +7,26 @@ held but not called (a metric, a loss, a key function of a sampler) makes none.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial, wraps
-from types import BuiltinFunctionType, FunctionType, MethodType
+from functools import wraps
+from types import FunctionType
 from typing import Any, Final
 
 from annotate.hooks import hugging_face
+from annotate.hooks.kept import is_container, kept, kept_by, put, steps_in
 from annotate.hooks.patching import Patches, Timing, own_method
+from annotate.hooks.same_code import are_of_one_body
 from annotate.hooks.stand_ins import Followed, Method, TimedCallable, callable_label
 from annotate.hooks.transforms import (
     holds_transforms,
+    holds_users_own,
     home_of,
+    is_function,
     is_proxy,
     is_transform,
     is_users_own,
-    steps_in,
     time_attribute,
     time_held_as,
+    time_steps,
     time_transform,
     times_itself,
     used_by,
@@ -31,9 +35,11 @@ from annotate.recording import switch
 from annotate.recording.definitions import define
 from annotate.trace_format import StageKind
 
-_FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
 _MOST_IN_A_SAMPLE: Final = 64
 """Spans of one function: a key for sorting is called for each element."""
+
+_OF_DATA: Final = ("__getitem__", "__iter__", "__next__")
+"""Methods of a dataset, a sampler, a loader."""
 
 _KINDS: Final[dict[str, StageKind]] = {
     "decode": "decode",
@@ -78,30 +84,28 @@ def _left(name: str | None, error: BaseException) -> None:
 
 def time_functions(patches: Patches, ds: object) -> None:
     """Time what a dataset keeps under other names than those of transforms, and what its own methods look up."""
-    for name, value in list(getattr(ds, "__dict__", {}).items()):
-        if isinstance(value, _FUNCTIONS) or is_transform(value) or is_users_own(value, ds):
+    for name, value in kept_by(ds).items():
+        if is_function(value) or is_transform(value) or is_users_own(value, ds):
             _time_one(patches, ds, name)
-        elif isinstance(value, (list, tuple, dict)) and holds_transforms(value):
-            time_held_as(patches, ds, name)
+        elif is_container(value):
+            _time_list(patches, ds, name, value)
         else:
-            for step in steps_in(value):
-                if not times_itself(patches, step) and is_users_own(step, ds):
-                    _time_users_own(patches, step)
+            _time_object(patches, ds, value)
     for used in _used_in(ds):
         time_transform(patches, used)
     hugging_face.time_functions(patches, ds)
 
 
 def _time_one(patches: Patches, ds: object, name: str) -> None:
-    value = vars(ds).get(name)
+    value = kept(ds, name)
     if not callable(value) or is_proxy(value):
         return
     if times_itself(patches, value):
         pass
-    elif isinstance(value, _FUNCTIONS):
+    elif is_function(value):
         patches.add_home(home_of(value))
         stand_in = patches.stand_in_of(value) or _stand_in(value, _kind_of(name, value))
-        patches.set_value(vars(ds), name, stand_in)  # past a __setattr__ of the user's
+        put(patches, ds, name, stand_in)
     elif is_transform(value):
         time_attribute(patches, ds, name)
     else:
@@ -109,19 +113,57 @@ def _time_one(patches: Patches, ds: object, name: str) -> None:
     patches.watch(ds, name, _time_one)
 
 
+def _time_list(patches: Patches, holder: object, name: str, value: object) -> None:
+    """The steps in a list or dict of a dataset, or of an object of the user's."""
+    steps = steps_in(value)
+    if not steps:
+        return
+    if holds_transforms(steps):
+        time_held_as(patches, holder, name)
+        return
+    times_functions = holds_users_own(steps, holder)
+
+    def stand_in(step: Any) -> object:
+        if callable(step) and (is_proxy(step) or times_itself(patches, step)):
+            return step
+        if times_functions and is_function(step):
+            patches.add_home(home_of(step))
+            return patches.stand_in_of(step) or _stand_in(step, _kind_of(name, step))
+        _time_object(patches, holder, step)
+        return step
+
+    time_steps(patches, holder, name, stand_in)
+
+
 def _time_users_own(patches: Patches, value: object) -> None:
-    """A callable object of the user's, and the steps that it keeps: of its own package, or of known libraries."""
+    """An object of the user's, and the steps that it keeps: of its own package, or of known libraries."""
     if not patches.first_visit(value):
         return
     patches.follow(value, _IN_SAMPLE)
-    for held in list(getattr(value, "__dict__", {}).values()):
-        for step in steps_in(held) or [held]:
-            if times_itself(patches, step):
-                continue
-            if is_transform(step):
-                time_transform(patches, step)
-            elif is_users_own(step, value):
-                _time_users_own(patches, step)
+    for name, held in kept_by(value).items():
+        if is_container(held):
+            _time_list(patches, value, name, held)
+        elif not (callable(held) and times_itself(patches, held)):
+            _time_object(patches, value, held)
+
+
+def _time_object(patches: Patches, holder: object, value: object) -> None:
+    """What a dataset, or an object of the user's, keeps beside functions and lists."""
+    if is_transform(value):
+        time_transform(patches, value)
+    elif is_users_own(value, holder) or _has_users_steps(value, holder):
+        _time_users_own(patches, value)
+
+
+def _has_users_steps(value: object, holder: object) -> bool:
+    """A plain object of the user's, which keeps a list of what can be called: the configuration of a pipeline."""
+    cls = type(value)
+    if callable(value) or not are_of_one_body(cls.__module__, type(holder).__module__):
+        return False
+    if any(name in vars(base) for base in cls.__mro__ for name in _OF_DATA):
+        return False
+    lists = map(steps_in, filter(is_container, kept_by(value).values()))
+    return any(holds_transforms(steps) or holds_users_own(steps, value) for steps in lists)
 
 
 def _stand_in(function: Method, kind: StageKind) -> HeldFunction:

@@ -27,6 +27,8 @@ from annotate.trace_format import StageKind
 _MISSING = object()
 _NO_HOMES: Final = frozenset({"annotate", "torch", "builtins", "abc", "typing", "collections"})
 """Packages whose modules are not searched for copies of functions."""
+_MOST_INSIDE: Final = 32
+"""Of a watched list, and of one in it: a longer one holds samples, unless it begins with what can be called."""
 _HEAP_TYPE: Final = 1 << 9
 """Of ``type.__flags__``: made by a class statement, so that its attributes may be set."""
 
@@ -69,8 +71,11 @@ class Watched(NamedTuple):
 
 
 def _parts(held: object) -> tuple[int, ...]:
-    """The identity of an object, and of a list's items."""
-    return (id(held), *map(id, held)) if type(held) is list else (id(held),)
+    """The identity of an object, and of a list's items, also of those of short lists in it."""
+    if type(held) is not list or (len(held) > _MOST_INSIDE and not callable(held[0])):
+        return (id(held),)
+    inner = (id(step) for item in held if type(item) is list and len(item) <= _MOST_INSIDE for step in item)
+    return (id(held), *map(id, held), *inner)
 
 
 class Patches:
@@ -190,6 +195,21 @@ class Patches:
                 delattr(obj, name)  # the class had inherited it
             else:
                 setattr(obj, name, before)
+
+        self._undo.append(back)
+        return True
+
+    def set_on_class(self, owner: type, name: str, value: object) -> bool:
+        """``owner.name = value`` until `undo`, past the metaclass; False when the class does not allow it."""
+        before = vars(owner)[name]
+        try:
+            type.__setattr__(owner, name, value)
+        except TypeError:  # written in C, or made immutable
+            return False
+
+        def back() -> None:
+            if vars(owner).get(name) is value:
+                type.__setattr__(owner, name, before)
 
         self._undo.append(back)
         return True

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableSequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
+from annotate.hooks.kept import is_container, kept, kept_by, put, put_into, steps_in
 from annotate.hooks.patching import Patches, Timing, own_method
 from annotate.hooks.same_code import are_of_one_body
 from annotate.hooks.stand_ins import READER_HOOK, TimedCallable, callable_label, marked_stage, timed_method
@@ -17,7 +18,9 @@ from annotate.recording.definitions import define
 
 Transform = Callable[..., Any]
 
-_PLAIN: Final = (FunctionType, BuiltinFunctionType, MethodType, partial, type)
+_FUNCTIONS: Final = (FunctionType, BuiltinFunctionType, MethodType, partial)
+
+_PLAIN: Final = (*_FUNCTIONS, type)
 """Callables that keep their class: timed by a proxy in the place that holds them."""
 
 _HELD: Final = ("transforms", "transform", "target_transform")
@@ -27,13 +30,10 @@ _HELD_BY_USERS: Final = (
     "preprocess", "preprocessing", "preprocessor", "augment", "augmentation", "augmentations", "augmenter", "augs",
     "tokenizer", "processor", "image_processor", "feature_extractor", "tfms", "tfm", "transform_fn",
 )  # fmt: skip
-"""More of them, in the instance itself: a property of such a name may load a model."""
+"""More of them, in the instance itself or its class: a property of such a name may load a model."""
 
 _MOST_CHILDREN: Final = 32
 """Of a module that is used as a transform: a network in a pipeline is timed as one."""
-
-MOST_IN_A_LIST: Final = 32
-"""Longer ones hold samples."""
 
 _CALL: Final = {"__call__": Timing("transform", timed_method)}
 _FORWARD: Final = {"forward": Timing("transform", timed_method)}
@@ -107,6 +107,11 @@ def time_transform(patches: Patches, transform: object) -> bool:
     return is_followed or not timings or _is_torch_nn(type(transform))
 
 
+def is_function(held: object) -> bool:
+    """Not asked for its `__class__`, which may be code of the user's."""
+    return issubclass(type(held), _FUNCTIONS)
+
+
 def is_proxy(held: object) -> bool:
     return issubclass(type(held), TimedCallable)
 
@@ -128,7 +133,7 @@ def home_of(function: object) -> object:
 
 def time_held(patches: Patches, holder: object) -> None:
     """Time the transforms that `holder` (a container or a dataset) keeps."""
-    own = getattr(holder, "__dict__", {})
+    own = kept_by(holder)
     for name in _HELD:
         if name in own or not isinstance(
             attribute(holder, name), MethodType
@@ -147,25 +152,31 @@ def _time_under_other_names(patches: Patches, transform: object) -> None:
     """
     if is_transform(transform) or "_modules" in getattr(transform, "__dict__", {}):
         return
-    for name, value in list(getattr(transform, "__dict__", {}).items()):
+    for name, value in kept_by(transform).items():
         if name in _HELD or name in _HELD_BY_USERS:
             continue
         if is_transform(value):
             time_attribute(patches, transform, name)
             patches.watch(transform, name, time_held_as)
-        elif isinstance(value, (list, tuple, dict)) and holds_transforms(value):
-            time_held_as(patches, transform, name)
-        elif all(map(callable, steps := steps_in(value))):
-            for step in steps:
-                if is_users_own(step, transform):
-                    time_transform(patches, step)
+        elif is_container(value):
+            steps = steps_in(value)
+            if holds_transforms(steps):
+                time_held_as(patches, transform, name)
+            elif holds_users_own(steps, transform):
+                _time_users_steps(patches, transform, name)
 
 
-def steps_in(value: object) -> list[Any]:
-    """What a list or a dict keeps that may be the steps of a pipeline: nothing, where it is neither, or long."""
-    if not isinstance(value, (list, tuple, dict)) or len(value) > MOST_IN_A_LIST:
-        return []
-    return list(dict.values(value) if isinstance(value, dict) else value)  # not what a subclass would load for it
+def _time_users_steps(patches: Patches, transform: object, name: str) -> None:
+    """Time what a list or dict of a user's transform has of the user's own, and the functions beside them."""
+    if not holds_users_own(steps_in(kept(transform, name)), transform):  # it is another one by now
+        return
+
+    def stand_in(step: object) -> object:
+        is_timed = is_function(step) or is_users_own(step, transform)
+        return _standing_for(patches, step) if is_timed else step
+
+    time_steps(patches, transform, name, stand_in)
+    patches.watch(transform, name, _time_users_steps)
 
 
 def is_users_own(value: object, holder: object) -> bool:
@@ -179,19 +190,21 @@ def is_users_own(value: object, holder: object) -> bool:
     return call is not None and are_of_one_body(call[0].__module__, type(holder).__module__)
 
 
-def holds_transforms(value: list[Any] | tuple[Any, ...] | dict[Any, Any]) -> bool:
-    """Whether all of it can be called, and something in it comes from a known library."""
-    items = steps_in(value)
-    return all(map(callable, items)) and any(map(is_transform, items))
+def holds_transforms(steps: list[Any]) -> bool:
+    """Whether all steps can be called, and one of them comes from a known library."""
+    return all(map(callable, steps)) and any(map(is_transform, steps))
+
+
+def holds_users_own(steps: list[Any], holder: object) -> bool:
+    """Whether all steps can be called, and one of them is an object of the user's own."""
+    return all(map(callable, steps)) and any(is_users_own(step, holder) for step in steps)
 
 
 def time_held_as(patches: Patches, holder: object, name: str) -> None:
     """Time the transform, or the list or dict of transforms, that is ``holder.name``, and what replaces it later."""
     held = attribute(holder, name)
-    if isinstance(held, (list, tuple)):
-        _time_sequence(patches, holder, name, held)
-    elif isinstance(held, dict):
-        _time_values(patches, held)
+    if is_container(held):
+        time_steps(patches, holder, name, partial(_standing_for, patches))
     elif callable(held):
         time_attribute(patches, holder, name)
     else:  # nn.ModuleList
@@ -205,7 +218,7 @@ def time_attribute(patches: Patches, holder: object, name: str) -> None:
     held = getattr(holder, name)
     if _is_timed(patches, held):
         return
-    if name not in getattr(holder, "__dict__", {}) or not patches.set_attribute(holder, name, proxy_of(patches, held)):
+    if kept(holder, name) is not held or not put(patches, holder, name, proxy_of(patches, held)):
         patches.note(f"{type(holder).__name__}.{name} could not be timed.")
 
 
@@ -256,25 +269,18 @@ def used_by(function: FunctionType) -> Iterator[object]:
             yield function.__globals__[name]
 
 
-def _time_sequence(patches: Patches, holder: object, name: str, held: list[Any] | tuple[Any, ...]) -> None:
-    need_proxy = [i for i, item in enumerate(held) if callable(item) and not _is_timed(patches, item)]
-    if not need_proxy:
+def time_steps(patches: Patches, holder: object, name: str, stand_in: Callable[[Any], object]) -> None:
+    """Have each step of the list, tuple or dict ``holder.name`` be its stand-in, also in those inside of it."""
+    held = attribute(holder, name)
+    if not is_container(held):
         return
-    if isinstance(held, MutableSequence):
-        for index in need_proxy:
-            patches.set_item(held, index, proxy_of(patches, held[index]))
-        return
-    items = [proxy_of(patches, item) if index in need_proxy else item for index, item in enumerate(held)]
-    if not patches.set_attribute(holder, name, tuple(items)):
+    now = put_into(patches, held, stand_in)
+    if now is not held and not put(patches, holder, name, now):
         patches.note(f"The functions in {type(holder).__name__}.{name} could not be timed.")
 
 
-def _time_values(patches: Patches, held: dict[Any, Any]) -> None:
-    for key, item in list(held.items()):
-        if isinstance(item, list):
-            _time_sequence(patches, held, str(key), item)
-        elif callable(item) and not _is_timed(patches, item):
-            patches.set_value(held, key, proxy_of(patches, item))
+def _standing_for(patches: Patches, step: Any) -> object:
+    return step if not callable(step) or _is_timed(patches, step) else proxy_of(patches, step)
 
 
 def _is_timed(patches: Patches, item: object) -> bool:

@@ -181,7 +181,7 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
     ),
     "steps of a user's transform of any name": (
         lambda: Held(lambda self, x: self.transform(x), transform=Steps(Brighten(), flip, Brighten())),
-        [("transform::Steps", ["transform::Brighten"] * 2)],
+        [("transform::Steps", ["transform::Brighten", "transform::flip", "transform::Brighten"])],
     ),
     "children of a user's module": (
         lambda: Held(lambda self, x: self.transform(x), transform=Pipeline()),

@@ -79,7 +79,7 @@ def test_steps_in_a_dict_of_a_transform_are_stages_and_stay_what_they_were(tmp_p
     per = {"image": Steps(Brighten()), "more": flip}
     before, kept = dict(per), pickle.dumps(per)
     ds = Parts({}, per)
-    assert tree_of_one(tmp_path, ds) == ("sample::Parts", [("transform::PerKey", [INNER])])
+    assert tree_of_one(tmp_path, ds) == ("sample::Parts", [("transform::PerKey", [INNER, "transform::flip"])])
     assert ds.transform.per is per and type(per["image"]) is Steps
     assert all(per[key] is value for key, value in before.items()) and pickle.dumps(per) == kept
 

@@ -41,6 +41,7 @@ from torch.utils.data import _utils as data_utils
 from torch.utils.data.dataloader import _SingleProcessDataLoaderIter
 
 from tests.harm.cells import KINDS, STRUCK, Kind
+from tests.harm.kept_code import KeepsSteps, Same
 
 
 class BadSample(ValueError):
@@ -97,6 +98,7 @@ NAMES = (
     "index type",
     "type of the dataset's transform",
     "attributes of the dataset",
+    "steps of its class and in lists of lists",
     "type of the transform object",
     "attributes of the transform object",
     "type of the pipeline",
@@ -177,7 +179,7 @@ class Pipeline:
 INDEX_KINDS = (int, tuple, torch.Tensor, np.int64)
 
 
-class Photos(Dataset[Any]):
+class Photos(KeepsSteps, Dataset[Any]):
     """A map-style dataset that reads files and draws random numbers."""
 
     def __init__(self, size: int, folder: str, trap: Trap, draws: bool) -> None:
@@ -187,6 +189,7 @@ class Photos(Dataset[Any]):
         self.draws = draws
         self.kind = type(self)
         self.transform = Pipeline([partial(scaled, factor=0.5), doubled, Shift(trap)])
+        self.keep()
 
     def __len__(self) -> int:
         return self.size
@@ -200,11 +203,12 @@ class Photos(Dataset[Any]):
         if self.draws:
             values += [random.random(), float(np.random.rand()), float(torch.rand(1))]
         return flagged(
-            self.transform(torch.tensor(values, dtype=torch.float64)),
+            self.transform(self.through(torch.tensor(values, dtype=torch.float64))),
             type_of_the_dataset=is_exactly(self, self.kind),
             index_type=INDEX_KINDS.index(type(index)),
             type_of_the_dataset_s_transform=is_exactly(self.transform, Pipeline),
             attributes_of_the_dataset=len(vars(self)),
+            steps_of_its_class_and_in_lists_of_lists=self.is_as_it_was_made(),
         )
 
     def read(self, number: int) -> list[float]:
@@ -361,7 +365,7 @@ class ThreadContext(SpawnContext):
 
 
 CLASSES = (
-    *(Photos, Batched, Records, Stream, Shift, Pipeline, Join, Indices, Trap),
+    *(KeepsSteps, Same, Photos, Batched, Records, Stream, Shift, Pipeline, Join, Indices, Trap),
     *(OwnIter, OwnGetIterator, CountingIterator, ReadAhead, ThreadWorker, ThreadQueue, ThreadContext),
 )
 """None of them may be another one afterwards, in any method."""
