@@ -7,13 +7,13 @@ from tb_dataplugin.whatif.fitting import fit_loop
 from tb_dataplugin.whatif.longer import Longer, longer_in_workers_us
 from tb_dataplugin.whatif.prediction import (
     Prediction,
-    Range,
     predict,
     predict_all,
     soonest_us,
     step_range,
     step_slowed,
 )
+from tb_dataplugin.whatif.ranges import Range
 from tb_dataplugin.whatif.unrecorded import Unrecorded, without_profiler
 from tb_dataplugin.whatif.usual import telling_changes, usual_changes
 

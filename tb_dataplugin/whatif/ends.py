@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from tb_dataplugin.whatif.as_measured import as_measured
 from tb_dataplugin.whatif.loop import Loop, Timed
 from tb_dataplugin.whatif.own_share import with_own_share
 from tb_dataplugin.whatif.unknown import HALFWAY
@@ -27,10 +28,10 @@ def ends_of(loop: Loop) -> Iterator[Loop]:
     """
     for power in (1.0, loop.own_threads) if threads_wait(loop) else ():
         own_ns = loop.own_ns * (1 - loop.own_delayed) ** (power - loop.power)
-        yield replace(loop, own_ns=own_ns, own_power=power)
+        yield as_measured(replace(loop, own_ns=own_ns, own_power=power))
     for share in (0.0, 1.0) if loop.maybe_held_ns.any() else ():
         more = (share - HALFWAY) * loop.maybe_held_ns
         ns = loop.receive.ns.copy()
         ns[:, -1] = np.maximum(0, ns[:, -1] - more)
-        yield replace(loop, held_ns=loop.held_ns + more, receive=Timed(loop.receive.parts, ns))
-    yield from with_own_share(loop)
+        yield as_measured(replace(loop, held_ns=loop.held_ns + more, receive=Timed(loop.receive.parts, ns)))
+    yield from map(as_measured, with_own_share(loop))

@@ -23,6 +23,7 @@ from tb_dataplugin.analyses.wrapper_rows import path_of
 from tb_dataplugin.diagnostics import Unavailable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, int64
 from tb_dataplugin.model.trace import LoaderInfo
+from tb_dataplugin.whatif.as_measured import as_measured
 from tb_dataplugin.whatif.device_use import find_device_use
 from tb_dataplugin.whatif.epochs import counts_starts, find_epochs
 from tb_dataplugin.whatif.inner_loops import as_it_steps, find_lone_step, only_steps, without_lone_step
@@ -77,6 +78,12 @@ def fit_loop(results: Results) -> Loop | Unavailable:
     """The loop of the capture's main loader; Unavailable without steps, the data wait, or who built the batches."""
     if why := why_unpredictable(results):
         return _cannot(why)
+    loop = _found(results)
+    return loop if isinstance(loop, Unavailable) else as_measured(loop)
+
+
+def _found(results: Results) -> Loop | Unavailable:
+    """Without what the simulation misses of what was measured."""
     if inner := find_inner_loops(results):
         results = only_steps(results, inner.steps)
         loop = _fit(results)
@@ -146,6 +153,8 @@ def _with_workers(results: Results, workers: Workers, counted: int) -> Loop | Un
         ahead=ahead,
         around_ns=around_ns,
         receive_cpus=receiving.used,
+        receive_delayed=receiving.delayed,
+        build_delayed=cpus.delayed,
     )
 
 
@@ -188,7 +197,7 @@ def _without_workers(results: Results, counted: int) -> Loop | Unavailable:
     build = parts_within(results.tree, results.trace.training_track, waits.start, waits.end)
     build = _with_wrappers(build, results, waits)
     building, training = _training_cpus(results, busy_ns=waits.total_ns)
-    return _loop(
+    loop = _loop(
         results,
         build=Timed(build.parts, build.ns * (1 - building.delayed)),
         way=np.zeros(1),
@@ -197,6 +206,7 @@ def _without_workers(results: Results, counted: int) -> Loop | Unavailable:
         training=training,
         counted=Counted(len(waits), counted),
     )
+    return replace(loop, build_delayed=building.delayed)
 
 
 def _with_wrappers(build: Timed, results: Results, waits: Intervals) -> Timed:

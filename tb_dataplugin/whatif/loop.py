@@ -66,11 +66,12 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """CPUs that each of its threads keeps busy, on average; `power`: see `Loop.power`."""
+    """CPUs that each of its threads keeps busy, on average; `power`: see `Loop.power`, `eased`: `Loop.eased`."""
 
     cpus: float
     threads: float = 1.0
     power: float = 1.0
+    eased: float = 1.0
 
     @property
     def demand(self) -> float:
@@ -80,7 +81,7 @@ class Work:
     def slowed(self, short: float) -> float:
         """How much longer it takes where CPUs are `short` by that factor; never shorter."""
         on_cpu = min(1.0, self.cpus)
-        return 1.0 - on_cpu + on_cpu * float(max(1.0, short) ** self.power)
+        return max(1.0, self.eased * (1.0 - on_cpu + on_cpu * float(max(1.0, short) ** self.power)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +239,22 @@ class Loop:
     """That findings about the capture advise."""
     doubts: tuple[Doubt, ...] = ()
     """What makes the capture doubtful, and with it all that is predicted from it."""
+    receive_delayed: float = 0.0
+    """The same as `own_delayed`, of what the training thread does in ``next()``, taken off `receive`."""
+    build_delayed: float = 0.0
+    """The same of building, taken off `build`."""
+    eased: float = 1.0
+    """By how much the rest of a step takes longer, for want of CPUs, in the window, over what the simulation makes of
+    it (`as_measured`); it is never shorter than without waiting for one.
+    """
+    receive_eased: float = 1.0
+    """The same of what the training thread does in ``next()``."""
+    build_eased: float = 1.0
+    """The same of building."""
+    stretched: float = 1.0
+    """By how much building, sending and receiving batches take longer than their parts explain, so that the simulation
+    waits for data as long as the window (`as_measured`). In none of the times here.
+    """
     own_power: float | None = None
     """How much a lack of CPUs slows the step: its factor to this power; None: in the middle of what is possible."""
 
@@ -267,14 +284,14 @@ class Loop:
     @property
     def building(self) -> Work:
         """Of one DataLoader worker."""
-        return Work(self.build_cpus)
+        return Work(self.build_cpus, eased=self.build_eased)
 
     @property
     def step(self) -> Work:
         """What the training thread does between two batches."""
-        return Work(self.own_cpus, self.own_threads, self.power)
+        return Work(self.own_cpus, self.own_threads, self.power, self.eased)
 
     @property
     def receiving(self) -> Work:
         """What it does itself inside of ``next()``."""
-        return Work(self.receive_cpus)
+        return Work(self.receive_cpus, eased=self.receive_eased)

@@ -40,8 +40,9 @@ def with_own_share(loop: Loop) -> Iterator[Loop]:
         yield replace(loop, cpus=cpus, other_cpus=0.0, light_cpus=0.0)
 
 
-def least_step_ns(new: Loop, loop: Loop, own_ns: float) -> float | None:
-    """The least that a step of `new` takes; None without such a share, or where workers have no less to do.
+def least_step_ns(new: Loop, loop: Loop, own_ns: float) -> tuple[float, float] | None:
+    """The least that a step of `new` takes, and what of it is no data wait; None without such a share, or where workers
+    have no less to do.
 
     Args:
         own_ns: what the rest of a step, outside its data wait, takes with as much waiting for a CPU as in `loop`.
@@ -53,7 +54,8 @@ def least_step_ns(new: Loop, loop: Loop, own_ns: float) -> float | None:
     runs = 1 - loop.own_delayed
     own_ns *= (runs / (runs + loop.own_delayed * gone)) ** max(1.0, loop.own_threads)
     build_ns = float(new.build.total_ns.mean()) * new.batches_per_step
-    return max(own_ns, build_ns / new.settings.workers) if new.settings.workers else own_ns + build_ns
+    step_ns = max(own_ns, build_ns / new.settings.workers) if new.settings.workers else own_ns + build_ns
+    return step_ns, own_ns
 
 
 def part_left(new: Loop, loop: Loop) -> float:

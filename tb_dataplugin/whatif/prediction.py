@@ -7,7 +7,7 @@ captured is set against what was measured, and predictions are scaled by what th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -24,6 +24,7 @@ from tb_dataplugin.whatif.more_workers import hindrances, may_lack_cpus, none_fr
 from tb_dataplugin.whatif.moved_work import longer_in_workers, notes_on_moved
 from tb_dataplugin.whatif.other_workers import sent_otherwise, with_other_workers
 from tb_dataplugin.whatif.own_share import least_step_ns, notes_on_share
+from tb_dataplugin.whatif.ranges import Range, Step, around
 from tb_dataplugin.whatif.simulation import Orders, Simulated, simulate
 from tb_dataplugin.whatif.unknown import assumptions, check_known, has_two_ends, with_cost
 
@@ -41,15 +42,6 @@ TRANSFER_ERROR: Final = 0.5
 
 SLOWED: Final = 0.01
 """Part of the rest of a step by which it has to take longer to be worth a word: steps differ by more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A value, and the ends of its 90% interval."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +115,7 @@ def step_slowed(loop: Loop, change: Change) -> float:
 def _soonest(loop: Loop, change: Change, resamples: int) -> Range:
     """Its low end is where `Prediction.least_us` is."""
     runs = _Runs.of(loop, change, resamples)
-    step_us = _step_us(runs, loop, change)
+    step_us = _step(runs, loop, change).us
     at_least_us = _at_least_us(runs, loop)
     step_us = step_us if at_least_us is None else replace(step_us, low=at_least_us)
     device_us = _device_us(loop, runs.new, change)
@@ -162,27 +154,31 @@ class _Runs:
         return self.drawn[0]
 
 
-def _step_us(runs: _Runs, loop: Loop, change: Change) -> Range:
+def _step(runs: _Runs, loop: Loop, change: Change) -> Step:
     scale, error = _scale(loop, runs.unchanged), _model_error(change, loop)
-    step_us = _range(_modelled_us(runs, loop), error)
     own_us = _own_us(runs, loop)
-    step_us = replace(step_us, value=max(step_us.value, own_us), high=max(step_us.high, own_us))
+    step = Step.of_draws(_modelled_us(runs, loop), own_us * _own_drawn(runs, runs.after), error)
     if error:
-        step_us = _with_ends(step_us, loop, change, runs.orders)
-    others = (simulate(other, runs.orders) for other in otherwise_dealt(runs.new, loop))
-    for run in (*others, *runs.longer):
-        us = float(run.step_ns.mean()) * scale / 1e3
-        step_us = replace(step_us, low=min(step_us.low, us * (1 - error)), high=max(step_us.high, us * (1 + error)))
+        step = _with_ends(step, loop, change, runs.orders)
+    others = [*(simulate(other, runs.orders) for other in otherwise_dealt(runs.new, loop)), *runs.longer]
+    for run, own in zip(others, _own_drawn(runs, others), strict=True):
+        step = step.reaching(float(run.step_ns.mean()) * scale / 1e3, own_us * own, error)
     less, more = measured_ends(loop)
-    low = min(step_us.low, max(own_us * (1 - error), step_us.low * less))
-    step_us = replace(step_us, low=low, high=step_us.high * more)
+    step = step.from_to(max(own_us * (1 - error), step.us.low * less), step.us.high * more, own_us)
     if compete_otherwise(runs.new, loop):
-        step_us = replace(step_us, low=min(step_us.low, own_us * (1 - error)))
-    if (least_ns := least_step_ns(runs.new, loop, 1e3 * _measured_own_us(runs, loop))) is not None:
-        step_us = replace(step_us, low=min(step_us.low, least_ns / 1e3 * (1 - error)))
+        step = step.from_to(own_us * (1 - error), step.us.high, own_us)
+    if (least := least_step_ns(runs.new, loop, 1e3 * _measured_own_us(runs, loop))) is not None:
+        least_us, least_own_us = least[0] / 1e3 * (1 - error), least[1] / 1e3
+        step = step.from_to(least_us, step.us.high, least_own_us)
     if has_two_ends(change):
-        step_us = _between_costs(step_us, loop, change, runs.orders, scale)
-    return step_us
+        step = _between_costs(step, loop, change, runs.orders, scale)
+    return step
+
+
+def _own_drawn(runs: _Runs, of: Sequence[Simulated]) -> Floats:
+    """Of each of these runs, the rest of a step over what it is in the loop with the change as recorded."""
+    own_ns = float((runs.after[0].step_ns - runs.after[0].wait_ns).mean())
+    return np.array([float((run.step_ns - run.wait_ns).mean()) / own_ns if own_ns else 1.0 for run in of])
 
 
 def _modelled_us(runs: _Runs, loop: Loop) -> Floats:
@@ -223,8 +219,8 @@ def _at_least_us(runs: _Runs, loop: Loop) -> float | None:
 def predict(loop: Loop, change: Change) -> Prediction:
     """Raises BadRequest for a change that the capture cannot say anything of."""
     runs = _Runs.of(loop, change, RESAMPLES)
-    new, step_us = runs.new, _step_us(runs, loop, change)
-    wait_share = _wait_share(runs, loop, step_us.value)
+    new, step = runs.new, _step(runs, loop, change)
+    step_us, wait_share = step.us, step.wait_share
     workers = new.settings.workers
     crowded = none_free(workers, loop)
     samples = new.samples_per_step
@@ -256,19 +252,6 @@ def predict(loop: Loop, change: Change) -> Prediction:
     return of_loader if device_us is None else _with_device(of_loader, device_us, loop)
 
 
-def _wait_share(runs: _Runs, loop: Loop, step_us: float) -> Range:
-    """What is left of a step beside its own part. The ends are those of the simulation, moved by what it misses of what
-    was measured where the loop is as it was.
-    """
-    before = runs.unchanged
-    missed = loop.measured_wait_ns / loop.measured_step_ns - float(before.wait_ns.sum() / before.step_ns.sum())
-    shares = [float(run.wait_ns.sum() / run.step_ns.sum()) for run in (*runs.after, *runs.longer)]
-    known = np.clip(np.array(shares) + missed, 0.0, 1.0)
-    ends = _range(known[: len(runs.after)], 0.0)
-    longer = known[len(runs.after) :].tolist()
-    return _around(max(0.0, 1 - _own_us(runs, loop) / step_us) if step_us else 0.0, ends.low, ends.high, *longer)
-
-
 def _device_us(loop: Loop, new: Loop, change: Change) -> Range | None:
     """What the device does for a step: as in the window, or between two ends."""
     if loop.device_ns is None or new.device_ns is None:
@@ -277,23 +260,25 @@ def _device_us(loop: Loop, new: Loop, change: Change) -> Range | None:
     return Range(new.device_ns / 1e3, min(ends) / 1e3, max(ends) / 1e3)
 
 
-def _between_costs(step_us: Range, loop: Loop, change: Change, orders: Orders, scale: float) -> Range:
+def _between_costs(step: Step, loop: Loop, change: Change, orders: Orders, scale: float) -> Step:
     """As wide as it is not known what the step pays for the change."""
     for cost in (0.0, 1.0):
         new, _ = with_other_workers(with_cost(loop, change, cost), loop)
-        step = float(simulate(new, orders).step_ns.mean()) * scale / 1e3
-        error = _model_error(change, loop)
-        step_us = Range(step_us.value, min(step_us.low, step * (1 - error)), max(step_us.high, step * (1 + error)))
-    return step_us
+        step = step.reaching(*_times_us(simulate(new, orders), scale), _model_error(change, loop))
+    return step
 
 
-def _with_ends(step_us: Range, loop: Loop, change: Change, orders: Orders) -> Range:
+def _with_ends(step: Step, loop: Loop, change: Change, orders: Orders) -> Step:
     """As wide as the loop itself is not known."""
     for end in ends_of(loop):
         new, _ = with_other_workers(with_cost(end, change, None), end)
-        step = float(simulate(new, orders).step_ns.mean()) * _scale(end, simulate(end, orders)) / 1e3
-        step_us = Range(step_us.value, min(step_us.low, step), max(step_us.high, step))
-    return step_us
+        step = step.reaching(*_times_us(simulate(new, orders), _scale(end, simulate(end, orders))))
+    return step
+
+
+def _times_us(run: Simulated, scale: float) -> tuple[float, float]:
+    """A step, and the rest of it beside its data wait."""
+    return float(run.step_ns.mean()) * scale / 1e3, float((run.step_ns - run.wait_ns).mean()) * scale / 1e3
 
 
 def _model_error(change: Change, loop: Loop) -> float:
@@ -336,26 +321,18 @@ def _scale(loop: Loop, unchanged: Simulated) -> float:
     return loop.measured_step_ns / modelled if modelled else 1.0
 
 
-def _range(values: Floats, error: float) -> Range:
-    """The first is the value, the others are resamples."""
-    value = float(values[0])
-    low, high = np.percentile(values[1:], (5, 95)).tolist() if len(values) > 1 else (value, value)
-    return Range(value, min(low, value) * (1 - error), max(high, value) * (1 + error))
-
-
 def _with_device(of_loader: Prediction, device_us: Range, loop: Loop) -> Prediction:
     """A step is not shorter than what the device does for it."""
     old, rate = of_loader.step_us, of_loader.samples_per_s
     step = _no_shorter(old, device_us)
     value, low, high = step.value, step.low, step.high
-    longer = step.value / max(old.value, 1e-3)
     device_limits = step.value > old.value
     return replace(
         of_loader,
         step_us=step,
         samples_per_s=rate and _rate(step, rate.value * (old.value + loop.others_us) / 1e6, loop),
-        data_wait_share=_each(of_loader.data_wait_share, lambda share: share / longer),
-        device_idle=_around(1 - device_us.value / value, 1 - device_us.low / low, 1 - device_us.high / high),
+        data_wait_share=_of_longer(of_loader.data_wait_share, old, step),
+        device_idle=around(1 - device_us.value / value, 1 - device_us.low / low, 1 - device_us.high / high),
         limited_by=DEVICE if device_limits else of_loader.limited_by,
         at_least_us=None if of_loader.at_least_us is None else max(of_loader.at_least_us, device_us.value),
         slowed=0.0 if device_limits else of_loader.slowed,
@@ -367,12 +344,10 @@ def _no_shorter(step: Range, device: Range) -> Range:
     return Range(*(max(time, of_device, 1e-3) for time, of_device in ends))
 
 
-def _around(value: float, *ends: float) -> Range:
-    return Range(value, min(value, *ends), max(value, *ends))
-
-
-def _each(value: Range, made: Callable[[float], float]) -> Range:
-    return Range(made(value.value), made(value.low), made(value.high))
+def _of_longer(share: Range, old: Range, new: Range) -> Range:
+    """The same times, of steps that take longer."""
+    pairs = ((share.value, old.value, new.value), (share.low, old.low, new.low), (share.high, old.high, new.high))
+    return around(*(each * max(was, 1e-3) / now for each, was, now in pairs))
 
 
 def _rate(step_us: Range, samples: float, loop: Loop) -> Range:

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Final
 
 import numpy as np
 
-from tb_dataplugin.whatif.loop import NOTHING, Epoch, Floats, Loop, Rows, Work
+from tb_dataplugin.whatif.contention import Slowed, longer
+from tb_dataplugin.whatif.loop import NOTHING, Epoch, Floats, Loop, Rows, Timed, Work
 from tb_dataplugin.whatif.taker import NEVER as _NEVER
 from tb_dataplugin.whatif.taker import Taker
 
@@ -63,12 +64,14 @@ def _enough(epochs: Sequence[Epoch]) -> tuple[int, ...]:
 @dataclass(frozen=True, slots=True)
 class Simulated:
     """Per step, in ns: its duration, and the data wait in it. `slowed`: how much longer the rest of it takes, for CPUs
-    that others have.
+    that others have; `receive_slowed`: what the training thread does in ``next()``; `build_slowed`: building.
     """
 
     step_ns: Floats
     wait_ns: Floats
     slowed: float
+    receive_slowed: float = 1.0
+    build_slowed: float = 1.0
 
 
 @dataclass(slots=True)
@@ -126,6 +129,7 @@ def _by_worker(loop: Loop, rows: Rows) -> Iterator[list[float]]:
 
 def simulate(loop: Loop, orders: Orders) -> Simulated:
     """One run over the batches of `orders`; the whole rounds of workers in its last half count."""
+    loop = _stretched(loop)
     batches = _Batches(loop, orders)
     if loop.settings.workers == 0:
         return _without_workers(loop, batches)
@@ -139,12 +143,30 @@ def simulate(loop: Loop, orders: Orders) -> Simulated:
     between = slice(settled - 1, len(handed) - 1)
     step, own = np.diff(handed[settled - 1 :]) - run.paused[between], np.array(batches.own[between])
     slowed = float((step - wait).sum() / own.sum()) if own.any() else 1.0
-    return Simulated(step * loop.batches_per_step, wait * loop.batches_per_step, slowed)
+    per_step = step * loop.batches_per_step, wait * loop.batches_per_step
+    return Simulated(*per_step, slowed, run.receive_time.slowed, run.build_time.slowed)
+
+
+def _stretched(loop: Loop) -> Loop:
+    """The times of its loader as they are simulated."""
+    by = loop.stretched
+    if by == 1:
+        return loop
+    return replace(
+        loop,
+        build=Timed(loop.build.parts, loop.build.ns * by),
+        way_ns=loop.way_ns * by,
+        receive=Timed(loop.receive.parts, loop.receive.ns * by),
+        held_ns=loop.held_ns * by,
+        around_ns=loop.around_ns * by,
+        send_ns=loop.send_ns * by,
+    )
 
 
 def _epoch_by_epoch(loop: Loop, orders: Orders) -> Simulated:
     """All steps of each of these epochs."""
     steps, waits, own, first = [], [], [], 0
+    received, built = Slowed(), Slowed()
     for number in orders.epochs or range(len(loop.epochs)):
         parts = loop.epochs[number]
         places = np.arange(first, first + sum(map(len, parts)))
@@ -160,10 +182,13 @@ def _epoch_by_epoch(loop: Loop, orders: Orders) -> Simulated:
         steps.append(step[counted])
         waits.append(wait[counted])
         own.append(batches.own[counted])
+        received.add(run.receive_time.needed, run.receive_time.took)
+        built.add(run.build_time.needed, run.build_time.took)
         first = places[-1] + 1
     step, wait, needed = np.concatenate(steps), np.concatenate(waits), float(np.concatenate(own).sum())
     slowed = float((step - wait).sum() / needed) if needed else 1.0
-    return Simulated(step * loop.batches_per_step, wait * loop.batches_per_step, slowed)
+    per_step = step * loop.batches_per_step, wait * loop.batches_per_step
+    return Simulated(*per_step, slowed, received.slowed, built.slowed)
 
 
 def _moved(loop: Loop, parts: Epoch, by: int) -> Epoch:
@@ -178,24 +203,13 @@ def _moved(loop: Loop, parts: Epoch, by: int) -> Epoch:
 
 def _without_workers(loop: Loop, batches: _Batches) -> Simulated:
     def slowed(work: Work) -> float:
-        return work.slowed(_longer(loop.left_cpus, loop.other_cpus, work)[0])
+        return work.slowed(longer(loop.left_cpus, loop.other_cpus, work)[0])
 
     receive = (np.array(batches.receive) + loop.around_ns) * slowed(loop.receiving)
     own, build = np.array(batches.own) * slowed(loop.step), np.array(batches.build) * slowed(loop.building)
     wait = (np.maximum(0.0, build.mean() - own - receive) if loop.ahead else build) + receive
-    return Simulated((wait + own) * loop.batches_per_step, wait * loop.batches_per_step, slowed(loop.step))
-
-
-def _longer(cpus: float, others: float, work: Work) -> tuple[float, float]:
-    """How much longer the training thread takes for what needs a CPU, and how much longer all others do, which want
-    `others` CPUs.
-
-    It wakes up time and again, on a CPU that another thread has where none is free, and gets its share of that one CPU:
-    half of it beside one thread, though all CPUs together would have more. The others get what it leaves.
-    """
-    taken = min(1.0, max(0.0, others - (cpus - 1))) * max(1.0, others / cpus)
-    own = max(1.0, (others + work.demand) / cpus, 1.0 + taken)
-    return own, max(1.0, others / (cpus - work.demand / own)) if others else 1.0
+    per_step = (wait + own) * loop.batches_per_step, wait * loop.batches_per_step
+    return Simulated(*per_step, slowed(loop.step), slowed(loop.receiving), slowed(loop.building))
 
 
 class _Run:
@@ -222,6 +236,7 @@ class _Run:
             times = batches.taking, batches.held
             in_order, draw = loop.settings.in_order, self._draw_after
             self.taker = Taker(loop.ahead, in_order, self.ready, *times, lambda batch: self.builder[batch].batch, draw)
+        self.receive_time, self.build_time = Slowed(), Slowed()
         self.paused: list[float] = []
         """After each batch that was handed out, how long the loop waited for something else."""
         for _ in range(loop.settings.workers * loop.settings.prefetch):
@@ -280,8 +295,11 @@ class _Run:
 
     def _train(self, ns: float, work: Work) -> None:
         """Of the training thread; so long without contention."""
+        began, needed = self.now, ns
         while ns > 0:
             ns = self._advance(_NEVER, ns, work)
+        if work is self.receiving:
+            self.receive_time.add(needed, self.now - began)
 
     def _in_turn(self) -> _Worker:
         """The next one, of those that have something left."""
@@ -332,7 +350,7 @@ class _Run:
         """
         known = self.slowed.get((wanted, work))
         if known is None:
-            own, others = _longer(self.loop.left_cpus, self.loop.other_cpus + wanted, work)
+            own, others = longer(self.loop.left_cpus, self.loop.other_cpus + wanted, work)
             known = self.building.slowed(others), work.slowed(own), self.receiving.slowed(others)
             self.slowed[wanted, work] = known
         return known
@@ -352,6 +370,7 @@ class _Run:
         if taker is not None and is_taking:
             passed = min(passed, taker.left * taking)
         self.now = until if passed == until - self.now else self.now + passed
+        self.build_time.add(len(busy) * passed / building, len(busy) * passed)
         for worker in busy:
             worker.left -= passed / building
             if worker.left <= 1e-6 * building:

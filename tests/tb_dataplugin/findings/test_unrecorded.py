@@ -42,7 +42,7 @@ def test_what_the_data_wait_would_be_stands_below_the_verdict() -> None:
     (fact,) = said(capture)
     assert fact.value == pytest.approx(0.6, abs=0.02)
     assert (
-        "the data wait would be about 59.3% of a step (estimated)" in fact.text
+        "the data wait would be about 59.5% of a step (estimated)" in fact.text
         and "the rest of a step about 4.00 ms longer" in fact.text
     )
 

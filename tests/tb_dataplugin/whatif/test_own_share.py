@@ -40,6 +40,7 @@ def test_without_workers_the_step_builds_its_batch_however_much_of_the_cpus_it_g
     build_us = float(loop.build.total_ns.mean()) * loop.batches_per_step / 1e3
     assert build_us > 1000
     assert none.step_us.low == pytest.approx(0.65 * (0.5 * 9600 + build_us), rel=0.05)
+    assert none.data_wait_share.low == pytest.approx(max(0.0, 1 - 0.5 * 9600 / none.step_us.low), abs=0.03)
 
 
 def test_more_workers_or_more_work_may_take_their_cpus_from_the_step_alone() -> None:

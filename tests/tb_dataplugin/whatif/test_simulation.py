@@ -9,6 +9,7 @@ from annotate.trace_format import Stage
 from tb_dataplugin.analyses.kept_loads import KeptLoads
 from tb_dataplugin.errors import BadRequest
 from tb_dataplugin.whatif import Change, parse_changes, predict, usual_changes, without_profiler
+from tb_dataplugin.whatif.as_measured import as_measured
 from tb_dataplugin.whatif.change import changed
 from tb_dataplugin.whatif.fitting import told_apart
 from tb_dataplugin.whatif.loop import Loop, Settings, Timed
@@ -223,8 +224,9 @@ def test_a_step_of_several_threads_is_slowed_more_by_workers_that_take_the_cpus(
 def test_how_far_threads_wait_for_each_other_is_part_of_the_interval() -> None:
     made = loop(2, build_ms=60, own_ms=30, cpus=2, own_threads=2.0)
     change = Change(stages=(("transform", 0.0),))
-    known, unknown = (predict(replace(made, own_delayed=delayed), change).step_us for delayed in (0.0, 0.5))
-    assert unknown.value == known.value
+    waited = replace(made, own_delayed=0.5, own_ns=made.own_ns * 0.5**made.power)
+    known, unknown = (predict(as_measured(each), change).step_us for each in (made, waited))
+    assert unknown.value == pytest.approx(known.value)
     assert unknown.low < known.low and unknown.high > known.high
 
 
