@@ -32,6 +32,17 @@ ONE: Final = (
 )
 
 
+ASKS: Final = (
+    " Have one of them: several are right only where each goes through its own part. Its code asks get_worker_info(), "
+    "but not every answer is for that."
+)
+
+SEE: Final = (
+    "Count an epoch's batches before and after: its code asks get_worker_info(), and if that is not to divide the data, "
+    "each DataLoader worker goes through all of it. "
+)
+
+
 @dataclass(frozen=True, slots=True)
 class First:
     """`advice` and `code` begin those to have more DataLoader workers; "" where each may have the dataset as it is."""
@@ -57,7 +68,7 @@ def divide_first(signals: Signals, workers: int) -> First:
         has_thought = bool(loader.divided)  # its code asks which worker it runs in
         return First(text) if workers < 2 or has_thought else First(text + STATE, DRAW)
     if workers < 2 or (undivided is None and signals.waste.twins is None):
-        return First()
+        return First(SEE) if workers >= 2 and _may_divide(loader) else First()
     each = f"each of {workers} DataLoader workers"
     if signals.waste.twins is not None:
         return First(f"First divide the data, by get_worker_info() in __iter__: else {each} reads all of it. ", DIVIDE)
@@ -68,12 +79,19 @@ def divide_first(signals: Signals, workers: int) -> First:
     return First(_divide(undivided, place, each, workers), DIVIDE)
 
 
+def _may_divide(loader: LoaderInfo | None) -> bool:
+    """It asks which worker it runs in, and none or one has run."""
+    return loader is not None and loader.iterable and bool(loader.divided) and (loader.num_workers or 0) < 2
+
+
 def first_workers(loader: LoaderInfo) -> tuple[int, str]:
     """How many DataLoader workers to begin with, where a few are enough, and why, as a sentence; "" where the dataset
     has no say in it.
     """
-    if not loader.iterable or loader.divided:
+    if not loader.iterable:
         return 2, ""
+    if loader.divided:
+        return 1, ASKS
     undivided = find_undivided(loader)
     if undivided is None:
         return 1, ""

@@ -63,7 +63,9 @@ def test_of_a_dataset_that_each_worker_would_read_all_of_one_is_advised() -> Non
     assert "if Val does not divide itself (by get_worker_info() in __iter__), each of several goes" in unknown.advice
     (drawn,) = found_by(other_of(iterable=True, divided=False, drawn=True))
     assert "num_workers=1, " in drawn.code and "get_worker_info" not in drawn.advice
-    for settings in ({}, {"iterable": False}, {"iterable": True, "divided": True}):
+    (asks,) = found_by(other_of(iterable=True, divided=True))
+    assert "num_workers=1, " in asks.code and "but not every answer is for that" in asks.advice
+    for settings in ({}, {"iterable": False}):
         (any_number,) = found_by(other_of(**settings))
         assert "num_workers=2, " in any_number.code and "get_worker_info" not in any_number.advice
 

@@ -118,7 +118,8 @@ def test_an_iterable_dataset_is_divided_before_it_gets_workers() -> None:
         "First see that Clicks.__iter__ divides the data, by get_worker_info(): if it does"
     )
     divided = finding_in(streamed(divided=True), "single_process_loading")
-    assert divided.advice.startswith("Start with num_workers=2") and "get_worker_info" not in divided.code
+    assert divided.advice.startswith("Count an epoch's batches before and after: its code asks get_worker_info()")
+    assert "Start with num_workers=2" in divided.advice and "get_worker_info" not in divided.code
 
 
 def test_workers_of_a_dataset_that_draws_without_an_end_work_on_copies() -> None:
