@@ -38,8 +38,8 @@ ASKS: Final = (
 )
 
 SEE: Final = (
-    "Count an epoch's batches before and after: its code asks get_worker_info(), and if that is not to divide the data, "
-    "each DataLoader worker goes through all of it. "
+    "Count an epoch's batches before and after: its code asks get_worker_info(), and if that is not to divide the "
+    "data, each DataLoader worker goes through all of it. "
 )
 
 
@@ -81,7 +81,7 @@ def divide_first(signals: Signals, workers: int) -> First:
 
 def _may_divide(loader: LoaderInfo | None) -> bool:
     """It asks which worker it runs in, and none or one has run."""
-    return loader is not None and loader.iterable and bool(loader.divided) and (loader.num_workers or 0) < 2
+    return loader is not None and bool(loader.iterable and loader.divided) and (loader.num_workers or 0) < 2
 
 
 def first_workers(loader: LoaderInfo) -> tuple[int, str]:
