@@ -38,6 +38,9 @@ from annotate.trace_format import StageKind
 _MOST_IN_A_SAMPLE: Final = 64
 """Spans of one function: a key for sorting is called for each element."""
 
+_MOST_PLAIN: Final = 256
+"""Objects that are looked at for steps, in one that a dataset keeps."""
+
 _OF_DATA: Final = ("__getitem__", "__iter__", "__next__")
 """Methods of a dataset, a sampler, a loader."""
 
@@ -156,14 +159,29 @@ def _time_object(patches: Patches, holder: object, value: object) -> None:
 
 
 def _has_users_steps(value: object, holder: object) -> bool:
-    """A plain object of the user's, which keeps a list of what can be called: the configuration of a pipeline."""
+    """A plain object of the user's, which keeps a list of what can be called, or another such object: the configuration
+    of a pipeline.
+    """
+    waiting, seen = [(value, holder)], {id(value)}
+    while waiting and len(seen) <= _MOST_PLAIN:
+        current, its = waiting.pop()
+        if not _is_plain(current, its):
+            continue
+        for held in kept_by(current).values():
+            steps = steps_in(held) if is_container(held) else []
+            if steps and (holds_transforms(steps) or holds_users_own(steps, current)):
+                return True
+            inner = [each for each in (steps or [held]) if id(each) not in seen]
+            seen.update(map(id, inner))
+            waiting += [(each, current) for each in inner]
+    return False
+
+
+def _is_plain(value: object, holder: object) -> bool:
     cls = type(value)
     if callable(value) or not are_of_one_body(cls.__module__, type(holder).__module__):
         return False
-    if any(name in vars(base) for base in cls.__mro__ for name in _OF_DATA):
-        return False
-    lists = map(steps_in, filter(is_container, kept_by(value).values()))
-    return any(holds_transforms(steps) or holds_users_own(steps, value) for steps in lists)
+    return not any(name in vars(base) for base in cls.__mro__ for name in _OF_DATA)
 
 
 def _stand_in(function: Method, kind: StageKind) -> HeldFunction:

@@ -290,6 +290,17 @@ def test_steps_of_a_plain_object_are_stages(tmp_path: Path) -> None:
     assert plan.first[1] is flip and plan.owner is ds
 
 
+@pytest.mark.parametrize("deep", [False, True])
+def test_plain_objects_may_keep_such_objects(tmp_path: Path, deep: bool) -> None:
+    """A stranger's configuration had its stages in dataclasses of their own: 99% of the data wait was the sample's."""
+    inner = Plan([Brighten(), flip])
+    plan = Plan([Plan([inner], owner=7)]) if deep else Plan([inner])
+    inner.owner = plan
+    ds = Nested("plan", plan)
+    assert tree_of_one(tmp_path, ds) == ("sample::Nested", ["transform::Brighten", "transform::flip"])
+    assert inner.first[1] is flip and inner.owner is plan
+
+
 def test_lists_that_hold_themselves_are_looked_at_once(tmp_path: Path) -> None:
     inner: list[Any] = [Brighten(), flip]
     held: list[Any] = [inner, inner]

@@ -108,6 +108,8 @@ it("says beside the idle time of a row why it may be none", () => {
   expect(first?.textContent).toContain("no kernels were recorded");
   expect(first?.querySelector("button")?.title).toBe(`${note}.`);
   expect(second?.querySelector("button")).toBeNull();
+  const { rows } = readTable(find("row-table") as HTMLTableElement);
+  expect(rows[0]?.map(({ text }) => text).find((text) => text.includes("no kernels"))).toMatch(/^[\d.]+; no kernels/);
 });
 
 it("says of which step the gain is, and the data wait of the verdict, where these are without something", () => {

@@ -204,9 +204,9 @@ function Share({ value, name, why, note, brief }: ShareProps) {
     <td class="num" data-column={name} data-value={value} title={`${exactNumber(100 * value)}% of the window`}>
       {formatPercent(value).replace("%", "")}
       {note !== "" && (
-        <span class="loop-wait">
+        <div class="loop-wait">
           <Explained text={`${note}.`}>{brief}</Explained>
-        </span>
+        </div>
       )}
     </td>
   );
