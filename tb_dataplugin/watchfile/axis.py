@@ -75,7 +75,7 @@ def _point(intervals: Sequence[IntervalLine], loader: int, begin: float, recorde
         to_s=max(0.0, intervals[-1].end - begin),
         steps=steps,
         step_us=time / steps if steps else None,
-        p95_us=percentile(times, 0.95) if times else None,
+        p95_us=min(percentile(times, 0.95), max(each.longest_step_us for each in numbers)) if times else None,
         wait_share=min(1.0, sum(each.wait_us for each in numbers) / time) if time else None,
         samples_per_s=rate(without_recorded(intervals, recorded)),
         epochs=sum(each.epochs for each in numbers),

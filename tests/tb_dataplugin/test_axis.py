@@ -31,6 +31,14 @@ def test_a_point_has_what_its_intervals_come_to(tmp_path: Path) -> None:
     assert (first.machine["rss_bytes"], second.machine["rss_bytes"]) == (50, 250)
 
 
+def test_the_p95_of_a_point_is_no_longer_than_its_longest_step(tmp_path: Path) -> None:
+    """It is the middle of a bucket: one step of 2.60 s had a p95 of 2.72 s."""
+    (numbers,) = interval(0)["loaders"]
+    one = interval(0) | {"loaders": [numbers | {"steps": 1, "longest_step_us": 2.6e6, "step_times": {"86": 1}}]}
+    (point,) = points_of(run_of(write(tmp_path / "a.watch.jsonl", RUN, one)), most=1)
+    assert point.p95_us == 2.6e6
+
+
 def test_a_long_run_has_points_for_a_screen_and_each_is_of_one_process(tmp_path: Path) -> None:
     first = write(tmp_path / "a.watch.jsonl", RUN, *map(interval, range(1000)))
     later: list[Any] = [interval(number, begin=BEGIN + 20_000) for number in range(7)]

@@ -75,16 +75,16 @@ function compareStages({ column, descending }: StageSort): (a: Stage, b: Stage) 
   return (a, b) => compared(columnValue(a, column), columnValue(b, column), descending);
 }
 
-/** Of the stage and all inside it the one that comes first: a branch stands where its largest stage would. */
-function foremost({ stage, children }: StageNode, compare: (a: Stage, b: Stage) => number): Stage {
-  return children.map((child) => foremost(child, compare)).reduce((a, b) => (compare(b, a) < 0 ? b : a), stage);
+/** Of the stage and all inside it: a branch stands where that would, whichever end the largest come to. */
+function largest({ stage, children }: StageNode, first: (a: Stage, b: Stage) => number): Stage {
+  return children.map((child) => largest(child, first)).reduce((a, b) => (first(b, a) < 0 ? b : a), stage);
 }
 
 /** Depth-first rows with siblings in order; the children of folded rows are left out. */
 export function nestedRows(roots: readonly StageNode[], sort: StageSort, folded: ReadonlySet<string>): StageRow[] {
-  const compare = compareStages(sort);
+  const [compare, first] = [compareStages(sort), compareStages({ ...sort, descending: true })];
   const order = (a: StageNode, b: StageNode): number =>
-    sort.column === "name" ? compare(a.stage, b.stage) : compare(foremost(a, compare), foremost(b, compare));
+    sort.column === "name" ? compare(a.stage, b.stage) : compare(largest(a, first), largest(b, first));
   const rows: StageRow[] = [];
   const visit = (nodes: readonly StageNode[], depth: number): void => {
     for (const node of nodes.toSorted(order)) {

@@ -22,6 +22,13 @@ describe("nested rows", () => {
     const rows = nestedRows(buildTree([wait, ...stages]), { column: "self_us", descending: true }, none);
     expect(names(rows)).toEqual(["0 c", "0 D", "1 B", "2 PIL", "1 A", "0 DataLoader"]);
   });
+  it("put it there in ascending order, too: a small stage inside moves no large one up", () => {
+    const wait = stage(["wait::DataLoader"], { total_us: 516 });
+    const inside = stage(["wait::DataLoader", "sampler::S"], { total_us: 0.2 });
+    const collate = stage(["collate::C"], { total_us: 106 });
+    const rows = nestedRows(buildTree([wait, inside, collate]), { column: "total_us", descending: false }, none);
+    expect(names(rows)).toEqual(["0 C", "0 DataLoader", "1 S"]);
+  });
   it("turn round", () => {
     const rows = nestedRows(buildTree(stages), { column: "total_us", descending: false }, none);
     expect(names(rows)).toEqual(["0 D", "1 A", "1 B", "2 PIL", "0 c"]);

@@ -249,7 +249,7 @@ it("draws the mean step as well: a share may stay where all becomes faster", () 
   expect(find("trend").getAttribute("aria-label")).toContain("Mean step");
   const link = fieldsOfPlace(placeOfView(currentPlace()));
   click(choices[0]);
-  expect(find("trend").getAttribute("aria-label"), "an address without the choice").toContain("Device idle");
+  expect(find("trend").getAttribute("aria-label"), "an address without the choice").toContain("device idle");
   act(() => showPlace(placeOfFields(link) ?? START));
   expect(find("trend").getAttribute("aria-label"), "a link has the choice").toContain("Mean step");
   expect(

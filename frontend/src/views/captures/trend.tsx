@@ -3,6 +3,7 @@ import type { CaptureRow } from "../../contract/report";
 import { whenOf } from "../../model/captures";
 import { chooseTimeUnit, formatCount, formatDuration, formatPercent, onAxis, plural } from "../../model/format";
 import type { Course } from "../../model/rows";
+import { capitalised } from "../../model/sentence";
 import { niceStep } from "../../model/time-scale";
 import { trendOfStep } from "../../state/atoms";
 import { LineKey, lineClass, type Stroke } from "../../ui/line-key";
@@ -113,7 +114,7 @@ export function Trend({ run, course }: Props) {
         viewBox={`0 0 ${widthPx} ${TOP_PX + PLOT_PX + 12}`}
         role="img"
         data-testid="trend"
-        aria-label={`${measure === STEP ? "Mean step" : "Device idle and data wait"} of ${plural(rows.length, "capture")}; the table below has the numbers`}>
+        aria-label={`${capitalised(lines.map(({ label }) => label).join(" and "))} of ${plural(rows.length, "capture")}; the table below has the numbers`}>
         <Axis
           endPx={LEFT_PX + plotPx}
           yOf={yOf}

@@ -26,7 +26,7 @@ type Hover = { readonly row: RankRow; readonly x: number; readonly y: number };
 type Scale = { readonly zeroPx: number; readonly pxPerUs: number; readonly slotPx: number; readonly endPx: number };
 
 /** Lost time by rank: upwards where a rank is waited for, downwards where it waits. */
-export function RankChart({ ranks: { run, rows } }: { ranks: Ranks }) {
+export function RankChart({ ranks: { rows } }: { ranks: Ranks }) {
   const [ref, widthPx] = useWidth<HTMLDivElement>(960);
   const hover = useSignal<Hover | null>(null);
   const [ownedUs, inheritedUs] = [mostOf(rows, ownedOf), mostOf(rows, inheritedOf)];
@@ -40,7 +40,7 @@ export function RankChart({ ranks: { run, rows } }: { ranks: Ranks }) {
       <figcaption>
         <h2>Lost time by rank</h2>
         <Legend items={[OWNED, INHERITED]} />
-        <PictureMenu name={`Lost time by rank ${run}`} />
+        <PictureMenu name="Lost time by rank" />
       </figcaption>
       <svg
         width={widthPx}

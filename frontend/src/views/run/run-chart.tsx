@@ -1,6 +1,6 @@
 import { useSignal } from "@preact/signals";
 import type { RunMark, RunPhase, RunPoint, WholeRun } from "../../contract/report";
-import { formatCount, plural } from "../../model/format";
+import { plural } from "../../model/format";
 import {
   clockOf,
   clockTicks,
@@ -11,7 +11,6 @@ import {
   panelsOf,
   pathOf,
   pointAt,
-  runName,
   topOf,
 } from "../../model/whole-run";
 import { lineClass } from "../../ui/line-key";
@@ -70,7 +69,7 @@ export function RunChart({ run }: { run: WholeRun }) {
             <li key={words}>{words}</li>
           ))}
         </ul>
-        <PictureMenu name={`Run ${runName(run)}`} />
+        <PictureMenu name="Over time" />
       </figcaption>
       <div
         role="slider"
@@ -169,7 +168,7 @@ function readout(panels: readonly Panel[], point: RunPoint): string {
     }),
   );
   const epochs = point.epochs > 0 ? [`${plural(point.epochs, "epoch")} begun`] : [];
-  const steps = `${formatCount(point.steps)} steps`;
+  const steps = plural(point.steps, "step");
   return [`${clockOf(point.from_s)} to ${clockOf(point.to_s)}: ${steps}`, ...epochs, ...values].join(", ");
 }
 

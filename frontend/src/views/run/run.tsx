@@ -8,6 +8,7 @@ import { loadWholeRuns } from "../../state/run-views";
 import { FilesCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { asDuration, BigNumber, Exact, NumberRow, Unknown } from "../../ui/numbers";
+import { PictureOf } from "../../ui/picture-menu";
 import { Prose } from "../../ui/prose";
 import { ErrorState, LoadingState, Problems, UnavailableState } from "../../ui/states";
 import { OfAnother, OthersOnly } from "../shared/of-another";
@@ -45,7 +46,9 @@ export function WholeRunView() {
         <>
           <Choice all={answer.runs} run={run} />
           <OfAnother runs={answer.runs} shown={run.run} lacks={lacks} />
-          <Shown run={run} />
+          <PictureOf.Provider value={`Run ${runName(run)}`}>
+            <Shown run={run} />
+          </PictureOf.Provider>
         </>
       )}
     </div>
