@@ -63,6 +63,7 @@ THREADS = [
 ]
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("cell", THREADS, ids=str)
 def test_batches_that_threads_make_are_all_there_and_nothing_untrue_is_said(lab: Lab, cell: Cell) -> None:
     no_difference(lab, cell)

@@ -104,6 +104,7 @@ def named(name: str) -> TraceBuilder:
     return builder
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("style", [Style(), Style(color=True)], ids=["plain", "colour"])
 def test_no_name_of_a_trace_reaches_the_terminal_raw(kind: str, style: Style) -> None:
@@ -157,7 +158,7 @@ def test_a_traceback_that_python_cannot_underline_is_shown_without(
     assert Path(__file__).name in caplog.text and caplog.text.endswith("ValueError: what went wrong\n")
 
 
-@pytest.mark.one_of(2)
+@pytest.mark.one_of(3)
 @pytest.mark.parametrize("kind", [kind for kind, (name, _) in HOSTILE.items() if "\0" not in name])
 @pytest.mark.parametrize("form", ["text", "json", "html"])
 def test_files_of_hostile_names_are_reported_on(

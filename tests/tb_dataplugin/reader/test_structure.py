@@ -53,6 +53,7 @@ def test_what_a_report_holds_is_bounded_whatever_the_structure(shape: str, monke
     assert len(as_compact_json(slice_timeline(found.timeline, start, start + length, 2000))) < 600_000
 
 
+@pytest.mark.one_of(2)
 @pytest.mark.parametrize(
     ("shape", "code"),
     [

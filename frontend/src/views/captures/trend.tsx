@@ -18,6 +18,9 @@ const LEFT_PX = 64;
 const RIGHT_PX = 8;
 const TOP_PX = 8;
 const PLOT_PX = 120;
+/** Below the plot: when the oldest and the newest were recorded. */
+const WHEN_PX = 24;
+const HEIGHT_PX = TOP_PX + PLOT_PX + WHEN_PX;
 /** Between two captures, at most: few of them do not need all of a wide screen. */
 const WIDEST_PX = 96;
 const NARROWEST_PX = 640;
@@ -110,8 +113,8 @@ export function Trend({ run, course }: Props) {
       </figcaption>
       <svg
         width={widthPx}
-        height={TOP_PX + PLOT_PX + 12}
-        viewBox={`0 0 ${widthPx} ${TOP_PX + PLOT_PX + 12}`}
+        height={HEIGHT_PX}
+        viewBox={`0 0 ${widthPx} ${HEIGHT_PX}`}
         role="img"
         data-testid="trend"
         aria-label={`${capitalised(lines.map(({ label }) => label).join(" and "))} of ${plural(rows.length, "capture")}; the table below has the numbers`}>
@@ -121,6 +124,7 @@ export function Trend({ run, course }: Props) {
           values={[0, top / 2, top]}
           text={(value) => measure.axisText(value, top)}
         />
+        <Ends rows={rows} startPx={LEFT_PX} endPx={LEFT_PX + plotPx} />
         {lines.map((line) => (
           <LineOf key={line.label} line={line} rows={rows} xOf={xOf} yOf={yOf} dots={slotPx >= 6} />
         ))}
@@ -132,7 +136,7 @@ export function Trend({ run, course }: Props) {
             x={LEFT_PX + index * slotPx}
             y={0}
             width={slotPx}
-            height={TOP_PX + PLOT_PX + 12}
+            height={HEIGHT_PX}
             onPointerMove={({ clientX: x, clientY: y }) => {
               hover.value = { row, x, y };
             }}
@@ -207,6 +211,26 @@ function Axis({ endPx, yOf, values, text }: AxisProps) {
       ))}
     </g>
   );
+}
+
+type EndsProps = { readonly rows: readonly CaptureRow[]; readonly startPx: number; readonly endPx: number };
+
+/** A picture on paper has no pointer to ask with. */
+function Ends({ rows, startPx, endPx }: EndsProps) {
+  return (
+    <g class="axis">
+      <text x={startPx} y={HEIGHT_PX - 6}>
+        {whenWordsOf(rows[0])}
+      </text>
+      <text x={endPx} y={HEIGHT_PX - 6} text-anchor="end">
+        {whenWordsOf(rows.at(-1))}
+      </text>
+    </g>
+  );
+}
+
+function whenWordsOf(row: CaptureRow | undefined): string {
+  return row === undefined ? "" : (whenOf({ taken: row.taken, takenBy: row.taken_by })?.words ?? "");
 }
 
 type LineProps = {
