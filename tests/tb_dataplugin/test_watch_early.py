@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from annotate.whole_run import tally, usual
 from tb_dataplugin.export.run_text import runs_text
 from tb_dataplugin.report.build_whole_run import whole_run_report
 from tb_dataplugin.report.report_pb2 import WholeRun
+from tb_dataplugin.watchfile import early, histogram
 from tb_dataplugin.watchfile.reading import Run, read_part, runs_of
 from tb_dataplugin.watchfile.sentences import run_in_short
 from tb_dataplugin.watchfile.summary import summary_of
@@ -120,3 +122,11 @@ def test_with_many_workers_the_first_steps_are_more(tmp_path: Path) -> None:
     lines = interval(0, 100), interval(1, 100, 2.5e6), interval(2, 400)
     assert not report_of(run_of(tmp_path, *lines, workers=8)).marks
     assert len(report_of(run_of(tmp_path, *lines, workers=16)).marks) == 1
+
+
+def test_what_a_stall_is_is_the_same_for_who_records_and_who_reads() -> None:
+    """Neither imports the other."""
+    assert (early._TIMES, early._US * 1000, early._TOLD) == (usual._STALL_TIMES, usual._STALL_NS, usual._LONGER)
+    assert (early._LEARNT, early._LEARNT_TURNS) == (usual._FEWEST_ROUNDS * usual._ROUND, usual._FEWEST_TURNS)
+    assert early._LONGEST == 0.5 ** (1 / usual._ROUND)
+    assert histogram._PER_OCTAVE == tally._PER_OCTAVE
