@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 STATIC = Path(__file__).parent.parent / "static"
-DOCS = Path(__file__).parent.parent / "docs"
-"""In the source a link to the folder of all documents; a wheel has copies of the texts."""
 
 CONTENT_TYPES = {
     ".js": "text/javascript",
@@ -33,12 +31,6 @@ class Asset:
 def bundle_file(name: str) -> Asset | None:
     """`index.js` or `index.css`; None when the bundle was not built."""
     return _read(STATIC / Path(name).name)
-
-
-def document(name: str) -> Asset | None:
-    """The text of a page of `docs/`."""
-    found = _read(DOCS / Path(name).name) if name.endswith(".md") else None
-    return None if found is None else Asset(found.content, "text/plain; charset=utf-8")
 
 
 @functools.cache

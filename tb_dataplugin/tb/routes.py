@@ -25,7 +25,7 @@ from tb_dataplugin.report.build_timeline import slice_timeline
 from tb_dataplugin.report.report_pb2 import Capture, CaptureRow
 from tb_dataplugin.report.rows import as_rows, is_cut_off
 from tb_dataplugin.shown import encodable
-from tb_dataplugin.tb import assets
+from tb_dataplugin.tb import assets, documents
 from tb_dataplugin.tb.logs import log_failure
 from tb_dataplugin.tb.repeated import mixed_in, repeated_in
 from tb_dataplugin.tb.runs import CaptureLibrary, Entry
@@ -257,7 +257,8 @@ def perfetto_route(request: Request, library: CaptureLibrary) -> Response:
 
 
 def document_route(request: Request, library: CaptureLibrary) -> Response:
-    return _asset(request, assets.document(request.path.split("/docs/", 1)[-1]), 0)
+    page = documents.document(request.path.split("/docs/", 1)[-1])
+    return _asset(request, None if page is None else assets.Asset(page.encode(), "text/html"), 0)
 
 
 def _asset(request: Request, asset: assets.Asset | None, expires: int) -> Response:

@@ -105,6 +105,8 @@ it("copies every capture with its id, rank and a time that sorts", async () => {
     error: "it is empty",
     rank: at,
     taken: 1_795_635_834.98,
+    data_wait_share: at === 7 ? 0.25 : undefined,
+    loop_wait: at === 7 ? "30% of the loop without its checkpoint" : "",
   }));
   const listing = CaptureRows.fromJSON({ rows });
   const captures: DataSource["captures"] = () => Promise.resolve({ kind: "ready", value: listing });
@@ -115,5 +117,20 @@ it("copies every capture with its id, rank and a time that sorts", async () => {
   expect(lines.length).toBe(61);
   expect(lines[0]?.startsWith("Capture,Rank,When,")).toBe(true);
   expect(lines[8]).toMatch(/^ddp\/vm_1\.7,7,2026-11-25T\S+Z,/);
+  expect(lines[0]).toContain(",Data wait: note");
+  expect(lines[8]).toContain("30% of the loop without its checkpoint");
   expect(lines[60]).toMatch(/^ddp\/vm_1\.59,59,2026-11-25T\S+Z,it is empty,/);
+});
+
+it("sorts captures by time where the date stands below the name", () => {
+  const rows = ["b", "a", "c"].map((name, at) => ({ id: name, run: ".", name, state: "ready", taken: 3 - at }));
+  captureRows.value = CaptureRows.fromJSON({ rows });
+  open({}, "captures");
+  const names = (): string[] =>
+    [...document.querySelectorAll("[data-testid=capture-row]")].map((row) => row.getAttribute("data-id") ?? "");
+  const button = find("row-table").querySelector<HTMLButtonElement>(".head-below button");
+  act(() => button?.click());
+  expect(names()).toEqual(["b", "a", "c"]);
+  act(() => button?.click());
+  expect(names()).toEqual(["c", "a", "b"]);
 });

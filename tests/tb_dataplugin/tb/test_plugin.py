@@ -19,7 +19,7 @@ from werkzeug.test import Client
 
 from tb_dataplugin.cache import Store
 from tb_dataplugin.cli import main
-from tb_dataplugin.tb import assets, routes, runs
+from tb_dataplugin.tb import documents, routes, runs
 from tb_dataplugin.tb.analyst import Answer, Request, answer_to
 from tb_dataplugin.tb.entry import _load
 from tb_dataplugin.tb.logdirs import LogDir, logdirs_of
@@ -371,11 +371,12 @@ def test_perfetto_is_served_offline_and_nothing_beside_it(host: Host) -> None:
     assert host.client.get(f"{BASE}perfetto/%2e%2e/viewer.py").status_code == 404
 
 
-def test_the_documents_are_served_as_text_and_nothing_beside_them(host: Host) -> None:
+def test_the_documents_are_served_as_pages_and_nothing_beside_them(host: Host) -> None:
     page = host.client.get(BASE + "docs/report.md")
     assert page.status_code == 200
-    assert page.content_type == "text/plain; charset=utf-8"
-    assert page.get_data() == (Path(__file__).parents[3] / "docs" / "report.md").read_bytes()
+    assert page.content_type.startswith("text/html")
+    text = page.get_data(as_text=True)
+    assert "<title>Reading a report</title>" in text and "<table>" in text and '<h2 id="the-views">' in text
     for other in ("docs/missing.md", "docs/images", "docs/../setup.py", "docs/%2e%2e/version.py", "docs/"):
         assert host.client.get(BASE + other).status_code == 404
 
@@ -384,7 +385,17 @@ def test_every_document_that_the_help_names_is_there() -> None:
     help_of_the_page = Path(__file__).parents[3] / "frontend" / "src" / "ui" / "help.tsx"
     named = re.findall(r'"(docs/\w+\.md)"', help_of_the_page.read_text())
     assert len(named) > 8
-    assert all((assets.DOCS.parent / name).is_file() for name in named)
+    assert all((documents.DOCS.parent / name).is_file() for name in named)
+
+
+def test_links_between_documents_lead_to_their_sections() -> None:
+    pages = {path.name: documents.document(path.name) or "" for path in documents.DOCS.glob("*.md")}
+    anchors = {name: set(re.findall(r'<h\d id="([^"]+)"', page)) for name, page in pages.items()}
+    for name, page in pages.items():
+        for link in re.findall(r'<a href="([^"]+)"', page):
+            file, _, anchor = link.partition("#")
+            assert link.startswith("https:") or (file or name) in pages, f"{name}: {link}"
+            assert not anchor or link.startswith("https:") or anchor in anchors[file or name], f"{name}: {link}"
 
 
 def test_a_bug_in_a_route_is_one_line_too(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:

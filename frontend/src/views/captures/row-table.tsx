@@ -61,7 +61,12 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
         <DataTable name="All captures" class={kind} testId="row-table" main allRows={() => rows.map(line)}>
           <thead>
             <tr>
-              <SortHeader label="Capture" numeric={false} {...head("capture")} />
+              <SortHeader
+                label="Capture"
+                numeric={false}
+                {...head("capture")}
+                below={{ label: "When", ...head("when") }}
+              />
               {hasRanks && <SortHeader label="Rank" {...head("rank")} />}
               <SortHeader label="When" numeric={false} {...head("when")} />
               <SortHeader label="Device idle" unit="% of window" {...head("idle")} />
@@ -70,6 +75,8 @@ export function RowTable({ rows: given, current }: { rows: readonly CaptureRow[]
               <SortHeader label="Samples/s" {...head("rate")} />
               <SortHeader label="Verdict" numeric={false} {...head("verdict")} />
               <SortHeader label="Leading finding" numeric={false} {...head("finding")} />
+              <ExportHead label="Device idle: note" />
+              <ExportHead label="Data wait: note" />
               <ExportHead label="Doubtful" />
             </tr>
           </thead>
@@ -128,6 +135,8 @@ function Row({ row, unit, hasRanks, current }: RowProps) {
         {when === null ? <Unknown reason="The page does not know when." /> : when.words}
       </td>
       {row.state === "ready" ? <Known row={row} unit={unit} /> : <NotReady row={row} />}
+      <ExportCell text={row.idle_note} />
+      <ExportCell text={row.loop_wait} />
       <ExportCell text={row.doubtful ? row.doubt_text || "yes" : ""} />
     </tr>
   );
