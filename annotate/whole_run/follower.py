@@ -63,6 +63,11 @@ class RunFollower:
         next_calls.untime_classes()
         self.latest = None
 
+    def conclude(self) -> None:
+        """No more batches come, of any loader."""
+        for series in self.all:
+            series.conclude()
+
     def _leaves(self, call: NextCall) -> bool:
         if not isinstance(call, RunIterator) or call.series.owner is not self:
             return False

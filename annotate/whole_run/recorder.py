@@ -103,7 +103,7 @@ class Recorder:
         if os.getpid() != self._pid or self._is_over:
             return
         self._is_over = True
-        for end in (partial(following.remove, self.loaders), self.loaders.stop):
+        for end in (partial(following.remove, self.loaders), self.loaders.stop, self.loaders.conclude):
             with guard(_LOST):
                 end()
         if self.windows is not None:
@@ -198,8 +198,10 @@ class Recorder:
         }
         if event.mean is not None:
             facts["mean_us"] = round(event.mean / 1000, 1)
+        if event.ended is not None:
+            facts["t"] = round(event.ended, 3)
         self.note(facts)
-        if self.windows is not None and event.change != "usual":
+        if self.windows is not None and event.change != "usual" and event.ended is None:
             self.windows.happened(self._events, event)
 
     # In the recorder's thread:

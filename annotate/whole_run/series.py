@@ -9,6 +9,7 @@ from weakref import ref
 
 from annotate.recording import sums
 from annotate.recording.between import Noticed
+from annotate.whole_run.early import EarlySteps
 from annotate.whole_run.tally import Step, Tally
 from annotate.whole_run.usual import Usual
 from annotate.workers.transport import UNKNOWN, Facts
@@ -35,6 +36,8 @@ class Event(NamedTuple):
     """Batches of an epoch, where it is known."""
     mean: float | None = None
     """Of the slow time that is over, where the change is that to usual."""
+    ended: float | None = None
+    """Of an early step that is told later: when it ended, seconds since 1970."""
 
 
 class Iterated(Protocol):
@@ -106,6 +109,7 @@ class Series:
         """Pid -> nanoseconds before its first batch of an epoch, until it tells of that."""
         self._wait: Final = Usual(workers)
         self._step: Final = Usual(workers)
+        self._early: Final = EarlySteps(workers, self._wait, self._step)
         self._step_is_slow = False
         """And it has been said, since that of the data wait was not."""
         self.recent: list[Step] = []
@@ -125,7 +129,7 @@ class Series:
 
     def is_calm(self, step: int, wait: int) -> bool:
         """Whether nothing is to be said of a step, so that `recent` is all that has to know of it."""
-        return step <= self._step.calm_until and wait <= self._wait.calm_until
+        return step <= self._step.calm_until and wait <= self._wait.calm_until and self._early.are_over
 
     def settle(self) -> None:
         """Sum up and learn the recent steps; in the loop's own thread."""
@@ -138,11 +142,21 @@ class Series:
             self._wait.add_calm(waits, self._usual_step())
             self._step.add_calm(steps)
 
+    def conclude(self) -> None:
+        """No more batches come."""
+        if not self._early.are_over:
+            self._tell_early()
+
     def stepped(self, epoch: int, batch: int, step: int, wait: int) -> None:
         """A step has ended that nothing disturbed: it trained on the batch before, and then waited for this one."""
         self.tally.add_step(step, wait)
         change = self._wait.add(wait, self._usual_step())
         change_of_step = self._step.add(step)
+        if not self._early.are_over:
+            is_slow = self._wait.is_slow or self._step.is_slow
+            is_told = is_slow or "stall" in (change, change_of_step)
+            if self._early.add(epoch, batch, step, wait, is_told=is_told):
+                self._tell_early()
         if change is not None:
             self._happened(change, "data wait", epoch, batch, wait, self._wait)
         is_said = change is not None or self._wait.is_slow
@@ -152,6 +166,15 @@ class Series:
             return
         self._step_is_slow = change_of_step == "slow"
         self._happened(change_of_step, "step time", epoch, max(0, batch - 1), step, self._step)
+
+    def _tell_early(self) -> None:
+        self._step.look_again()
+        self._wait.look_again(self._usual_step())
+        for kept, usual in self._early.take_stalls():
+            if usual is self._wait:
+                self._happened("stall", "data wait", kept.epoch, kept.batch, kept.wait, usual, kept.t)
+            else:
+                self._happened("stall", "step time", kept.epoch, max(0, kept.batch - 1), kept.step, usual, kept.t)
 
     def _usual_step(self) -> float:
         known = self._step.range
@@ -165,10 +188,12 @@ class Series:
         if epoch and known is not None and wait > max(_EPOCH_STALL_NS, _EPOCH_STALL_STEPS * known.usual):
             self._happened("stall", "first batch", epoch, 0, wait, self._step)
 
-    def _happened(self, change: str, what: str, epoch: int, batch: int, took: int, usual: Usual) -> None:
+    def _happened(
+        self, change: str, what: str, epoch: int, batch: int, took: int, usual: Usual, ended: float | None = None
+    ) -> None:
         self.tally.stalls += change == "stall"
         middle, steps = (0.0, 0) if usual.range is None else (usual.range.usual, usual.range.steps)
-        event = Event(change, what, self.number, epoch, batch, took, middle, steps, self.length)
+        event = Event(change, what, self.number, epoch, batch, took, middle, steps, self.length, ended=ended)
         if change == "slow":
             event = event._replace(took=usual.slow.mean)
         elif change == "usual":

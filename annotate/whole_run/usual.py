@@ -36,6 +36,9 @@ is like that for a while, and would fill the run's file."""
 _LONGER: Final = 1.5
 """Times the longest of those, from which a step is another one: no longer step goes untold."""
 
+_MOST_EARLY: Final = 0.5
+"""Of a round of the first steps: where more of them are as long as a stall, it is a slow start, and no stall."""
+
 Change = Literal["stall", "slow", "usual"]
 """One step took very long; most of the latest turns are above the range; they no longer are."""
 
@@ -75,6 +78,11 @@ class Rounds:
     def usual_longest(self) -> float:
         """Of a usual round: their median, which no rare stall moves. Infinite while too few are known."""
         return _median(self._longest) if len(self._longest) >= _FEWEST_ROUNDS else inf
+
+    def longest_so_far(self) -> float:
+        """As `usual_longest`, with the round that goes on for one."""
+        longest = [*self._longest, *([self._latest] if self._count else ())]
+        return _median(longest) if len(longest) >= _FEWEST_ROUNDS else inf
 
     def clear(self) -> None:
         self._longest.clear()
@@ -182,6 +190,10 @@ class Usual:
         self._rounds: Final = Rounds(max(_ROUND, workers))
         self._burst: Final = Burst(self._turns.steps, self._rounds.steps)
 
+    @property
+    def round_steps(self) -> int:
+        return self._rounds.steps
+
     def add(self, value: int, scale: float = 0.0) -> Change | None:
         """A step has ended.
 
@@ -204,6 +216,24 @@ class Usual:
         least = _STALL_TIMES * self.slow.mean if self.is_slow else 0.0
         is_stall = self._burst.is_stall(value, known, least if change is None else inf)
         return "stall" if is_stall else change
+
+    def stalls_among(self, values: Sequence[int]) -> list[bool]:
+        """Which of the first steps were stalls, by what is usual now."""
+        known, burst = self.range, Burst(self._turns.steps, self._rounds.steps)
+        if known is None:
+            return [False] * len(values)
+        is_long = [value > known.stall for value in values]
+        rounds = (is_long[place : place + self._rounds.steps] for place in range(len(values)))
+        return [
+            burst.is_stall(value, known, 0.0) and sum(its_round) <= _MOST_EARLY * self._rounds.steps
+            for value, its_round in zip(values, rounds, strict=True)
+        ]
+
+    def look_again(self, scale: float = 0.0) -> None:
+        """What is usual by all that there is, if that is not too little; few steps may be all that there will be."""
+        longest, steps = self._rounds.longest_so_far(), len(self._values) * self._turns.steps
+        if steps >= _FEWEST and longest < inf:
+            self.range = range_of(list(self._values), longest, scale)._replace(steps=steps)
 
     def _note(self, turn: float, known: Range, scale: float) -> None:
         """A turn has ended."""

@@ -17,10 +17,9 @@ from tb_dataplugin.watchfile.reading import Run
 from tb_dataplugin.watchfile.sentences import (
     COLLECT_LESS,
     NO_EVENT,
-    after_text,
     collecting_text,
     drift_text,
-    early_text,
+    first_step_text,
     growth_text,
     keep_text,
     lasted_text,
@@ -70,8 +69,8 @@ def _run(run: Run, style: Style) -> Iterator[str]:
     yield _line("run", duration(summary.seconds * 1e6), *whole)
     longest = f"longest {duration(summary.longest_us)}"
     yield _line("step time", duration(summary.step_us), f"p95 about {duration(summary.p95_us)}, {longest}")
-    if early := early_text(summary):
-        yield f"  {'first steps':<22}{early}"
+    if first := first_step_text(summary):
+        yield f"  {'first step':<22}{first}"
     yield _line("data wait", percent(summary.wait_share), f"of the step time{stalls_text(summary)}{_epochs(summary)}")
     yield from _outside(summary.outside)
     yield from _loaders(summary)
@@ -173,7 +172,7 @@ def _happening(happening: Happening) -> str:
     if event.change == "slow":
         lasted = lasted_text(happening)
         usual = f"slow{f' for {lasted}' if lasted else ''}: {usual}"
-    return f"{when} ({after_text(happening)}), {place}: {usual}{_capture(happening)}"
+    return f"{when} (after {duration(1e6 * happening.after_s)}), {place}: {usual}{_capture(happening)}"
 
 
 def _capture(happening: Happening) -> str:

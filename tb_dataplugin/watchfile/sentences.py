@@ -29,7 +29,7 @@ COLLECT_LESS: Final = (
 """It begins as objects are made, and walks through those that are alive."""
 
 NO_EVENT: Final = "seen afterwards, in the recorded intervals"
-"""Of a slow time that was no event as it went on, and of a stall before it was known what is usual."""
+"""Of a slow time that was no event as it went on."""
 
 WHILE_RECORDED: Final = "while a window was recorded, which slows the loop"
 
@@ -42,7 +42,7 @@ def run_sentence(summary: Summary) -> str:
         f"{percent(summary.wait_share)} of the step time is data wait{stalls_text(summary)}",
         *(drift_text(drift) for drift in summary.drifts),
         *_events(summary.happenings),
-        early_text(summary),
+        first_step_text(summary),
         *_troubles(summary),
     ]
     if summary.outside is not None and summary.outside.share >= _WORTH_A_WORD:
@@ -64,7 +64,7 @@ def run_in_short(summary: Summary) -> str:
         made_text(outside) if outside and outside.made else "",
         *(drift_text(drift).partition(" (")[0] for drift in summary.drifts),
         *_events(summary.happenings, with_times=False),
-        early_text(summary).partition(":")[0],
+        first_step_text(summary).partition(":")[0],
         *_troubles(summary),
         _collecting(summary).partition(",")[0],
         _growing(summary),
@@ -185,15 +185,13 @@ def _events(happenings: Sequence[Happening], *, with_times: bool = True) -> Iter
         yield f"slow {_times(len(slow))}{which} {_when(longest)}{times}"
 
 
-def early_text(summary: Summary) -> str:
-    """``one of the first 60 steps took 2.51 s, usually 20.1 ms: perhaps the very first, ...``; "" where none did."""
-    step = summary.early_step
+def first_step_text(summary: Summary) -> str:
+    """``the first step took 2.51 s, usually 20.1 ms: ...``; "" where it took no longer than others."""
+    step = summary.first_step
     if step is None:
         return ""
-    return (
-        f"one of the first {count(step.among)} steps took {duration(step.took_us)}, usually {duration(step.usual_us)}: "
-        "perhaps the very first, in which many programs compile and allocate"
-    )
+    took, usually = duration(step.took_us), duration(step.usual_us)
+    return f"the first step took {took}, usually {usually}: in it many programs compile and allocate"
 
 
 def _when(happening: Happening) -> str:
@@ -244,8 +242,6 @@ def slow_text(slow: Slow) -> str:
 
 def event_sentence(happening: Happening) -> str:
     event, capture = happening.event, happening.capture
-    if happening.by_intervals and event.change == "stall":
-        return f"A stall {after_text(happening)}: {times_text(happening)}; {NO_EVENT}."
     if happening.by_intervals:
         return f"Slow {_when(happening)}: {times_text(happening)}; {NO_EVENT}."
     place = "" if event.what == "first batch" else f", batch {event.batch}"
@@ -256,21 +252,11 @@ def event_sentence(happening: Happening) -> str:
     return f"Epoch {event.epoch}{place}: {took}{missed}."
 
 
-def after_text(happening: Happening) -> str:
-    """``after 5.12 s``; of a stall that an interval shows, ``between 2.06 s and 4.06 s``."""
-    after = duration(1e6 * happening.after_s)
-    if happening.event.change != "stall" or happening.until is None:
-        return f"after {after}"
-    until = duration(1e6 * (happening.after_s + happening.until - happening.time))
-    return f"between {after} and {until}" if happening.after_s else f"in the first {until}"
-
-
 def event_note(happening: Happening) -> str:
     """What a table of events says in words beside its times: what else was slow, and what is odd about the times."""
     event = happening.event
     texts = [
         NO_EVENT if happening.by_intervals else "",
-        "usual is the median of the process's steps" if happening.by_intervals and event.change == "stall" else "",
         "the usual time is a step's" if event.what == "first batch" else "",
         f"usual is the {_few_steps(event)}" if _few_steps(event) else "",
         *_beside(happening),

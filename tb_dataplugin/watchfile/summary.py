@@ -12,10 +12,9 @@ from msgspec import structs
 
 from tb_dataplugin.watchfile.by_loader import LoaderTotal, by_loader
 from tb_dataplugin.watchfile.drift import QUARTERS, Drift, find_drift, split
-from tb_dataplugin.watchfile.early import EarlyStall, early_stalls, event_of
 from tb_dataplugin.watchfile.histogram import percentile, total_times
 from tb_dataplugin.watchfile.lines import CaptureLine, EventLine, IntervalLine, LoaderNumbers
-from tb_dataplugin.watchfile.loaders import main_loader, main_numbers
+from tb_dataplugin.watchfile.loaders import main_loader, main_numbers, main_stalls
 from tb_dataplugin.watchfile.outside import Outside, find_outside, recording_us
 from tb_dataplugin.watchfile.rates import Rate, rate_of, recorded_in
 from tb_dataplugin.watchfile.reading import Part, Run
@@ -44,9 +43,7 @@ class Happening:
     """Since the run began."""
     event: EventLine
     until: float | None
-    """When a slow time was over; None: it was not, or the event is a single step. Of a stall by intervals, the end of
-    the one that it is in.
-    """
+    """When a slow time was over; None: it was not, or the event is a single step."""
     capture: CaptureLine | None
     also: tuple[EventLine, ...] = ()
     """Other numbers of the same loader that left their usual range while this one was out of it."""
@@ -146,8 +143,8 @@ class Summary:
     stages_note: str
     """Which batches those are of."""
     happenings: tuple[Happening, ...]
-    early_step: EarlyStall | None
-    """The longest of a process's first steps, which is none of these as it may be the very first."""
+    first_step: EventLine | None
+    """The very first of a process, if it took far longer than the others; of several the longest. None of these."""
     windows: tuple[Window, ...]
     """That no event began, in the order of time."""
     growth: tuple[Growth, ...]
@@ -185,7 +182,7 @@ def summary_of(run: Run) -> Summary | None:
         return None
     begin = run.parts[0].head.t
     drifts = [(part, find_drift(part)) for part in run.parts]
-    early = [stall for part in run.parts for stall in _early(part) if stall.may_be_first]
+    first = [event for part in run.parts for event in main_stalls(part) if is_first_step(event)]
     return Summary(
         seconds=max((interval.end for interval in run.intervals), default=begin) - begin,
         processes=len(run.parts),
@@ -207,7 +204,7 @@ def summary_of(run: Run) -> Summary | None:
         stages=_stages(numbers),
         stages_note=stages_note(numbers),
         happenings=tuple(happening for part, drift in drifts for happening in _happenings(part, begin, drift)),
-        early_step=max(early, key=lambda stall: stall.took_us, default=None),
+        first_step=max(first, key=lambda event: event.took_us, default=None),
         windows=tuple(window for part in run.parts for window in _windows(part, begin)),
         growth=tuple(growth for part in run.parts for growth in growing(part)),
         outside=find_outside(run),
@@ -251,21 +248,16 @@ def _stages(numbers: list[LoaderNumbers]) -> tuple[tuple[str, float], ...]:
 
 
 def _happenings(part: Part, begin: float, drift: Drift | None) -> list[Happening]:
-    """Events, and stalls and slow times that were none; where the step time drifts, intervals differ for that."""
+    """Events, and slow times that were none; where the step time drifts, intervals differ for that."""
     events = [_with_wait(one, part) for one in happenings(part, begin)]
     slow = [one for one in events if one.event.change == "slow"]
     found = [each for each in slow_times(part) if drift is None and not any(_meet(each, one) for one in slow)]
-    early = (each for each in _early(part) if not each.may_be_first)
-    stalls = (
-        Happening(each.begin, max(0.0, each.begin - begin), event_of(each, part), each.end, None, by_intervals=True)
-        for each in early
-    )
-    return sorted((*events, *stalls, *(_unnoticed(each, part, begin) for each in found)), key=lambda one: one.time)
+    return sorted((*events, *(_unnoticed(each, part, begin) for each in found)), key=lambda one: one.time)
 
 
-def _early(part: Part) -> list[EarlyStall]:
-    events = (one for one in happenings(part, part.head.t) if one.event.change == "slow")
-    return early_stalls(part, [(one.time, one.until) for one in events])
+def is_first_step(event: EventLine) -> bool:
+    """Of its process and loader: many programs compile and allocate in it, so it is no stall."""
+    return event.change == "stall" and event.what == "step time" and event.epoch == event.batch == 0
 
 
 def _with_wait(one: Happening, part: Part) -> Happening:
@@ -297,7 +289,7 @@ def happenings(part: Part, begin: float) -> list[Happening]:
     found: list[Happening] = []
     known_until = part.intervals[-1].end if part.intervals else None
     for number, event in enumerate(part.events):
-        if event.change == "usual":
+        if event.change == "usual" or is_first_step(event):
             continue
         end = None
         if event.change == "slow":
