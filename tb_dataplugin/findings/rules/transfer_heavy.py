@@ -26,8 +26,8 @@ from tb_dataplugin.findings.thresholds import HAND_OVER_US, HEAVY_PART, WAY_BYTE
 from tb_dataplugin.units import data_size, duration, percent, plural
 
 SMALLER: Final = (
-    "Send fewer and smaller objects: one tensor per field rather than lists of objects, uint8 rather than float, and "
-    "convert on the device. Anything that is not a tensor is pickled."
+    "Send fewer and smaller objects: uint8 rather than float, converted on the device, and lists of objects as one "
+    "tensor per field. Anything that is not a tensor is pickled."
 )
 
 HANDED: Final = (
