@@ -42,6 +42,8 @@ class Turns:
         """The thread whose own batches are the turns."""
         self._takers: set[int] = set()
         """Threads that have taken a batch since one trained."""
+        self._ready = 0
+        """Batches that other threads have taken, and that nobody has trained on: they may take several ahead."""
         self._latest: Source | None = None
         self._looks_around = False
         self._is_shown = False
@@ -63,6 +65,7 @@ class Turns:
             self._turn(epoch)
             return
         self.elsewhere += 1
+        self._ready += 1
         if not self._looks_around:
             self._looks_around = True
             optimizer_steps.listen(self._stepped)
@@ -78,11 +81,12 @@ class Turns:
             wrappers.on_handed_on = None
         self._latest = None
 
-    def _stepped(self) -> None:
+    def _stepped(self, optimizer: int) -> None:
         with guard(_LOST):
             self._is_shown = True
             if get_ident() in self._takers:
                 self._trains, self._takers, self.is_presumed = get_ident(), set(), False
+                self._ready = 0
             else:
                 self._got_one_of_others(is_fed=True)
 
@@ -93,6 +97,7 @@ class Turns:
                 self._got_one_of_others(is_fed=False)
 
     def _got_one_of_others(self, *, is_fed: bool) -> None:
-        if self._takers and self._latest is not None:
+        if self._ready and self._latest is not None:
+            self._ready -= 1
             self._takers, self.is_fed = set(), is_fed
             self._turn(self._latest)

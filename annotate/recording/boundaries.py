@@ -56,11 +56,16 @@ class Boundaries:
         self._trained: list[int] = []
         """Those with gradients."""
         self._optimizer: list[int] = []
+        """Of whichever steps first after a batch."""
+        self._steps: dict[int, list[int]] = {}
+        """All of each optimizer."""
+        self._elsewhere = 0
+        """Batches that other threads took."""
 
     def open(self) -> None:
         """The calling thread trains."""
         self._batches, self._trained, self._optimizer = [], [], []
-        self._is_batch_new = False
+        self._steps, self._elsewhere, self._is_batch_new = {}, 0, False
         self._began, self._thread, self._is_open = perf_counter_ns(), get_ident(), True
         with guard(_LOST):
             optimizer_steps.listen(self._stepped)
@@ -76,20 +81,32 @@ class Boundaries:
             self._batches.append(now)
             if took_batch():
                 self._trained.append(now)
+            self._elsewhere += get_ident() != self._thread
             self._is_batch_new = True
 
-    def _stepped(self) -> None:
-        if self._is_batch_new and self._is_open and get_ident() == self._thread:
+    def _stepped(self, optimizer: int) -> None:
+        if not self._is_open or get_ident() != self._thread:
+            return
+        now = perf_counter_ns()
+        steps = self._steps.setdefault(optimizer, [])
+        if len(steps) < _MOST:
+            steps.append(now)
+        if self._is_batch_new:
             self._is_batch_new = False
-            self._optimizer.append(perf_counter_ns())
+            self._optimizer.append(now)
             callers.saw_step()
+
+    def _steps_when_fed(self) -> list[int]:
+        """Other threads take batches ahead: of the optimizers the one whose steps are about as many."""
+        return min(self._steps.values(), key=lambda steps: abs(len(steps) - len(self._batches)))
 
     def found(self) -> tuple[StepSource, list[int]]:
         """Who ends the steps, and their boundaries (``perf_counter_ns``), one more than there are steps. Batches of an
         evaluation are part of the step that they come in; where there are no others, each is a step.
         """
         if self._optimizer:
-            return "optimizer", [self._began, *self._optimizer]
+            is_fed = self._elsewhere == len(self._batches)
+            return "optimizer", [self._began, *(self._steps_when_fed() if is_fed else self._optimizer)]
         return "batch", self._trained if self._trained and trains() else self._batches
 
     @property

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, Final
 
-Listener = Callable[[], None]
+Listener = Callable[[int], None]
+"""Told which optimizer stepped, by its `id`."""
 
 _listeners: Final[list[Listener]] = []
 _steppers: Final[set[int]] = set()
@@ -64,10 +65,10 @@ def _put_in() -> bool:
     return True
 
 
-def _stepped(*args: object) -> None:
+def _stepped(optimizer: object, *args: object) -> None:
     _steppers.add(get_ident())
     for listener in tuple(_listeners):
-        listener()
+        listener(id(optimizer))
 
 
 def _is_stepping(frame: FrameType | None) -> bool:

@@ -85,6 +85,15 @@ def test_a_thread_that_is_fed_has_its_turn_when_it_has_trained(
     assert turns.is_fed
 
 
+def test_each_of_several_batches_that_were_taken_ahead_is_a_turn(
+    turns: Turns, seen: list[int | None], model: torch.optim.Optimizer
+) -> None:
+    elsewhere(*[lambda: turns.batch(EPOCH)] * 3)
+    for _ in range(4):
+        model.step()
+    assert seen == [MAIN] * 3
+
+
 def test_one_thread_that_takes_batches_is_presumed_to_use_them_where_nothing_trains(
     turns: Turns, seen: list[int | None]
 ) -> None:

@@ -89,9 +89,7 @@ def test_a_machine_that_changes_its_speed_raises_few_alarms(thorough: bool) -> N
 
 def test_without_repeated_runs_a_faster_machine_is_no_faster_stage(thorough: bool) -> None:
     rng = np.random.default_rng(16)
-    pairs = [
-        compare(on_machine(rng, MANY, [1.4]), on_machine(rng, MANY, [1.0])) for _ in range(10 if thorough else 5)
-    ]
+    pairs = [compare(on_machine(rng, MANY, [1.4]), on_machine(rng, MANY, [1.0])) for _ in range(10 if thorough else 5)]
     assert not any(named(pair) for pair in pairs)
 
 
