@@ -2,7 +2,7 @@
 
 The state is that module's, and so are the rules; the two forms are written out, because one more call per span would
 cost a tenth of it. CPU time is read before the marker begins: a thread that has used up its time slice loses its CPU
-there, and that is no part of the stage which is about to run.
+there, and that is no part of the stage which is about to run. Of a data wait it is: the loop has asked for its batch.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from annotate.recording import span_recorder as spans
 from annotate.recording.rows import CPU_BITS, EXTRA, UNKNOWN
 from annotate.recording.sizes import size_of
 from annotate.saying import report_error
+
+_WAIT: Final = "wait::"
 
 
 def timed_in_marker(method: Callable[..., Any], followed: dict[int, str]) -> Callable[..., Any]:
@@ -87,10 +89,15 @@ def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...
     if get_ident() != spans.recorded_thread:
         return other_threads.call(name, UNKNOWN, function, args, kwargs)
     before = clock()
-    if before > spans.next_reading:
+    is_due = before > spans.next_reading
+    if is_due and not name.startswith(_WAIT):
         spans.read_cpu(before)
+        is_due = False
     with switch.torch_marker(name):
-        start, ahead = clock(), spans.ahead_ns
+        since = start = clock()
+        if is_due:
+            since = spans.read_cpu(start)
+        ahead = spans.ahead_ns
         try:
             value = function(*args, **kwargs) if kwargs else function(*args)
         except BaseException:
@@ -100,7 +107,7 @@ def call_in_marker(name: str, function: Callable[..., Any], args: tuple[Any, ...
         if end > spans.next_reading:
             end = spans.read_cpu(end)
     state = spans.states[name]
-    first = state[2] if ahead is spans.ahead_ns else state[1] + max(0, end + spans.ahead_ns - start - ahead)
+    first = state[2] if ahead is spans.ahead_ns else state[1] + max(0, end + spans.ahead_ns - since - ahead)
     left = state[0]
     if left:
         state[0] = left - 1
@@ -148,7 +155,7 @@ def sample_in_marker(name: str, index: object, function: Callable[..., Any], /, 
 class SpanInMarker:
     """A stage of the user's own in the training thread: a marker of torch with a span inside it. Open when made."""
 
-    __slots__ = ("_ahead", "_marker", "_name", "_start", "_state")
+    __slots__ = ("_ahead", "_marker", "_name", "_since", "_start", "_state")
 
     def __init__(self, name: str) -> None:
         try:  # it stands in the middle of the user's code
@@ -157,11 +164,16 @@ class SpanInMarker:
                 return
             self._state = spans.states[name]
             before = clock()
-            if before > spans.next_reading:
+            is_due = before > spans.next_reading
+            if is_due and not name.startswith(_WAIT):
                 spans.read_cpu(before)
+                is_due = False
             self._marker = marker = switch.torch_marker(name)
             marker.__enter__()
-            self._start, self._ahead = clock(), spans.ahead_ns
+            self._since = self._start = start = clock()
+            if is_due:
+                self._since = spans.read_cpu(start)
+            self._ahead = spans.ahead_ns
         except Exception as error:
             self._state, self._name = None, ""
             _report(error)
@@ -180,9 +192,9 @@ class SpanInMarker:
             if end > spans.next_reading:
                 end = spans.read_cpu(end)
             self._marker.__exit__(exc_type, exc, traceback)
-            start, ahead, now = self._start, self._ahead, spans.ahead_ns
-            cost = state[2] if ahead is now else state[1] + max(0, end + now - start - ahead)
-            spans.extend((cost, start, end))
+            ahead, now = self._ahead, spans.ahead_ns
+            cost = state[2] if ahead is now else state[1] + max(0, end + now - self._since - ahead)
+            spans.extend((cost, self._start, end))
         except Exception as error:
             _report(error)
 

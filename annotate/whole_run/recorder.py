@@ -198,6 +198,9 @@ class Recorder:
         }
         if event.mean is not None:
             facts["mean_us"] = round(event.mean / 1000, 1)
+        if event.wait is not None and event.usual_wait is not None:
+            facts["wait_us"] = round(event.wait / 1000, 1)
+            facts["usual_wait_us"] = round(event.usual_wait / 1000, 1)
         if event.ended is not None:
             facts["t"] = round(event.ended, 3)
         self.note(facts)

@@ -11,7 +11,7 @@ from annotate.recording import sums
 from annotate.recording.between import Noticed
 from annotate.whole_run.early import EarlySteps
 from annotate.whole_run.tally import Step, Tally
-from annotate.whole_run.usual import Usual
+from annotate.whole_run.usual import Range, Usual
 from annotate.workers.transport import UNKNOWN, Facts
 
 _EPOCH_STALL_NS, _EPOCH_STALL_STEPS = 1_000_000_000, 20
@@ -38,6 +38,9 @@ class Event(NamedTuple):
     """Of the slow time that is over, where the change is that to usual."""
     ended: float | None = None
     """Of an early step that is told later: when it ended, seconds since 1970."""
+    wait: float | None = None
+    usual_wait: float | None = None
+    """Of the slow step time that is over: its mean data wait, which was no event, and the median of steps before."""
 
 
 class Iterated(Protocol):
@@ -70,6 +73,23 @@ class Owner(Protocol):
     @property
     def happened(self) -> Callable[[Event], None]: ...
     def tell_trouble(self) -> None: ...
+
+
+class _SlowWait:
+    """The data wait of the steps of a slow time, in nanoseconds."""
+
+    def __init__(self, before: Range | None = None) -> None:
+        """`before`: its usual range when the time began."""
+        self.usual: Final = None if before is None else before.usual
+        self._sum = self._steps = 0
+
+    def add(self, wait: int) -> None:
+        self._sum += wait
+        self._steps += 1
+
+    @property
+    def mean(self) -> float | None:
+        return self._sum / self._steps if self._steps else None
 
 
 class Series:
@@ -112,6 +132,8 @@ class Series:
         self._early: Final = EarlySteps(workers, self._wait, self._step)
         self._step_is_slow = False
         """And it has been said, since that of the data wait was not."""
+        self._slow_wait = _SlowWait()
+        """While it is."""
         self.recent: list[Step] = []
         """The latest steps that nothing is to be said of: one tuple each, until they are summed up."""
         self.to_learn: Final[deque[list[Step]]] = deque()
@@ -162,9 +184,12 @@ class Series:
         is_said = change is not None or self._wait.is_slow
         if change_of_step == "usual":
             is_said, self._step_is_slow = not self._step_is_slow, False
+        if self._step_is_slow:
+            self._slow_wait.add(wait)
         if change_of_step is None or is_said:
             return
-        self._step_is_slow = change_of_step == "slow"
+        if change_of_step == "slow":
+            self._step_is_slow, self._slow_wait = True, _SlowWait(self._wait.range)
         self._happened(change_of_step, "step time", epoch, max(0, batch - 1), step, self._step)
 
     def _tell_early(self) -> None:
@@ -198,6 +223,8 @@ class Series:
             event = event._replace(took=usual.slow.mean)
         elif change == "usual":
             event = event._replace(mean=usual.slow.mean)
+            if what == "step time":
+                event = event._replace(wait=self._slow_wait.mean, usual_wait=self._slow_wait.usual)
         self.owner.happened(event)
 
     @property

@@ -67,6 +67,8 @@ def _of_capture(capture: pb.Capture) -> Iterator[tuple[str, str]]:
         yield "device", capture.devices[0].name or UNKNOWN
     if capture.HasField("world_size"):
         yield "world_size", str(capture.world_size)
+    elif capture.HasField("environment"):  # annotate's, which knows of torch.distributed
+        yield "world_size", "1"
     yield from _fields(capture.environment, MACHINE)
     for library, version in sorted(capture.environment.versions.items()):
         yield f"{library} (version)", version
@@ -101,6 +103,15 @@ def setting_words(settings: Sequence[SettingChange]) -> str:
         return ""
     shown = ", ".join(f"{setting.name} {setting.before} to {setting.after}" for setting in known[:3])
     return f" Settings changed: {shown}{f' and {len(known) - 3} more' if len(known) > 3 else ''}."
+
+
+def beside_one_process(settings: Sequence[SettingChange]) -> str:
+    """Where one side is a rank of several and the other none: `" After is one of 2 ranks, ..."`."""
+    for one in settings:
+        if one.name == "world_size" and "1" in (one.before, one.after):
+            side, ranks = ("Before", one.before) if one.after == "1" else ("After", one.after)
+            return f" {side} is one of {ranks} ranks, which waits for the others, too."
+    return ""
 
 
 def setting_evidence(settings: Sequence[SettingChange]) -> list[Evidence]:

@@ -48,7 +48,8 @@ def suggest(
     """A capture of another run in the same parent folder (`before` and `after` of one change), where folders of
     numbered runs stand for these, else any: the newest older one, else the oldest newer one. Of those elsewhere another
     place comes before its own, another run before its own; of several processes the one of the same rank. Other ranks
-    of its own run are not before or after it. A run with doubtful captures only where none of the next few is sound.
+    of its own run are not before or after it, nor is a rank before or after a process of its own. A run with doubtful
+    captures only where none of the next few is sound.
     Where both places have several captures, all of them are the sides: repeated runs show more.
 
     Args:
@@ -123,10 +124,15 @@ def _alike(
         report = other.read()
         if report is None or (other.run == own.run and report.rank != capture.rank):
             continue
-        if are_same_program(report, capture):
+        if are_same_program(report, capture) and _is_of_several(report) == _is_of_several(capture):
             found.append((other, report))
     if found:
         yield found
+
+
+def _is_of_several(capture: Capture) -> bool:
+    """A rank waits for the others: it is no match for a process of its own."""
+    return capture.world_size > 1
 
 
 def _is_sound(run: Sequence[tuple[Candidate, Capture]]) -> bool:

@@ -14,7 +14,7 @@ from tb_dataplugin.compare.other_loaders import OtherWait, but_for, evidence_of_
 from tb_dataplugin.compare.own_lines import OwnLine
 from tb_dataplugin.compare.parts import OWN
 from tb_dataplugin.compare.quantity import COME_AND_GONE, Quantity
-from tb_dataplugin.compare.settings import SettingChange, setting_evidence, setting_words
+from tb_dataplugin.compare.settings import SettingChange, beside_one_process, setting_evidence, setting_words
 from tb_dataplugin.compare.sides import Unit
 from tb_dataplugin.compare.unjudged import largest_unjudged
 from tb_dataplugin.findings.evidence import Evidence, time
@@ -112,7 +112,7 @@ def judge(compared: Compared) -> Verdict:
 
 def _of_rank(compared: Compared) -> str:
     if compared.rank is None:
-        return ""
+        return beside_one_process(compared.settings)
     return (
         f" Only rank {compared.rank} is compared, of several: what another one loads may have changed, and holds up "
         "all. Compare captures of that rank, too."

@@ -34,6 +34,7 @@ from tb_dataplugin.whatif.change import TRANSFER, is_of
 from tb_dataplugin.whatif.limit import DEVICE, STEP
 from tb_dataplugin.whatif.loop import Loop
 from tb_dataplugin.whatif.prediction import SETTINGS_ERROR, STAGE_ERROR, TRANSFER_ERROR
+from tb_dataplugin.whatif.unknown import batch_ratio
 
 SCHEMA_VERSION: Final = 1
 WORTH_A_WORD: Final = 0.01
@@ -319,7 +320,7 @@ def as_json(loop: Loop, predictions: Sequence[Prediction]) -> str:
 def _as_dict(prediction: Prediction, loop: Loop) -> dict[str, Any]:
     """What is not known is absent: where no CPU is free, all that the change would bring."""
     ranges = {
-        "saved_share": _saved(prediction.step_us, loop),
+        "saved_share": _saved(prediction, loop),
         "samples_per_s": prediction.samples_per_s,
         "step_us": prediction.step_us,
         "data_wait_share": prediction.data_wait_share,
@@ -349,10 +350,12 @@ def _change(change: Change) -> dict[str, Any]:
     return {**{name: value for name, value in settings.items() if value is not None}, **stages, **moved}
 
 
-def _saved(step_us: Range, loop: Loop) -> Range:
-    """Share of the step as captured: negative where a step would take longer."""
-    now = loop.measured_step_ns / 1e3
-    return Range(1 - step_us.value / now, 1 - step_us.high / now, 1 - step_us.low / now)
+def _saved(prediction: Prediction, loop: Loop) -> Range:
+    """Share of the step as captured, or of its time per sample where the batch has another size; negative where it
+    would take longer.
+    """
+    step_us, now_us = prediction.step_us, batch_ratio(loop, prediction.change) * loop.measured_step_ns / 1e3
+    return Range(1 - step_us.value / now_us, 1 - step_us.high / now_us, 1 - step_us.low / now_us)
 
 
 def _range(value: Range) -> dict[str, float]:

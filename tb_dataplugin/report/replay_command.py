@@ -21,18 +21,20 @@ def add_replay_command(capture: pb.Capture) -> None:
     if capture.mode != "train" or not _is_worth_it(capture):
         return
     for loader in capture.sample_loaders:
-        _add(loader, [sample.index for sample in capture.slow_samples if sample.loader == loader.loader], capture.file)
+        samples = [sample.index for sample in capture.slow_samples if sample.loader == loader.loader]
+        _add(loader, samples, capture.file, are_chosen=capture.HasField("selection"))
     first = next((loader for loader in capture.sample_loaders if loader.replay_command), pb.SampleLoader())
     capture.replay_command, capture.replay_code = first.replay_command, first.replay_code
 
 
-def _add(loader: pb.SampleLoader, samples: Sequence[int], file: str) -> None:
+def _add(loader: pb.SampleLoader, samples: Sequence[int], file: str, *, are_chosen: bool) -> None:
+    """`are_chosen`: they are the slowest of some steps, which only their indices name."""
     indices = list(dict.fromkeys(index for index in samples if index >= 0))
     if not indices or loader.loader < 0:
         return
+    which = f"--indices {','.join(map(str, indices))}" if are_chosen else f"--slowest {len(samples)}"
     loader.replay_command = (
-        f"python -m annotate replay MODULE:MAKE_LOADER --logdir {LOGDIR} --slowest {len(samples)} "
-        f"--from {shlex.quote(file)}"
+        f"python -m annotate replay MODULE:MAKE_LOADER --logdir {LOGDIR} {which} --from {shlex.quote(file)}"
     )
     loader.replay_code = f'annotate.replay(loader, "{LOGDIR}", indices={indices})'
 

@@ -131,6 +131,10 @@ class EventLine(msgspec.Struct, frozen=True, tag_field="kind", tag="event"):
     usual_us: Amount = 0
     mean_us: Amount | None = None
     """Of a step, in the slow time that is over."""
+    wait_us: Amount | None = None
+    usual_wait_us: Amount | None = None
+    """Mean data wait of a step in the slow step time that is over, and the median of the steps before. Runs of earlier
+    versions lack both."""
     usual_steps: Count | None = None
     """Whose median `usual_us` is; runs of earlier versions lack it."""
 

@@ -257,6 +257,7 @@ def event_note(happening: Happening) -> str:
     event = happening.event
     texts = [
         NO_EVENT if happening.by_intervals else "",
+        f"{duration(1e6 * happening.recorded_s)} of it {WHILE_RECORDED}" if happening.recorded_s else "",
         "the usual time is a step's" if event.what == "first batch" else "",
         f"usual is the {_few_steps(event)}" if _few_steps(event) else "",
         *_beside(happening),
@@ -275,7 +276,8 @@ def _beside(happening: Happening) -> Iterator[str]:
     yield from map(_time_text, happening.also)
     if happening.wait is not None:
         wait = happening.wait
-        yield f"data wait {duration(wait.mean_us)}, usually {duration(wait.usual_us)} by the means of intervals"
+        how = " by the means of intervals" if wait.by_intervals else ""
+        yield f"data wait {duration(wait.mean_us)}, usually {duration(wait.usual_us)}{how}"
 
 
 def _time_text(event: EventLine) -> str:

@@ -35,29 +35,33 @@ class SlowTime:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Data wait per step of some intervals, in microseconds: of their steps, and the median of the other intervals."""
+    """Data wait per step, in microseconds: the mean of some steps, and the median of those before."""
 
     mean_us: float
     usual_us: float
+    by_intervals: bool = False
+    """Of some intervals, and the median of the means of others."""
 
 
 def wait_meanwhile(part: Part, begin: float, until: float | None) -> Wait | None:
-    """In the intervals that most of a time lies in, or that lie in it; None where there are too few to compare."""
+    """In the intervals that lie in a time for the most part, beside those before it, as what is usual is of the steps
+    before; None where there are too few to compare, or where the time is short beside an interval, which tells of
+    other steps then.
+    """
     intervals = main_intervals(part)
-    within = [each for each in intervals if _share_within(each, begin, until) >= _MOSTLY]
-    others = [each.wait_us for each in intervals if _share_within(each, begin, until) == 0.0]
+    within = [each for each in intervals if _share_of(each, begin, until) >= _MOSTLY]
+    before = [each.wait_us for each in intervals if each.end <= begin]
     steps = sum(each.numbers.steps for each in within)
-    if not steps or len(others) < _FEWEST:
+    if not steps or len(before) < _FEWEST:
         return None
-    return Wait(sum(each.numbers.wait_us for each in within) / steps, median(others))
+    return Wait(sum(each.numbers.wait_us for each in within) / steps, median(before), by_intervals=True)
 
 
-def _share_within(interval: Interval, begin: float, until: float | None) -> float:
-    """Of the shorter of both."""
+def _share_of(interval: Interval, begin: float, until: float | None) -> float:
+    """How much of the interval lies in that time."""
     end = max(interval.end, begin) if until is None else until
     common = min(interval.end, end) - max(interval.begin, begin)
-    shorter = min(interval.end - interval.begin, end - begin)
-    return max(0.0, common) / shorter if shorter > 0 else 0.0
+    return max(0.0, common) / (interval.end - interval.begin) if interval.end > interval.begin else 0.0
 
 
 def slow_times(part: Part) -> list[SlowTime]:

@@ -50,7 +50,7 @@ class Happening:
     by_intervals: bool = False
     """No event: the recorded intervals show it. Which epoch and batch it began with is unknown."""
     wait: Wait | None = None
-    """Meanwhile, by the recorded intervals, where no event was about the data wait."""
+    """Meanwhile, where no event was about the data wait."""
     known_until: float | None = None
     """The end of its process's last interval."""
 
@@ -264,10 +264,10 @@ def _with_wait(one: Happening, part: Part) -> Happening:
     """A slow step time whose data wait was no event."""
     events = (one.event, *one.also)
     if one.event.change != "slow" or any(event.what != "step time" for event in events):
+        return replace(one, wait=None)
+    if one.wait is not None or one.event.loader != main_loader(part):
         return one
-    return replace(
-        one, wait=wait_meanwhile(part, one.time, one.until) if one.event.loader == main_loader(part) else None
-    )
+    return replace(one, wait=wait_meanwhile(part, one.time, one.until))
 
 
 def _meet(found: SlowTime, one: Happening) -> bool:
@@ -279,7 +279,7 @@ def _unnoticed(found: SlowTime, part: Part, begin: float) -> Happening:
     event = EventLine(
         t=found.begin, number=0, change="slow", what="step time", loader=main_loader(part), took_us=took, usual_us=usual
     )
-    after, wait = max(0.0, found.begin - begin), Wait(found.wait_us, found.usual_wait_us)
+    after, wait = max(0.0, found.begin - begin), Wait(found.wait_us, found.usual_wait_us, by_intervals=True)
     return Happening(found.begin, after, event, found.end, None, by_intervals=True, wait=wait)
 
 
@@ -294,11 +294,14 @@ def happenings(part: Part, begin: float) -> list[Happening]:
         end = None
         if event.change == "slow":
             end = next((later for later in part.events[number:] if _ends(event, later)), None)
+        wait = None
+        if end is not None and end.wait_us is not None and end.usual_wait_us is not None:
+            wait = Wait(end.wait_us, end.usual_wait_us)
         if end is not None and end.mean_us is not None:
             event = structs.replace(event, took_us=end.mean_us)
         until = None if end is None else end.t
         after_s, capture = max(0.0, event.t - begin), captures.get(event.number)
-        one = Happening(event.t, after_s, event, until, capture, known_until=known_until)
+        one = Happening(event.t, after_s, event, until, capture, wait=wait, known_until=known_until)
         same = next((place for place, earlier in enumerate(found) if _is_of(one, earlier)), None)
         if same is None:
             found.append(one)

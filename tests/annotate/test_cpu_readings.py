@@ -74,3 +74,21 @@ def test_a_stage_of_the_training_thread_does_not_begin_with_it(tmp_path: Path, m
     assert len({event["name"] for event in stages}) == 2
     for event in stages:
         assert not any(0 <= start - event["ts"] < 200 for start in readings), event["name"]
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_data_wait_does(workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop has asked for its batch: with busy workers a step lost its CPU there for 3 ms, which were the step's."""
+    monkeypatch.setattr(span_recorder, "cpu_clock", cpu_clock)
+    loader = annotate.loader(DataLoader(Numbers(), batch_size=2, num_workers=workers))
+    with annotate.profile(tmp_path, wait=0, warmup=1, active=4) as prof:
+        for _ in prof.steps(loader):
+            time.sleep(0.02)
+    trace = load(prof.trace_files[-1])
+    readings = trace["dataPipeline"]["cpu_readings"]
+    spans = [event for event in trace["traceEvents"] if event.get("cat") == MARKER_CATEGORY]
+    waits = [event for event in spans if event["name"].startswith("wait::")]
+    assert len(waits) >= 3
+    for wait in waits:
+        within = [start for start in readings["start_us"] if wait["ts"] <= start <= wait["ts"] + wait["dur"]]
+        assert within and min(within) - wait["ts"] < 1000, "it begins with one"

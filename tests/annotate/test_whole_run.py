@@ -412,6 +412,19 @@ def test_slow_data_is_one_event_of_the_data_wait_whatever_was_before() -> None:
     assert usual.mean == pytest.approx(39 * MS, rel=0.1)
 
 
+def test_a_slow_step_time_that_is_over_says_what_its_own_data_wait_was() -> None:
+    """Its rise is too small an event of its own; the intervals have other steps as well."""
+    loaders = Loaders()
+    series = Series(0, loaders, 8, None)
+    for batch in range(500):
+        is_slow = 300 <= batch < 360
+        wait = (7 if is_slow else 4) * MS
+        series.stepped(0, batch, (26 if is_slow else 12) * MS + wait, wait)
+    slow, usual = loaders.events
+    assert (slow.change, slow.what, usual.change) == ("slow", "step time", "usual")
+    assert usual.usual_wait == 4 * MS and usual.wait is not None and 6 * MS < usual.wait <= 7 * MS
+
+
 def test_two_stalls_of_the_data_wait_are_two_events_of_it() -> None:
     loaders = Loaders()
     series = Series(0, loaders, 8, None)

@@ -408,6 +408,29 @@ def test_a_slow_step_time_says_what_the_data_wait_came_to_meanwhile(tmp_path: Pa
     assert "slow after 71.0 s, for 8.00 s: step time 25.0 s, usually 20.0 ms; data wait 60.0 ms" in event_sentence(slow)
 
 
+def test_the_data_wait_of_a_slow_step_time_is_of_its_own_steps_where_the_run_tells_it(tmp_path: Path) -> None:
+    begins, ends = event(1, "slow", 71, "step time"), event(2, "usual", 73, "step time")
+    ends |= {"wait_us": 16.8e3, "usual_wait_us": 5.7e3}
+    lines = [interval(number) for number in range(9)]
+    (slow,) = summary(write(tmp_path / "a.watch.jsonl", RUN, *lines, begins, ends)).happenings
+    assert event_note(slow) == "Data wait 16.8 ms, usually 5.70 ms."
+
+
+def test_a_short_slow_time_of_a_run_that_does_not_tell_it_has_no_data_wait(tmp_path: Path) -> None:
+    """An interval is mostly of other steps; what is usual is of those before, and not of a worse time that follows."""
+    steps = event(1, "slow", 71, "step time"), event(2, "usual", 72, "step time")
+    lines = [interval(number) for number in range(9)]
+    (slow,) = summary(write(tmp_path / "a.watch.jsonl", RUN, *lines, *steps)).happenings
+    assert event_note(slow) == ""
+
+
+def test_a_slow_time_that_was_recorded_in_part_says_so_in_its_note(tmp_path: Path) -> None:
+    steps = event(1, "slow", 50), event(2, "usual", 53)
+    window = {"kind": "capture", "t": BEGIN + 52.5, "from": BEGIN + 51.5, "event": 1, "capture": "a.pt.trace.json.gz"}
+    (slow,) = summary(write(tmp_path / "a.watch.jsonl", RUN, interval(0), steps[0], window, steps[1])).happenings
+    assert event_note(slow) == "1.00 s of it while a window was recorded, which slows the loop."
+
+
 def test_memory_that_grows_is_named_and_memory_that_does_not_is_not(tmp_path: Path) -> None:
     lines = [
         interval(number, rss_bytes=2e9 + 5e7 * number, workers_rss_bytes=1e9 + 4e8 * (number % 2), shm_bytes=1e8)

@@ -82,6 +82,17 @@ def test_the_terminal_names_the_loader_of_each_table() -> None:
     assert capture.sample_loaders[1].replay_code.endswith("indices=[0])") and "--slowest 20" in capture.replay_command
 
 
+def test_the_slowest_of_chosen_steps_are_loaded_again_by_their_indices() -> None:
+    """`--slowest` takes the whole capture's."""
+    capture = capture_of(in_workers())
+    capture.selection.first, capture.selection.last = 3, 6
+    add_replay_command(capture)
+    for loader in capture.sample_loaders:
+        shown = [str(sample.index) for sample in capture.slow_samples if sample.loader == loader.loader]
+        assert f"--indices {','.join(shown)} --from" in loader.replay_command
+        assert "--slowest" not in loader.replay_command
+
+
 def hidden(*slow: int, took: float = 700.0) -> str:
     """What the terminal says of samples of batches that are ready long before they are asked for. `slow`: indices."""
     builder = TraceBuilder().annotated(loaders=[{**PHOTOS, "num_workers": 1, "stepped": True}]).worker(0)

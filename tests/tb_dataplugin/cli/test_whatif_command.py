@@ -132,6 +132,8 @@ def test_a_larger_batch_is_between_two_ends_and_says_so(capture: Path, capsys: p
     answer = json.loads(capsys.readouterr().out)
     (made,) = answer["predictions"]
     assert made["change"] == {"batch": 8}  # the capture has 4
+    now = answer["baseline"]["step_us"]
+    assert made["saved_share"]["value"] == pytest.approx(1 - made["step_us"]["value"] / (2 * now)), "per sample"
     assert "batch=8" in made["notes"][0] and "halfway between not at all and in proportion" in made["notes"][0]
     assert made["samples_per_s"]["value"] == pytest.approx(8e6 / made["step_us"]["value"])
     assert made["step_us"]["value"] > 1.5 * answer["baseline"]["step_us"]

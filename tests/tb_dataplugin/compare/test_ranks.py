@@ -32,6 +32,15 @@ def test_the_sentence_says_that_only_one_is_compared() -> None:
     assert "Only rank" not in compare(ranks(1, 1), ranks(2, 1)).sentence
 
 
+def test_a_rank_beside_a_process_of_its_own_is_a_setting_that_changed() -> None:
+    of_two = ranks(2, 1)
+    of_two[0].world_size = 2
+    said = compare(ranks(1, 1), of_two)
+    (setting,) = (one for one in said.settings if one.name == "world_size")
+    assert (setting.before, setting.after) == ("1", "2")
+    assert said.sentence.endswith(" After is one of 2 ranks, which waits for the others, too.")
+
+
 def without_samples(*, has_steps: bool) -> list[Capture]:
     found = ranks(3, 1)
     found[0].ClearField("throughput")

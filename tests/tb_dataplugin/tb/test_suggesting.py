@@ -85,6 +85,17 @@ def _listed(host: Host) -> list[dict[str, Any]]:
     return captures
 
 
+def test_a_rank_is_not_proposed_beside_a_process_of_its_own(host: Host) -> None:
+    """It waits for the others."""
+    written(host, "now/a", MODEL, 0)
+    written(host, "ranks/b", MODEL, 10, rank=0)
+    host.work()
+    assert host.get("suggestion?id=now/a") == (200, {"before": [], "after": []})
+    written(host, "before/c", MODEL, 20)
+    host.work()
+    assert host.get("suggestion?id=now/a") == (200, {"before": ["before/c"], "after": ["now/a"]})
+
+
 def test_a_run_that_is_not_doubtful_comes_before_a_nearer_one_that_is(host: Host) -> None:
     """Of one step nothing is certain."""
     written(host, "now/a", MODEL, 0, steps=30)

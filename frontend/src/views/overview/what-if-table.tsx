@@ -21,7 +21,8 @@ import { Scroll } from "../../ui/scroll";
 const NO_SAMPLES = "The number of samples per step is not known.";
 const NO_MEMORY = "The size of a batch was not recorded, or no batch is kept ready.";
 const CROWDED = "No CPU was free: see * below the table.";
-const SAVES = "Share of the step as captured; negative where a step would take longer";
+const SAVES =
+  "Share of the step as captured, or of its time per sample where a batch has another size; negative where it would take longer";
 /** Tenths of a percent: what is less is nothing. */
 const SAVED_DECIMALS = 3;
 const AHEAD = "Memory of the batches that are kept ready";
