@@ -52,7 +52,11 @@ class HotLine:
 
     def share_of(self, whole: str) -> str:
         """``84.0% of RandomMask``, ``84.0% of RandomMask in the whole capture``."""
-        less = f" (not counting {percent(self.left_out)} in annotate's own code)" if self.left_out else ""
+        less = (
+            f" (not counting {percent(self.left_out)} in annotate's own code, waiting for a CPU included)"
+            if self.left_out
+            else ""
+        )
         return f"{percent(self.share)} of {whole}{' in the whole capture' if self.in_whole_capture else ''}{less}"
 
 

@@ -183,10 +183,10 @@ def left_out(part: PartLines, hottest: Together) -> float:
 
 
 def left_out_text(part: PartLines, hottest: Sequence[Together]) -> str:
-    """``not counting 275 ms in annotate's own code``; "" where that makes no difference."""
+    """``not counting 275 ms in annotate's own code, waiting for a CPU included``; "" where that makes no difference."""
     if not hottest or not left_out(part, hottest[0]):
         return ""
-    return f"not counting {duration(part.recorder_ns / 1e3)} in annotate's own code"
+    return f"not counting {duration(part.recorder_ns / 1e3)} in annotate's own code, waiting for a CPU included"
 
 
 def part_sentence(hottest: Sequence[Together], whole: str, part: PartLines) -> str:

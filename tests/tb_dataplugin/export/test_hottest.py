@@ -79,10 +79,10 @@ def test_what_the_recorders_own_code_has_is_said_where_shares_of_all_time_differ
     rows = (line("load", 35, 0.9), line("crop", 50, 0.1))  # each +-5 points
     part = PartOf(100, 10**9, own_ms * 10**6, rows, 0, None)
     ((_, hot),) = hottest([("sample::Speech", part)])
-    less = "not counting 400 ms in annotate's own code"
+    less = "not counting 400 ms in annotate's own code, waiting for a CPU included"
     assert (less in part_sentence(spread(rows), "the stages", part)) == matters
     assert left_out_text(part, spread(rows)) == less * matters
-    of_it = " (not counting 28.6% in annotate's own code)" * matters
+    of_it = " (not counting 28.6% in annotate's own code, waiting for a CPU included)" * matters
     assert hot.share_of("it") == f"90.0% of it{of_it}"
 
 
