@@ -17,6 +17,7 @@ import { captureId, isLedToWhatIf, type WhatIfState, whatIfChanges, whatIfs } fr
 import { askWhatIf, fetchWhatIfs, removeWhatIf, whatIfKey } from "../../state/predicting";
 import { Code } from "../../ui/code";
 import { Prose } from "../../ui/prose";
+import { DocumentLink } from "../shared/document-link";
 import { type Answer, Predictions } from "./what-if-table";
 
 /** What other settings, or a faster stage, would bring. Asked for by hand: the trace is read once more for it. */
@@ -40,8 +41,8 @@ export function WhatIfPanel({ capture }: { capture: Capture }) {
       <p class="muted">
         What other settings, or a faster stage, would bring: predicted from this capture, with a 90% interval. On 36
         pipelines that the model had not seen, half of the predicted steps were off by less than 5%, one in ten by more
-        than 19%, most of all with more DataLoader workers (docs/whatif.md). The gain of a finding is an upper bound
-        instead, with all that its change may set free.
+        than 19%, most of all with more DataLoader workers (<DocumentLink file="docs/whatif.md" />
+        ). The gain of a finding is an upper bound instead, with all that its change may set free.
       </p>
       {isLive && <ChangeForm key={captureId.value} capture={capture} changes={changes} />}
       {isLive && <AskedChanges asked={asked} />}
