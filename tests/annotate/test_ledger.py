@@ -120,7 +120,7 @@ def test_spans_of_one_name_inside_each_other_keep_their_own(tmp_path: Path) -> N
     with annotate.profile(tmp_path, schedule=record_all) as prof:
         code()
     outer, inner = (event["args"]["cpu_us"] for event in named(prof.trace_files[-1], "user::x"))
-    assert outer > 5800 and 2900 < inner < 5000
+    assert inner > 2900 and outer - inner > 2900
 
 
 def test_other_threads_have_rows_of_their_own(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def picture(tab: Tab) -> PIL.Image.Image:
 
     def is_at_rest() -> bool:
         seen.append(tab.page.screenshot(animations="disabled"))
-        return seen[-1] == seen[-2]
+        return seen[-1] == seen[-2] and not tab.find("loading-state").count()
 
     wait_until(is_at_rest, "the page is at rest", seconds=20)
     return PIL.Image.open(io.BytesIO(seen[-1])).convert("RGB")
