@@ -31,3 +31,13 @@ def test_a_training_thread_that_had_its_cpu_shows_no_shortage(changed: dict[str,
 def test_the_quota_of_a_container_counts_as_its_cpus() -> None:
     assert waits(64) == {"transform::Crop": 100_000, "transfer": 500_000}
     assert waits(64, host={"cores": 64, "cpu_quota": 1.5}) == waits(2)
+
+
+@pytest.mark.parametrize(("state", "found"), [(1, {"transform::Crop": 100_000, "transfer": 500_000}), (0, None)])
+def test_a_stage_that_samples_show_asleep_holds_no_cpu(state: int, found: dict[str, int] | None) -> None:
+    """The way of the batch stays its own, however many DataLoader workers sleep meanwhile."""
+    builder, times = crowded(2), [float(20 * number) for number in range(1, 40)]
+    for pid in (100, 101):
+        builder.sampled(times, [state] * len(times), pid)
+    shares = results_of(builder).attribution.wait_by_stage_ns
+    assert shares == (waits(2) if found is None else found)
