@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from tb_dataplugin.compare.programs import are_same_program
+from tb_dataplugin.compare.sides import is_cut
 from tb_dataplugin.report.report_pb2 import Capture
 
 MOST_READ: Final = 64
@@ -48,8 +49,8 @@ def suggest(
     """A capture of another run in the same parent folder (`before` and `after` of one change), where folders of
     numbered runs stand for these, else any: the newest older one, else the oldest newer one. Of those elsewhere another
     place comes before its own, another run before its own; of several processes the one of the same rank. Other ranks
-    of its own run are not before or after it, nor is a rank before or after a process of its own. A run with doubtful
-    captures only where none of the next few is sound.
+    of its own run are not before or after it, nor is a rank before or after a process of its own, nor a file that is
+    cut off. A run with doubtful captures only where none of the next few is sound.
     Where both places have several captures, all of them are the sides: repeated runs show more.
 
     Args:
@@ -122,7 +123,7 @@ def _alike(
                 return
             found = []
         report = other.read()
-        if report is None or (other.run == own.run and report.rank != capture.rank):
+        if report is None or is_cut(report) or (other.run == own.run and report.rank != capture.rank):
             continue
         if are_same_program(report, capture) and _is_of_several(report) == _is_of_several(capture):
             found.append((other, report))

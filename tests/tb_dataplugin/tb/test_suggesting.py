@@ -96,6 +96,18 @@ def test_a_rank_is_not_proposed_beside_a_process_of_its_own(host: Host) -> None:
     assert host.get("suggestion?id=now/a") == (200, {"before": ["before/c"], "after": ["now/a"]})
 
 
+def test_a_file_that_is_cut_off_is_not_proposed(host: Host) -> None:
+    """A comparison with it decides nothing."""
+    for name, age_s in (("now/a", 0), ("cut/b", 10), ("now/c", 20)):
+        written(host, name, MODEL, age_s, steps=30)
+    cut = host.logdir / "cut" / "b.pt.trace.json"
+    content = cut.read_bytes()
+    cut.write_bytes(content[: len(content) * 9 // 10])
+    os.utime(cut, (1_700_000_000 - 10, 1_700_000_000 - 10))
+    host.work()
+    assert host.get("suggestion?id=now/a")[1] == {"before": ["now/c"], "after": ["now/a"]}
+
+
 def test_a_run_that_is_not_doubtful_comes_before_a_nearer_one_that_is(host: Host) -> None:
     """Of one step nothing is certain."""
     written(host, "now/a", MODEL, 0, steps=30)
