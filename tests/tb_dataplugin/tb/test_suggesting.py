@@ -102,7 +102,7 @@ def test_a_file_that_is_cut_off_is_not_proposed(host: Host) -> None:
         written(host, name, MODEL, age_s, steps=30)
     cut = host.logdir / "cut" / "b.pt.trace.json"
     content = cut.read_bytes()
-    cut.write_bytes(content[: len(content) * 9 // 10])
+    cut.write_bytes(content[: len(content) * 99 // 100])
     os.utime(cut, (1_700_000_000 - 10, 1_700_000_000 - 10))
     host.work()
     assert host.get("suggestion?id=now/a")[1] == {"before": ["now/c"], "after": ["now/a"]}
