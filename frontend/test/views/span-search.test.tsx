@@ -115,7 +115,8 @@ it("opens the folded lane that a search leads to, for the address, too", async (
   }));
   const { field } = openWith(0, many);
   await write(field, "kernel");
-  expect(said()).toBe("1 span, some in folded lanes, which Next opens");
+  expect(said()).toBe("1 span, some in folded lanes");
+  expect(find("span-count").title).toContain("Next and Previous open the folded lane that they lead to.");
   await enter(field);
   expect([...lanesTurned.value]).toEqual(["worker:0.3"]);
   expect(fieldsOfPlace(currentPlace()).lanes).toBe("worker:0.3");

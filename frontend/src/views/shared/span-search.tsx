@@ -109,7 +109,11 @@ function Found({ found, at, inFolded, go }: FoundProps) {
       <button type="button" class="link" disabled={count === 0} onClick={() => go(1)}>
         Next
       </button>
-      <span class="muted" role="status" data-testid="span-count" title={whatCounts(found)}>
+      <span
+        class="muted"
+        role="status"
+        data-testid="span-count"
+        title={inFolded ? `${whatCounts(found)} ${HOW_FOLDED}` : whatCounts(found)}>
         {at === null
           ? countWords(found) + (inFolded ? FOLDED : "")
           : `${formatCount(at + 1)} of ${formatCount(count)}: ${name}`}
@@ -119,7 +123,9 @@ function Found({ found, at, inFolded, go }: FoundProps) {
   );
 }
 
-const FOLDED = ", some in folded lanes, which Next opens";
+const FOLDED = ", some in folded lanes";
+const HOW_FOLDED =
+  "Next and Previous open the folded lane that they lead to. In folded lanes batches stay in full where such a span is drawn in the rows below; of short spans that are joined into one box there, only the longest has its name.";
 
 function countWords({ count, isDrawnOnly }: FoundSpans): string {
   return plural(count, "span") + (isDrawnOnly ? " wide enough to be drawn" : "");
