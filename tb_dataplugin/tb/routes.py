@@ -211,6 +211,7 @@ def _span(span: FoundSpan) -> dict[str, Any]:
     return {
         "number": span.number,
         "lane": span.lane,
+        "depth": span.depth,
         "name": span.name,
         "start_us": span.start_ns / 1e3,
         "duration_us": span.duration_ns / 1e3,

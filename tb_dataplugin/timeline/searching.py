@@ -40,8 +40,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class FoundSpan:
+    """`depth`: its row in the lane; 0 is the row that a folded lane shows."""
+
     number: int
     lane: str
+    depth: int
     name: str
     start_ns: int
     duration_ns: int
@@ -61,6 +64,7 @@ class _Hits:
     """Rows of `spans` that begin in the window and have the words."""
 
     lane: str
+    depth: int
     spans: Spans
     rows: npt.NDArray[np.intp]
 
@@ -77,10 +81,10 @@ def search_spans(source: TimelineSource, words: Sequence[str], scope: Scope, pla
 
 def _hits(source: TimelineSource, has_words: npt.NDArray[np.bool_], scope: Scope) -> Iterator[_Hits]:
     for lane in source.lanes:
-        for row in lane.rows if scope.has(lane) else ():
+        for depth, row in enumerate(lane.rows if scope.has(lane) else ()):
             inside = row.spans.within(source.window)
             rows = np.flatnonzero(has_words[row.spans.label[inside]]) + inside.start
-            yield _Hits(lane.id, row.spans, rows)
+            yield _Hits(lane.id, depth, row.spans, rows)
 
 
 def _span_at(source: TimelineSource, hits: Sequence[_Hits], place: Place) -> FoundSpan:
@@ -93,7 +97,7 @@ def _span_at(source: TimelineSource, hits: Sequence[_Hits], place: Place) -> Fou
             row = some.rows[at]
             start, end = int(some.spans.start_ns[row]), int(some.spans.end_ns[row])
             name = cut_name(source.labels[some.spans.label[row]].text)
-            return FoundSpan(number, some.lane, name, start, end - start)
+            return FoundSpan(number, some.lane, some.depth, name, start, end - start)
         at -= len(some.rows)
     raise AssertionError("a span beyond all that were found")
 

@@ -3,6 +3,7 @@
 import type { BoxAddress } from "../model/hover";
 import { type PlacedLane, ROW_PX } from "../model/lane-layout";
 import { type LaneRows, type Row, visible } from "../model/lanes";
+import { hasNamed } from "../model/spans";
 import { inkFor } from "../theme/contrast";
 import { colorOf, isHatched, type Palette } from "../theme/tokens";
 import { BOX_PX, type Extent, extentOf, type Frame } from "./frame";
@@ -13,12 +14,14 @@ const MIN_LABEL_PX = 20;
 /** Of gaps that are filtered out, and of spans beside those that are searched. */
 const FAINT = 0.15;
 
+/** `hidden`: the rows below that are folded away; what is searched there is seen by the box above it. */
 export function paintBoxes(
   context: CanvasRenderingContext2D,
   frame: Frame,
   row: Row,
   topPx: number,
   kind: string,
+  hidden: readonly Row[] = [],
 ): void {
   const { palette, model } = frame;
   const [first, end] = visible(row, frame.scale.range);
@@ -28,7 +31,7 @@ export function paintBoxes(
   for (let i = first; i < end; i += 1) {
     const { left, right } = extentOf(frame, row, i);
     const color = row.color[i] ?? -1;
-    const isFaint = frame.found !== null && !frame.found.has(row.name[i] ?? -1);
+    const isFaint = !isSearched(frame, row, i, hidden);
     // Spans that end inside a pixel already painted in their colour add nothing to see.
     if (right <= drawnPx && color === drawnColor && isFaint === drawnFaint) continue;
     const token = model.names[color] ?? "";
@@ -46,6 +49,13 @@ export function paintBoxes(
       paintLabel(context, frame, row, i, { left, right: left + width }, topPx, token);
     if (kind === "steps" && width >= 3) paintStepEdge(context, palette, left, topPx);
   }
+}
+
+/** Also where nothing is. */
+function isSearched({ found }: Frame, row: Row, index: number, hidden: readonly Row[]): boolean {
+  if (found === null || found.has(row.name[index] ?? -1)) return true;
+  const startUs = row.startUs[index] ?? 0;
+  return found.size > 0 && hasNamed(hidden, found, { startUs, endUs: startUs + (row.durationUs[index] ?? 0) });
 }
 
 /** A box that merges several spans is paler the more empty time it has, but always visible. */

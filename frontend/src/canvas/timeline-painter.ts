@@ -121,11 +121,12 @@ function paintLane(context: CanvasRenderingContext2D, frame: Frame, placed: Plac
     paintCounter(context, frame, placed, lane, lane.chart);
     return;
   }
-  const rows = placed.folded === true ? lane.rows.slice(0, 1) : lane.rows;
+  const drawn = placed.folded === true ? 1 : lane.rows.length;
+  const [rows, hidden] = [lane.rows.slice(0, drawn), lane.rows.slice(drawn)];
   rows.forEach((row, depth) => {
     const topPx = placed.topPx + depth * ROW_PX;
     if (lane.kind === "gaps") paintGaps(context, frame, row, topPx);
-    else paintBoxes(context, frame, row, topPx, lane.kind);
+    else paintBoxes(context, frame, row, topPx, lane.kind, hidden);
   });
   const { hover } = frame;
   if (hover !== null && hover.laneId === lane.id) paintHover(context, frame, placed, lane, hover);

@@ -21,6 +21,8 @@ export type SpanQuery = {
 export type FoundSpan = {
   readonly number: number;
   readonly laneId: string;
+  /** Its row in the lane: 0 is the one that a folded lane shows. */
+  readonly depth: number;
   readonly name: string;
   readonly startUs: number;
   readonly endUs: number;
@@ -53,10 +55,17 @@ export function decodeSpans(value: unknown): FoundSpans {
 }
 
 function foundSpan(value: unknown): FoundSpan {
-  const { number, start_us, duration_us } = fieldsOf(value);
+  const { number, depth, start_us, duration_us } = fieldsOf(value);
   const startUs = Number(start_us);
   const endUs = startUs + Number(duration_us);
-  return { number: Number(number), laneId: textIn(value, "lane"), name: textIn(value, "name"), startUs, endUs };
+  return {
+    number: Number(number),
+    laneId: textIn(value, "lane"),
+    depth: Number(depth),
+    name: textIn(value, "name"),
+    startUs,
+    endUs,
+  };
 }
 
 /** As the route, of what the picture of the whole window has. */
@@ -83,7 +92,8 @@ function boxesOf(lane: LaneColumns, slice: TimelineSlice, words: readonly string
     const name = lane.name[i] ?? -1;
     const isInside = startUs >= slice.window_start_us && startUs < slice.window_end_us;
     if (!isInside || has[name] !== true) return [];
-    return [{ laneId: lane.id, name: slice.names[name] ?? "", startUs, endUs: startUs + (lane.duration_us[i] ?? 0) }];
+    const endUs = startUs + (lane.duration_us[i] ?? 0);
+    return [{ laneId: lane.id, depth: lane.depth[i] ?? 0, name: slice.names[name] ?? "", startUs, endUs }];
   });
 }
 

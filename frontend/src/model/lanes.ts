@@ -188,6 +188,22 @@ export function foldedLanes(lanes: readonly LaneRows[], turned: ReadonlySet<stri
   return new Set(own.filter((lane) => turned.has(lane.id) !== many).map((lane) => lane.id));
 }
 
+/** `turned` with this lane turned over once more, as by a click on its title. */
+export function turnedOver(turned: ReadonlySet<string>, laneId: string): Set<string> {
+  const next = new Set(turned);
+  if (!next.delete(laneId)) next.add(laneId);
+  return next;
+}
+
+/** `turned` so that a span in that row of that lane is drawn: a folded lane is turned over, unless that is its first row. */
+export function turnedToSee(
+  lanes: readonly LaneRows[],
+  turned: ReadonlySet<string>,
+  { laneId, depth }: { readonly laneId: string; readonly depth: number },
+): ReadonlySet<string> {
+  return depth > 0 && foldedLanes(lanes, turned).has(laneId) ? turnedOver(turned, laneId) : turned;
+}
+
 /** Which lanes are turned over when all are folded, or all are open. */
 export function turnedFor(lanes: readonly LaneRows[], folded: boolean): Set<string> {
   const own = lanes.filter(({ owner }) => owner !== null);

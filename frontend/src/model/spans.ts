@@ -1,7 +1,7 @@
 // Spans of the timeline by what they are: to go from one to the next.
 
 import type { Place } from "./chain";
-import type { LaneRows, TimelineModel } from "./lanes";
+import { type LaneRows, type Row, type TimelineModel, visible } from "./lanes";
 import type { TimeRange } from "./time-scale";
 
 /** Data waits of the training thread; idle gaps of the devices. */
@@ -38,6 +38,26 @@ export function namesWith({ names }: TimelineModel, words: readonly string[]): R
 
 function hasWords(name: string, words: readonly string[]): boolean {
   return name !== "" && words.every((word) => name.toLowerCase().includes(word));
+}
+
+/** Whether one of these rows has a box of one of these names that lies in the range, or in a part of it. */
+export function hasNamed(rows: readonly Row[], names: ReadonlySet<number>, range: TimeRange): boolean {
+  return rows.some((row) => {
+    const [first, end] = visible(row, range);
+    for (let i = first; i < end; i += 1) {
+      const startUs = row.startUs[i] ?? 0;
+      const isInside = startUs < range.endUs && startUs + (row.durationUs[i] ?? 0) > range.startUs;
+      if ((isInside || startUs === range.startUs) && names.has(row.name[i] ?? -1)) return true;
+    }
+    return false;
+  });
+}
+
+/** Whether the rows that folded lanes do not show have boxes whose names have each word. */
+export function areInFolded(model: TimelineModel, words: readonly string[], folded: ReadonlySet<string>): boolean {
+  const found = namesWith(model, words);
+  if (found === null || found.size === 0) return false;
+  return model.lanes.some(({ id, rows }) => folded.has(id) && hasNamed(rows.slice(1), found, model.window));
 }
 
 /** The span after (before) what is in the middle of the screen; null at the end. */

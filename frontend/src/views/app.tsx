@@ -41,7 +41,7 @@ import { Help } from "../ui/help";
 import { PictureOf } from "../ui/picture-menu";
 import { skipToTable, watchSectionKeys } from "../ui/sections";
 import { type StageWay, StageWays, stageWay } from "../ui/stage-ref";
-import { Boundary, EmptyState, ErrorState, LoadingState, Problems } from "../ui/states";
+import { Boundary, EmptyState, ErrorState, LoadingState } from "../ui/states";
 import { TableSorts } from "../ui/table-sorts";
 import { Tabs } from "../ui/tabs";
 import { useTabsHeight } from "../ui/use-tabs-height";
@@ -52,7 +52,7 @@ import { useComparison } from "./compare/use-comparison";
 import { Findings } from "./findings/findings";
 import { FlameGraph } from "./flame/flame-graph";
 import { Gaps } from "./gaps/gaps";
-import { Notices } from "./notices";
+import { Notices, NotRead } from "./notices";
 import { Overview } from "./overview/overview";
 import { RanksView } from "./ranks/ranks";
 import { WholeRunView } from "./run/run";
@@ -199,7 +199,7 @@ function Content({ known }: { known: Runs | null }): ComponentChildren {
   if (item === null) return <LoadingState title="Looking for captures" detail={known.logdir} />;
   return (
     <>
-      <Problems problems={known.problems} />
+      <NotRead problems={known.problems} />
       <Selected item={item} perfetto={known.perfetto} />
     </>
   );

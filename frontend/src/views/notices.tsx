@@ -2,10 +2,12 @@
 
 import { source } from "../data/source";
 import { fullName } from "../model/captures";
+import { formatCount } from "../model/format";
 import {
   entry,
   goneId,
   isGone,
+  printing,
   runs,
   runsError,
   servedView,
@@ -14,6 +16,7 @@ import {
   type View,
   view,
 } from "../state/atoms";
+import { Problems } from "../ui/states";
 
 export function Notices({ labels }: { labels: Readonly<Record<View, string>> }) {
   return (
@@ -50,5 +53,19 @@ export function Notices({ labels }: { labels: Readonly<Record<View, string>> }) 
         </p>
       )}
     </>
+  );
+}
+
+/** More than so many lines in a file would push what it is about off the screen. */
+const FEW_PROBLEMS = 2;
+
+/** What could not be looked into; in a file, which has one line for each file that was left out of it, maybe many. */
+export function NotRead({ problems }: { problems: readonly string[] }) {
+  if (source().live || printing.value || problems.length <= FEW_PROBLEMS) return <Problems problems={problems} />;
+  return (
+    <details class="problems" data-testid="problems-folded">
+      <summary>{formatCount(problems.length)} files are not in this report</summary>
+      <Problems problems={problems} />
+    </details>
   );
 }

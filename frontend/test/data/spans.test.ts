@@ -4,7 +4,7 @@ import { lane, timeline } from "../build";
 
 const main = {
   ...lane([
-    [60, 30],
+    [60, 30, 2],
     [-5, 10],
     [10, 20],
   ]),
@@ -31,7 +31,8 @@ it("says where boxes may hide spans", () => {
 it("goes to a place among them and on from either end", () => {
   const at = (place: Parameters<typeof spansInSlice>[1]["place"]) =>
     spansInSlice(timeline([main, second]), { ...asked, place }).span;
-  expect(at({ number: 1 })).toEqual({ number: 1, laneId: "second", name: "volta", startUs: 40, endUs: 45 });
+  expect(at({ number: 1 })).toEqual({ number: 1, laneId: "second", depth: 0, name: "volta", startUs: 40, endUs: 45 });
+  expect(at({ number: 2 })?.depth, "its row").toBe(2);
   expect([at({ number: 3 }), at({ number: -1 })].map((span) => span?.startUs)).toEqual([10, 60]);
   expect([10, 11, 61].map((fromUs) => at({ fromUs })?.startUs)).toEqual([10, 40, 10]);
   expect([10, 11, 99].map((beforeUs) => at({ beforeUs })?.startUs)).toEqual([60, 10, 60]);

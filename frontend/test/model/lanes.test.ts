@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { buildHover } from "../../src/model/hover";
 import { placeLanes, ROW_PX, rowAt } from "../../src/model/lane-layout";
-import { buildTimeline, hit, keepLanes, type Row, visible } from "../../src/model/lanes";
+import { buildTimeline, foldedLanes, hit, keepLanes, type Row, turnedToSee, visible } from "../../src/model/lanes";
 import { lane, timeline } from "../build";
 
 function firstRow(boxes: Parameters<typeof lane>[0], depth = 0): Row {
@@ -141,4 +141,20 @@ it("leaves out counters that were 0 throughout", () => {
   };
   const lanes = [lane([[0, 1]]), { ...counter, top: 0 }, { ...counter, id: "network", top: 3 }];
   expect(buildTimeline(timeline(lanes)).lanes.map(({ id }) => id)).toEqual(["l", "network"]);
+});
+
+it("opens a folded lane for a span below its first row, and no other", () => {
+  const workers = (count: number) =>
+    buildTimeline(timeline(Array.from({ length: count }, (_, at) => ({ ...lane([]), id: `w${at}`, worker: at }))))
+      .lanes;
+  const [few, many] = [workers(2), workers(16)];
+  const none = new Set<string>();
+  const opened = turnedToSee(many, none, { laneId: "w3", depth: 2 });
+  expect([...opened]).toEqual(["w3"]);
+  expect(foldedLanes(many, opened).size).toBe(15);
+  expect(turnedToSee(many, opened, { laneId: "w3", depth: 2 }), "it is open").toBe(opened);
+  expect(turnedToSee(many, none, { laneId: "w3", depth: 0 }), "a batch is seen as it is").toBe(none);
+  expect(turnedToSee(few, none, { laneId: "w1", depth: 2 })).toBe(none);
+  expect([...turnedToSee(few, new Set(["w1"]), { laneId: "w1", depth: 2 })], "folded by hand").toEqual([]);
+  expect(turnedToSee(many, none, { laneId: "elsewhere", depth: 2 })).toBe(none);
 });

@@ -1,6 +1,7 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
-import { captureId, listSearch, runs, runsError, view } from "../../src/state/atoms";
+import { httpSource, useSource } from "../../src/data/source";
+import { captureId, listSearch, printing, runs, runsError, view } from "../../src/state/atoms";
 import { entry, runsOf, stage } from "../build";
 import { all, click, draw, find, open, openAs } from "../page";
 
@@ -27,6 +28,40 @@ it("does not call the log directory empty while it is still being scanned", () =
   runs.value = runsOf({ scanning: true });
   draw();
   expect(all("empty-state")).toEqual([]);
+});
+
+it("folds more than two lines on files that a page is without, but on paper, and none of the log directory", () => {
+  const problems = (count: number) => {
+    act(() => {
+      runs.value = runsOf({
+        captures: [entry({})],
+        problems: Array.from({ length: count }, (_, at) => `cannot read ${at}: it is empty`),
+      });
+    });
+  };
+  open({}, "overview");
+  problems(3);
+  expect(find("problems").children).toHaveLength(3);
+  expect(all("problems-folded"), "with a server").toEqual([]);
+  useSource({ ...httpSource, live: false });
+  open({}, "overview");
+  problems(2);
+  expect(all("problems-folded")).toEqual([]);
+  expect(find("problems").children).toHaveLength(2);
+  problems(3);
+  const folded = find("problems-folded") as HTMLDetailsElement;
+  expect(folded.open).toBe(false);
+  expect(folded.querySelector("summary")?.textContent).toBe("3 files are not in this report");
+  expect(folded.querySelectorAll("li")).toHaveLength(3);
+  act(() => {
+    printing.value = true;
+  });
+  expect(all("problems-folded")).toEqual([]);
+  expect(find("problems").children).toHaveLength(3);
+  act(() => {
+    printing.value = false;
+  });
+  useSource(httpSource);
 });
 
 it("says that a capture is queued or being read", () => {

@@ -2,7 +2,9 @@ import { act } from "preact/test-utils";
 import { afterEach, expect, it, vi } from "vitest";
 import { httpSource, useSource } from "../../src/data/source";
 import { type SpanQuery, spansInSlice } from "../../src/data/spans";
-import { range } from "../../src/state/atoms";
+import { currentPlace } from "../../src/state/actions";
+import { lanesTurned, range } from "../../src/state/atoms";
+import { fieldsOfPlace } from "../../src/state/place";
 import { device, lane, timeline } from "../build";
 import { find, open, plain, type, withTimeline } from "../page";
 
@@ -20,17 +22,17 @@ const lanes = [
 afterEach(() => useSource(httpSource));
 
 /** The page with a server that has what is drawn, and `more` spans that are not. */
-function openWith(undrawn: number): { asked: SpanQuery[]; field: HTMLInputElement } {
+function openWith(undrawn: number, drawn = lanes): { asked: SpanQuery[]; field: HTMLInputElement } {
   const asked: SpanQuery[] = [];
   useSource({
     ...httpSource,
     spans: (query) => {
       asked.push(query);
-      const value = { ...spansInSlice(timeline(lanes), query), undrawn };
+      const value = { ...spansInSlice(timeline(drawn), query), undrawn };
       return Promise.resolve({ kind: "ready", value });
     },
   });
-  withTimeline(lanes);
+  withTimeline(drawn);
   open({ devices: [device({})] }, "gaps");
   return { asked, field: find("span-search") as HTMLInputElement };
 }
@@ -97,4 +99,28 @@ it("says why there is no answer, and asks for nothing without words", async () =
   expect(spans).not.toHaveBeenCalled();
   await write(field, "x");
   expect(find("timeline-panel").textContent).toContain("It is gone.");
+});
+
+it("opens the folded lane that a search leads to, for the address, too", async () => {
+  const boxes = lane([
+    [10, 20],
+    [12, 5, 1],
+  ]);
+  const many = Array.from({ length: 16 }, (_, at) => ({
+    ...boxes,
+    name: [0, at === 3 ? 1 : 0],
+    id: `worker:0.${at}`,
+    kind: "worker",
+    worker: at,
+  }));
+  const { field } = openWith(0, many);
+  await write(field, "kernel");
+  expect(said()).toBe("1 span, some in folded lanes");
+  expect(find("span-count").title).toContain("Next and Previous open the folded lane that they lead to.");
+  await enter(field);
+  expect([...lanesTurned.value]).toEqual(["worker:0.3"]);
+  expect(fieldsOfPlace(currentPlace()).lanes).toBe("worker:0.3");
+  expect(said()).toBe("1 of 1: kernel");
+  await enter(field);
+  expect([...lanesTurned.value], "it stays open").toEqual(["worker:0.3"]);
 });

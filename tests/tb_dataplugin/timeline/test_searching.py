@@ -69,6 +69,8 @@ def test_goes_to_a_place_among_them_and_on_from_either_end(place: Place, number:
     span = search(analyse(training_run().trace()).timeline, "transform random", place).span
     assert span is not None
     assert (span.number, span.start_ns, span.name) == (number, start_us * 1000, "transform::RandomCrop")
+    (lane,) = (one for one in analyse(training_run().trace()).timeline.lanes if one.id == span.lane)
+    assert span.start_ns in lane.rows[span.depth].spans.start_ns and span.depth > 0
 
 
 def test_only_the_lanes_of_one_device_or_loader_are_searched_and_those_of_neither() -> None:

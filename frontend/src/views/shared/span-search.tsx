@@ -4,7 +4,7 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { source } from "../../data/source";
-import type { FoundSpans, LaneScope, SpanPlace } from "../../data/spans";
+import type { FoundSpan, FoundSpans, LaneScope, SpanPlace } from "../../data/spans";
 import type { Place } from "../../model/chain";
 import { formatCount, plural } from "../../model/format";
 import type { TimeRange } from "../../model/time-scale";
@@ -19,12 +19,14 @@ type Props = {
   readonly shown: TimeRange;
   /** What is searched: names that have each of these; the same value until others are written. */
   readonly words: readonly string[];
+  /** Whether some are seen to be in rows that are folded away. */
+  readonly inFolded: boolean;
   /** The span that was gone to; null once another one was chosen. */
   readonly hit: Place | null;
-  readonly setHit: (hit: Place | null) => void;
+  readonly setHit: (hit: FoundSpan | null) => void;
 };
 
-export function SpanSearch({ id, steps, scope, shown, words, hit, setHit }: Props) {
+export function SpanSearch({ id, steps, scope, shown, words, inFolded, hit, setHit }: Props) {
   const text = spanSearch;
   const found = useSignal<FoundSpans | null>(null);
   const failure = useSignal("");
@@ -80,7 +82,7 @@ export function SpanSearch({ id, steps, scope, shown, words, hit, setHit }: Prop
         }}
       />
       {failure.value !== "" && <span class="muted">{failure.value}</span>}
-      {found.value !== null && <Found found={found.value} at={at} go={go} />}
+      {found.value !== null && <Found found={found.value} at={at} inFolded={inFolded} go={go} />}
     </div>
   );
 }
@@ -90,9 +92,13 @@ function forgottenIfAborted(error: unknown): null {
   throw error;
 }
 
-type FoundProps = { readonly found: FoundSpans; readonly at: number | null; readonly go: (turn: 1 | -1) => void };
+type FoundProps = Pick<Props, "inFolded"> & {
+  readonly found: FoundSpans;
+  readonly at: number | null;
+  readonly go: (turn: 1 | -1) => void;
+};
 
-function Found({ found, at, go }: FoundProps) {
+function Found({ found, at, inFolded, go }: FoundProps) {
   const name = found.span?.name ?? "";
   const { count, undrawn } = found;
   return (
@@ -103,13 +109,23 @@ function Found({ found, at, go }: FoundProps) {
       <button type="button" class="link" disabled={count === 0} onClick={() => go(1)}>
         Next
       </button>
-      <span class="muted" role="status" data-testid="span-count" title={whatCounts(found)}>
-        {at === null ? countWords(found) : `${formatCount(at + 1)} of ${formatCount(count)}: ${name}`}
+      <span
+        class="muted"
+        role="status"
+        data-testid="span-count"
+        title={inFolded ? `${whatCounts(found)} ${HOW_FOLDED}` : whatCounts(found)}>
+        {at === null
+          ? countWords(found) + (inFolded ? FOLDED : "")
+          : `${formatCount(at + 1)} of ${formatCount(count)}: ${name}`}
         {undrawn > 0 && `; ${formatCount(undrawn)} more ${undrawn === 1 ? "is" : "are"} not drawn`}
       </span>
     </>
   );
 }
+
+const FOLDED = ", some in folded lanes";
+const HOW_FOLDED =
+  "Next and Previous open the folded lane that they lead to. In folded lanes batches stay in full where such a span is drawn in the rows below; of short spans that are joined into one box there, only the longest has its name.";
 
 function countWords({ count, isDrawnOnly }: FoundSpans): string {
   return plural(count, "span") + (isDrawnOnly ? " wide enough to be drawn" : "");

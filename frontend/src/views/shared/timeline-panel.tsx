@@ -7,7 +7,16 @@ import type { LaneScope } from "../../data/spans";
 import type { Link } from "../../model/batches";
 import type { Place } from "../../model/chain";
 import type { BoxInfo } from "../../model/hover";
-import { foldedLanes, keepLanes, type LaneRows, type TimelineModel, turnedFor } from "../../model/lanes";
+import {
+  foldedLanes,
+  keepLanes,
+  type LaneRows,
+  type TimelineModel,
+  turnedFor,
+  turnedOver,
+  turnedToSee,
+} from "../../model/lanes";
+import { areInFolded } from "../../model/spans";
 import { clampRange, covers, lengthUs, type TimeRange } from "../../model/time-scale";
 import { chosenSteps, lanesTurned, offered, range, sought, spanSearch, theme, timeline } from "../../state/atoms";
 import { TimelineLoader } from "../../state/timeline-loader";
@@ -102,6 +111,7 @@ function Panel({
   const folded = useMemo(() => foldedLanes(whole.lanes, turned), [whole, turned]);
   const hit = useSignal<Place | null>(null);
   const searched = useMemo(() => spanSearch.value.toLowerCase().split(/\s+/).filter(Boolean), [spanSearch.value]);
+  const inFolded = useMemo(() => areInFolded(finest, searched, folded), [finest, searched, folded]);
   const forgetHit = (): void => {
     hit.value = null;
   };
@@ -139,9 +149,12 @@ function Panel({
             steps={chosenSteps.value}
             shown={seen}
             words={searched}
+            inFolded={inFolded}
             hit={hit.value}
             setHit={(next) => {
               hit.value = next;
+              // By now the lanes may be others than when it was asked for.
+              if (next !== null) lanesTurned.value = turnedToSee(whole.lanes, lanesTurned.value, next);
             }}
           />
         }
@@ -183,9 +196,7 @@ function WayUp() {
 }
 
 function turnLane(laneId: string): void {
-  const next = new Set(lanesTurned.value);
-  if (!next.delete(laneId)) next.add(laneId);
-  lanesTurned.value = next;
+  lanesTurned.value = turnedOver(lanesTurned.value, laneId);
 }
 
 function useLoader(id: string, widthPx: number): void {
