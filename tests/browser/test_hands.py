@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -77,3 +78,26 @@ def test_a_drag_moves_and_a_drag_over_the_times_zooms_to_them(tab: Tab) -> None:
     mouse.up()
     moved = tab.shown_range()
     assert moved[0] > left and moved[1] - moved[0] == pytest.approx(right - left, rel=1e-6)
+
+
+def test_a_search_opens_the_folded_lane_that_it_leads_to(tab: Tab) -> None:
+    option = tab.frame.locator('[data-testid="capture-option"][data-id^="two/demo-train/"]')
+    tab.open(option.get_attribute("data-id", timeout=TIMEOUT_MS), "workers")
+    tab.find("lanes-batches").click()
+    folded = over_the_plot(tab)["height"]
+    wait_until(lambda: len(turned(tab)) == 2, "the address has both lanes", seconds=10)
+    both = turned(tab)
+    count, canvas, search = tab.find("span-count"), tab.find("timeline-canvas"), tab.find("span-search")
+    search.fill("transform::")
+    wait_until(lambda: "some in folded lanes" in "".join(count.all_inner_texts()), "it says where", seconds=10)
+    search.press("Enter")
+    wait_until(lambda: canvas.bounding_box()["height"] > folded, "its lane opens", seconds=10)
+    opened = canvas.get_attribute("data-marked")
+    assert opened in both
+    wait_until(lambda: turned(tab) == both - {opened}, "the address has the other one only", seconds=10)
+
+
+def turned(tab: Tab) -> set[str]:
+    """Lanes that were turned over by hand, as the address has them."""
+    (lanes,) = [text for text in tab.page.evaluate("location.hash").split("&") if ".lanes=" in text] or [""]
+    return set(unquote(lanes.partition("=")[2]).split(",")) - {""}

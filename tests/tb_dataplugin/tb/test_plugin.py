@@ -320,7 +320,10 @@ def test_spans_by_name(host: Host) -> None:
     training_run().write(host.logdir / "a.pt.trace.json")
     host.work()
     assert host.get("spans?id=a&words=random%20CROP") == (200, {"count": 4, "undrawn": 0, "span": None})
-    span = {"number": 3, "lane": "thread:1", "name": "transform::RandomCrop", "start_us": 302, "duration_us": 36}
+    span = {
+        "number": 3, "lane": "thread:1", "depth": 2, "name": "transform::RandomCrop",
+        "start_us": 302, "duration_us": 36,
+    }  # fmt: skip
     for place in ("number=-1", "from_us=300", "before_us=400"):
         assert host.get(f"spans?id=a&words=RandomCrop&{place}")[1]["span"] == span
 
