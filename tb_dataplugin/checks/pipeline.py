@@ -147,13 +147,13 @@ class DataPipeline:
 
     def _share(self, name: str, value: object) -> float:
         """Of whatever a test passed."""
+        if not isinstance(value, str):
+            self._settings.fail(f"data pipeline: {name}={value!r} is not a percentage; write it like {name}='5%'")
         try:
-            if isinstance(value, str):
-                return share_of(value)
-            why = f"{name}={value!r} is not a percentage; write it like {name}='5%'"
+            return share_of(value)
         except ValueError as error:
-            why = f"{name}: {error}"
-        self._settings.fail(f"data pipeline: {why}")
+            why = str(error)
+        return self._settings.fail(f"data pipeline: {name}: {why}")
 
     def _need_captures(self) -> None:
         if not self.captures:
