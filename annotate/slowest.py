@@ -18,6 +18,9 @@ _OF_DATASET = ("dataset", "sampler_length")
 _TELL_APART = (*_OF_DATASET, "batch_size", "num_workers")
 """What tells one DataLoader from another; what may be changed for a replay comes last."""
 
+_SETTINGS = {"dataset": "dataset", "sampler_length": "samples in an epoch:", "batch_size": "batch_size"}
+_MOSTLY = 0.5
+"""Of a sample's time, from which the stage that has it is why it was slow."""
 _ENOUGH = 10
 """Stacks sampled in a sample, from which it can be said for how much of it a read was blocked."""
 
@@ -30,6 +33,8 @@ class Facts(TypedDict, total=False):
     read_us: float
     storage_share: float
     line: str
+    stage: str
+    differs: list[str]
 
 
 class Named(NamedTuple):
@@ -54,7 +59,8 @@ def slow_samples(captures: Sequence[Capture], like: Mapping[str, Any]) -> Named:
         doubts.append(doubt)
         usual += [int(index) for index in loader.get("usual_samples", ())]
         mine = [one for one in capture.get("slow_samples", ()) if one["loader"] == loader.get("loader")]
-        samples += [(sample, _facts(sample, capture, loader)) for sample in mine]
+        differs = _differs(loader, like, capture)
+        samples += [(sample, {**_facts(sample, capture, loader), "differs": differs}) for sample in mine]
     for sample, facts in sorted(samples, key=lambda each: -float(each[0]["duration_us"])):
         if sample["index"] >= 0:
             found.setdefault(int(sample["index"]), facts)
@@ -85,8 +91,20 @@ def _loader_like(loaders: Sequence[dict[str, Any]], like: Mapping[str, Any]) -> 
     return loader, ""
 
 
+def _differs(loader: Mapping[str, Any], like: Mapping[str, Any], capture: Capture) -> list[str]:
+    """``["batch_size 16 (8 in the capture)"]``: settings that make it doubtful that both are one DataLoader.
+
+    Not the number of DataLoader workers, which decides nothing in a replay, nor how many of the samples a rank has.
+    """
+    keys = [key for key in _SETTINGS if key != "sampler_length" or capture.get("world_size", 1) <= 1]
+    both = [(key, like.get(key), loader.get(key)) for key in keys]
+    return [f"{_SETTINGS[key]} {new} ({old} in the capture)" for key, new, old in both if new and old and new != old]
+
+
 def _facts(sample: dict[str, Any], capture: Capture, loader: dict[str, Any]) -> Facts:
     facts: Facts = {"duration_us": float(sample["duration_us"]), "typical_us": float(loader["p50_us"])}
+    if sample.get("stage") and sample["stage_us"] >= _MOSTLY * sample["duration_us"]:
+        facts["stage"] = str(sample["stage"])
     if str(sample.get("stage", "")).startswith("read::"):
         facts["read_us"] = float(sample["stage_us"])
     if sample.get("storage_share") is not None:

@@ -326,6 +326,8 @@ class ReplayedSamples(TypedDict):
     read_us: list[float | None]  # of captured_us, in reading files, if that was most
     storage_share: list[float | None]  # of its reading there: what came from storage
     line: list[str]  # that most of its stacks in that capture were at
+    stage: list[str]  # that had most of its time in that capture
+    differs: list[list[str]]  # settings of that capture's DataLoader that this one doesn't have
     cold: list[bool]  # whether the last load, with its files out of the page cache, did read from storage
     files: list[list[str]]  # that its first load opened
 

@@ -45,6 +45,10 @@ class Captured(NamedTuple):
     the sample in which its reads were blocked."""
     line: str = ""
     """That most of its sampled stacks were at."""
+    stage: str = ""
+    """That had most of its time."""
+    differs: Sequence[str] = ()
+    """Settings of that capture's DataLoader that the replayed one doesn't have."""
 
 
 @dataclass(slots=True)
@@ -119,6 +123,8 @@ class SampleLoads:
                 "read_us": [loads.captured.read_us for loads in self.done],
                 "storage_share": [loads.captured.storage_share for loads in self.done],
                 "line": [loads.captured.line for loads in self.done],
+                "stage": [loads.captured.stage for loads in self.done],
+                "differs": [list(loads.captured.differs) for loads in self.done],
                 "cold": [loads.is_cold for loads in self.done],
                 "files": [loads.files for loads in self.done],
             },

@@ -70,8 +70,8 @@ def _work(tally: Tally) -> tuple[int, int, int]:
     return tally.built, tally.build_ns, tally.starved_ns
 
 
-def line_of(tally: Tally, seconds: float) -> str:
-    """The same for the terminal; "" for an interval without a whole step."""
+def line_of(tally: Tally, seconds: float, is_alone: bool = True) -> str:
+    """The same for the terminal; "" for an interval without a whole step. `is_alone`: no other loader gave a batch."""
     numbers = numbers_of(tally, seconds)
     if "step_time_ms" not in numbers:
         return ""
@@ -81,7 +81,8 @@ def line_of(tally: Tally, seconds: float) -> str:
         f"data wait {numbers['data_wait_ms']:.3g} ms ({numbers['data_wait_share']:.0%})",
     ]
     if "samples_per_s" in numbers:
-        parts.append(f"{numbers['samples_per_s']:,.0f} samples/s")
+        of = "" if is_alone else f" over all {seconds:.3g} s, in which other DataLoaders gave batches too"
+        parts.append(f"{numbers['samples_per_s']:,.0f} samples/s{of}")
     if "ready_batches" in numbers:
         parts.append(f"{numbers['ready_batches']:.1f} batches ready")
     if "worker_busy_share" in numbers:

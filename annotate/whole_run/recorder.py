@@ -300,8 +300,9 @@ class Recorder:
         self._pids = dict.fromkeys(there)
 
     def _print(self, seconds: float, taken: list[tuple[Series, Tally]]) -> None:
+        had_batches = [series for series, tally in taken if tally.samples or tally.steps]
         for series, tally in taken:
-            line = line_of(tally, seconds)
+            line = line_of(tally, seconds, is_alone=had_batches in ([], [series]))
             if line:
                 print_line(None, f"annotate.watch: DataLoader {series.number}: {line}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from tb_dataplugin.analyses.line_rows import LineRow
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.model.intervals import Int64Array, Intervals
 from tb_dataplugin.model.trace import Replayed, Trace
+
+READING: Final = ("read", "decode")
 
 LinesAt = Callable[[Intervals], PartLines]
 """The lines of the training thread in some stretches of time."""
@@ -26,6 +29,9 @@ class ReplayedSample:
     known. `usual_ns`: what a usual sample of that capture took alone.
 
     `stage` has the most self time in all loads, `stage_share` of it; `line` the most samples of stacks, None: too few.
+
+    `absent`: the stage with most of its time in that capture, where no load ran it, else "". `differs`: as in
+    `Replayed`. `reads`: a load opened a file, or ran a stage that reads or decodes.
     """
 
     index: int
@@ -44,6 +50,9 @@ class ReplayedSample:
     storage_share: float | None = None
     captured_line: str = ""
     usual_ns: int | None = None
+    absent: str = ""
+    differs: tuple[str, ...] = ()
+    reads: bool = True
 
 
 def find_replayed_samples(trace: Trace, tree: StageTree, lines_at: LinesAt | None) -> tuple[ReplayedSample, ...]:
@@ -76,7 +85,8 @@ def _sample(
     warm, cpu = length[are_warm], trace.span_facts.cpu_ns[rows[are_warm]]
     if not len(warm):
         return None
-    stage, share = _leading(tree, rows)
+    spent = _spent(tree, rows)
+    stage = max(spent, key=lambda stage: spent[stage])
     part = lines_at(Intervals.union(tree.start_ns[rows], tree.end_ns[rows])) if lines_at else None
     return ReplayedSample(
         index=replayed.index,
@@ -87,18 +97,21 @@ def _sample(
         cold_ns=int(length[-1]) if replayed.is_cold else None,
         captured_ns=replayed.captured_ns,
         stage=stage,
-        stage_share=share,
+        stage_share=spent[stage] / max(1, sum(spent.values())),
         line=part.rows[0] if part and part.rows else None,
         files=replayed.files,
         typical_ns=replayed.typical_ns,
         read_ns=replayed.read_ns,
         storage_share=replayed.storage_share,
         captured_line=replayed.line,
+        absent="" if replayed.stage in {ran.name for ran in spent} else replayed.stage,
+        differs=replayed.differs,
+        reads=bool(replayed.files) or any(ran.kind in READING for ran in spent),
     )
 
 
-def _leading(tree: StageTree, rows: Int64Array) -> tuple[Stage, float]:
-    """The stage with most self time inside of some spans of one thread, and its share."""
+def _spent(tree: StageTree, rows: Int64Array) -> dict[Stage, int]:
+    """Self time of each stage that ran inside of some spans of one thread."""
     pieces = tree.pieces_of_track(int(tree.track[rows[0]]))
     start, end, owner = tree.piece_start[pieces], tree.piece_end[pieces], tree.piece_span[pieces]
     within = Intervals.union(tree.start_ns[rows], tree.end_ns[rows]).contains(start)
@@ -106,5 +119,4 @@ def _leading(tree: StageTree, rows: Int64Array) -> tuple[Stage, float]:
     for span, time in zip(owner[within].tolist(), (end - start)[within].tolist(), strict=True):
         stage = tree.paths[tree.node[span]][-1]
         spent[stage] = spent.get(stage, 0) + time
-    leading = max(spent, key=lambda stage: spent[stage])
-    return leading, spent[leading] / max(1, sum(spent.values()))
+    return spent

@@ -107,7 +107,7 @@ class DataPipeline:
         """
         if max_data_wait is None and min_samples_per_s is None:
             raise TypeError("data_pipeline.check needs a budget: max_data_wait='5%' or min_samples_per_s=400")
-        limit = None if max_data_wait is None else share_of(max_data_wait)
+        limit = None if max_data_wait is None else self._share("max_data_wait", max_data_wait)
         self._need_captures()
         with self._failing():
             checks = [] if limit is None else [check_data_wait(self.captures, limit)]
@@ -129,7 +129,7 @@ class DataPipeline:
             fail_if_slower: how much more time per sample or step is allowed.
             inconclusive: what becomes of a comparison that decides neither.
         """
-        allowed, update = share_of(fail_if_slower), self._settings.update
+        allowed, update = self._share("fail_if_slower", fail_if_slower), self._settings.update
         path = self._settings.baselines / (baseline or self._settings.own_baseline)
         self._need_captures()
         with self._failing():
@@ -144,6 +144,16 @@ class DataPipeline:
         self.said.append(f"{judgement.outcome}: {judgement.sentence or comparison.sentence}")
         if judgement.outcome == "slower" or (judgement.outcome == "inconclusive" and inconclusive == "fail"):
             self._fail(judgement.sentence, comparison.sentence, f"baseline: {path}")
+
+    def _share(self, name: str, value: object) -> float:
+        """Of whatever a test passed."""
+        if not isinstance(value, str):
+            self._settings.fail(f"data pipeline: {name}={value!r} is not a percentage; write it like {name}='5%'")
+        try:
+            return share_of(value)
+        except ValueError as error:
+            why = str(error)
+        return self._settings.fail(f"data pipeline: {name}: {why}")
 
     def _need_captures(self) -> None:
         if not self.captures:
@@ -160,7 +170,10 @@ class DataPipeline:
         try:
             yield
         except DataPipelineError as error:
-            self._settings.fail(f"data pipeline: {error}")
+            try:
+                self._settings.fail(f"data pipeline: {error}")
+            except BaseException as failed:
+                raise failed from None  # else pytest shows both, with the same text
 
 
 _OPENING: Final = {"exceeded": "budget missed", "inconclusive": "inconclusive, and that fails here"}

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from tb_dataplugin.cli.rewriting import add_rewriting_arguments, rewrite_all
+from tb_dataplugin.cli.rewriting import add_rewriting_arguments, check_apart, rewrite_all
 from tb_dataplugin.cli.run_files import paths_of_traces, whole_runs, write_runs
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.reader.discovery import TraceFile
@@ -35,6 +35,7 @@ class AnonymiseCommand:
 
     @staticmethod
     def run(arguments: argparse.Namespace) -> int:
+        check_apart(arguments.output, arguments.paths)
         hasher = Hasher()
 
         def named(trace: TraceFile) -> Path:

@@ -128,5 +128,7 @@ def _judge(comparison: Comparison, arguments: argparse.Namespace) -> tuple[int, 
     judged = judge_limit(comparison, arguments.fail_if_slower)
     if judged.outcome == "fine":
         return FINE, judged.sentence
-    complain(judged.sentence)
+    is_open = judged.outcome == "inconclusive" and arguments.inconclusive is None
+    status = f"Exit status {INCONCLUSIVE} (inconclusive); `--inconclusive pass|fail` makes it {FINE} or {TOO_SLOW}"
+    complain(f"{judged.sentence.removesuffix('.')}. {status}" if is_open else judged.sentence)
     return (TOO_SLOW if judged.outcome == "slower" else _INSTEAD.get(arguments.inconclusive, INCONCLUSIVE)), ""

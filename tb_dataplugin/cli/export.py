@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from tb_dataplugin.cli.analysing import open_paths
 from tb_dataplugin.cli.inputs import add_output_arguments, add_path_arguments, write_text
+from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.errors import NothingToReport
 from tb_dataplugin.export.as_stacks import as_collapsed, as_speedscope, parts_of
 from tb_dataplugin.options import AnalysisOptions
@@ -38,4 +39,6 @@ class ExportCommand:
                 )
             write = as_collapsed if arguments.format == "collapsed" else as_speedscope
             write_text(write(report), arguments.output)
+            if arguments.output is not None:
+                complain(f"wrote {arguments.output}")
         return status

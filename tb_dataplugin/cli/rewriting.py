@@ -14,16 +14,18 @@ from typing import Final
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, expand
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.errors import BadRequest, DataPipelineError, InternalError, Refused, UnreadableTrace
-from tb_dataplugin.reader.discovery import TRACE_SUFFIXES, TraceFile
+from tb_dataplugin.reader.discovery import TRACE_SUFFIXES, TraceFile, find_traces
 from tb_dataplugin.reader.epochs import epochs_beside, leave_epochs
 from tb_dataplugin.reader.kineto import DAMAGE, TraceParts, read_parts
-from tb_dataplugin.remote import place
+from tb_dataplugin.remote import Place, Url, place
 from tb_dataplugin.units import data_size
+from tb_dataplugin.watchfile.reading import SUFFIX as WHOLE_RUN
 
 SUFFIX: Final = TRACE_SUFFIXES[0]
 _LEVEL: Final = 6
 """Of zlib: isal's best is four times as large here."""
 
+_BOTH: Final = (*TRACE_SUFFIXES, WHOLE_RUN)
 HARDLY_SMALLER: Final = 0.9
 """Of a trace's size."""
 
@@ -35,6 +37,25 @@ def add_rewriting_arguments(parser: argparse.ArgumentParser, required: bool) -> 
     add_links_argument(parser)
     help_output = f"a file for one trace (*{SUFFIX}), else a folder"
     parser.add_argument("-o", "--output", type=Path, metavar="OUT", required=required, help=help_output)
+
+
+def check_apart(output: Path, inputs: Iterable[Place]) -> None:
+    """Raises BadRequest where the folder `output`, or one below it, has originals among these files and folders. One
+    file that is named with -o may lie anywhere.
+    """
+    if output.name.endswith(TRACE_SUFFIXES) and not output.is_dir():
+        return
+    to = output.resolve()
+    for path in inputs:
+        if isinstance(path, Url):
+            continue
+        folder = (path if path.is_dir() else path.parent).resolve()
+        is_among = path.is_dir() and to.is_relative_to(folder) and next(find_traces(to, suffixes=_BOTH), None)
+        if is_among or folder.is_relative_to(to):
+            raise BadRequest(
+                f"cannot write into {output}: it has traces of {path} too, and whoever gets the folder gets their "
+                "names; give the copies a folder of their own, such as -o shared"
+            )
 
 
 def rewrite_all(

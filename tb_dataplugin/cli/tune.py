@@ -9,13 +9,13 @@ import signal
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from tb_dataplugin.cli.formats import add_format_argument
 from tb_dataplugin.cli.inputs import add_links_argument, check_output, newest_trace, write_text
 from tb_dataplugin.cli.terminal import complain
 from tb_dataplugin.drive.program import find_program
-from tb_dataplugin.errors import BadRequest
+from tb_dataplugin.errors import BadRequest, CannotStart
 from tb_dataplugin.export.terminal import PLAIN, style_for
 from tb_dataplugin.remote import Place, place
 from tb_dataplugin.shown import shown
@@ -83,6 +83,12 @@ class TuneCommand:
         return INTERRUPTED if tuned.outcome.interrupted else 0
 
 
+_HOW: Final = (
+    "A loader is named as MODULE:NAME (`tb-dataplugin tune train:make_loader`), a program as its command behind -- "
+    "(`tb-dataplugin tune -- python train.py`)"
+)
+
+
 def _target_of(arguments: argparse.Namespace) -> Program | Script:
     """Raises BadRequest, and CannotStart for a command that cannot be run."""
     words = arguments.target
@@ -96,7 +102,11 @@ def _target_of(arguments: argparse.Namespace) -> Program | Script:
     if not hasattr(os, "killpg"):
         raise BadRequest("programs are run on Linux and macOS only: this system has no process groups")
     script = Script(tuple(words), arguments.seconds)
-    find_program(script.command, script.environment)
+    try:
+        find_program(script.command, script.environment)
+    except CannotStart as error:
+        end = "" if str(error).endswith("?") else "."
+        raise CannotStart(error.exit_status, f"{error}{end} {_HOW}") from None
     return script
 
 

@@ -11,7 +11,7 @@ from tb_dataplugin.findings.evidence import Evidence, number
 from tb_dataplugin.findings.line_texts import MOSTLY, line_text
 from tb_dataplugin.units import count, duration, listed, percent, plural
 
-Cause = Literal["itself", "storage", "contention", "ordinary", "unknown"]
+Cause = Literal["itself", "storage", "contention", "ordinary", "unknown", "other_loader"]
 
 AS_SLOW: Final = 0.7
 """Of what it took longer than the median sample in the capture: a load that takes as much longer than usual samples
@@ -41,6 +41,7 @@ IN_SHORT: Final[Mapping[Cause, tuple[str, str]]] = {
     "storage": ("storage", "storage"),
     "contention": ("contention", "contention"),
     "unknown": ("contention or storage", "contention or storage"),
+    "other_loader": ("unclear, maybe of another DataLoader", "unclear, maybe of another DataLoader"),
     "ordinary": ("not slow", "not slow"),
 }
 """Of one and of several samples that a capture named, in the order of what one can do about it."""
@@ -60,6 +61,8 @@ def no_cpu_share(results: Results) -> float:
 
 def cause_of(sample: ReplayedSample, no_cpu: float) -> Cause:
     """`unknown`: its time in training was not given, its files did not come from storage, or the machine was busy.
+    `other_loader`: it may be another DataLoader's: one that does not run the stage which took the time, or one with
+    other settings in which the sample is fast.
 
     A busy machine makes loads longer: those of usual samples as well, so that the median load counts beside theirs;
     without them the fastest load and the CPU time.
@@ -69,6 +72,13 @@ def cause_of(sample: ReplayedSample, no_cpu: float) -> Cause:
         return "unknown"
     if sample.typical_ns is not None and captured < SLOW * sample.typical_ns:
         return "ordinary"
+    if sample.absent:
+        return "other_loader"
+    cause = _of_this_loader(sample, no_cpu)
+    return "other_loader" if sample.differs and cause in ("contention", "unknown") else cause
+
+
+def _of_this_loader(sample: ReplayedSample, no_cpu: float) -> Cause:
     if _explains(sample, _alone_ns(sample)):
         return "itself"
     if sample.storage_share is not None and _reads_slowly(sample):
@@ -79,7 +89,7 @@ def cause_of(sample: ReplayedSample, no_cpu: float) -> Cause:
         return "storage"
     cold = sample.cold_ns
     if cold is None:
-        return "unknown"
+        return "unknown" if sample.reads and not _was_in_memory(sample) else "contention"
     if not _may_be_storage(sample) or not (_explains(sample, cold) or _stands_out(sample, cold)):
         return "contention"
     return "storage" if no_cpu < BUSY else "unknown"
@@ -141,12 +151,14 @@ def replayed_text(sample: ReplayedSample, no_cpu: float) -> str:
             return f"Not slow: in training it took {took}, and the median sample {typical}."
         case "contention":
             at = f" It was at {sample.captured_line} most of that time." if sample.captured_line else ""
-            return (
-                f"Contention: alone {_fast(sample)}, {_whence(sample)}. In training it waited for a CPU, a lock or "
-                f"busy storage.{at}"
-            )
+            alone = f"alone {_fast(sample)}, {_whence(sample)}"
+            return f"Contention: {alone}. In training it waited for {_for(sample)}.{at}"
+        case "other_loader":
+            return f"Unclear, as this may not be that capture's DataLoader: {_doubt(sample)}."
     if sample.cold_ns is None:
         why = "its files could not be removed from the page cache"
+        if not sample.files:
+            why = "which files it reads, if any, is not known, so they were not removed from the page cache"
     else:
         why = f"the replay itself waited for a CPU for {percent(no_cpu)} of its time, so repeat it on an idle machine"
     return f"Contention or storage, not the sample itself: alone {_fast(sample)}. Which of the two is unknown: {why}."
@@ -192,7 +204,27 @@ def _fast(sample: ReplayedSample) -> str:
     return f"it takes {alone}, and a usual sample {usual}"
 
 
+def _doubt(sample: ReplayedSample) -> str:
+    """Why it may be another DataLoader's, and what to do."""
+    named = "name the one that was captured"
+    if sample.absent:
+        why = f"{sample.absent}, which took most of the sample's time in training, never ran in the replay"
+        return f"{why}; {named}, or if {sample.absent} runs only at times, replay again"
+    return f"{listed(sample.differs)}, and alone {_fast(sample)}; {named}"
+
+
+def _for(sample: ReplayedSample) -> str:
+    """What a sample waits for that is fast alone."""
+    if sample.reads:
+        return "a CPU or a lock" if sample.storage_share == 0 else "a CPU, a lock or busy storage"
+    if sample.storage_share == 0:
+        return "a CPU or a lock"
+    return "a CPU or a lock, or for storage if it reads from a memory map"
+
+
 def _whence(sample: ReplayedSample) -> str:
+    if not sample.reads:
+        return "and it opened no file"
     if _was_in_memory(sample):
         return "and what was read for it in training was in memory"
     return "also with its files from storage"

@@ -191,7 +191,8 @@ class Replayed:
 
     Of the capture that it was named from: `captured_ns` it took, `read_ns` of it in reading files where that took most;
     `typical_ns` is the median sample, `storage_share` of what its batch read came from storage,
-    `line` where most of its stacks were. None, "": not known.
+    `line` where most of its stacks were, `stage` the one with most of its time; `differs`: settings of its DataLoader
+    that the replayed one doesn't have. None, "": not known.
     """
 
     index: int
@@ -202,6 +203,8 @@ class Replayed:
     read_ns: int | None = None
     storage_share: float | None = None
     line: str = ""
+    stage: str = ""
+    differs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

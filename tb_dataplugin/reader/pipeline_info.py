@@ -126,6 +126,8 @@ class _Replayed(msgspec.Struct):
     read_us: list[Elapsed] = []
     storage_share: list[Annotated[float, msgspec.Meta(ge=0, le=1)] | None] = []
     line: list[str] = []
+    stage: list[str] = []
+    differs: list[list[str]] = []
     cold: list[bool] = []
     files: list[list[str]] = []
 
@@ -272,7 +274,7 @@ def _handed_over(record: _HandingOver) -> HandedOver | None:
 def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Replayed, ...]:
     count = len(columns.index)
     lengths = {len(column) for column in (columns.captured_us, columns.cold, columns.files)}
-    newer = (columns.typical_us, columns.read_us, columns.storage_share, columns.line)
+    newer = (columns.typical_us, columns.read_us, columns.storage_share, columns.line, columns.stage, columns.differs)
     lengths |= {len(column) or count for column in newer}
     if lengths != {count}:  # earlier captures have none of the latter
         diagnostics.add("bad_replayed", "The columns of the replayed samples differ in length; they are left out")
@@ -290,6 +292,8 @@ def _replayed(columns: _Replayed, diagnostics: DiagnosticsCollector) -> tuple[Re
             _maybe_ns(reading),
             columns.storage_share[row] if columns.storage_share else None,
             line[row][:MOST_PATH] if line else "",
+            columns.stage[row][:MOST_PATH] if columns.stage else "",
+            tuple(text[:MOST_PATH] for text in columns.differs[row][:MOST_PATHS]) if columns.differs else (),
         )
         for row, (index, captured, cold, files, usual, reading) in enumerate(islice(rows, most))
     )

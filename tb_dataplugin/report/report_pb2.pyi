@@ -2904,7 +2904,7 @@ class ReplayedSample(_message.Message):
     cause: _builtins.str
     """itself | storage | contention | unknown: why it was slow in that capture;"""
     text: _builtins.str
-    """ordinary: it was not
+    """ordinary: it was not; other_loader: the replayed DataLoader may be another one
     the same as a sentence
     """
     stage: _builtins.str

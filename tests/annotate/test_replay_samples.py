@@ -243,6 +243,23 @@ def test_of_dataloaders_that_are_alike_it_is_the_training_loops_and_that_is_said
     assert "2 DataLoaders with this dataset class" in named.doubt and "number 0, the training loop" in named.doubt
 
 
+def test_settings_of_another_dataloader_go_with_the_samples() -> None:
+    capture = of_two()
+    capture["sample_loaders"] = [{**capture["sample_loaders"][0], "name": ""}]
+    capture["slow_samples"][1] |= {"stage": "transform::Heavy", "stage_us": 4.0}
+    same = capture["sample_loaders"][0]
+
+    def differs(**settings: Any) -> list[str]:
+        return slowest.slow_samples([capture], {**same, **settings}).samples[0]["differs"]
+
+    assert slowest.slow_samples([capture], same).samples[0]["stage"] == "transform::Heavy"
+    assert differs(num_workers=0) == []
+    assert differs(batch_size=16) == ["batch_size 16 (4 in the capture)"]
+    assert differs(sampler_length=6) == ["samples in an epoch: 6 (60 in the capture)"]
+    capture["world_size"] = 10  # a rank has a tenth of them
+    assert differs(sampler_length=600) == []
+
+
 def test_a_dataloader_that_the_capture_does_not_have_is_said() -> None:
     capture = of_two(sampler_length=6)
     named = slowest.slow_samples([capture], {**capture["sample_loaders"][0], "sampler_length": 30})

@@ -539,6 +539,18 @@ def test_the_terminal_gets_a_line_of_each_interval_where_that_is_asked_for(
         lines = capfd.readouterr().err.splitlines()
         assert len(lines) == prints, "an interval ends with the run"
     assert lines[0].startswith("annotate.watch: DataLoader 0: 5 steps, step ") and "ms per batch" in lines[0]
+    assert " samples/s, " in lines[0]
+
+
+def test_a_line_says_that_its_rate_has_other_loaders_time(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    annotate.watch(logdir=tmp_path, prints=True)
+    train, val = DataLoader(Numbers(), batch_size=4), DataLoader(Numbers(), batch_size=2)
+    for _ in range(2):
+        assert (len(list(train)), len(list(val))) == (6, 12)
+    annotate.off()
+    lines = [line for line in capfd.readouterr().err.splitlines() if "samples/s" in line]
+    assert len(lines) == 2
+    assert all(" s, in which other DataLoaders gave batches too," in line for line in lines)
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="the system does not report PSS")

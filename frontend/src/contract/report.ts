@@ -1143,7 +1143,7 @@ export interface ReplayedSample {
     | undefined;
   /** itself | storage | contention | unknown: why it was slow in that capture; */
   cause: string;
-  /** ordinary: it was not */
+  /** ordinary: it was not; other_loader: the replayed DataLoader may be another one */
   text: string;
   /** the stage with most self time in the loads */
   stage: string;

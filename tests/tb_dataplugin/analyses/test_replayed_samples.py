@@ -20,6 +20,7 @@ def replay(
     usual: Sequence[Sequence[float]] = (),
     cold: bool = True,
     delay: float = 0,
+    inner: str = "decode::PIL.Image",
     **further: Any,
 ) -> TraceBuilder:
     """A replay of sample 7, whose loads take so long; the last one is cold. `usual`: loads of samples 8 and on."""
@@ -34,7 +35,7 @@ def replay(
     for (index, took), end in zip(every, ends, strict=True):
         builder.stage("sample::Photos", end - took - 1, took)
         builder.events[-1]["args"] = {"index": index, "cpu_us": 1}
-        builder.stage("decode::PIL.Image", end - took - 1, took * 0.75)
+        builder.stage(inner, end - took - 1, took * 0.75)
     return builder
 
 
@@ -98,6 +99,60 @@ def test_what_the_capture_says_of_a_sample_decides_what_durations_alone_do_not(
     loads: list[float], facts: dict[str, Any], cause: str, words: str
 ) -> None:
     sample = sample_of(replay(loads, 288, **facts))
+    assert sample["cause"] == cause
+    assert words in sample["text"]
+
+
+HEAVY = {"stage": ["transform::Heavy"], "typical_us": [8]}
+
+
+@pytest.mark.parametrize(
+    ("loads", "facts", "inner", "cause", "words"),
+    [
+        # the stage that took its time isn't in the replayed loader's transforms
+        (
+            [500, 5, 5, 5],
+            HEAVY,
+            "transform::Light",
+            "other_loader",
+            "transform::Heavy, which took most of the sample's",
+        ),
+        ([500, 280, 280, 280], HEAVY, "transform::Light", "other_loader", "name the one that was captured"),
+        ([500, 5, 5, 5], HEAVY, "transform::Heavy", "contention", "Contention"),
+        ([500, 280, 280, 280], HEAVY, "transform::Heavy", "itself", "Slow in itself"),
+        # same stages, another setting: fast alone says nothing of the captured one, slow alone does
+        (
+            [500, 5, 5, 5],
+            HEAVY | {"differs": [["batch_size 16 (8 in the capture)"]]},
+            "transform::Heavy",
+            "other_loader",
+            "DataLoader: batch_size 16 (8 in the capture), and alone it is fast; name the one that was captured.",
+        ),
+        ([500, 280, 280, 280], HEAVY | {"differs": [["batch_size 16 (8)"]]}, "transform::Heavy", "itself", "itself"),
+    ],
+)
+def test_of_a_loader_that_may_be_another_one_no_cause_is_given(
+    loads: list[float], facts: dict[str, Any], inner: str, cause: str, words: str
+) -> None:
+    sample = sample_of(replay(loads, 288, inner=inner, **facts))
+    assert sample["cause"] == cause
+    assert words in sample["text"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "inner", "cause", "words"),
+    [
+        ({"files": [[]]}, "transform::Crop", "contention", "a lock, or for storage if it reads from a memory map."),
+        ({"files": [[]], "storage_share": [0.0]}, "transform::Crop", "contention", "waited for a CPU or a lock."),
+        ({"storage_share": [0.0]}, "read::open", "contention", "was in memory. In training it waited for a CPU or a"),
+        ({"files": [[]]}, "read::h5py", "unknown", "which files it reads, if any, is not known"),
+        ({}, "read::open", "unknown", "its files could not be removed from the page cache"),
+    ],
+)
+def test_a_sample_that_reads_no_file_did_not_wait_for_storage(
+    facts: dict[str, Any], inner: str, cause: str, words: str
+) -> None:
+    sample = sample_of(replay([500, 5, 5, 5], 288, inner=inner, cold=False, **facts))
     assert sample["cause"] == cause
     assert words in sample["text"]
 

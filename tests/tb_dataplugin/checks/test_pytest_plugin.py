@@ -79,6 +79,35 @@ def test_a_baseline_is_written_when_asked_and_compared_from_then_on(pytester: py
     result.stdout.fnmatch_lines(["data pipeline: slower by *, more than the 10% allowed", "Slower: *", "baseline: *"])
 
 
+def test_a_missing_baseline_is_said_once(pytester: pytest.Pytester) -> None:
+    result = run(pytester, USES.format(trace=trace(pytester.path), check='check_against_baseline("absent.json")'))
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*another exception occurred*")
+    assert sum(line.startswith("data pipeline: cannot read") for line in result.outlines) == 1
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [
+        (
+            "check(max_data_wait=5)",
+            "data pipeline: max_data_wait=5 is not a percentage; write it like max_data_wait='5%'",
+        ),
+        ("check(max_data_wait='5')", "data pipeline: max_data_wait: '5' is not a percentage; write it like 5%"),
+        (
+            "check_against_baseline(fail_if_slower=0.1)",
+            "data pipeline: fail_if_slower=0.1 is not a percentage; write it like fail_if_slower='5%'",
+        ),
+    ],
+)
+def test_a_limit_that_is_no_percentage_is_one_line(pytester: pytest.Pytester, check: str, said: str) -> None:
+    result = run(pytester, USES.format(trace=trace(pytester.path), check=check))
+    result.assert_outcomes(failed=1)
+    assert said in result.outlines
+    result.stdout.no_fnmatch_line("*Error*")
+    result.stdout.no_fnmatch_line("*another exception occurred*")
+
+
 def test_without_a_name_a_baseline_is_the_tests_own_in_the_folder_of_the_option(pytester: pytest.Pytester) -> None:
     source = USES.format(trace=trace(pytester.path), check="check_against_baseline()")
     options = ("--data-pipeline-baseline", "kept")

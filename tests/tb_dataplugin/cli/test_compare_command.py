@@ -57,7 +57,9 @@ def test_a_limit_that_the_captures_cannot_decide_is_status_4(
     assert main(command) == 4
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and "slower by more than 5.0%? Inconclusive. The 95% interval is −" in error
+    assert error.endswith(". Exit status 4 (inconclusive); `--inconclusive pass|fail` makes it 0 or 1\n")
     assert main([*command, "--inconclusive", "pass"]) == 0
+    assert "Exit status" not in capsys.readouterr().err
     assert main([*command, "--inconclusive", "fail"]) == 1
     assert main([*command[:-1], "90%"]) == 0
 

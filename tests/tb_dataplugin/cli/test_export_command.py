@@ -29,9 +29,10 @@ def test_collapsed_stacks_begin_with_their_stage(tmp_path: Path, capsys: pytest.
     assert warm.startswith("transform::RandomMask;RandomMask.crop, twice (train.py:52) ")
 
 
-def test_speedscope_gets_threads_and_stages_in_time_order(tmp_path: Path) -> None:
+def test_speedscope_gets_threads_and_stages_in_time_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "lines.json"
     assert main(["export", str(sampled(tmp_path)), "--no-cache", "-o", str(out)]) == 0
+    assert f"wrote {out}" in capsys.readouterr().err
     written = json.loads(out.read_text())
     thread, profile = written["profiles"]
     assert thread["name"].endswith(": stages")

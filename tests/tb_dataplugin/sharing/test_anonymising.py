@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,6 +104,33 @@ def test_the_numbers_of_the_report_are_the_same() -> None:
     # Their order may be another one: without its name a crop is not known as one, and promises nothing.
     assert sorted(finding.rule for finding in after.findings) == sorted(finding.rule for finding in before.findings)
     assert after.devices == before.devices
+
+
+@pytest.mark.parametrize(
+    ("paths", "output", "status"),
+    [
+        (["runs"], "runs", 2),
+        (["runs/exp2"], "runs/exp2", 2),
+        (["runs"], "runs/exp2", 2),
+        (["runs/exp2"], "runs", 2),
+        (["runs/exp2"], ".", 2),
+        (["runs/exp2/a.pt.trace.json"], "runs", 2),
+        (["runs"], "runs/copies", 0),  # a folder of their own
+        (["runs/exp2"], "shared", 0),
+        (["runs/exp2/a.pt.trace.json"], "runs/exp2/b.pt.trace.json", 0),
+    ],
+)
+def test_copies_do_not_lie_among_the_originals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    paths: list[str], output: str, status: int,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs" / "exp2").mkdir(parents=True)
+    TraceBuilder().step(0, 100).wait(1, 30).write(tmp_path / "runs" / "exp2" / "a.pt.trace.json")
+    assert main(["anonymise", *paths, "-o", output]) == status
+    error = capsys.readouterr().err
+    assert ("whoever gets the folder gets their names" in error) == (status == 2)
+    assert len(list(tmp_path.rglob("*.pt.trace.json*"))) == (1 if status else 2)
 
 
 def test_the_recorders_own_spans_stay_its_own() -> None:
