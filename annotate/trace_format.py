@@ -154,10 +154,8 @@ class WorkerMetadata(LibraryThreads, Lifetime):
 
 
 class BatchRecords(TypedDict):
-    """What is known of the batches that workers made: equally long columns, in order of `started_us`.
-
-    Times are the trace's `ts`; None: not (yet) happened, or not seen. Earlier batches too, if consumed in the window.
-    """
+    """What is known of the batches that workers made: equally long columns, in order of `started_us`. Times are the
+    trace's `ts`; None: not (yet) happened, or not seen. Earlier batches too, if consumed in the window."""
 
     loader: list[int]  # index into `loaders`
     epoch: list[int]  # 0-based: how often the loader had been iterated before

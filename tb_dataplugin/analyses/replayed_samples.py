@@ -13,7 +13,8 @@ from tb_dataplugin.analyses.hot_lines import PartLines
 from tb_dataplugin.analyses.line_rows import LineRow
 from tb_dataplugin.analyses.stages import StageTree
 from tb_dataplugin.model.intervals import Int64Array, Intervals
-from tb_dataplugin.model.trace import Replayed, Trace
+from tb_dataplugin.model.replayed import Replayed
+from tb_dataplugin.model.trace import Trace
 
 READING: Final = ("read", "decode")
 

@@ -20,6 +20,7 @@ from tb_dataplugin.model.beside_events import (
 from tb_dataplugin.model.events import DEVICE_ACTIVITY, EventTable
 from tb_dataplugin.model.intervals import Int64Array, Intervals, Window
 from tb_dataplugin.model.line_samples import Caller, LineSamples
+from tb_dataplugin.model.replayed import Replayed
 from tb_dataplugin.model.thread_samples import ThreadSamples
 
 Mode = Literal["train", "replay", "unannotated"]
@@ -183,28 +184,6 @@ class ThreadCosts:
     gc_ns: int | None = None
     process_cpu_ns: int | None = None
     passing_children_ns: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """A sample that was named to be loaded again; `is_cold`: its last load read from storage.
-
-    Of the capture that it was named from: `captured_ns` it took, `read_ns` of it in reading files where that took most;
-    `typical_ns` is the median sample, `storage_share` of what its batch read came from storage,
-    `line` where most of its stacks were, `stage` the one with most of its time; `differs`: settings of its DataLoader
-    that the replayed one doesn't have. None, "": not known.
-    """
-
-    index: int
-    captured_ns: int | None
-    is_cold: bool
-    files: tuple[str, ...]
-    typical_ns: int | None = None
-    read_ns: int | None = None
-    storage_share: float | None = None
-    line: str = ""
-    stage: str = ""
-    differs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

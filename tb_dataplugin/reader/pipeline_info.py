@@ -13,6 +13,7 @@ from annotate.trace_format import FORMAT_VERSION, METADATA_KEY, Mode, StepSource
 from tb_dataplugin.diagnostics import DiagnosticsCollector
 from tb_dataplugin.limits import MOST_PATH, MOST_PATHS, MOST_SETTINGS, MOST_STAGES, MOST_STEPS, MOST_WORKERS, over
 from tb_dataplugin.model.intervals import Int64Array, Window, int64
+from tb_dataplugin.model.replayed import Replayed
 from tb_dataplugin.model.trace import (
     UNKNOWN_NS,
     BatchCosts,
@@ -22,7 +23,6 @@ from tb_dataplugin.model.trace import (
     HostInfo,
     LoaderInfo,
     PipelineInfo,
-    Replayed,
     ThreadCosts,
     WorkerProcess,
 )
