@@ -339,9 +339,8 @@ TABLES: Final = (
 )  # fmt: skip
 """Names of the tables that the page gets."""
 
-_SERIES: Final = {"rchar": "all reads", "read": "read from storage", "workers": "DataLoader workers"}
-_WHOLE_SERIES: Final = {"workers_bytes": "DataLoader workers, shared pages in each"}
-"""Resident memory: forked workers share most of it with the training process, and the sum may exceed what there is."""
+_OF_WORKERS: Final = "DataLoader workers, shared pages in each"
+_SERIES: Final = {"rchar": "all reads", "read": "read from storage", "workers_bytes": _OF_WORKERS}
 _SUFFIXES: Final = ("_bytes_per_s", "_per_s", "_bytes")
 
 
@@ -376,11 +375,10 @@ def counter_order(counter: str) -> tuple[int, str]:
 
 def series_label(series: str) -> str:
     """``"read_bytes_per_s" -> "read from storage"``: the unit stands elsewhere."""
-    if series in _WHOLE_SERIES:
-        return _WHOLE_SERIES[series]
+    whole = series
     for suffix in _SUFFIXES:
         series = series.removesuffix(suffix)
-    return _SERIES.get(series, series.replace("_", " "))
+    return _SERIES.get(whole) or _SERIES.get(series, series.replace("_", " "))
 
 
 GAIN_BOUND: Final = "gain_bound"
