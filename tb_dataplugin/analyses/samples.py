@@ -61,6 +61,8 @@ class SlowSample:
     collected_ns: int = 0
     """Of its duration, in full collections of Python's garbage, which fall on any sample by chance; in a DataLoader
     worker at least."""
+    span_ns: int = 0
+    """Of its span: its duration and all of those readings."""
     reading_ns: int = 0
     """Beside its duration: its thread waited so long for a CPU in readings of CPU time (`cpu_readings`). 0 where that
     is less than a tenth of it."""
@@ -254,6 +256,7 @@ def _describe(
         index=int(facts.index[row]),
         start_ns=start,
         duration_ns=took_ns,
+        span_ns=end - start,
         reading_ns=reading if (reading := int(tree.reading_ns[row])) >= SLOW * took_ns else 0,
         loader=loader,
         worker=process.worker if process else -1,

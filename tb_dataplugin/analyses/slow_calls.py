@@ -36,6 +36,8 @@ class SlowCall:
 
     start_ns: int
     duration_ns: int
+    """Without readings of CPU time that waited for a CPU (`cpu_readings`), which `span_ns` has."""
+    span_ns: int
     self_ns: int
     worker: WorkerProcess | None
     is_training: bool
@@ -133,6 +135,7 @@ def describe_calls(calls: Calls, here: npt.NDArray[np.intp]) -> Iterator[SlowCal
         yield SlowCall(
             start_ns=int(tree.start_ns[call]),
             duration_ns=int(took[call]),
+            span_ns=int(tree.end_ns[call] - tree.start_ns[call]),
             self_ns=int(tree.self_ns[call] - tree.own_reading_ns[call]),
             worker=calls.tracks.get(int(tree.track[call])),
             is_training=int(tree.track[call]) == calls.trace.training_track,

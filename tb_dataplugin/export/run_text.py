@@ -172,7 +172,8 @@ def _happening(happening: Happening) -> str:
     if event.change == "slow":
         lasted = lasted_text(happening)
         usual = f"slow{f' for {lasted}' if lasted else ''}: {usual}"
-    return f"{when} (after {duration(1e6 * happening.after_s)}), {place}: {usual}{_capture(happening)}"
+    after = f"{'ended ' if event.change == 'stall' else ''}after {duration(1e6 * happening.after_s)}"
+    return f"{when} ({after}), {place}: {usual}{_capture(happening)}"
 
 
 def _capture(happening: Happening) -> str:

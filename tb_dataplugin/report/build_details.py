@@ -39,6 +39,7 @@ def _call(call: SlowCall) -> pb.StageCall:
     return pb.StageCall(
         start_us=us(call.start_ns),
         duration_us=us(call.duration_ns),
+        span_us=us(call.span_ns),
         self_us=us(call.self_ns),
         loader=call.worker.loader if call.worker else None,
         worker=call.worker.worker if call.worker else None,

@@ -176,6 +176,7 @@ def _slow_sample(window: Window, sample: SlowSample) -> pb.SlowSample:
         storage_share=sample.storage_share,
         collected_us=us(sample.collected_ns),
         reading_us=us(sample.reading_ns),
+        span_us=us(sample.span_ns),
     )
 
 

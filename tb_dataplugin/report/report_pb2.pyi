@@ -2814,6 +2814,7 @@ class SlowSample(_message.Message):
     FIRST_FIELD_NUMBER: _builtins.int
     COLLECTED_US_FIELD_NUMBER: _builtins.int
     READING_US_FIELD_NUMBER: _builtins.int
+    SPAN_US_FIELD_NUMBER: _builtins.int
     index: _builtins.int
     """dataset index; -1 for iterable datasets"""
     duration_us: _builtins.float
@@ -2837,6 +2838,8 @@ class SlowSample(_message.Message):
     """of duration_us, in full collections of Python's garbage; in a DataLoader worker at least"""
     reading_us: _builtins.float
     """beside duration_us: waiting for a CPU while annotate read its CPU time; 0 where that is less than a tenth of it"""
+    span_us: _builtins.float
+    """of its span, as the timeline draws it: duration_us with all such waiting"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """paths that it was read from, the first ones; empty where the recorder saw none"""
@@ -2859,10 +2862,11 @@ class SlowSample(_message.Message):
         first: _builtins.bool = ...,
         collected_us: _builtins.float = ...,
         reading_us: _builtins.float = ...,
+        span_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "storage_share", b"storage_share"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "begun_before", b"begun_before", "collected_us", b"collected_us", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "first", b"first", "index", b"index", "loader", b"loader", "reading_us", b"reading_us", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share", "batch", b"batch", "begun_before", b"begun_before", "collected_us", b"collected_us", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "first", b"first", "index", b"index", "loader", b"loader", "reading_us", b"reading_us", "span_us", b"span_us", "stage", b"stage", "stage_us", b"stage_us", "start_us", b"start_us", "storage_share", b"storage_share", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__storage_share: _TypeAlias = _typing.Literal["storage_share"]  # noqa: Y015
     _WhichOneofArgType__storage_share: _TypeAlias = _typing.Literal["_storage_share", b"_storage_share"]  # noqa: Y015
@@ -4958,6 +4962,7 @@ class StageCall(_message.Message):
     LINE_SAMPLES_FIELD_NUMBER: _builtins.int
     BLOCKED_SAMPLES_FIELD_NUMBER: _builtins.int
     FILES_FIELD_NUMBER: _builtins.int
+    SPAN_US_FIELD_NUMBER: _builtins.int
     start_us: _builtins.float
     duration_us: _builtins.float
     self_us: _builtins.float
@@ -4978,6 +4983,8 @@ class StageCall(_message.Message):
     """how many were"""
     blocked_samples: _builtins.int
     """of samples: it waited for storage, the network, a lock, another process, or in sleep"""
+    span_us: _builtins.float
+    """of its span, as the timeline draws it: duration_us with waiting for a CPU while annotate read its CPU time"""
     @_builtins.property
     def files(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """of the sample that it is in, as in SlowSample; empty where they were not kept"""
@@ -4999,10 +5006,11 @@ class StageCall(_message.Message):
         line_samples: _builtins.int = ...,
         blocked_samples: _builtins.int = ...,
         files: _abc.Iterable[_builtins.str] | None = ...,
+        span_us: _builtins.float = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "epoch", b"epoch", "index", b"index", "loader", b"loader", "worker", b"worker"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "blocked_samples", b"blocked_samples", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "line", b"line", "line_samples", b"line_samples", "loader", b"loader", "samples", b"samples", "self_us", b"self_us", "start_us", b"start_us", "training_thread", b"training_thread", "worker", b"worker"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_batch", b"_batch", "_epoch", b"_epoch", "_index", b"_index", "_loader", b"_loader", "_worker", b"_worker", "batch", b"batch", "blocked_samples", b"blocked_samples", "duration_us", b"duration_us", "epoch", b"epoch", "files", b"files", "index", b"index", "line", b"line", "line_samples", b"line_samples", "loader", b"loader", "samples", b"samples", "self_us", b"self_us", "span_us", b"span_us", "start_us", b"start_us", "training_thread", b"training_thread", "worker", b"worker"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__batch: _TypeAlias = _typing.Literal["batch"]  # noqa: Y015
     _WhichOneofArgType__batch: _TypeAlias = _typing.Literal["_batch", b"_batch"]  # noqa: Y015

@@ -1123,6 +1123,8 @@ export interface SlowSample {
   collected_us: number;
   /** beside duration_us: waiting for a CPU while annotate read its CPU time; 0 where that is less than a tenth of it */
   reading_us: number;
+  /** of its span, as the timeline draws it: duration_us with all such waiting */
+  span_us: number;
 }
 
 /** A sample that was named to be loaded again, alone: without DataLoader workers or a training step beside it. */
@@ -1940,6 +1942,8 @@ export interface StageCall {
   blocked_samples: number;
   /** of the sample that it is in, as in SlowSample; empty where they were not kept */
   files: string[];
+  /** of its span, as the timeline draws it: duration_us with waiting for a CPU while annotate read its CPU time */
+  span_us: number;
 }
 
 /** Duration of the calls over the window: equally long columns, by time. */
@@ -4223,6 +4227,11 @@ export const SlowSample: MessageFns<SlowSample> = {
         : isSet(object.reading_us)
         ? globalThis.Number(object.reading_us)
         : 0,
+      span_us: isSet(object.spanUs)
+        ? globalThis.Number(object.spanUs)
+        : isSet(object.span_us)
+        ? globalThis.Number(object.span_us)
+        : 0,
     };
   },
 };
@@ -5266,6 +5275,11 @@ export const StageCall: MessageFns<StageCall> = {
       files: globalThis.Array.isArray(object?.files)
         ? object.files.map((e: any) => globalThis.String(e))
         : [],
+      span_us: isSet(object.spanUs)
+        ? globalThis.Number(object.spanUs)
+        : isSet(object.span_us)
+        ? globalThis.Number(object.span_us)
+        : 0,
     };
   },
 };

@@ -51,7 +51,7 @@ export function sampleKey({ index, loader, worker, start_us: start }: SlowSample
 /** Where a sample lies: the lane of the DataLoader worker that made it, or of the training thread; null where it has none. */
 export function placeOfSample(sample: SlowSample | undefined, whole: TimelineModel | null): Place | null {
   if (sample === undefined) return null;
-  const { start_us: startUs, duration_us: us, loader, worker } = sample;
+  const { start_us: startUs, span_us: us, loader, worker } = sample;
   const lane = whole?.lanes.find(({ owner, kind, isTrainingThread }) =>
     worker < 0 ? kind === "stages" && isTrainingThread : owner?.worker === worker && owner.loader === loader,
   );

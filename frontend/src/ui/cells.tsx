@@ -1,5 +1,5 @@
 import { Fragment } from "preact";
-import { exactNumber, exactUs, formatPercent, inUnit, type TimeUnit } from "../model/format";
+import { exactNumber, exactUs, formatDuration, formatPercent, inUnit, type TimeUnit } from "../model/format";
 import { Unknown } from "./numbers";
 
 type Props = {
@@ -67,6 +67,21 @@ function FilePath({ path }: { readonly path: string }) {
         </Fragment>
       ))}{" "}
     </p>
+  );
+}
+
+/** Part of what a span took, from which it is said where the timeline's length differs from it. */
+const WORTH_SAYING = 0.1;
+
+/** Where the timeline has a longer span than the table's number: what that leaves out. */
+export function NotCounted({ spanUs, durationUs }: { readonly spanUs: number; readonly durationUs: number }) {
+  const leftOutUs = spanUs - durationUs;
+  if (leftOutUs < WORTH_SAYING * durationUs || leftOutUs <= 0) return null;
+  return (
+    <div class="muted not-counted" data-testid="reading">
+      {formatDuration(spanUs)} in the timeline: not counting {formatDuration(leftOutUs)} of waiting for a CPU in
+      annotate's own code
+    </div>
   );
 }
 

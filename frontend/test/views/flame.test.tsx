@@ -254,7 +254,7 @@ it("says of a stage's frame what the table of stages has, and why the two differ
   ];
   open({ lines: { ...LINES, pipeline: { ...PART, recorder_us: 12 } }, stages }, "flame");
   expect(plain(find("flame-spans").textContent)).toContain(
-    "Shares are of the 100 µs of stack samples in this graph. Stages has times by spans, 25.0 µs, and the frame of a stage shows both. Left out: 12.0 µs that met the recorder's own code, mostly while its thread had no CPU: it is of no line of yours, and 10.7% of all 112 µs of stack samples.",
+    "Shares are of the 100 µs of stack samples in this graph. Stages has times by spans, 25.0 µs, and the frame of a stage shows both. Left out: 10.7% of all thread time (12.0 µs of 112 µs of stack samples), which met the recorder's own code, mostly while its thread had no CPU: it is of no line of yours.",
   );
   act(() => frame("Whole pipeline").focus());
   for (const key of ["ArrowDown", "ArrowDown"]) press(key);

@@ -17,7 +17,8 @@ const DETAIL: Part<StageDetail> = {
   slowest: [
     {
       start_us: 50,
-      duration_us: 40,
+      duration_us: 35,
+      span_us: 40,
       self_us: 30,
       loader: 0,
       worker: 1,
@@ -103,7 +104,7 @@ it("lists the slowest calls with what is known of each, and frames one in the ti
   open(CAPTURE, "stages");
   const [first, second] = all("slow-call");
   expect(plain(first?.textContent)).toBe(
-    "40.030.00741DataLoader worker 1dilate at train.py:41 8 of 9 samples/data/41.jpg ",
+    "35.030.00741DataLoader worker 140.0 µs in the timeline: not counting 5.00 µs of waiting for a CPU in annotate's own codedilate at train.py:41 8 of 9 samples/data/41.jpg ",
   );
   expect(second?.querySelectorAll("abbr")).toHaveLength(5);
   expect(second?.textContent).toContain("training thread");

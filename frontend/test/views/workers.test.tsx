@@ -184,7 +184,7 @@ it("leads to a slow sample also where its batch was never finished, and frames i
   withTimeline([
     { ...lane([[0, 25]]), id: "builder", kind: "worker", title: "DataLoader worker 0", worker: 0, loader: 0 },
   ]);
-  const sample = { index: 5, start_us: 40, duration_us: 20, worker: 0, batch: 3, stage: "decode::PIL", stage_us: 7 };
+  const sample = { index: 5, start_us: 40, duration_us: 15, span_us: 20, worker: 0, batch: 3, stage: "decode::PIL" };
   open({ ...known, batches: [{ number: 3, started_us: 30, finished_us: undefined }], slow_samples: [sample] });
   const row = find("slow-sample-row");
   click(row.querySelector<HTMLElement>('[data-column="duration_us"] button'));
@@ -265,7 +265,7 @@ it("says what of a slow sample is Python's garbage collector", () => {
 
 it("says what of waiting for a CPU in the recorder's own code is no part of a slow sample", () => {
   const sample = { index: 3, duration_us: 17_000, stage: "sample::D", stage_us: 17_000, worker: 0, loader: 0 };
-  open({ ...known, slow_samples: [{ ...sample, reading_us: 13_000 }, sample] });
+  open({ ...known, slow_samples: [{ ...sample, span_us: sample.duration_us + 13_000 }, sample] });
   expect(all("reading").length).toBe(1);
   expect(find("reading").textContent).toContain("of waiting for a CPU in annotate's own code");
 });

@@ -66,6 +66,7 @@ def test_percentiles_and_the_histogram_are_without_it_and_totals_with_it(trainin
     (detail,) = (each for each in capture.stage_details if each.name == name)
     assert (detail.p50_us, detail.max_us, detail.histogram.edges_us[-1]) == pytest.approx((BODY,) * 3, rel=0.01)
     assert detail.slowest[0].duration_us == pytest.approx(BODY)
+    assert max(call.span_us for call in detail.slowest) == pytest.approx(BODY + WAIT), "as the timeline draws it"
 
 
 def test_a_wait_goes_on_meanwhile() -> None:
@@ -87,6 +88,7 @@ def test_it_is_said_beside_a_slow_sample_that_has_it_too() -> None:
     slowest = capture.slow_samples[0]
     assert (slowest.index, slowest.stage) == (5, "transform::Cut")
     assert (slowest.duration_us, slowest.stage_us, slowest.reading_us) == pytest.approx((WAIT, WAIT, WAIT))
+    assert slowest.span_us == pytest.approx(2 * WAIT), "as the timeline draws it"
     text = as_text(as_report([capture]))
     assert "not counting 20.0 ms of waiting for a CPU in annotate's own code" in " ".join(text.split())
 

@@ -227,7 +227,7 @@ function Notes({ part, measure, order, wholeUs }: NotesProps) {
         <p class="flame-note" data-testid="flame-spans">
           Shares are of the {formatDuration(wholeUs)} {WHOLE_WORDS[measure]}. {measure === "all" && besideSpans(part)}
           {recorderUs > 0 &&
-            ` Left out: ${formatDuration(recorderUs)} that met the recorder's own code, mostly while its thread had no CPU: it is of no line of yours, and ${shareWords(recorderUs, timeUs + recorderUs)} of all ${formatDuration(timeUs + recorderUs)} of stack samples.`}
+            ` Left out: ${shareWords(recorderUs, timeUs + recorderUs)} of all thread time (${formatDuration(recorderUs)} of ${formatDuration(timeUs + recorderUs)} of stack samples), which met the recorder's own code, mostly while its thread had no CPU: it is of no line of yours.`}
         </p>
       )}
       {order === "time" && (

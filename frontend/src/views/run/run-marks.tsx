@@ -8,6 +8,7 @@ import { Prose } from "../../ui/prose";
 import { AfterCell, CaptureWay, CountCell, DurationCell } from "./run-cells";
 
 const BY_INTERVALS = "Seen in the recorded intervals, not step by step.";
+const AFTER = "After: from the run's start to a stall's end, or to a slow time's beginning.";
 const USUALLY = "Usual: the median of the latest 200 steps that were not slow.";
 
 export function RunMarks({ run }: { run: WholeRun }) {
@@ -19,7 +20,7 @@ export function RunMarks({ run }: { run: WholeRun }) {
     <section>
       <h2>Stalls and slow times</h2>
       <p class="muted">
-        {USUALLY} Slow: {meaningOfTerm("slow")} Stall: {meaningOfTerm("stall")}
+        {USUALLY} Slow: {meaningOfTerm("slow")} Stall: {meaningOfTerm("stall")} {AFTER}
       </p>
       {run.mark_count > run.marks.length && (
         <p class="muted">

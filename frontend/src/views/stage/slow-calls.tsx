@@ -4,7 +4,7 @@ import type { Place } from "../../model/chain";
 import { chooseTimeUnit, formatCount, formatDuration, inUnit, type TimeUnit } from "../../model/format";
 import type { TimelineModel } from "../../model/lanes";
 import { markedSpan, timeline } from "../../state/atoms";
-import { FilesCell, TimeCell } from "../../ui/cells";
+import { FilesCell, NotCounted, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
@@ -76,7 +76,10 @@ function CallLine({ call, unit, name, withFiles }: LineProps) {
       <NumberCell value={call.epoch} reason="Not recorded." />
       <NumberCell value={call.batch} reason="Not recorded." />
       <NumberCell value={call.index} reason={NO_INDEX} />
-      <td class="nowrap">{makerWords(call)}</td>
+      <td class="nowrap">
+        {makerWords(call)}
+        <NotCounted spanUs={call.span_us} durationUs={call.duration_us} />
+      </td>
       <td>
         {call.line === "" ? (
           <Unknown reason={`${formatCount(call.samples)} stacks were sampled in this call: too few to name a line.`} />
@@ -111,19 +114,19 @@ function makerWords({ worker, training_thread: isTraining }: StageCall): string 
 
 /** Where a call lies in the timeline; null where no lane has it. */
 export function placeOfCall(call: StageCall, name: string, whole: TimelineModel | null): Place | null {
-  const { start_us: startUs, duration_us, loader, worker, training_thread } = call;
+  const { start_us: startUs, span_us, loader, worker, training_thread } = call;
   const lane = whole?.lanes.find(({ owner, kind, isTrainingThread }) =>
     worker === undefined
       ? training_thread && kind === "stages" && isTrainingThread
       : owner?.worker === worker && owner.loader === loader,
   );
-  return lane === undefined ? null : { laneId: lane.id, name, startUs, endUs: startUs + duration_us };
+  return lane === undefined ? null : { laneId: lane.id, name, startUs, endUs: startUs + span_us };
 }
 
 function showCall(call: StageCall, name: string): void {
   batch(() => {
     markedSpan.value = placeOfCall(call, name, timeline.value.whole);
-    goTo(call.start_us, call.start_us + call.duration_us);
+    goTo(call.start_us, call.start_us + call.span_us);
   });
   goToTimeline();
 }

@@ -38,7 +38,7 @@ export function showSample(sample: SlowSample, batch: Batch | undefined): void {
   together(() => {
     chooseBatch(batch ?? null);
     selectedSample.value = sampleKey(sample);
-    goTo(sample.start_us, sample.start_us + sample.duration_us);
+    goTo(sample.start_us, sample.start_us + sample.span_us);
   });
   offerTimeline();
 }

@@ -5,7 +5,7 @@ import { stageToken } from "../../model/parts";
 import { share } from "../../model/shares";
 import { type LoaderSamples, sampleKey } from "../../model/workers";
 import { selectedSample } from "../../state/atoms";
-import { FilesCell, ShareCell, TimeCell } from "../../ui/cells";
+import { FilesCell, NotCounted, ShareCell, TimeCell } from "../../ui/cells";
 import { Code } from "../../ui/code";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
@@ -156,11 +156,7 @@ function SampleLine({ sample, unit, batches, withIndex, withBatch, withFiles }: 
             of it {formatDuration(sample.collected_us)} Python's garbage collector
           </div>
         )}
-        {sample.reading_us > 0 && (
-          <div class="muted" data-testid="reading">
-            not counting {formatDuration(sample.reading_us)} of waiting for a CPU in annotate's own code
-          </div>
-        )}
+        <NotCounted spanUs={sample.span_us} durationUs={sample.duration_us} />
       </td>
       <TimeCell column="stage_us" us={sample.stage_us} unit={unit} reason="" />
       <ShareCell share={share(sample.stage_us, sample.duration_us)} />
