@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
+from run_helpers import Loaders
 
-from annotate.whole_run.series import Event, Iterated, Series
+from annotate.whole_run.series import Series
 
 MS = 1_000_000
 Told = list[tuple[str, int, float]]
-
-
-class Loaders:
-    latest: Iterated | None = None
-    trouble: str | None = None
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @property
-    def happened(self) -> Callable[[Event], None]:
-        return self.events.append
-
-    def tell_trouble(self) -> None: ...
 
 
 def told(waits: dict[int, int], steps: dict[int, int], *, of: int, workers: int = 0, ends: bool = False) -> Told:

@@ -7,7 +7,7 @@ import os
 import random
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import Any, cast
 
 import pytest
 import torch
+from run_helpers import Loaders
 from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
 from torch.utils.data import DataLoader, Dataset
 
@@ -40,7 +41,7 @@ from annotate.whole_run.points import values_of
 from annotate.whole_run.recorder import Recorder
 from annotate.whole_run.run_file import RunFile
 from annotate.whole_run.scalars import EventFile, crc32c
-from annotate.whole_run.series import Event, Iterated, Series
+from annotate.whole_run.series import Event, Series
 from annotate.whole_run.tally import Tally, bucket_of, merged, upper_edge_us
 from annotate.whole_run.usual import Usual
 from annotate.workers import following
@@ -272,22 +273,6 @@ def test_steps_are_calm_only_while_none_of_the_latest_was_unusual() -> None:
     assert usual.calm_until == -1
     steady(usual, 22)
     assert usual.calm_until > 0, "ten turns later"
-
-
-class Loaders:
-    """As `RunFollower`, without loaders."""
-
-    latest: Iterated | None = None
-    trouble: str | None = None
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @property
-    def happened(self) -> Callable[[Event], None]:
-        return self.events.append
-
-    def tell_trouble(self) -> None: ...
 
 
 @pytest.mark.parametrize("steps_per_interval", [7, 50, 1000])

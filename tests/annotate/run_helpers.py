@@ -1,0 +1,23 @@
+"""What tests of whole runs stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from annotate.whole_run.series import Event, Iterated
+
+
+class Loaders:
+    """As `RunFollower`, without loaders."""
+
+    latest: Iterated | None = None
+    trouble: str | None = None
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    @property
+    def happened(self) -> Callable[[Event], None]:
+        return self.events.append
+
+    def tell_trouble(self) -> None: ...
