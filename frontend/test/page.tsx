@@ -46,7 +46,7 @@ function reset(): void {
   atoms.loaderNumber.value = 0;
   atoms.selectedBatch.value = null;
   atoms.selectedSample.value = null;
-  atoms.markedSpan.value = null;
+  atoms.selectedCall.value = null;
   atoms.batchRows.value = atoms.FIRST_BATCHES;
   atoms.batchSort.value = { column: "wait_us", descending: true };
   atoms.lanesTurned.value = new Set();

@@ -103,13 +103,22 @@ def test_a_slow_call_leads_to_the_timeline_and_back_leads_to_the_stages(page: Ta
     page.frame.locator(f'[data-testid="stage-row"][data-path$="{MASK}"]').click()
     page.find("stage-page").wait_for(timeout=TIMEOUT_MS)
     whole = page.shown_range()
-    page.find("slow-call").first.click()
+    page.find("slow-call").nth(1).click()
     wait_until(lambda: page.shown_range() != whole, "the timeline goes there", seconds=10)
-    start = float(page.find("slow-call").first.get_attribute("data-start-us"))
+    start = page.find("slow-call").nth(1).get_attribute("data-start-us")
     shown = page.shown_range()
-    assert shown[0] <= start < shown[1]
+    assert shown[0] <= float(start) < shown[1]
+    assert chosen_call(page) == start
+    wait_until(lambda: "call=" in page.page.evaluate("location.href"), "the address has the call", seconds=10)
+    page.page.reload()
+    page.find("stage-page").wait_for(timeout=TIMEOUT_MS)
+    assert chosen_call(page) == start
     page.page.go_back()
     page.find("stage-table").wait_for(timeout=TIMEOUT_MS)
+
+
+def chosen_call(page: Tab) -> str | None:
+    return page.frame.locator('[data-testid="slow-call"][aria-current="true"]').get_attribute("data-start-us")
 
 
 def test_nothing_is_wider_than_the_screen_in_light_and_dark(browser: Any, lined: Host) -> None:

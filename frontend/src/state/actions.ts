@@ -34,7 +34,6 @@ import {
   lanesTurned,
   listSearch,
   loaderNumber,
-  markedSpan,
   type ReportState,
   range,
   report,
@@ -43,6 +42,7 @@ import {
   runs,
   runsError,
   selectedBatch,
+  selectedCall,
   selectedGapUs,
   selectedSample,
   servedView,
@@ -86,7 +86,7 @@ function leaveLink(): void {
 export function showStage(name: string | null): void {
   batch(() => {
     shownStage.value = name;
-    markedSpan.value = null;
+    selectedCall.value = null;
     range.value = null;
     leaveFrame();
     view.value = "stages";
@@ -190,6 +190,7 @@ export function currentPlace(): Place {
     batch: selectedBatch.value,
     sample: selectedSample.value,
     stage: shownStage.value,
+    call: selectedCall.value,
     before: sideBefore.value,
     after: sideAfter.value,
     anyway: comparesAnyway.value ? "on" : null,
@@ -229,6 +230,7 @@ export function showPlace(place: Place): void {
     selectedBatch.value = place.batch;
     selectedSample.value = place.sample;
     shownStage.value = place.stage;
+    selectedCall.value = place.call;
     if (place.view === "compare") {
       sideBefore.value = place.before;
       sideAfter.value = place.after;
@@ -258,7 +260,7 @@ function forgetTimes(): void {
   chainLink.value = null;
   selectedBatch.value = null;
   selectedSample.value = null;
-  markedSpan.value = null;
+  selectedCall.value = null;
 }
 
 function forgetCaptureState(): void {

@@ -168,8 +168,8 @@ export const loaderNumber = signal(0);
 export const selectedBatch = signal<string | null>(null);
 /** Key of the sample that the timeline frames (model/workers.ts); null = none. */
 export const selectedSample = signal<string | null>(null);
-/** The span that the timeline of a stage's page frames; null = none. */
-export const markedSpan = signal<Place | null>(null);
+/** Key of the call that the timeline of a stage's page frames (model/calls.ts); null = the slowest. */
+export const selectedCall = signal<string | null>(null);
 export const batchSort = signal<BatchSort>({ column: "wait_us", descending: true });
 /** Rows of the batch list on screen. */
 export const batchRows = signal(FIRST_BATCHES);

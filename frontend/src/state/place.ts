@@ -28,6 +28,8 @@ export type Place = {
   readonly batch: string | null;
   readonly sample: string | null;
   readonly stage: string | null;
+  /** Key of the call of that stage that the timeline frames. */
+  readonly call: string | null;
   /** Keys of the compared sides. */
   readonly before: string | null;
   readonly after: string | null;
@@ -73,6 +75,7 @@ export const START: Place = {
   batch: null,
   sample: null,
   stage: null,
+  call: null,
   before: null,
   after: null,
   anyway: null,
@@ -110,6 +113,7 @@ const SEEN_IN: Readonly<Partial<Record<keyof Place, readonly View[]>>> = {
   batch: ["workers"],
   sample: ["workers"],
   stage: ["stages"],
+  call: ["stages"],
   before: ["compare"],
   after: ["compare"],
   anyway: ["compare"],
@@ -176,6 +180,7 @@ export function placeOfFields(fields: Fields): Place | null {
     batch: fields.batch ?? null,
     sample: fields.sample ?? null,
     stage: fields.stage ?? null,
+    call: fields.call ?? null,
     before: fields.before ?? null,
     after: fields.after ?? null,
     anyway: onIn(fields.anyway),

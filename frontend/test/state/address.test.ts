@@ -17,6 +17,7 @@ const PLACE: Place = {
   batch: "0:0:1:17:",
   sample: "5:0:0:40",
   stage: "decode::PIL.Image",
+  call: "50:35:0:1",
   before: "capture:a",
   after: "run:b",
   anyway: "on",

@@ -19,6 +19,7 @@ import {
   report,
   reports,
   runs,
+  selectedCall,
   selectedGapUs,
   shownStage,
   sideAfter,
@@ -98,6 +99,19 @@ it("makes an entry for another view or capture, and none for a zoom", () => {
     ["stages", "a", "4"],
     ["stages", "b", undefined],
   ]);
+  stop();
+});
+
+it("carries which call of a stage is framed, with the page of that stage alone", () => {
+  const { entries, keeper, rest } = browser({ view: "stages", capture: "a", stage: "Mask", call: "50:35:0:1" });
+  const stop = keeper.start();
+  expect(selectedCall.value).toBe("50:35:0:1");
+  selectedCall.value = "10:20::";
+  rest();
+  expect(entries.at(-1)?.call).toBe("10:20::");
+  expect(keeper.link()).toContain("call=10%3A20%3A%3A");
+  showStage("Crop");
+  expect(entries.at(-1)?.call).toBeUndefined();
   stop();
 });
 

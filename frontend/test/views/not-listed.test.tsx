@@ -3,7 +3,7 @@
 import { act } from "preact/test-utils";
 import { expect, it } from "vitest";
 import * as atoms from "../../src/state/atoms";
-import { batch, device, gap, worker } from "../build";
+import { batch, device, gap, stage, worker } from "../build";
 import { all, find, open, plain } from "../page";
 
 const summary = { loader: 0, workers: 1, processes: 1, batches: 1, busy_us: 9, starved_us: 1 };
@@ -43,6 +43,17 @@ it("says of a gap which one stands in its place", () => {
   atoms.selectedGapUs.value = 1250;
   open({ devices: [device({ gaps: [gap({ start_us: 60, duration_us: 10 })] })] }, "gaps");
   expect(words()).toEqual(["The chosen gap at 1.25 ms is not listed here; showing the longest."]);
+});
+
+it("says of a stage's call which one stands in its place", () => {
+  const mask = { name: "transform::Mask", slowest: [{ start_us: 50, duration_us: 35, loader: 0, worker: 1 }] };
+  atoms.shownStage.value = "transform::Mask";
+  atoms.selectedCall.value = "50:34:0:1";
+  open({ stages: [stage(["transform::Mask"], {})], stage_details: [mask] }, "stages");
+  expect(words()).toEqual(["The chosen call is not listed here; showing the slowest."]);
+  act(() => find("slow-call").click());
+  expect(words()).toEqual([]);
+  expect(find("slow-call").getAttribute("aria-current")).toBe("true");
 });
 
 it("says of a link's steps that they are no range", () => {

@@ -109,7 +109,7 @@ it("lists the slowest calls with what is known of each, and frames one in the ti
   expect(second?.querySelectorAll("abbr")).toHaveLength(5);
   expect(second?.textContent).toContain("training thread");
   click(first);
-  expect(atoms.markedSpan.value).toEqual({ laneId: "w1", name: "transform::Mask", startUs: 50, endUs: 90 });
+  expect(atoms.selectedCall.value).toBe("50:35:0:1");
   expect(atoms.range.value?.startUs).toBeLessThanOrEqual(50);
 });
 
@@ -165,4 +165,6 @@ it("marks the slowest call in the timeline until another is chosen", () => {
   atoms.shownStage.value = "transform::Mask";
   open(CAPTURE, "stages");
   expect(find("timeline-canvas").dataset.marked).toBe("w1");
+  click(all("slow-call")[1]);
+  expect(find("timeline-canvas").dataset.marked).toBeUndefined();
 });

@@ -2,9 +2,18 @@
 
 import type { Capture } from "../../contract/report";
 import { findBatch } from "../../model/batches";
+import { callKey } from "../../model/calls";
 import { exactPosition } from "../../model/format";
 import { sampleKey } from "../../model/workers";
-import { deviceIndex, selectedBatch, selectedGapUs, selectedSample, type View } from "../../state/atoms";
+import {
+  deviceIndex,
+  selectedBatch,
+  selectedCall,
+  selectedGapUs,
+  selectedSample,
+  shownStage,
+  type View,
+} from "../../state/atoms";
 
 export function NotListed({ capture, view }: { capture: Capture; view: View }) {
   return wordsOf(capture, view).map((words) => (
@@ -16,6 +25,7 @@ export function NotListed({ capture, view }: { capture: Capture; view: View }) {
 
 function wordsOf(capture: Capture, view: View): string[] {
   if (view === "workers") return [...batchWords(capture), ...sampleWords(capture)];
+  if (view === "stages") return callWords(capture);
   return view === "gaps" ? gapWords(capture) : [];
 }
 
@@ -31,6 +41,13 @@ function sampleWords({ slow_samples: samples }: Capture): string[] {
   const key = selectedSample.value;
   if (key === null || samples.some((sample) => sampleKey(sample) === key)) return [];
   return [`The chosen sample ${key.split(":")[0]} is not listed here; none is selected.`];
+}
+
+function callWords({ stage_details: details }: Capture): string[] {
+  const key = selectedCall.value;
+  const calls = details.find(({ name }) => name === shownStage.value)?.slowest ?? [];
+  if (key === null || calls.length === 0 || calls.some((call) => callKey(call) === key)) return [];
+  return ["The chosen call is not listed here; showing the slowest."];
 }
 
 function gapWords({ devices }: Capture): string[] {

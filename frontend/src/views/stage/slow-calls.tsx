@@ -1,9 +1,8 @@
 import { batch } from "@preact/signals";
 import type { StageCall, StageDetail } from "../../contract/report";
-import type { Place } from "../../model/chain";
+import { callKey } from "../../model/calls";
 import { chooseTimeUnit, formatCount, formatDuration, inUnit, type TimeUnit } from "../../model/format";
-import type { TimelineModel } from "../../model/lanes";
-import { markedSpan, timeline } from "../../state/atoms";
+import { selectedCall } from "../../state/atoms";
 import { FilesCell, NotCounted, TimeCell } from "../../ui/cells";
 import { DataTable, Rows, Th } from "../../ui/data-table";
 import { Unknown } from "../../ui/numbers";
@@ -40,13 +39,7 @@ export function SlowCalls({ detail }: { detail: StageDetail }) {
           <tbody>
             <Rows>
               {calls.map((call) => (
-                <CallLine
-                  key={`${call.start_us} ${call.worker}`}
-                  call={call}
-                  unit={unit}
-                  name={detail.name}
-                  withFiles={withFiles}
-                />
+                <CallLine key={callKey(call)} call={call} unit={unit} withFiles={withFiles} />
               ))}
             </Rows>
           </tbody>
@@ -59,14 +52,18 @@ export function SlowCalls({ detail }: { detail: StageDetail }) {
 type LineProps = {
   readonly call: StageCall;
   readonly unit: TimeUnit;
-  readonly name: string;
   readonly withFiles: boolean;
 };
 
-function CallLine({ call, unit, name, withFiles }: LineProps) {
+function CallLine({ call, unit, withFiles }: LineProps) {
   const words = `the call of ${formatDuration(call.duration_us)}`;
   return (
-    <tr class="choice" data-testid="slow-call" data-start-us={call.start_us} onClick={() => showCall(call, name)}>
+    <tr
+      class="choice"
+      data-testid="slow-call"
+      data-start-us={call.start_us}
+      aria-current={selectedCall.value === callKey(call) ? "true" : undefined}
+      onClick={() => showCall(call)}>
       <td class="num" data-column="duration_us" data-value-us={call.duration_us}>
         <button type="button" class="link tabular" aria-label={`Show ${words} in the timeline`}>
           {inUnit(call.duration_us, unit)}
@@ -112,20 +109,9 @@ function makerWords({ worker, training_thread: isTraining }: StageCall): string 
   return isTraining ? "training thread" : "another thread";
 }
 
-/** Where a call lies in the timeline; null where no lane has it. */
-export function placeOfCall(call: StageCall, name: string, whole: TimelineModel | null): Place | null {
-  const { start_us: startUs, span_us, loader, worker, training_thread } = call;
-  const lane = whole?.lanes.find(({ owner, kind, isTrainingThread }) =>
-    worker === undefined
-      ? training_thread && kind === "stages" && isTrainingThread
-      : owner?.worker === worker && owner.loader === loader,
-  );
-  return lane === undefined ? null : { laneId: lane.id, name, startUs, endUs: startUs + span_us };
-}
-
-function showCall(call: StageCall, name: string): void {
+function showCall(call: StageCall): void {
   batch(() => {
-    markedSpan.value = placeOfCall(call, name, timeline.value.whole);
+    selectedCall.value = callKey(call);
     goTo(call.start_us, call.start_us + call.span_us);
   });
   goToTimeline();

@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Capture, Stage, StageDetail } from "../../contract/report";
+import { callKey, placeOfCall } from "../../model/calls";
 import type { Place } from "../../model/chain";
 import { limitOf } from "../../model/costs";
 import { findingKey } from "../../model/findings";
@@ -9,7 +10,7 @@ import { reasonFor } from "../../model/reasons";
 import { shareWords } from "../../model/shares";
 import { stageName } from "../../model/stage-tree";
 import { showFlame, showStage } from "../../state/actions";
-import { flameMeasure, markedSpan, timeline } from "../../state/atoms";
+import { flameMeasure, selectedCall, timeline } from "../../state/atoms";
 import { FindingItem } from "../../ui/finding";
 import { asDuration, BigNumber, NumberRow } from "../../ui/numbers";
 import { Prose } from "../../ui/prose";
@@ -18,7 +19,7 @@ import { HotLines } from "../flame/hot-lines";
 import { TimelinePanel } from "../shared/timeline-panel";
 import { CallHistogram } from "./call-histogram";
 import { CallTrend } from "./call-trend";
-import { placeOfCall, SlowCalls } from "./slow-calls";
+import { SlowCalls } from "./slow-calls";
 
 type Props = { readonly capture: Capture; readonly id: string; readonly name: string };
 
@@ -242,13 +243,13 @@ type TimelineProps = { readonly id: string; readonly name: string; readonly deta
 
 /** All lanes; the call that was chosen is framed, at first the slowest. */
 function StageTimeline({ id, name, detail }: TimelineProps) {
-  const [slowest] = detail?.slowest ?? [];
+  const calls = detail?.slowest ?? [];
+  const call = calls.find((one) => callKey(one) === selectedCall.value) ?? calls[0];
   const whole = timeline.value.whole;
-  const first = useMemo<Place | null>(
-    () => (slowest === undefined ? null : placeOfCall(slowest, name, whole)),
-    [slowest, name, whole],
+  const marked = useMemo<Place | null>(
+    () => (call === undefined ? null : placeOfCall(call, name, whole)),
+    [call, name, whole],
   );
-  const marked = markedSpan.value ?? first;
   const selected = useMemo(() => (marked === null ? null : { startUs: marked.startUs, endUs: marked.endUs }), [marked]);
   return (
     <section>
