@@ -118,7 +118,9 @@ def test_a_slow_call_leads_to_the_timeline_and_back_leads_to_the_stages(page: Ta
 
 
 def chosen_call(page: Tab) -> str | None:
-    return page.frame.locator('[data-testid="slow-call"][aria-current="true"]').get_attribute("data-start-us")
+    row = page.frame.locator('[data-testid="slow-call"][aria-current="true"]')
+    start: str | None = row.get_attribute("data-start-us")
+    return start
 
 
 def test_nothing_is_wider_than_the_screen_in_light_and_dark(browser: Any, lined: Host) -> None:
