@@ -57,11 +57,13 @@ it("says of a report in a file what that does without, and of the tab nothing", 
 
 it("prints all views of this page alone, once the help is gone", () => {
   vi.useFakeTimers();
-  const print = vi.spyOn(window, "print").mockImplementation(() => undefined);
+  const print = vi.fn();
+  vi.stubGlobal("print", print);
   open({ loader: { wait_us: 12 } }, "overview");
   click(find("help-button"));
   click(find("print"));
   vi.runAllTimers();
   expect(print).toHaveBeenCalledOnce();
   vi.useRealTimers();
+  vi.unstubAllGlobals();
 });
