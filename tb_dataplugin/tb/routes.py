@@ -258,7 +258,7 @@ def perfetto_route(request: Request, library: CaptureLibrary) -> Response:
 
 
 def document_route(request: Request, library: CaptureLibrary) -> Response:
-    page = documents.document(request.path.split("/docs/", 1)[-1])
+    page = documents.document(request.path.split("/docs/", 1)[-1], request.args.get("theme", ""))
     return _asset(request, None if page is None else assets.Asset(page.encode(), "text/html"), 0)
 
 

@@ -384,6 +384,15 @@ def test_the_documents_are_served_as_pages_and_nothing_beside_them(host: Host) -
         assert host.client.get(BASE + other).status_code == 404
 
 
+def test_documents_have_the_colours_of_the_page_that_leads_to_them_also_the_next_one(host: Host) -> None:
+    dark = host.client.get(BASE + "docs/accuracy.md?theme=dark").get_data(as_text=True)
+    assert '<html lang="en" data-theme="dark">' in dark
+    assert "attribution.md?theme=dark" in dark
+    for other in ("", '?theme="><script>'):
+        plain = host.client.get(BASE + "docs/accuracy.md" + other).get_data(as_text=True)
+        assert '<html lang="en" data-theme="">' in plain and "theme=" not in plain.split("</style>")[1]
+
+
 def test_every_document_that_the_help_names_is_there() -> None:
     help_of_the_page = Path(__file__).parents[3] / "frontend" / "src" / "ui" / "help.tsx"
     named = re.findall(r'"(docs/\w+\.md)"', help_of_the_page.read_text())
